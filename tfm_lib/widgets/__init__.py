@@ -1,0 +1,1 @@
+"""The book's widgets: thin anywidget classes, one module a chapter."""
