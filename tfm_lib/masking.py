@@ -1,0 +1,76 @@
+"""Masks: what a query must not see. True means "may attend"."""
+
+from collections.abc import Callable
+from functools import reduce
+from numbers import Integral
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.autograd.functional import jacobian
+
+from tfm_lib._errors import bad_input, require_booleans, require_no_empty_row, require_tensor, require_vectors, shape_of
+
+__all__ = ["causal_mask", "combine", "leak", "padding_mask"]
+
+
+def causal_mask(n: int) -> Bool[Tensor, "{n} {n}"]:
+    """The mask that hides the future: position i may attend to position j if j ≤ i.
+
+    Source: Vaswani et al. (2017), section 3.2.3.
+    """
+    if not isinstance(n, Integral) or n < 1:
+        raise bad_input("n", "be a whole number of at least 1", n)
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def padding_mask(ids: Int[Tensor, "batch m"], pad_id: int) -> Bool[Tensor, "batch 1 m"]:
+    """The mask that hides padding: every query may attend to key j if ids[j] ≠ `pad_id`.
+
+    `ids` are token ids, one sentence a row; a sentence that is all padding raises ValueError.
+    """
+    require_tensor("ids", ids)
+    if ids.is_floating_point() or ids.dtype == torch.bool:
+        raise bad_input("ids", "hold whole numbers", ids.dtype, TypeError)
+    if ids.dim() != 2:
+        raise bad_input("ids", "have shape (batch, m)", shape_of(ids))
+    mask = ids != pad_id  # (batch, m)
+    require_no_empty_row("ids", mask, must="hold a token that is not padding in every row")
+    return mask.unsqueeze(1)
+
+
+def combine(*masks: Bool[Tensor, "*#batch #n #m"] | None) -> Bool[Tensor, "*batch n m"] | None:
+    """The mask that allows what every one of `masks` allows; None, which hides nothing, is skipped.
+
+    The masks broadcast: a causal (n, n) and a padding (batch, 1, m) mask give (batch, n, m).
+    A query that is left without a key raises ValueError.
+    """
+    given = [mask for mask in masks if mask is not None]
+    for mask in given:
+        require_booleans("masks", mask)
+    if not given:
+        return None
+    try:
+        combined = reduce(torch.logical_and, given)
+    except RuntimeError:
+        raise bad_input("masks", "broadcast to one shape", ", ".join(map(shape_of, given))) from None
+    require_no_empty_row("masks", combined)
+    return combined
+
+
+def leak(model_fn: Callable[[Tensor], Tensor], x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "n n"]:
+    """How much each output sees of each input: entry [i, j] is the largest |∂output_i / ∂input_j|.
+
+    `x` is one sequence, (n, d) or (1, n, d), and `model_fn` maps it to one vector a position.
+    A model that cannot see the future gives 0 wherever j > i.
+    """
+    require_vectors("x", x, "(n, d) or (1, n, d)")
+    n, d = x.shape[-2:]
+    if x.numel() != n * d:
+        raise bad_input("x", "be one sequence, (n, d) or (1, n, d)", shape_of(x))
+    slopes = jacobian(model_fn, x)  # (*output's shape, *x's shape)
+    if not isinstance(slopes, Tensor):
+        raise bad_input("model_fn", "return one tensor, such as output of (output, weights)", "several", TypeError)
+    if slopes.shape[: x.dim() - 1] != x.shape[:-1]:
+        raise bad_input("model_fn", f"return one vector for each of the {n} positions", shape_of(model_fn(x)))
+    return slopes.reshape(n, -1, n, d).abs().amax(dim=(1, 3))
