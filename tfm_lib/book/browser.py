@@ -1,0 +1,73 @@
+"""A Chromium for the tests and the measurements: the machine's own, or one that is fetched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+APPLICATIONS = (
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+PLAYWRIGHT_CACHES = ("~/.cache/ms-playwright", "~/Library/Caches/ms-playwright")
+
+
+class MissingBrowser(RuntimeError):
+    """No Chromium was found; the message says where was looked and what helps."""
+
+
+def find_browser() -> Path:
+    """The first Chromium among `$CHROMIUM`, the PATH, the applications and Playwright's folder."""
+    if named := os.environ.get("CHROMIUM"):
+        if path := shutil.which(named):
+            return Path(path)
+        raise MissingBrowser(f"CHROMIUM names {named}, which is no program here. Point it at a Chromium, or unset it.")
+    for name in NAMES:
+        if path := shutil.which(name):
+            return Path(path)
+    for application in APPLICATIONS:
+        if os.access(application, os.X_OK):
+            return Path(application)
+    for cache in filter(None, (os.environ.get("PLAYWRIGHT_BROWSERS_PATH"), *PLAYWRIGHT_CACHES)):
+        found = sorted(Path(cache).expanduser().glob("chromium-*/chrome-*/**/[Cc]hrom*"))
+        for path in reversed(found):
+            if path.name in ("chrome", "Chromium", "Google Chrome for Testing") and os.access(path, os.X_OK):
+                return path
+    raise MissingBrowser(
+        "No Chromium was found (looked for " + ", ".join(NAMES) + ", and for Playwright's). "
+        "Install one (Debian, Ubuntu: apt install chromium; macOS: brew install --cask chromium; anywhere: "
+        "playwright install chromium), or say where yours is: CHROMIUM=/path/to/chromium."
+    )
+
+
+def install_browser() -> Path:
+    """`find_browser()`, after an attempt to install one where there is none."""
+    try:
+        return find_browser()
+    except MissingBrowser:
+        if os.environ.get("CHROMIUM"):
+            raise
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        print("Browser: none found, installing chromium with apt-get.", flush=True)
+        _quietly(["apt-get", "update", "-q"])
+        if _quietly(["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"]):
+            return find_browser()
+    print("Browser: none found, fetching Playwright's Chromium.", flush=True)
+    _quietly([sys.executable, "-m", "playwright", "install", "chromium"])
+    return find_browser()
+
+
+def _quietly(command: list[str]) -> bool:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(command, capture_output=True, env=environment).returncode == 0
+
+
+if __name__ == "__main__":
+    try:
+        install_browser()
+    except MissingBrowser as missing:
+        sys.exit(str(missing))
