@@ -88,7 +88,7 @@ def require_no_empty_row(argument: str, mask: Tensor, must: str = "allow every q
     """`mask` must hold a True in every row."""
     empty = ~mask.any(dim=-1)
     if empty.any():
-        raise bad_input(argument, must, f"none in row {first_index(empty)}")
+        raise bad_input(argument, must, f"none in row {', '.join(map(str, first_index(empty)))}")
 
 
 def require_tensor(argument: str, value: Tensor) -> None:

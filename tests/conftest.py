@@ -1,0 +1,40 @@
+"""What all tests share: shapes in signatures are executed, random numbers repeat, one thread a process."""
+
+import os
+import sys
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; the tests' tensors are tiny
+
+import pytest
+from hypothesis import settings
+from jaxtyping import config, install_import_hook
+from project import CORE
+
+too_early = [name for name in CORE if f"tfm_lib.{name}" in sys.modules]
+if too_early:
+    raise RuntimeError(f"tfm_lib.{too_early[0]} was imported before its shapes could be checked.")
+install_import_hook([f"tfm_lib.{name}" for name in CORE], "beartype.beartype")
+
+# No deadline: a busy machine must not fail a test. Derandomised: a red test is red again.
+settings.register_profile("tfm", deadline=None, derandomize=True, max_examples=50, database=None)
+settings.load_profile("tfm")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "network: needs the network; everything else passes with the network cut")
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """Every test draws the same random numbers whether it runs alone or among others."""
+    import torch
+
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def as_readers_run_it():
+    """Shapes in signatures are not executed, as outside pytest, so that the library's own sentences are heard."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)

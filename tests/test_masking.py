@@ -1,0 +1,259 @@
+"""Masks against torch and slow loops, and the promises they keep inside attention."""
+
+import re
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.testing import assert_close
+
+from tfm_lib.attention import attention
+from tfm_lib.masking import causal_mask, combine, leak, padding_mask
+from tfm_lib.self_attention import SelfAttention
+
+lengths = st.integers(1, 6)
+seeds = st.integers(0, 1000)
+
+
+# causal
+
+
+@given(lengths)
+def test_causal_mask_equals_a_slow_loop(n):
+    assert causal_mask(n).tolist() == [[j <= i for j in range(n)] for i in range(n)]
+
+
+def test_causal_mask_equals_torch():
+    assert torch.equal(~causal_mask(5), nn.Transformer.generate_square_subsequent_mask(5) == -torch.inf)
+
+
+@given(lengths)
+def test_first_position_sees_itself_and_the_last_sees_all(n):
+    mask = causal_mask(n)
+    assert mask[0].tolist() == [True] + [False] * (n - 1)
+    assert mask[-1].all()
+
+
+@given(n=st.integers(2, 6), seed=seeds, data=st.data())
+def test_future_token_changes_nothing_earlier(n, seed, data):
+    torch.manual_seed(seed)
+    layer, X, mask = SelfAttention(d_model=4, d_k=3), torch.randn(n, 4), causal_mask(n)
+    changed = X.clone()
+    j = data.draw(st.integers(1, n - 1))
+    changed[j] += 10
+    before, after = layer(X, mask)[0], layer(changed, mask)[0]
+    assert_close(after[:j], before[:j], rtol=0, atol=0)
+    assert not torch.allclose(after[j], before[j])
+
+
+# padding
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=4).filter(
+        lambda b: all(map(any, b))
+    )
+)
+def test_padding_mask_equals_a_slow_loop(batch):
+    mask = padding_mask(torch.tensor(batch), pad_id=0)
+    assert mask.tolist() == [[[token != 0 for token in sentence]] for sentence in batch]
+
+
+@given(real=lengths, padding=lengths, seed=seeds)
+def test_padding_is_invisible(real, padding, seed):
+    torch.manual_seed(seed)
+    layer, X = SelfAttention(d_model=4, d_k=3), torch.randn(1, real, 4)
+    padded = torch.cat([X, 10 * torch.randn(1, padding, 4)], dim=1)
+    ids = torch.tensor([[5] * real + [9] * padding])
+    assert_close(layer(padded, padding_mask(ids, pad_id=9))[0][:, :real], layer(X)[0])
+
+
+def test_padding_hides_keys_not_queries():
+    ids = torch.tensor([[7, 8, 0]])
+    _, weights = attention(*torch.randn(3, 1, 3, 4), padding_mask(ids, pad_id=0))
+    assert (weights[0, :, 2] == 0).all()
+    assert (weights[0, :, :2] > 0).all()
+
+
+# combine
+
+
+masks = st.tuples(
+    st.builds(causal_mask, st.just(4)),
+    st.sampled_from([padding_mask(torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]]), 0), None]),
+    st.sampled_from([torch.eye(4, dtype=torch.bool), torch.ones(2, 4, 1, dtype=torch.bool), None]),
+)
+
+
+@given(masks.filter(lambda masks: masks[2] is None or masks[2].dim() == 3), st.randoms(use_true_random=False))
+def test_combine_allows_what_every_mask_allows(masks, random):
+    combined = combine(*random.sample(masks, len(masks)))
+    full = [mask.expand(2, 4, 4) for mask in masks if mask is not None]
+    expected = [[[all(mask[b, i, j] for mask in full) for j in range(4)] for i in range(4)] for b in range(2)]
+    assert combined.expand(2, 4, 4).tolist() == expected
+
+
+def test_combine_of_causal_and_padding_has_a_row_for_each_query_of_each_sentence():
+    ids = torch.tensor([[3, 4, 0], [3, 4, 5]])
+    combined = combine(causal_mask(3), padding_mask(ids, pad_id=0))
+    lower = [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert combined.int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 0]], lower]
+
+
+def test_combine_skips_none():
+    assert combine() is None
+    assert combine(None, None) is None
+    assert torch.equal(combine(None, causal_mask(3), None), causal_mask(3))
+
+
+# leak
+
+
+@given(n=lengths, d=lengths)
+def test_leak_of_a_running_sum_is_all_that_came_before(n, d):
+    assert_close(leak(lambda x: x.cumsum(dim=0), torch.randn(n, d)), torch.ones(n, n).tril())
+
+
+def test_leak_rows_are_outputs_and_columns_are_inputs():
+    def peek_one_ahead(x):
+        return torch.cat([2 * x[1:], x[-1:]])
+
+    assert leak(peek_one_ahead, torch.randn(3, 2)).tolist() == [[0, 2, 0], [0, 0, 2], [0, 0, 1]]
+
+
+def test_leak_equals_finite_differences():
+    layer, x, step = SelfAttention(3, 3, d_v=2).double(), torch.randn(4, 3, dtype=torch.double), 1e-6
+    expected = torch.zeros(4, 4, dtype=torch.double)
+    for j in range(4):
+        for d in range(3):
+            nudge = torch.zeros_like(x)
+            nudge[j, d] = step
+            slope = (layer(x + nudge)[0] - layer(x - nudge)[0]) / (2 * step)
+            expected[:, j] = torch.maximum(expected[:, j], slope.abs().amax(dim=-1))
+    assert_close(leak(lambda x: layer(x)[0], x), expected, rtol=1e-5, atol=1e-8)
+
+
+@given(n=lengths, seed=seeds)
+def test_leak_is_zero_above_the_diagonal_behind_a_causal_mask(n, seed):
+    torch.manual_seed(seed)
+    layer, x = SelfAttention(4, 3), torch.randn(n, 4)
+    seen = leak(lambda x: layer(x, causal_mask(n))[0], x)
+    assert (seen.triu(1) == 0).all()
+    assert (seen.tril()[causal_mask(n)] > 0).all()
+
+
+@pytest.mark.parametrize("mask", [None, causal_mask(4).T], ids=["no mask", "transposed mask"])
+def test_leak_finds_a_model_that_sees_the_future(mask):
+    layer = SelfAttention(4, 3)
+    assert leak(lambda x: layer(x, mask)[0], torch.randn(4, 4)).triu(1).max() > 0
+
+
+def test_leak_takes_one_sequence_with_or_without_a_batch_axis():
+    layer, x = SelfAttention(4, 3), torch.randn(3, 4)
+    assert_close(leak(lambda x: layer(x)[0], x), leak(lambda x: layer(x)[0], x[None]))
+
+
+def test_leak_of_a_constant_is_zero():
+    assert leak(lambda x: torch.ones(3, 2), torch.randn(3, 4)).tolist() == [[0] * 3] * 3
+
+
+def test_leak_leaves_the_model_and_its_input_without_gradients():
+    layer, x = SelfAttention(4, 3), torch.randn(3, 4)
+    leak(lambda x: layer(x)[0], x)
+    assert x.grad is None
+    assert all(p.grad is None for p in layer.parameters())
+
+
+# bad input
+
+
+X = torch.ones(3, 2)
+EYE = torch.eye(3, dtype=torch.bool)
+
+
+@pytest.mark.usefixtures("as_readers_run_it")
+@pytest.mark.parametrize(
+    ("call", "kind", "sentence"),
+    {
+        "causal of nothing": (
+            lambda: causal_mask(0),
+            ValueError,
+            "n must be a whole number of at least 1; got 0.",
+        ),
+        "causal of a half": (
+            lambda: causal_mask(2.5),
+            ValueError,
+            "n must be a whole number of at least 1; got 2.5.",
+        ),
+        "ids as a list": (
+            lambda: padding_mask([[1, 0]], 0),
+            TypeError,
+            "ids must be a torch tensor; got a list.",
+        ),
+        "ids of floats": (
+            lambda: padding_mask(X, 0),
+            TypeError,
+            "ids must hold whole numbers; got torch.float32.",
+        ),
+        "ids already a mask": (
+            lambda: padding_mask(EYE, 0),
+            TypeError,
+            "ids must hold whole numbers; got torch.bool.",
+        ),
+        "ids of one sentence": (
+            lambda: padding_mask(torch.tensor([1, 0]), 0),
+            ValueError,
+            "ids must have shape (batch, m); got shape (2,).",
+        ),
+        "a sentence of padding": (
+            lambda: padding_mask(torch.tensor([[1, 0], [0, 0]]), 0),
+            ValueError,
+            "ids must hold a token that is not padding in every row; got none in row 1.",
+        ),
+        "combine of floats": (
+            lambda: combine(EYE, EYE.float()),
+            TypeError,
+            "masks must be boolean, True where the query may attend to the key; got torch.float32.",
+        ),
+        "combine of sizes that do not fit": (
+            lambda: combine(causal_mask(3), causal_mask(4)),
+            ValueError,
+            "masks must broadcast to one shape; got shape (3, 3), shape (4, 4).",
+        ),
+        "combine that leaves a query nothing": (
+            lambda: combine(EYE, ~EYE),
+            ValueError,
+            "masks must allow every query at least one key; got none in row 0.",
+        ),
+        "leak of a batch": (
+            lambda: leak(lambda x: x, torch.ones(2, 3, 4)),
+            ValueError,
+            "x must be one sequence, (n, d) or (1, n, d); got shape (2, 3, 4).",
+        ),
+        "leak of ids": (
+            lambda: leak(lambda x: x, torch.ones(2, 3).long()),
+            TypeError,
+            "x must hold floating-point numbers; got torch.int64.",
+        ),
+        "leak of a NaN": (
+            lambda: leak(lambda x: x, X * torch.nan),
+            ValueError,
+            "x must hold finite numbers only; got nan at index (0, 0).",
+        ),
+        "leak of a pair": (
+            lambda: leak(lambda x: (x, x), X),
+            TypeError,
+            "model_fn must return one tensor, such as output of (output, weights); got several.",
+        ),
+        "leak of a summary": (
+            lambda: leak(lambda x: x.sum(dim=0), X),
+            ValueError,
+            "model_fn must return one vector for each of the 3 positions; got shape (2,).",
+        ),
+    }.values(),
+)
+def test_bad_input_gets_a_sentence(call, kind, sentence):
+    with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
+        call()
