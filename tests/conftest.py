@@ -6,7 +6,7 @@ import sys
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; the tests' tensors are tiny
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from jaxtyping import config, install_import_hook
 from project import CORE
 
@@ -17,6 +17,7 @@ install_import_hook([f"tfm_lib.{name}" for name in CORE], "beartype.beartype")
 
 # No deadline: a busy machine must not fail a test. Derandomised: a red test is red again.
 settings.register_profile("tfm", deadline=None, derandomize=True, max_examples=50, database=None)
+settings.register_profile("mutants", settings.get_profile("tfm"), phases=[Phase.generate])  # red is enough there
 settings.load_profile("tfm")
 
 
