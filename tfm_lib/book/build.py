@@ -21,8 +21,16 @@ PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
 STATE = ".state.json"
 
 
+class NoBook(FileNotFoundError):
+    """There is no book where one was looked for."""
+
+
 class UnknownChapter(ValueError):
     """A chapter was asked for that the table of contents does not have; the message names the nearest that it has."""
+
+
+class BuildStopped(RuntimeError):
+    """Sphinx gave up before the pages were written."""
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -31,7 +39,7 @@ def find_root(start: Path | None = None) -> Path:
     for folder in (start, *start.parents, Path(__file__).resolve().parents[2]):
         if (folder / "_toc.yml").is_file() and (folder / "_config.yml").is_file():
             return folder
-    raise FileNotFoundError(
+    raise NoBook(
         f"There is no book in {start} or above it (no _toc.yml with _config.yml). Go into the folder of the book's sources."
     )
 
@@ -105,8 +113,8 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
         freshenv=anew,
         force_all=anew,
     )
-    if isinstance(result, OSError | KeyboardInterrupt):
-        raise result
+    if isinstance(result, BaseException):
+        raise BuildStopped(f"The build stopped: {result}") from result
     if result != 0:
         return 1
     _remove_orphans(html, root)
