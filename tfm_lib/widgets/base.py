@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-UNBUILT = (
-    "This widget is not built yet: run “make book” (or “npm ci” and “node build.mjs” in the folder frontend), then this cell again."
-)
+UNBUILT = "This widget is not built yet: run “make book” (or “npm ci” and “node build.mjs” in the folder frontend), then this cell again."
 
 
 class Widget(anywidget.AnyWidget):
@@ -71,6 +69,13 @@ class Widget(anywidget.AnyWidget):
         return {**data, WIDGET_VIEW: {**data[WIDGET_VIEW], "tfm": still}}, metadata
 
 
+class Numbers(traitlets.List):
+    """A trait of nested lists that takes a tensor or an array as well; check its shape in a `validate` method."""
+
+    def validate(self, obj: Any, value: Any) -> list:
+        return super().validate(obj, value.tolist() if hasattr(value, "tolist") else value)
+
+
 def to_numpy(name: str, array: Any, shape: Sequence[int | str | None], finite: bool = True) -> np.ndarray:
     """`array` (torch, numpy, nested lists) as a float64 array whose shape fits `shape`.
 
@@ -84,12 +89,16 @@ def to_numpy(name: str, array: Any, shape: Sequence[int | str | None], finite: b
     try:
         result = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numbers of shape {wanted}, as a tensor, an array or nested lists of equal length; {error}") from None
+        raise TypeError(
+            f"{name} must be numbers of shape {wanted}, as a tensor, an array or nested lists of equal length; {error}"
+        ) from None
     fits = result.ndim == len(shape) and all(not isinstance(w, int) or w == got for w, got in zip(shape, result.shape))
     if not fits or 0 in result.shape:
         raise ValueError(f"{name} must have shape {wanted}; it has shape {result.shape}")
     if finite and not np.isfinite(result).all():
-        raise ValueError(f"{name} must be finite; it holds {np.sum(~np.isfinite(result))} values that are NaN or infinite")
+        raise ValueError(
+            f"{name} must be finite; it holds {np.sum(~np.isfinite(result))} values that are NaN or infinite"
+        )
     return result
 
 

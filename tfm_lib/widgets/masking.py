@@ -7,7 +7,7 @@ import torch
 import traitlets
 
 from tfm_lib.masking import causal_mask, padding_mask
-from tfm_lib.widgets.base import Widget, to_list, to_numpy, to_words
+from tfm_lib.widgets.base import Numbers, Widget, to_list, to_numpy, to_words
 
 PAD = "<pad>"
 PRESETS = ("causal", "strict", "padding", "window", "block", "full")
@@ -26,8 +26,8 @@ class MaskEditor(Widget):
     title = traitlets.Unicode("Mask editor").tag(sync=True)
     question = traitlets.Unicode("What happens to a row's other weights when you hide one key?").tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    scores = traitlets.List().tag(sync=True)
-    value = traitlets.List().tag(sync=True)
+    scores = Numbers().tag(sync=True)
+    value = Numbers().tag(sync=True)
     preset = traitlets.Unicode("causal").tag(sync=True)
     size = traitlets.Int(2).tag(sync=True)
     hide_padding = traitlets.Bool(False).tag(sync=True)
@@ -104,7 +104,9 @@ class MaskEditor(Widget):
         name = "your own" if self.preset == "own" else self.preset
         start = f"The mask ({name}) over “{' '.join(self.tokens)}” leaves {visible} of {len(self.tokens) ** 2} cells visible. "
         shares = ", ".join(f"{word} {weight:.2f}" for word, weight in seen)
-        row = f"Query “{self.tokens[i]}” sees {len(seen)} of {len(self.tokens)} keys" + (f": {shares}." if seen else ".")
+        row = f"Query “{self.tokens[i]}” sees {len(seen)} of {len(self.tokens)} keys" + (
+            f": {shares}." if seen else "."
+        )
         empty = [word for word, line in zip(self.tokens, self.value) if not any(line)]
         return start + row + (f" Rows that may see nothing, and have no weights: {', '.join(empty)}." if empty else "")
 
@@ -120,11 +122,17 @@ class MaskEditor(Widget):
         size = 9 if n <= 8 else 6.5
         for i, j in np.ndindex(n, n):
             middle = {"x": j + 0.5, "y": i + 0.5, "ha": "center", "va": "center", "fontsize": size}
-            left.text(s="−∞" if hidden[i, j] else f"{self.scores[i][j]:.1f}".replace("-", "−"), color=colours()["ink"], **middle)
+            left.text(
+                s="−∞" if hidden[i, j] else f"{self.scores[i][j]:.1f}".replace("-", "−"),
+                color=colours()["ink"],
+                **middle,
+            )
             if hidden[i].all():
                 right.text(s="?", color=colours()["broken"], **middle)
             elif not hidden[i, j]:
-                right.text(s=f"{weights[i, j]:.2f}", color=colours()["card" if weights[i, j] > 0.5 else "ink"], **middle)
+                right.text(
+                    s=f"{weights[i, j]:.2f}", color=colours()["card" if weights[i, j] > 0.5 else "ink"], **middle
+                )
         return fig
 
 

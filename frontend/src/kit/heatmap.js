@@ -80,11 +80,12 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       row.forEach(({ rect, words }, j) => {
         const [x, y] = [left + j * size, top + i * size];
         set(rect, { x, y, width: size - gap, height: size - gap, rx: size > 12 ? 3 : 0 });
-        if (words) set(words, { x: x + (size - gap) / 2, y: y + (size - gap) / 2 + 4, display: size >= 29 ? null : "none" });
+        if (words) set(words, { x: x + (size - gap) / 2, y: y + (size - gap) / 2 + 4, display: size >= 25 ? null : "none" });
       }),
     );
     set(svg, { width: Math.min(total, left + cols.length * size + over), height: top + rows.length * size + 3 });
     set(light, { x: left - 2, width: cols.length * size - gap + 4, height: size - gap + 4 });
+    svg.style.setProperty("--inside", size >= 30 ? "11px" : "9.5px");
     svg.geometry = { left, top, size, gap };
     if (last) update(last);
     placeRing();

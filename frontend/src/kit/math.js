@@ -65,7 +65,7 @@ export const general = (x) => {
   const size = Math.abs(x);
   if (size !== 0 && (size < 1e-3 || size >= 1e5)) {
     const [digits, power] = x.toExponential(1).split("e");
-    return `${minus(digits.replace(".0", ""))}·10${[...String(+power)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("")}`;
+    return `${digits === "1.0" ? "" : `${minus(digits.replace(".0", ""))}·`}10${[...String(+power)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("")}`;
   }
   return minus(String(+x.toPrecision(3)));
 };

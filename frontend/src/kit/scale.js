@@ -18,8 +18,9 @@ export function scale([a, b], [p, q], log = false) {
 }
 
 function powers(a, b, count) {
-  const decades = ticks(Math.ceil(Math.log10(a) - 1e-9), Math.floor(Math.log10(b) + 1e-9), count).filter(Number.isInteger);
-  return decades.length > 1 ? decades.map((power) => 10 ** power) : ticks(a, b, count);
+  const [first, last] = [Math.ceil(Math.log10(a) - 1e-9), Math.floor(Math.log10(b) + 1e-9)];
+  if (last <= first) return ticks(a, b, count); // less than a decade
+  return ticks(first, last, count).filter(Number.isInteger).map((power) => 10 ** power);
 }
 
 export const ramp = (node, t) => node.style.setProperty("--w", clamp(t || 0, 0, 1).toFixed(3));

@@ -51,7 +51,7 @@ function render({ model, el }) {
     onToggle: (i, j) => put(i, j, (pen = !seen(i, j))),
     onPaint: (i, j) => seen(i, j) !== pen && put(i, j, pen),
     text: (i, j) => (seen(i, j) ? score(ui.get("scores")[i][j]) : "−∞"),
-    describe: (i, j) => `query ${tokens()[i]}, key ${tokens()[j]}: ${seen(i, j) ? `visible, score ${score(ui.get("scores")[i][j])}` : "hidden, score −∞"}`,
+    describe: (i, j) => `query ${tokens()[i]}, key ${tokens()[j]}: ${seen(i, j) ? `score ${score(ui.get("scores")[i][j])}` : "hidden, −∞"}`,
   });
   const weightMap = heatmap(ui, {
     ...words,
@@ -96,15 +96,17 @@ function render({ model, el }) {
   }
 
   function warning(broken) {
-    const names = tokens().filter((_, i) => broken[i]);
+    const names = tokens().filter((_, i) => broken[i]).map((word) => `“${word}”`);
     if (!names.length) return [];
     const many = names.length > 1;
     const text = `Row${many ? "s" : ""} ${names.join(", ")} may see nothing: every score is −∞, and the softmax divides 0 by 0. Each query needs at least one key.`;
     return [h("span", { class: "tfm-bad" }, text)];
   }
 
-  const csv = () => [["query", "key", "visible", "score", "weight"], ...range(tokens().length ** 2).map((at) => csvRow(Math.floor(at / tokens().length), at % tokens().length))];
-  const csvRow = (i, j) => [tokens()[i], tokens()[j], seen(i, j), ui.get("scores")[i][j], weights[i][j]];
+  const csv = () => {
+    const row = (i, j) => [tokens()[i], tokens()[j], seen(i, j), ui.get("scores")[i][j], weights[i][j]];
+    return [["query", "key", "visible", "score", "weight"], ...weights.flatMap((line, i) => line.map((_, j) => row(i, j)))];
+  };
 
   return ui.start(draw, { watch: ["tokens", "scores"], csv });
 }
