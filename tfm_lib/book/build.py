@@ -15,8 +15,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-SOURCES = ("_config.yml", "_toc.yml", "references.bib", "chapters", "tfm_lib", "experiments/results", "models", "dist")
-MACHINERY = ("_config.yml", "tfm_lib/book", "tfm_lib/widgets/static", "frontend/package-lock.json")
+NO_SOURCES = {"_build", "benchmarks", "frontend", "node_modules", "tests", "work", "__pycache__"}  # nor is what begins with a dot
+MACHINERY = ("_config.yml", "tfm_lib/book", "tfm_lib/widgets/static")
 PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
 STATE = ".state.json"
 
@@ -85,7 +85,7 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
     html = out / "html"
     only = pages_named(chapters, root)
     before = _read(out / STATE)
-    now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, SOURCES, _packages())}
+    now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, _sources(root), _packages())}
     if not force and before.get("sources") == now["sources"] and _all_there(html, before.get("pages", {})):
         return 0
     if force and not only:
@@ -132,14 +132,23 @@ def _read(state: Path) -> dict:
         return {}
 
 
+def _sources(root: Path) -> list[str]:
+    """What the build may read: all folders but those that are known not to matter, and the settings beside them."""
+    return sorted(
+        path.name
+        for path in root.iterdir()
+        if not path.name.startswith(".") and path.name not in NO_SOURCES and (path.is_dir() or path.suffix in (".yml", ".bib"))
+    )
+
+
 def _hash(root: Path, names: Iterable[str], more: str) -> str:
     digest = hashlib.sha256(more.encode())
     for name in names:
         path = root / name
-        files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
-        for file in files:
-            if "__pycache__" not in file.parts and ".ipynb_checkpoints" not in file.parts:
-                digest.update(file.relative_to(root).as_posix().encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+        for file in [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file()):
+            part = file.relative_to(root).as_posix()
+            if not NO_SOURCES.intersection(part.split("/")) and "/." not in part:
+                digest.update(part.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
 
 
