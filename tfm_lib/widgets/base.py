@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-UNBUILT = "This widget is not built yet: run “make book” (or “npm ci” and “node build.mjs” in the folder frontend), then this cell again."
+UNBUILT = (
+    "This widget is not built yet: run “make book” (or “npm ci” and “node build.mjs” in the folder frontend), "
+    "then this cell again."
+)
 
 
 class Widget(anywidget.AnyWidget):

@@ -102,7 +102,8 @@ class MaskEditor(Widget):
         seen = [(word, weight) for word, weight, open_ in zip(self.tokens, self.weights[i], self.value[i]) if open_]
         visible = sum(map(sum, self.value))
         name = "your own" if self.preset == "own" else self.preset
-        start = f"The mask ({name}) over “{' '.join(self.tokens)}” leaves {visible} of {len(self.tokens) ** 2} cells visible. "
+        cells = len(self.tokens) ** 2
+        start = f"The mask ({name}) over “{' '.join(self.tokens)}” leaves {visible} of {cells} cells visible. "
         shares = ", ".join(f"{word} {weight:.2f}" for word, weight in seen)
         row = f"Query “{self.tokens[i]}” sees {len(seen)} of {len(self.tokens)} keys" + (
             f": {shares}." if seen else "."

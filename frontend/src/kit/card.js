@@ -61,14 +61,19 @@ export function card({ model, el, state }) {
     bar.append(made.el);
     return made;
   }
+  /* Measured in the next frame, so that no event waits for a layout. */
+  let tipFrame;
   function tip(mark, text) {
-    bubble.hidden = !mark || !text;
-    if (bubble.hidden) return;
-    bubble.textContent = text;
-    const [at, home] = [mark.getBoundingClientRect(), root.getBoundingClientRect()];
-    const half = bubble.offsetWidth / 2;
-    const x = Math.min(home.width - half - 4, Math.max(half + 4, at.left + at.width / 2 - home.left));
-    bubble.style.transform = `translate(calc(${x}px - 50%), calc(${at.top - home.top - 6}px - 100%))`;
+    cancelAnimationFrame(tipFrame);
+    if (!mark || !text) return void (bubble.hidden = true);
+    tipFrame = requestAnimationFrame(() => {
+      bubble.hidden = false;
+      bubble.textContent = text;
+      const [at, home] = [mark.getBoundingClientRect(), root.getBoundingClientRect()];
+      const half = bubble.offsetWidth / 2;
+      const x = Math.min(home.width - half - 4, Math.max(half + 4, at.left + at.width / 2 - home.left));
+      bubble.style.transform = `translate(calc(${x}px - 50%), calc(${at.top - home.top - 6}px - 100%))`;
+    });
   }
   let noteTimer;
   function tell(text) {
@@ -114,6 +119,7 @@ export function card({ model, el, state }) {
       gone = true;
       removeEventListener("hashchange", restore);
       clearTimeout(noteTimer);
+      cancelAnimationFrame(tipFrame);
       stops.forEach((stop) => stop());
       root.remove();
     };

@@ -43,8 +43,8 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   let at = [0, 0];
 
   function build() {
-    heads = rows.map((word, i) => s("text", { class: "tfm-word", "text-anchor": "end", role: "rowheader", "data-row": i }, short(word, 10)));
-    tops = cols.map((word) => s("text", { class: "tfm-word", role: "columnheader" }, short(word, 10)));
+    heads = rows.map((word, i) => s("text", { class: "tfm-word", "text-anchor": "end", role: "rowheader", "aria-label": word, "data-row": i }));
+    tops = cols.map((word) => s("text", { class: "tfm-word", role: "columnheader", "aria-label": word }));
     cells = rows.map((_, i) => cols.map((_, j) => cell(i, j)));
     const lines = rows.map((_, i) => s("g", { role: "row" }, heads[i], cells[i].map(({ node }) => node)));
     field.replaceChildren(s("g", { role: "row" }, tops), ...lines);
@@ -58,22 +58,37 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     return { rect, words, node: s("g", { role: "gridcell", tabindex: -1, "data-i": i, "data-j": j }, rect, words) };
   }
 
+  /* Words stand beside their rows and columns as long as a cell stays large enough for them. */
+  function measure(total) {
+    const letters = total < 420 ? 7 : 10;
+    const fit = (left, longest) => {
+      const size = clamp(Math.floor((total - left - 2) / cols.length), 3, most);
+      if (longest <= size - 2) return { left, size, rise: 20, over: 0, labelled: true, letters };
+      const over = longest * LEAN; // how far the last slanted word hangs over the edge
+      const less = clamp(Math.floor((total - left - 2 - Math.max(0, over - size / 2)) / cols.length), 3, most);
+      return { left, size: less, rise: longest * RISE + 10, over, labelled: less >= 9, letters };
+    };
+    const widest = (words) => widthOf(words.map((word) => short(word, letters)));
+    const plan = fit(widest(rows) + 10, widest(cols));
+    return plan.labelled ? plan : { ...fit(2, 0), labelled: false };
+  }
+
   function layout(total) {
     width = total;
-    const left = widthOf(rows.map((word) => short(word, 10))) + 10;
-    const longest = widthOf(cols.map((word) => short(word, 10)));
-    size = clamp(Math.floor((total - left - 2) / cols.length), 3, most);
-    const tilted = longest > size - 2;
-    const over = tilted ? longest * LEAN : 0; // how far the last slanted word hangs over the edge
-    size = clamp(Math.floor((total - left - 2 - Math.max(0, over - size / 2)) / cols.length), 3, most);
-    const top = AXIS + (tilted ? longest * RISE + 10 : 20);
+    const plan = measure(total);
+    const { left, over, labelled, letters } = plan;
+    size = plan.size;
+    const top = AXIS + plan.rise;
     const gap = size > 12 ? 2 : size > 6 ? 1 : 0;
-    const labelled = size >= 9;
     set(axes[1], { x: Math.max(left, 72) });
-    rows.forEach((_, i) => set(heads[i], { x: left - 8, y: top + (i + 0.5) * size + 4.5, display: labelled ? null : "none" }));
-    cols.forEach((_, j) => {
+    rows.forEach((word, i) => {
+      heads[i].textContent = short(word, letters);
+      set(heads[i], { x: left - 8, y: top + (i + 0.5) * size + 4.5, display: labelled ? null : "none" });
+    });
+    cols.forEach((word, j) => {
       const [x, y] = [left + (j + 0.5) * size, top - 7];
-      const turn = tilted ? { "text-anchor": "start", transform: `translate(${x + 3} ${y}) rotate(${-TILT})`, x: 0, y: 0 } : { "text-anchor": "middle", x, y, transform: null };
+      const turn = over ? { "text-anchor": "start", transform: `translate(${x + 3} ${y}) rotate(${-TILT})`, x: 0, y: 0 } : { "text-anchor": "middle", x, y, transform: null };
+      tops[j].textContent = short(word, letters);
       set(tops[j], { ...turn, display: labelled ? null : "none" });
     });
     cells.forEach((row, i) =>
@@ -85,6 +100,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     );
     set(svg, { width: Math.min(total, left + cols.length * size + over), height: top + rows.length * size + 3 });
     set(light, { x: left - 2, width: cols.length * size - gap + 4, height: size - gap + 4 });
+    svg.classList.toggle("tfm-tiny", size < 10);
     svg.style.setProperty("--inside", size >= 30 ? "11px" : "9.5px");
     svg.geometry = { left, top, size, gap };
     if (last) update(last);

@@ -5,6 +5,7 @@ import { card, entropy, fixed, h, heatmap, legend, range, softmax } from "../kit
 const PRESETS = ["causal", "strict", "padding", "window", "block", "full"];
 const SIZED = ["window", "block"];
 const PAD = "<pad>";
+const MOST_TOLD = 8; // keys that the readout names, the heaviest first to be kept
 
 /* mask[i][j] is true where query i may see key j, as in tfm_lib.masking. */
 export function presetMask(preset, tokens, size, hidePadding = false) {
@@ -91,8 +92,10 @@ function render({ model, el }) {
     const visible = range(tokens().length).filter((j) => seen(i, j));
     const query = h("b", { class: "tfm-q" }, tokens()[i]);
     if (!visible.length) return [query, " sees no key. "];
-    const shares = visible.map((j) => `${tokens()[j]} ${share(weights[i][j])}`).join(" · ");
-    return [query, ` sees ${visible.length} of ${tokens().length} keys → ${shares} · sum 1.00 · entropy ${share(entropy(weights[i]))} nats `];
+    const told = [...visible].sort((a, b) => weights[i][b] - weights[i][a]).slice(0, MOST_TOLD).sort((a, b) => a - b);
+    const shares = told.map((j) => `${tokens()[j]} ${share(weights[i][j])}`).join(" · ");
+    const rest = visible.length > told.length ? " · …" : "";
+    return [query, ` sees ${visible.length} of ${tokens().length} keys → ${shares}${rest} · sum 1.00 · entropy ${share(entropy(weights[i]))} nats `];
   }
 
   function warning(broken) {
