@@ -32,7 +32,7 @@ export function card({ model, el, state }) {
   const bar = h("div", { class: "tfm-bar" });
   const note = h("span", { class: "tfm-note", role: "status" });
   const bubble = h("div", { class: "tfm-tip", "aria-hidden": "true", hidden: true });
-  const root = h("section", { class: "tfm-card" }, h("header", {}, title, question), stage, readout, bar, bubble);
+  const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), stage, readout, bar, bubble);
   el.append(root);
 
   const name = () => {

@@ -83,13 +83,13 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     set(axes[1], { x: Math.max(left, 72) });
     rows.forEach((word, i) => {
       heads[i].textContent = short(word, letters);
-      set(heads[i], { x: left - 8, y: top + (i + 0.5) * size + 4.5, display: labelled ? null : "none" });
+      set(heads[i], { x: left - 8, y: top + (i + 0.5) * size + 4.5, "fill-opacity": labelled ? null : 0 });
     });
     cols.forEach((word, j) => {
       const [x, y] = [left + (j + 0.5) * size, top - 7];
       const turn = over ? { "text-anchor": "start", transform: `translate(${x + 3} ${y}) rotate(${-TILT})`, x: 0, y: 0 } : { "text-anchor": "middle", x, y, transform: null };
       tops[j].textContent = short(word, letters);
-      set(tops[j], { ...turn, display: labelled ? null : "none" });
+      set(tops[j], { ...turn, "fill-opacity": labelled ? null : 0 });
     });
     cells.forEach((row, i) =>
       row.forEach(({ rect, words }, j) => {
