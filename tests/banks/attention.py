@@ -145,12 +145,6 @@ def batched_attention(Q, K, V):
     weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-2)
     return weights @ V, weights
 """,
-        "softmax over the batch": """
-def batched_attention(Q, K, V):
-    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
-    weights = scores.softmax(dim=-1 if Q.dim() == 2 else 0)
-    return weights @ V, weights
-""",
         "weights before the softmax": """
 def batched_attention(Q, K, V):
     weights = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
@@ -170,11 +164,6 @@ def batched_attention(Q, K, V):
 def batched_attention(Q, K, V):
     weights = (Q @ K.transpose(-2, -1) / math.sqrt(V.shape[-1])).softmax(dim=-1)
     return weights @ V, weights
-""",
-        "swapped": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights, weights @ V
 """,
     },
     "attention.additive-score": {

@@ -97,15 +97,10 @@ def _judge_batched(student: Any, expect: Expect, Q: Tensor, K: Tensor, V: Tensor
             "What you return as weights are the scores, before the softmax. The reader of your function wants rows that sum to 1.",
         ),
     ]
-    for dim in range(Q.dim() - 1):  # the softmax along any axis but the last
-        queries = dim == Q.dim() - 2
-        name = "softmax over the queries" if queries else "softmax over the batch"
-        message = (
-            "Your columns sum to 1: the softmax runs over the queries. Each query shares its 1 among the keys, dim=-1."
-            if queries
-            else "The softmax runs along a leading axis of the batch. Count from the end: the keys are dim=-1."
-        )
-        wrong_weights.append(Mistake(name, scores.softmax(dim=dim), message))
+    queries = (
+        "Your columns sum to 1: the softmax runs over the queries. Each query shares its 1 among the keys, dim=-1."
+    )
+    wrong_weights.append(Mistake("softmax over the queries", scores.softmax(dim=-2), queries))
     got_output, got_weights = _pair(student.batched_attention(Q, K, V), expect, output, weights)
     expect.close(got_weights, weights, holds=f"{holds}: weights", mistakes=wrong_weights, describe="the weights")
     wrong_output = [Mistake("no softmax", scores @ V, "The output mixes with the scores. Mix with the weights.")]
