@@ -21,7 +21,7 @@ const TILT = 48; // degrees, of words that are wider than their column
 const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
 const AXIS = 18; // height of the line that names the axes
 
-export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, most = 44 }) {
+export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, most = 52 }) {
   const [hatch, cross] = [uid("hatch"), uid("cross")];
   const field = s("g", {});
   const light = s("rect", { class: "tfm-row-light", rx: 4 });
