@@ -7,7 +7,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; the t
 
 import pytest
 from hypothesis import Phase, settings
-from jaxtyping import config, install_import_hook
+from jaxtyping import config as jaxtyping_config
+from jaxtyping import install_import_hook
 from project import CORE
 
 too_early = [name for name in CORE if f"tfm_lib.{name}" in sys.modules]
@@ -36,6 +37,6 @@ def seeded() -> None:
 @pytest.fixture
 def as_readers_run_it():
     """Shapes in signatures are not executed, as outside pytest, so that the library's own sentences are heard."""
-    config.update("jaxtyping_disable", True)
+    jaxtyping_config.update("jaxtyping_disable", True)
     yield
-    config.update("jaxtyping_disable", False)
+    jaxtyping_config.update("jaxtyping_disable", False)

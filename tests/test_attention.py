@@ -216,7 +216,16 @@ BAD_INPUT = {
     "NaN": ((NAN, K, V), ValueError, "Q must hold finite numbers only; got nan at index (1, 1)."),
     "infinite key": ((Q, K / 0, V), ValueError, "K must hold finite numbers only; got inf at index (0, 0)."),
     "NaN value": ((Q, K, V * torch.nan), ValueError, "V must hold finite numbers only; got nan at index (0, 0)."),
-    "one vector": ((Q[0], K, V), ValueError, "Q must have at least two axes, (..., n, d_k); got shape (3,)."),
+    "one vector": (
+        (Q[0], K, V),
+        ValueError,
+        "Q must have at least two axes, (..., n, d_k), and a number in each vector; got shape (3,).",
+    ),
+    "empty vectors": (
+        (Q[:, :0], K[:, :0], V),
+        ValueError,
+        "Q must have at least two axes, (..., n, d_k), and a number in each vector; got shape (2, 0).",
+    ),
     "another d_k": (
         (Q, K[:, :2], V),
         ValueError,

@@ -212,7 +212,7 @@ BAD_INPUT = {
     "combine of sizes that do not fit": (
         lambda: combine(causal_mask(3), causal_mask(4)),
         ValueError,
-        "masks must broadcast to one shape; got shape (3, 3), shape (4, 4).",
+        "masks must broadcast to one shape; got shape (3, 3) and shape (4, 4).",
     ),
     "combine that leaves a query nothing": (
         lambda: combine(EYE, ~EYE),
@@ -237,7 +237,7 @@ BAD_INPUT = {
     "leak of a pair": (
         lambda: leak(lambda x: (x, x), X),
         TypeError,
-        "model_fn must return one tensor, such as output of (output, weights); got several.",
+        "model_fn must return one tensor, such as output of (output, weights); got a tuple.",
     ),
     "leak of a summary": (
         lambda: leak(lambda x: x.sum(dim=0), X),
