@@ -313,6 +313,10 @@ class Tidy(SphinxPostTransform):
             if shown:
                 file = nodes.paragraph(shown[0], shown[0], classes=["tfm-file"])
                 code.parent.insert(code.parent.index(code), file)
+        for span in list(self.document.findall(nodes.inline)):
+            if "ko" in span["classes"]:
+                text = f'<span class="ko" lang="ko">{html.escape(span.astext())}</span>'
+                span.replace_self(nodes.raw(text, text, format="html"))
         for kicker in list(self.document.findall(nodes.paragraph)):
             if "tfm-kicker" in kicker["classes"] and isinstance(kicker.parent, nodes.section):
                 section = kicker.parent
