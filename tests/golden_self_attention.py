@@ -27,7 +27,14 @@ def numbers() -> dict:
     distributions = [[1.0], [0.5, 0.5], [1.0, 0.0, 0.0], [0.1] * 10, [0.999999, 1e-6], *weights.tolist()]
     x = torch.linspace(-3, 3, 7, dtype=torch.float64)
     normal = [
-        {"spread": spread, "x": x.tolist(), "density": torch.distributions.Normal(torch.tensor(0.0).double(), torch.tensor(spread).double()).log_prob(x).exp().tolist()}
+        {
+            "spread": spread,
+            "x": x.tolist(),
+            "density": torch.distributions.Normal(torch.tensor(0.0).double(), torch.tensor(spread).double())
+            .log_prob(x)
+            .exp()
+            .tolist(),
+        }
         for spread in (0.25, 1.0, math.sqrt(512))
     ]
     return {

@@ -116,7 +116,7 @@ class SoftmaxSaturation(Widget):
     value = traitlets.Int(64).tag(sync=True)
     scaled = traitlets.Bool(False).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
-    query = traitlets.Int(0).tag(sync=True)
+    query = traitlets.Int(14).tag(sync=True)  # near the middle of all at every d_k
     sizes = traitlets.List(traitlets.Int()).tag(sync=True)
     scores = Numbers().tag(sync=True)
     histogram = Numbers().tag(sync=True)
@@ -201,14 +201,26 @@ class SoftmaxSaturation(Widget):
         scores.set(title=f"Scores, expected spread ±{self.spread:.3g}", xlabel="score", ylabel="density")
 
         p = self._weights(self.value, self.scaled, self.temperature)
-        weights.barh(range(1, KEYS + 1), p[self.query], color=colours()["w1"])
-        weights.set(title=f"Weights of query {self.query + 1}", xlabel="weight", ylabel="key", xlim=(0, 1), ylim=(KEYS + 0.6, 0.4))
+        weights.barh(range(1, KEYS + 1), p[self.query].tolist(), color=colours()["w1"])
+        weights.set(
+            title=f"Weights of query {self.query + 1}",
+            xlabel="weight",
+            ylabel="key",
+            xlim=(0, 1),
+            ylim=(KEYS + 0.6, 0.4),
+        )
 
         for ax, measure, title in ((nats, entropy, "Entropy (nats)"), (norms, _norms, "Norm of the Jacobian")):
             for name, scaled, line in (("with the scale", True, "-"), ("without", False, "--")):
-                middle = [measure(self._weights(size, scaled, 1)).median() for size in self.sizes]
+                middle = [measure(self._weights(size, scaled, 1)).median().item() for size in self.sizes]
                 ax.plot(self.sizes, middle, line, color=colours()["query" if scaled else "broken"], label=name)
-            ax.plot([self.value], [measure(p)[self.query]], "o", color=colours()["ink"], label=f"query {self.query + 1}")
+            ax.plot(
+                [self.value],
+                [measure(p)[self.query].item()],
+                "o",
+                color=colours()["ink"],
+                label=f"query {self.query + 1}",
+            )
             ax.set(xscale="log", xlabel="d_k (log)", title=f"{title}, middle of {QUERIES} queries", ylim=(0, None))
             ax.set_xticks(SIZES[::2], SIZES[::2])
             ax.minorticks_off()
@@ -256,10 +268,14 @@ def _weights(weights, shape) -> list:
             f"weights must be those of one text, of shape (n, m) or (heads, n, m); they have 4 axes. "
             f"Of a batch of shape {tuple(np.shape(weights))}, pass weights[0]"
         )
-    array = to_numpy("weights", weights, (n, m) if axes == 2 and heads == 1 else (heads if axes == 3 else "heads", n, m))
+    array = to_numpy(
+        "weights", weights, (n, m) if axes == 2 and heads == 1 else (heads if axes == 3 else "heads", n, m)
+    )
     array = array.reshape(shape)
     if array.min() < 0:
-        raise ValueError(f"weights must be at least 0; the smallest is {array.min():.3g}. Are they scores before the softmax?")
+        raise ValueError(
+            f"weights must be at least 0; the smallest is {array.min():.3g}. Are they scores before the softmax?"
+        )
     sums = array.sum(axis=-1)
     if (far := np.abs(sums - 1)).max() > ROW_SUM:
         head, row = np.unravel_index(far.argmax(), far.shape)
@@ -311,8 +327,12 @@ def _matrix(ax, widget, size):
             cell = to_rgba(colours()["w1"], weight / top)
             ax.add_patch(_cell(j + 0.04, i + 0.04, 0.92, 0.92, facecolor=cell))
     ax.add_patch(_cell(0, 0, m, n, facecolor=colours()["w0"], zorder=0))
-    ax.add_patch(_cell(-0.05, widget.value - 0.05, m + 0.1, 1.1, fill=False, edgecolor=colours()["query"], linewidth=1.2))
-    ax.set(xticks=np.arange(m) + 0.5, yticks=np.arange(n) + 0.5, xlim=(-0.1, m + 0.1), ylim=(n + 0.1, -0.1), aspect="equal")
+    ax.add_patch(
+        _cell(-0.05, widget.value - 0.05, m + 0.1, 1.1, fill=False, edgecolor=colours()["query"], linewidth=1.2)
+    )
+    ax.set(
+        xticks=np.arange(m) + 0.5, yticks=np.arange(n) + 0.5, xlim=(-0.1, m + 0.1), ylim=(n + 0.1, -0.1), aspect="equal"
+    )
     keys, queries = ([_escape(word) for word in words] for words in (widget.key_tokens, widget.tokens))
     ax.set_xticklabels(keys, rotation=45, ha="left", rotation_mode="anchor", color=colours()["key"], fontsize=size)
     ax.set_yticklabels(queries, color=colours()["query"], fontsize=size)

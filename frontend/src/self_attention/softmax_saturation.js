@@ -1,10 +1,12 @@
 /* Softmax saturation: wider vectors spread their scores; the softmax falls asleep unless the scale keeps it awake. */
 
-import { card, clamp, entropy, fixed, general, h, linspace, norm, onWidth, plot, range, s, set, softmax, sub, sum } from "../kit/index.js";
+import { card, entropy, fixed, general, h, linspace, norm, onWidth, plot, range, s, set, softmax, sub, sum } from "../kit/index.js";
 
 const TEMPERATURES = range(15).map((i) => +(2 ** (i / 2 - 2)).toPrecision(3)); // 0.25 … 32
 const HEIGHT = 220;
-const WIDEST = 100; // scores on the axis of the histogram, which stays put so that the spread is seen to grow
+
+/* Half of the score axis: it grows with the root of the spread, so that a bell is seen to widen, and can be read when narrow. */
+const axisOf = (spread) => 18 * Math.sqrt(spread);
 
 /* What divides the scores before the softmax. */
 export const divisor = (d_k, scaled, temperature) => temperature * (scaled ? Math.sqrt(d_k) : 1);
@@ -28,7 +30,6 @@ export function median(values) {
 export const bell = (x, spread) => Math.exp(-((x / spread) ** 2) / 2) / (spread * Math.sqrt(2 * Math.PI));
 
 const MEASURES = [entropy, gradientNorm];
-const score = fixed(1);
 const share = fixed(2);
 const fine = (x) => (x > 0 && x < 0.01 ? general(+x.toPrecision(1)) : share(x));
 
@@ -41,7 +42,7 @@ function render({ model, el }) {
   const curve = (measure, by) => sizes.map((d_k, at) => [d_k, median(measured(at, by(d_k), measure))]);
 
   const spreads = plot(ui, {
-    x: { label: "score", domain: [-WIDEST, WIDEST] },
+    x: { label: "score", domain: [-1, 1] },
     y: { label: "density", domain: [0, 1] },
     height: HEIGHT,
     label: "Histogram of the scores that the softmax gets, under the normal curve that theory expects",
@@ -67,7 +68,7 @@ function render({ model, el }) {
     ),
     key(),
   );
-  ui.slider("value", { label: sub("d", "k"), values: sizes });
+  ui.slider("value", { label: sub("d", "k"), values: sizes, format: String });
   ui.slider("temperature", { label: "temperature", values: TEMPERATURES });
   ui.slider("query", { label: "query", min: 0, max: queries - 1, format: (i) => `${i + 1} of ${queries}` });
   ui.toggle("scaled", { label: h("span", {}, "divide by √", sub("d", "k")) });
@@ -79,11 +80,12 @@ function render({ model, el }) {
     const spread = Math.sqrt(d_k) / by;
 
     const shape = columns(ui.get("histogram")[at], ui.get("reach"), spread);
-    spreads.domain({ y: [0, 1.15 * Math.max(bell(0, spread), ...shape.map(([, , top]) => top))] });
-    bars(shape.filter(([a, b]) => a >= -WIDEST && b <= WIDEST));
-    normal(linspace(-1, 1, 161).map((t) => clamp(4 * spread * t, -WIDEST, WIDEST)).map((x) => [x, bell(x, spread)]));
+    const half = axisOf(spread);
+    spreads.domain({ x: [-half, half], y: [0, 1.15 * Math.max(bell(0, spread), ...shape.map(([, , top]) => top))] });
+    bars(shape.filter(([a, b]) => a >= -half && b <= half));
+    normal(linspace(-1, 1, 121).map((t) => Math.min(half, 4 * spread) * t).map((x) => [x, bell(x, spread)]));
     const root = scaled || temperature !== 1 ? general(spread) : "√d_k";
-    rules.forEach(({ side, put }) => put(spread < WIDEST ? { x: side * spread } : null, side > 0 ? `±${root}` : ""));
+    rules.forEach(({ side, put }) => put({ x: side * spread }, side > 0 ? `±${root}` : ""));
 
     const row = scores[at][query];
     const p = weightsOf(row, by);
@@ -128,7 +130,7 @@ function curvePlot(ui, y, withScale, without, queries) {
   plane.line({ colour: "query" })(withScale);
   plane.line({ colour: "broken", dash: "7 4" })(without);
   const present = plane.line({ colour: "ink", dash: "2 3" });
-  const others = range(queries).map(() => plane.dot({ colour: "soft", r: 2.5 }));
+  const others = range(queries).map(() => plane.dot({ colour: "soft", r: 3.5 }));
   const own = plane.dot({ colour: "ink", r: 5.5 });
   return {
     el: plane.el,
@@ -159,6 +161,7 @@ function weightBars(ui, keys) {
   let [room, last] = [0, null];
   const update = (scores, weights) => {
     last = [scores, weights];
+    const score = fixed(Math.max(...scores.map(Math.abs)) < 10 ? 2 : 1);
     lines.forEach(({ words, bars, number }, j) => {
       words[1].textContent = score(scores[j]);
       number.textContent = share(weights[j]);
@@ -190,7 +193,7 @@ function key() {
     entry(line("broken", "7 4"), "without"),
     entry(line("ink", "2 3"), "as set, at another temperature"),
     entry(dot("ink", 5.5), "this query"),
-    entry(dot("soft", 2.5), "the others"),
+    entry(dot("soft", 3.5), "the others"),
   );
 }
 
