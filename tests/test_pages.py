@@ -122,7 +122,7 @@ def test_pictures_have_a_text_alternative(soups) -> None:
         for picture in soup.select('article [role="img"]'):
             assert len(picture.get("aria-label", "")) > 15, f"{page}: {str(picture)[:120]}"
         for svg in soup.select("article svg"):
-            named = svg.get("aria-hidden") == "true" or svg.find_parent(attrs={"aria-label": True})
+            named = svg.get("aria-hidden") == "true" or svg.find_parent(attrs={"aria-label": True}) or svg.find_parent(attrs={"aria-hidden": "true"})
             assert named, f"{page}: {str(svg)[:120]}"
 
 

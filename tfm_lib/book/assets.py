@@ -62,6 +62,13 @@ def _font_faces() -> tuple[str, list[Path]]:
     return "\n".join(rules), fonts
 
 
+def drop_thebe(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Take out the settings of sphinx-thebe, which Jupyter Book loads unasked: no page starts a foreign kernel."""
+    for raw in list(doctree.findall(nodes.raw)):
+        if "thebe" in raw.astext()[:200] and "<script" in raw.astext():
+            raw.parent.remove(raw)
+
+
 def write(path: Path, content: bytes) -> None:
     if not path.exists() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,4 +90,5 @@ def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, 
 
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", copy_assets)
+    app.connect("doctree-resolved", drop_thebe, priority=900)
     app.connect("html-page-context", choose_assets, priority=950)

@@ -254,6 +254,8 @@ def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
             element.text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", element.text)
             element.text = re.sub(r"#([A-Za-z][\w-]*)(?=[^{}]*\{)", lambda m: f"#{prefix}-{m[1]}" if m[1] in ids else m[0], element.text)
     if hidden:
+        for name in ("role", "aria-label", "aria-labelledby", "aria-describedby"):
+            svg.attrib.pop(name, None)
         svg.set("aria-hidden", "true")
     view = svg.get("viewBox", "").split()
     if len(view) == 4:
@@ -261,6 +263,13 @@ def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
         for size in ("width", "height"):
             svg.attrib.pop(size, None)
     return ET.tostring(svg, encoding="unicode")
+
+
+def slim(text: str) -> str:
+    """HTML with matplotlib's SVG in it, less comments and the ids that nothing names (it uses the same in each figure)."""
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.S)
+    used = set(re.findall(r"""(?:url\(|href=")#([\w.:-]+)""", text))
+    return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
 
 
 class folded(nodes.General, nodes.Element):
@@ -313,6 +322,11 @@ class Tidy(SphinxPostTransform):
             if shown:
                 file = nodes.paragraph(shown[0], shown[0], classes=["tfm-file"])
                 code.parent.insert(code.parent.index(code), file)
+        for raw in self.document.findall(nodes.raw):
+            if raw.get("format") == "html" and "tfm-figure" in raw.astext() and "<svg" in raw.astext():
+                raw.children = [nodes.Text(slim(raw.astext()))]
+        for section in self.document.findall(nodes.section):
+            section["classes"] = [name for name in section["classes"] if not name.endswith("_ignore")]
         for span in list(self.document.findall(nodes.inline)):
             if "ko" in span["classes"]:
                 text = f'<span class="ko" lang="ko">{html.escape(span.astext())}</span>'
@@ -327,7 +341,9 @@ class Tidy(SphinxPostTransform):
 def _unwrap(node: nodes.Element) -> None:
     for child in list(node.children):
         if isinstance(child, nodes.section) and child["ids"] and child["ids"][0] in ("exercise-content", "solution-content"):
-            child.replace_self(child.children)
+            at = node.index(child)  # not replace_self, which would hand the id on
+            node.remove(child)
+            node[at:at] = child.children
 
 
 def _fold(title, body, classes, ids=(), opened=False, exercise=None) -> folded:

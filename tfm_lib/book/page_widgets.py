@@ -15,6 +15,7 @@ from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
 from sphinx.util import logging
 
 from tfm_lib.book.assets import write
+from tfm_lib.book.boxes import slim
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ def _visit_widget_view(self, node: widget_view) -> None:
     alt = tfm.get("alt", "")
     still = ""
     if tfm.get("still"):
-        still = f'<div class="tfm-still" role="img" aria-label="{attribute(alt)}">{tfm["still"]}</div>'
+        still = f'<div class="tfm-still" role="img" aria-label="{attribute(alt)}">{slim(tfm["still"])}</div>'
     elif alt:
         still = f'<p class="tfm-still">{attribute(alt)}</p>'
     module = f' data-module="{attribute(node["module"])}"' if node.get("module") else ""
