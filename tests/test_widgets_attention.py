@@ -38,8 +38,10 @@ def test_arrays_of_any_kind(kind) -> None:
     widget = SoftLookup(kind(TRIANGLE.clone()), kind(values))
     assert widget.K == [[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]]
     assert widget.V == [[1.0], [2.0], [3.0]]
-    widget.V = kind(10 * TRIANGLE)
-    assert widget.V[0] == [20.0, 0.0]
+    widget.V = kind(10 * values)
+    assert widget.V[0] == [10.0]
+    widget.K = kind(10 * TRIANGLE)
+    assert widget.K[0] == [20.0, 0.0]
 
 
 def test_keys_stand_for_missing_values_and_letters_for_missing_labels() -> None:
@@ -94,6 +96,8 @@ def test_bad_input_is_refused_later_too() -> None:
     for trait, given in wrong.items():
         with pytest.raises(ValueError, match=f"{trait} must"):
             setattr(widget, trait, given)
+    with pytest.raises(ValueError, match=r"V must keep its shape \(3, 2\); it has shape \(3, 1\)"):
+        widget.V = [1, 2, 3]
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -91,7 +91,10 @@ class SoftLookup(Widget):
 
     @traitlets.validate("V")
     def _valid_values(self, proposal):
-        return _values("V", proposal["value"], len(self.labels))
+        rows = _values("V", proposal["value"], len(self.labels))
+        if len(rows[0]) != (d_v := len(self.V[0])):  # the drawing is made for one d_v
+            raise ValueError(f"V must keep its shape ({len(rows)}, {d_v}); it has shape ({len(rows)}, {len(rows[0])})")
+        return rows
 
     @traitlets.validate("score")
     def _valid_score(self, proposal):
@@ -127,14 +130,14 @@ class SoftLookup(Widget):
         tie = {"color": c["broken"], "linestyle": "--"} if self.uniform else {"color": c["query"]}
         _star(left, self.K, self.value, weights, tie)
         _points(left, self.K, [f"{a} {w:.2f}" for a, w in zip(self.labels, weights)], "D", c["key"])
-        _points(left, [self.value], ["query"], "o", c["query"])
+        _points(left, [self.value], ["query"], "o", c["query"], beside=(8, 4))
         left.set(title="Compare: weights of the keys", xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
         left.set(xlabel=f"{self.axes[0]} (linear scale)", ylabel=f"{self.axes[1]} (linear scale)")
         if len(output) == 2:
             tie = tie if self.uniform else {"color": c["value"]}
             _star(right, self.V, output, weights, tie)
             _points(right, self.V, self.labels, "s", c["value"])
-            _points(right, [output], ["output"], "o", c["value"])
+            _points(right, [output], ["output"], "o", c["value"], beside=(-12, -18))
             if self.K == self.V:
                 right.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
             right.set(xlabel="first number of the value (linear scale)", ylabel="second number (linear scale)")
@@ -210,12 +213,16 @@ def _star(ax, places, centre, weights, look):
         ax.plot([x, centre[0]], [y, centre[1]], alpha=0.45, lw=max(0.5, 11 * weight), solid_capstyle="round", **look)
 
 
-def _points(ax, places, words, marker, colour):
-    """Marks and their names; a name stands on the side away from the middle of the marks."""
+def _points(ax, places, words, marker, colour, beside=None):
+    """Marks and their names, away from the middle of all marks: short names sideways, long ones above or below."""
     ax.plot(*zip(*places), linestyle="", marker=marker, color=colour, markersize=7)
-    middle = np.mean([min(x for x, _ in places), max(x for x, _ in places)])
+    x_middle, y_middle = (np.min(places, axis=0) + np.max(places, axis=0)) / 2
     for (x, y), word in zip(places, words):
-        side = "right" if x < middle else "left"
-        shift = (-7 if side == "right" else 7, 5 if len(places) == 1 else -3)
-        place = {"xytext": shift, "textcoords": "offset points", "ha": side}
-        ax.annotate(word, (x, y), color=colour, in_layout=False, **place)
+        if beside or len(word) < 8:
+            shift, side = beside or (8, -3), "left"
+            if not beside and x < x_middle:
+                shift, side = (-8, -3), "right"
+        else:
+            shift, side = (0, 7 if y >= y_middle else -15), "center"
+        look = {"xytext": shift, "textcoords": "offset points", "ha": side, "color": colour}
+        ax.annotate(word, (x, y), in_layout=False, **look)

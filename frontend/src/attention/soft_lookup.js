@@ -32,7 +32,7 @@ export function hull(points) {
 }
 
 const STATE = ["value", "score", "temperature", "uniform"];
-const DATA = ["K", "V", "labels", "parameters"];
+const DATA = ["K", "V", "parameters"];
 const WIDEST = 16; // pixels of a link of weight 1
 const LINE = 14; // pixels between two names
 const HARD = 0.995;
@@ -102,7 +102,7 @@ function render({ model, el }) {
     const [q, v] = [["tfm-q", "query"], ["tfm-v", "output"]].map(([kind, word]) => h("b", { class: kind }, word));
     const parts = [q, ` ${point(value)} → ${told.join(" · ")}${rest} → `, v, ` ${point(output)}`];
     if (uniform) parts.push(h("span", { class: "tfm-bad" }, "Every key has the same share: move the query, and the output stays."));
-    else if (weights[top[0]] > HARD) parts.push(` · nearly a hard look-up of ${names[top[0]]}`);
+    else if (weights[top[0]] > HARD) parts.push(" · nearly hard");
     return parts;
   }
 
@@ -191,7 +191,7 @@ function balance(ui, names) {
       line.domain({ x: around(V.flat()) });
       const [places, ends] = [weights, weights.map(() => 0)].map((heights) => V.map(([value], j) => [value, heights[j]]));
       stems({ places, ends, wide: weights.map(() => 4), link: "value", centre: output[0] });
-      mean({ x: output[0] }, `output ${two(output[0])}`);
+      mean({ x: output[0] }, "output");
     },
   };
 }
