@@ -116,7 +116,7 @@ class SoftmaxSaturation(Widget):
     value = traitlets.Int(64).tag(sync=True)
     scaled = traitlets.Bool(False).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
-    query = traitlets.Int(14).tag(sync=True)  # near the middle of all at every d_k
+    query = traitlets.Int(7).tag(sync=True)  # near the middle of all, at most d_k
     sizes = traitlets.List(traitlets.Int()).tag(sync=True)
     scores = Numbers().tag(sync=True)
     histogram = Numbers().tag(sync=True)
@@ -213,7 +213,13 @@ class SoftmaxSaturation(Widget):
         for ax, measure, title in ((nats, entropy, "Entropy (nats)"), (norms, _norms, "Norm of the Jacobian")):
             for name, scaled, line in (("with the scale", True, "-"), ("without", False, "--")):
                 middle = [measure(self._weights(size, scaled, 1)).median().item() for size in self.sizes]
-                ax.plot(self.sizes, middle, line, color=colours()["query" if scaled else "broken"], label=name)
+                ax.plot(
+                    self.sizes,
+                    middle,
+                    line,
+                    color=colours()["query" if scaled else "broken"],
+                    label=f"{name}, middle of {QUERIES}",
+                )
             ax.plot(
                 [self.value],
                 [measure(p)[self.query].item()],
@@ -221,10 +227,10 @@ class SoftmaxSaturation(Widget):
                 color=colours()["ink"],
                 label=f"query {self.query + 1}",
             )
-            ax.set(xscale="log", xlabel="d_k (log)", title=f"{title}, middle of {QUERIES} queries", ylim=(0, None))
+            ax.set(xscale="log", xlabel="d_k (log)", title=title, ylim=(0, None))
             ax.set_xticks(SIZES[::2], SIZES[::2])
             ax.minorticks_off()
-        nats.legend(fontsize=9)
+        nats.legend(fontsize=9, frameon=False)
         return fig
 
 
@@ -305,10 +311,10 @@ def _links(ax, widget, size):
             look = {"linewidth": 0.4 + 11 * weight, "alpha": 0.2 + 0.7 * math.sqrt(weight), "solid_capstyle": "round"}
             ax.plot(0.36 + 0.28 * t, y, color=colours()["query"], **look)
     for k, (word, y) in enumerate(zip(widget.tokens, query_y)):
-        focused = {"color": colours()["query"], "fontweight": "bold"} if k == i else {}
+        focused = {"color": colours()["query"], "fontweight": "bold"} if k == i else {"color": colours()["ink"]}
         ax.text(0.34, y, _escape(word), ha="right", va="center", fontsize=size, **focused)
     for word, y in zip(widget.key_tokens, key_y):
-        ax.text(0.66, y, _escape(word), ha="left", va="center", fontsize=size)
+        ax.text(0.66, y, _escape(word), ha="left", va="center", fontsize=size, color=colours()["ink"])
     ax.set(xlim=(0, 1), ylim=(longest, 0), title="query → keys")
     ax.axis("off")
 

@@ -18,7 +18,9 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "head"] });
   const tokens = () => ui.get("tokens");
   const keys = () => ui.get("key_tokens");
-  const weights = () => ui.get("weights")[ui.get("head")];
+  const heads = ui.get("weights").length;
+  const within = (trait, count) => clamp(ui.get(trait) | 0, 0, count - 1); // a link may say anything
+  const weights = () => ui.get("weights")[within("head", heads)];
   const focus = (i) => ui.set({ value: i });
   const longest = Math.max(tokens().length, keys().length);
   const long = longest > MOST_LINKED;
@@ -30,7 +32,7 @@ function render({ model, el }) {
     label: "Weights: queries down, keys across.",
     most: long ? clamp(Math.floor(TALLEST / longest), 3, 30) : undefined,
     onFocus: focus,
-    text: (i, j) => share(weights()[i][j]),
+    text: long ? undefined : (i, j) => share(weights()[i][j]),
     describe: (i, j) => `query ${tokens()[i]}, key ${keys()[j]}: ${share(weights()[i][j])}`,
   });
   const words = (long ? rows : net)(ui, { tokens, keys, focus });
@@ -44,12 +46,11 @@ function render({ model, el }) {
     ),
   );
 
-  const heads = ui.get("weights").length;
   if (heads > 1) ui.select("head", { label: "head", options: range(heads).map((i) => [i, `${i + 1} of ${heads}`]) });
 
   let max;
   function draw() {
-    const i = ui.get("value");
+    const i = within("value", tokens().length);
     const top = darkest(ui.get("weights"));
     if (top !== max) scale.replaceChildren(legend({ max: (max = top) }));
     map.update({ rows: tokens(), cols: keys(), values: weights(), row: i, max });

@@ -1,6 +1,6 @@
 /* Softmax saturation: wider vectors spread their scores; the softmax falls asleep unless the scale keeps it awake. */
 
-import { card, entropy, fixed, general, h, linspace, norm, onWidth, plot, range, s, set, softmax, sub, sum } from "../kit/index.js";
+import { card, clamp, entropy, fixed, general, h, linspace, onWidth, plot, range, s, set, softmax, sub, sum } from "../kit/index.js";
 
 const TEMPERATURES = range(15).map((i) => +(2 ** (i / 2 - 2)).toPrecision(3)); // 0.25 … 32
 const HEIGHT = 220;
@@ -13,13 +13,20 @@ export const divisor = (d_k, scaled, temperature) => temperature * (scaled ? Mat
 
 export const weightsOf = (scores, by) => softmax(scores.map((score) => score / by));
 
-/* ∂pᵢ/∂sⱼ = pᵢ(δᵢⱼ − pⱼ); 1 − pᵢ as the sum of the others, which keeps its digits when p is nearly one-hot. */
-export function jacobian(p) {
-  const others = (i) => sum(p.filter((_, j) => j !== i));
-  return p.map((a, i) => p.map((b, j) => (i === j ? a * others(i) : -a * b)));
+/* The Frobenius norm of the Jacobian, whose entries are pᵢ(1 − pᵢ) and −pᵢpⱼ;
+   1 − pᵢ as the sum of the others, which keeps its digits when p is nearly one-hot. */
+export function gradientNorm(p) {
+  const rows = p.map((a, i) => {
+    let [others, squares] = [0, 0];
+    for (let j = 0; j < p.length; j++) {
+      if (j === i) continue;
+      others += p[j];
+      squares += p[j] * p[j];
+    }
+    return a * a * (others * others + squares);
+  });
+  return Math.sqrt(sum(rows));
 }
-
-export const gradientNorm = (p) => norm(jacobian(p).flat());
 
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
@@ -74,8 +81,10 @@ function render({ model, el }) {
   ui.toggle("scaled", { label: h("span", {}, "divide by √", sub("d", "k")) });
 
   function draw() {
-    const [d_k, scaled, temperature, query] = ["value", "scaled", "temperature", "query"].map(ui.get);
-    const at = sizes.indexOf(d_k);
+    const [scaled, temperature] = [ui.get("scaled"), Math.max(0.01, ui.get("temperature"))]; // a link may say anything
+    const at = Math.max(0, sizes.indexOf(ui.get("value")));
+    const d_k = sizes[at];
+    const query = clamp(ui.get("query") | 0, 0, queries - 1);
     const by = divisor(d_k, scaled, temperature);
     const spread = Math.sqrt(d_k) / by;
 
