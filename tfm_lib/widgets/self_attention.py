@@ -230,7 +230,7 @@ class SoftmaxSaturation(Widget):
             ax.set(xscale="log", xlabel="d_k (log)", title=title, ylim=(0, None))
             ax.set_xticks(SIZES[::2], SIZES[::2])
             ax.minorticks_off()
-        nats.legend(fontsize=9, frameon=False)
+        fig.legend(*nats.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, frameon=False)
         return fig
 
 

@@ -3,7 +3,7 @@
 import { card, clamp, entropy, fixed, h, heatmap, legend, links, range, tokenRow } from "../kit/index.js";
 
 const MOST_LINKED = 16; // words a side; longer texts are rows that wrap, with the weights under their words
-const MOST_TOLD = 5; // keys that the readout names
+const MOST_TOLD = 4; // keys that the readout names
 const TALLEST = 560; // pixels of the heat-map of a long text
 
 /* The places of the largest weights, largest first; equal ones in reading order. */

@@ -70,7 +70,7 @@ function render({ model, el }) {
       { class: "tfm-columns" },
       box("What the softmax gets · curve: expected", spreads),
       box("What one query makes of it", shares),
-      box(`Entropy of the weights · lines: middle of ${queries} queries`, curves[0]),
+      box(`Entropy · lines: middle of ${queries} queries`, curves[0]),
       box("Norm of the softmax’s Jacobian · likewise", curves[1]),
     ),
     key(),
