@@ -209,6 +209,7 @@ class SoftmaxSaturation(Widget):
             xlim=(0, 1),
             ylim=(KEYS + 0.6, 0.4),
         )
+        weights.set_yticks(range(1, KEYS + 1))
 
         for ax, measure, title in ((nats, entropy, "Entropy (nats)"), (norms, _norms, "Norm of the Jacobian")):
             for name, scaled, line in (("with the scale", True, "-"), ("without", False, "--")):
@@ -230,7 +231,8 @@ class SoftmaxSaturation(Widget):
             ax.set(xscale="log", xlabel="d_k (log)", title=title, ylim=(0, None))
             ax.set_xticks(SIZES[::2], SIZES[::2])
             ax.minorticks_off()
-        fig.legend(*nats.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, frameon=False)
+        look = {"fontsize": 9, "frameon": False, "labelcolor": colours()["ink"]}
+        fig.legend(*nats.get_legend_handles_labels(), loc="outside lower center", ncols=3, **look)
         return fig
 
 
