@@ -175,13 +175,13 @@ def test_chapters_offer_what_can_be_used(built_book: Path, soups) -> None:
 
 
 def test_a_prediction_can_be_read_without_scripts(soups) -> None:
-    forms = [form for soup in soups.values() for form in soup.select("form.tfm-predict")]
-    assert forms
-    for form in forms:
-        assert len(form.select("input[type=radio]")) >= 2
-        assert len(form.select("[data-right]")) == 1
-        assert form.select_one("details > summary") and form.select_one("details").get_text(strip=True)
-    names = [form["data-predict"] for form in forms]
+    boxes = [box for soup in soups.values() for box in soup.select(".tfm-predict")]
+    assert boxes
+    for box in boxes:
+        assert len(box.select("input[type=radio]")) >= 2
+        assert len(box.select("[data-right]")) == 1
+        assert box.select_one("details > summary") and box.select_one("details").get_text(strip=True)
+    names = [box["data-predict"] for box in boxes]
     assert len(names) == len(set(names))
 
 

@@ -75,6 +75,13 @@ def write(path: Path, content: bytes) -> None:
         path.write_bytes(content)
 
 
+def mend(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
+    """Mend what Sphinx writes against the rules of accessibility: roles of the bibliography, header cells without words."""
+    body = context.get("body", "")
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    context["body"] = re.sub(r'<th class="head[^"]*">(?:<p>\s*</p>)?</th>', "<td></td>", body)
+
+
 def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
     """Leave on the page only the styles and scripts that it needs (extensions put theirs on every page)."""
     body = context.get("body", "")
@@ -91,4 +98,5 @@ def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, 
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", copy_assets)
     app.connect("doctree-resolved", drop_thebe, priority=900)
+    app.connect("html-page-context", mend, priority=940)
     app.connect("html-page-context", choose_assets, priority=950)

@@ -65,7 +65,9 @@ class Predict(SphinxDirective):
             item = choice(right=right)
             self._parse(lines, item)
             node += item
-        answer = explanation()
+        right = next(item for item in node.children if isinstance(item, choice) and item["right"])
+        words = [child.deepcopy() for paragraph in right for child in paragraph]
+        answer = explanation("", nodes.paragraph("", "", nodes.strong("", "Answer:"), nodes.Text(" "), *words, classes=["tfm-outcome"]))
         self._parse(after, answer)
         node += answer
         self.set_source_info(node)
@@ -98,14 +100,14 @@ def split_prediction(lines: list[str]) -> tuple[list[str], list[tuple[bool, list
 def _visit_predict(self, node: predict) -> None:
     name = html.escape(node["name"])
     self.body.append(
-        f'<form class="tfm-predict" data-predict="{name}" aria-label="Prediction">\n'
+        f'<div class="tfm-predict" data-predict="{name}" role="group" aria-label="Prediction">\n'
         '<p class="tfm-box-title">Predict first</p>\n'
     )
     node["count"] = 0
 
 
 def _depart_predict(self, node: predict) -> None:
-    self.body.append('<button type="button" class="tfm-forget" hidden>Forget my answer</button>\n</form>\n')
+    self.body.append('<button type="button" class="tfm-forget" hidden>Forget my answer</button>\n</div>\n')
 
 
 def _visit_choice(self, node: choice) -> None:
@@ -127,12 +129,7 @@ def _depart_choice(self, node: choice) -> None:
 
 
 def _visit_explanation(self, node: explanation) -> None:
-    right = next(sibling for sibling in node.parent if isinstance(sibling, choice) and sibling["right"])
-    self.body.append(
-        '<details class="tfm-answer"><summary>What happens</summary>\n'
-        f'<p class="tfm-outcome" role="status" data-answer="{html.escape(right.astext().strip())}">'
-        f"<strong>Answer:</strong> {html.escape(right.astext().strip())}</p>\n"
-    )
+    self.body.append('<details class="tfm-answer"><summary>What happens</summary>\n')
 
 
 def _depart_explanation(self, node: explanation) -> None:

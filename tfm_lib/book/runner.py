@@ -80,22 +80,23 @@ def run_notebooks(
     workers = min(workers or cores(), len(jobs), 4)  # each kernel holds a torch: memory ends before cores do
     cure_stalls()
 
-    async def work(environment: dict[str, str]) -> list[Run]:
+    async def work(folder: Path) -> list[Run]:
         turn = asyncio.Semaphore(workers)
+        environment = kernel_environment(max(1, cores() // workers), folder)
 
-        async def one(job: Job) -> Run:
+        async def one(number: int, job: Job) -> Run:
             async with turn:
-                run = await _execute(job, watcher, environment, timeout)
+                run = await _execute(job, watcher, environment, folder / str(number), timeout)
             done(run)
             return run
 
-        return await asyncio.gather(*(one(job) for job in jobs))
+        return await asyncio.gather(*(one(number, job) for number, job in enumerate(jobs)))
 
-    with tempfile.TemporaryDirectory(prefix="tfm-ipython-") as profile:
-        return asyncio.run(work(kernel_environment(max(1, cores() // workers), profile)))
+    with tempfile.TemporaryDirectory(prefix="tfm-") as folder:
+        return asyncio.run(work(Path(folder)))
 
 
-def kernel_environment(threads: int, profile: str) -> dict[str, str]:
+def kernel_environment(threads: int, profile: Path) -> dict[str, str]:
     """What a chapter's kernel finds in its environment: its share of the cores, hashes that repeat, a bare profile."""
     return {
         **os.environ,
@@ -104,7 +105,7 @@ def kernel_environment(threads: int, profile: str) -> dict[str, str]:
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, whatever the user has registered
-        "IPYTHONDIR": profile,  # no start-up files of the user
+        "IPYTHONDIR": str(profile),  # no start-up files of the user
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the debugger that would stand in the page
     }
 
@@ -129,9 +130,10 @@ def cure_stalls() -> None:
     AsyncZMQSocketChannel.get_msg = get_msg
 
 
-async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], timeout: float) -> Run:
+async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], socket: Path, timeout: float) -> Run:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets.config import Config
 
     code = [index for index, cell in enumerate(job.notebook.cells) if cell.cell_type == "code"]
     current = 0
@@ -148,9 +150,10 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], time
 
     client = NotebookClient(
         job.notebook,
+        # Files, because a port may be taken by another between being chosen and being bound.
+        config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket)}}),
         timeout=timeout,
         kernel_name="python3",
-        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no remarks about loopback connections
         record_timing=False,  # times in the outputs would differ from build to build
         resources={"metadata": {"path": str(job.folder)}},
         on_notebook_start=seed,
