@@ -39,7 +39,8 @@ class Failure:
     message: str
 
     def __str__(self) -> str:
-        return f"code cell {self.cell} (`{self.source}`) failed:\n{self.message}"
+        where = f"code cell {self.cell} (`{self.source}`) failed" if self.cell else "its kernel did not start"
+        return f"{where}:\n{self.message}"
 
 
 @dataclass
@@ -169,6 +170,10 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
         failure = _failure(job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take")
     except DeadKernelError:
         failure = _failure(job, code, current, "the kernel died (out of memory?)")
+    except RuntimeError as error:
+        if current:
+            raise
+        failure = _failure(job, code, current, str(error))
     run = Run(job, time.monotonic() - began, failure)
     watcher.end(run)
     return run
