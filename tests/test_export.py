@@ -183,7 +183,9 @@ def test_code_cells_are_what_the_chapter_has(book: Path) -> None:
     assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)
 
 
-@pytest.mark.parametrize("edition, secrets", [("practice", {"ONE"}), ("student", set()), ("instructor", {"ONE", "TWO"})])
+@pytest.mark.parametrize(
+    "edition, secrets", [("practice", {"ONE"}), ("student", set()), ("instructor", {"ONE", "TWO"})]
+)
 def test_an_edition_decides_which_solutions_there_are(book: Path, edition: str, secrets: set[str]) -> None:
     assert set(re.findall(r"SECRET-(\w+)", markdown(toy(book, edition=edition)))) == secrets
 
@@ -196,7 +198,12 @@ def test_a_figure_carries_its_light_colours_with_it(book: Path) -> None:
 
 @pytest.mark.parametrize(
     "source, complaint",
-    [("{unheard}`x`", "role 'unheard'"), ("```{unheard}\n```", "directive 'unheard'"), ("{ref}`nowhere`", "called 'nowhere'"), ("$$\nx", "no closing")],
+    [
+        ("{unheard}`x`", "role 'unheard'"),
+        ("```{unheard}\n```", "directive 'unheard'"),
+        ("{ref}`nowhere`", "called 'nowhere'"),
+        ("$$\nx", "no closing"),
+    ],
 )
 def test_what_it_does_not_know_is_said(book: Path, source: str, complaint: str) -> None:
     (book / "chapters/toy.md").write_text(f"# T\n\n{source}\n", encoding="utf-8")
@@ -209,7 +216,10 @@ def test_macros_are_expanded_where_they_stand_for_themselves() -> None:
 
 
 def test_fences_are_respected() -> None:
-    kinds = [(block.kind, block.name) for block in blocks("````\n```{ref}\n````\n:::{note}\n```\n# x\n```\n:::\n```a``` b".splitlines())]
+    kinds = [
+        (block.kind, block.name)
+        for block in blocks("````\n```{ref}\n````\n:::{note}\n```\n# x\n```\n:::\n```a``` b".splitlines())
+    ]
     assert kinds == [("code", ""), ("directive", "note"), ("text", "")]
 
 

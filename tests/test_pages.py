@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup
 from project import CHAPTERS, ROOT
 
 from tfm_lib.book.build import pages
+from tfm_lib.book.page_widgets import StockWidget, page_state
 
 PAGES = pages(ROOT)
 PAGE_BUDGET, WIDGET_BUDGET = 300 * 1024, 60 * 1024
@@ -26,8 +27,15 @@ def soups(built_book: Path) -> dict[str, BeautifulSoup]:
 
 def loaded(page: str, soup: BeautifulSoup) -> list[str]:
     """The addresses that a browser asks for when it shows the page, relative to the book's root."""
-    links = [link["href"] for link in soup.select("link[href]") if set(link["rel"]) & {"stylesheet", "icon", "preload", "modulepreload"}]
-    sources = [tag["src"] for tag in soup.select("script[src], img[src], iframe[src], source[src], audio[src], video[src], embed[src]")]
+    links = [
+        link["href"]
+        for link in soup.select("link[href]")
+        if set(link["rel"]) & {"stylesheet", "icon", "preload", "modulepreload"}
+    ]
+    sources = [
+        tag["src"]
+        for tag in soup.select("script[src], img[src], iframe[src], source[src], audio[src], video[src], embed[src]")
+    ]
     return [address for address in links + sources if not address.startswith("data:")]
 
 
@@ -77,7 +85,17 @@ def test_no_script_or_style_names_a_foreign_host(built_book: Path, soups) -> Non
 def test_no_page_carries_what_it_must_not(soups) -> None:
     for page, soup in soups.items():
         text = str(soup).lower()
-        for unwanted in ("fontawesome", "fa-solid", "mathjax", "thebe", "require.js", "html-manager", "cdn.", "unpkg", "jsdelivr"):
+        for unwanted in (
+            "fontawesome",
+            "fa-solid",
+            "mathjax",
+            "thebe",
+            "require.js",
+            "html-manager",
+            "cdn.",
+            "unpkg",
+            "jsdelivr",
+        ):
             assert unwanted not in text, f"{page}: {unwanted}"
 
 
@@ -110,7 +128,11 @@ def test_links_inside_the_book_lead_somewhere(built_book: Path, soups) -> None:
                 continue
             target = local(built_book, page, link["href"]) if split.path else built_book / page
             assert target.is_file(), f"{page}: {link['href']}"
-            name = target.relative_to(built_book.resolve()).as_posix() if target.is_absolute() and ".." not in target.parts else None
+            name = (
+                target.relative_to(built_book.resolve()).as_posix()
+                if target.is_absolute() and ".." not in target.parts
+                else None
+            )
             name = target.resolve().relative_to(built_book.resolve()).as_posix()
             if split.fragment and name in soups:
                 assert soups[name].find(id=unquote(split.fragment)), f"{page}: {link['href']}"
@@ -122,7 +144,11 @@ def test_pictures_have_a_text_alternative(soups) -> None:
         for picture in soup.select('article [role="img"]'):
             assert len(picture.get("aria-label", "")) > 15, f"{page}: {str(picture)[:120]}"
         for svg in soup.select("article svg"):
-            named = svg.get("aria-hidden") == "true" or svg.find_parent(attrs={"aria-label": True}) or svg.find_parent(attrs={"aria-hidden": "true"})
+            named = (
+                svg.get("aria-hidden") == "true"
+                or svg.find_parent(attrs={"aria-label": True})
+                or svg.find_parent(attrs={"aria-hidden": "true"})
+            )
             assert named, f"{page}: {str(svg)[:120]}"
 
 
@@ -140,7 +166,9 @@ def test_a_page_keeps_its_budget(built_book: Path, soups, page: str) -> None:
     files = {local(built_book, name, address).resolve() for address in loaded(name, soup)}
     weights = {file: len(gzip.compress(file.read_bytes(), 9)) for file in files}
     data = "".join(str(tag) for tag in [*soup.select(STATE), *soup.select(".tfm-widget")])
-    widgets = sum(size for file, size in weights.items() if "_widgets" in file.parts) + len(gzip.compress(data.encode(), 9))
+    widgets = sum(size for file, size in weights.items() if "_widgets" in file.parts) + len(
+        gzip.compress(data.encode(), 9)
+    )
     assert len(gzip.compress(html, 9)) + sum(weights.values()) <= PAGE_BUDGET
     assert widgets <= WIDGET_BUDGET
 
@@ -191,3 +219,54 @@ def test_the_big_picture_lights_the_block_of_its_chapter(soups) -> None:
         assert {group["data-block"] for group in picture.select(".lit")} == {stem}
         hrefs = {link["href"] for link in picture.select("a[href]")}
         assert hrefs and all((CHAPTERS / href.replace(".html", ".md")).exists() or href == "#" for href in hrefs)
+
+
+def model(name: str, module: str = "anywidget", **state) -> dict:
+    return {
+        "model_name": name,
+        "model_module": module,
+        "state": {"_view_name": "V", "layout": "IPY_MODEL_lay", **state},
+    }
+
+
+def test_the_embedded_state_is_what_the_page_needs() -> None:
+    state = {
+        "lay": model("LayoutModel", "@jupyter-widgets/base"),
+        "b2": model("AnyModel", _module="x/y", _esm="code", _css="style", value=None, friend="IPY_MODEL_c3"),
+        "c3": model("AnyModel", _esm="foreign", v=1)
+        | {"buffers": [{"path": ["d"], "data": "AQI=", "encoding": "base64"}]},
+        "d4": model("AnyModel", _esm="never shown"),
+        "l5": model(
+            "LinkModel", "@jupyter-widgets/controls", source=["IPY_MODEL_b2", "v"], target=["IPY_MODEL_c3", "v"]
+        ),
+        "l6": model(
+            "LinkModel", "@jupyter-widgets/controls", source=["IPY_MODEL_b2", "v"], target=["IPY_MODEL_d4", "v"]
+        ),
+    }
+    kept, names = page_state(state, ["b2"])
+    assert names == {"b2": "w1", "c3": "w2", "l5": "w3"}
+    assert kept["w1"]["state"] == {"_module": "x/y", "value": None, "friend": "IPY_MODEL_w2"}
+    assert kept["w2"]["state"] == {"_esm": "foreign", "v": 1} and kept["w2"]["buffers"][0]["data"] == "AQI="
+    assert kept["w3"]["state"] == {"source": ["IPY_MODEL_w1", "v"], "target": ["IPY_MODEL_w2", "v"]}
+
+
+def test_a_stock_widget_is_named_and_refused() -> None:
+    with pytest.raises(StockWidget, match="dead IntSlider"):
+        page_state({"a": model("IntSliderModel", "@jupyter-widgets/controls")}, ["a"])
+
+
+def test_what_would_be_dead_mute_or_unreadable_fails_the_build(toy_book, capfd) -> None:
+    toy_book.edit(
+        "_config.yml", "[tfm_lib.book.cache]", "[sphinx_exercise, tfm_lib.book.cache, tfm_lib.book.extension]"
+    )
+    toy_book.edit(
+        "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"
+    )
+    toy_book.chapter(
+        "one", "from ipywidgets import IntSlider; IntSlider()", "import matplotlib.pyplot as plt; plt.plot([1]);"
+    )
+    toy_book.write("chapters/intro.md", "# Intro\n\n$\\frac{1}{$\n\n:::{predict} p\nWhat?\n\n- [ ] a\n- [ ] b\n:::\n")
+    assert toy_book.build() == 1
+    said = " ".join(capfd.readouterr().err.split())
+    assert "dead IntSlider" in said and "intro: KaTeX cannot read the formula" in said
+    assert "without a text alternative" in said and "exactly one of them" in said

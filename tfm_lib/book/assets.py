@@ -24,7 +24,9 @@ def package_folder(name: str) -> Path:
     """The folder of the npm package `name`; a sentence when it is not installed."""
     folder = NODE_MODULES / name
     if not folder.is_dir():
-        raise FileNotFoundError(f"The npm package {name} is not in frontend/node_modules: run `make book`, or `npm ci` in frontend/.")
+        raise FileNotFoundError(
+            f"The npm package {name} is not in frontend/node_modules: run `make book`, or `npm ci` in frontend/."
+        )
     return folder
 
 
@@ -34,8 +36,12 @@ def copy_assets(app: Sphinx) -> None:
         return
     out = Path(app.outdir) / OURS
     faces, fonts = _font_faces()
-    style = "\n".join([(THEME / "tokens.css").read_text(encoding="utf-8"), faces, (THEME / "book.css").read_text(encoding="utf-8")])
-    write(out / "book.css", style.encode())
+    tokens = (THEME / "tokens.css").read_text(encoding="utf-8")
+    light = re.search(r":root \{([^}]*)\}", tokens)[1]
+    paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # always light, whatever the screen shows
+    write(
+        out / "book.css", "\n".join([tokens, paper, faces, (THEME / "book.css").read_text(encoding="utf-8")]).encode()
+    )
     write(out / "book.js", (THEME / "book.js").read_bytes())
     katex = package_folder("katex") / "dist"
     sheet = (katex / "katex.min.css").read_text(encoding="utf-8")

@@ -58,7 +58,9 @@ class Predict(SphinxDirective):
     def run(self):
         question, choices, after = split_prediction(list(self.content))
         if sum(right for right, _ in choices) != 1 or len(choices) < 2:
-            raise self.error(f"The prediction {self.arguments[0]!r} needs at least two choices, `- [ ]`, exactly one of them `- [x]`.")
+            raise self.error(
+                f"The prediction {self.arguments[0]!r} needs at least two choices, `- [ ]`, exactly one of them `- [x]`."
+            )
         node = predict(name=f"{self.env.docname.rsplit('/', 1)[-1]}.{self.arguments[0]}")
         self._parse(question, node)
         for right, lines in choices:
@@ -67,7 +69,9 @@ class Predict(SphinxDirective):
             node += item
         right = next(item for item in node.children if isinstance(item, choice) and item["right"])
         words = [child.deepcopy() for paragraph in right for child in paragraph]
-        answer = explanation("", nodes.paragraph("", "", nodes.strong("", "Answer:"), nodes.Text(" "), *words, classes=["tfm-outcome"]))
+        answer = explanation(
+            "", nodes.paragraph("", "", nodes.strong("", "Answer:"), nodes.Text(" "), *words, classes=["tfm-outcome"])
+        )
         self._parse(after, answer)
         node += answer
         self.set_source_info(node)
@@ -164,10 +168,14 @@ def _visit_big_picture(self, node: big_picture) -> None:
     blocks = {block.get("data-block") for block in svg.iter() if block.get("data-block")}
     if stem and stem not in blocks:
         known = ", ".join(sorted(blocks))
-        logger.warning("The big picture has no block %r; it has %s.", stem, known, location=node, type="tfm", subtype="figure")
+        logger.warning(
+            "The big picture has no block %r; it has %s.", stem, known, location=node, type="tfm", subtype="figure"
+        )
     link_blocks(svg, stem, lambda name: _page_of(builder, name))
     here = f", with the block of this chapter, {stem.replace('_', '-')}, marked" if stem else ""
-    self.body.append(f'<nav class="tfm-big-picture" aria-label="The Transformer, block by block{here}">{inline(svg, "big")}</nav>\n')
+    self.body.append(
+        f'<nav class="tfm-big-picture" aria-label="The Transformer, block by block{here}">{inline(svg, "big")}</nav>\n'
+    )
     raise nodes.SkipNode
 
 
@@ -249,7 +257,9 @@ def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
                 element.set(name, re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", value))
         if element.tag == f"{{{SVG}}}style" and element.text:
             element.text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", element.text)
-            element.text = re.sub(r"#([A-Za-z][\w-]*)(?=[^{}]*\{)", lambda m: f"#{prefix}-{m[1]}" if m[1] in ids else m[0], element.text)
+            element.text = re.sub(
+                r"#([A-Za-z][\w-]*)(?=[^{}]*\{)", lambda m: f"#{prefix}-{m[1]}" if m[1] in ids else m[0], element.text
+            )
     if hidden:
         for name in ("role", "aria-label", "aria-labelledby", "aria-describedby"):
             svg.attrib.pop(name, None)
@@ -306,7 +316,9 @@ class Tidy(SphinxPostTransform):
             elif is_solution_node(node):
                 _unwrap(node)
                 exercise = node.get("target_label")
-                node.replace_self(_fold([nodes.Text("Solution")], node[1:], ["solution"], node.get("ids"), exercise=exercise))
+                node.replace_self(
+                    _fold([nodes.Text("Solution")], node[1:], ["solution"], node.get("ids"), exercise=exercise)
+                )
             elif "dropdown" in node.get("classes", ()):
                 classes = [name for name in node["classes"] if name != "dropdown"]
                 node.replace_self(_fold(node[0].children, node[1:], classes, node.get("ids")))
@@ -337,7 +349,11 @@ class Tidy(SphinxPostTransform):
 
 def _unwrap(node: nodes.Element) -> None:
     for child in list(node.children):
-        if isinstance(child, nodes.section) and child["ids"] and child["ids"][0] in ("exercise-content", "solution-content"):
+        if (
+            isinstance(child, nodes.section)
+            and child["ids"]
+            and child["ids"][0] in ("exercise-content", "solution-content")
+        ):
             at = node.index(child)  # not replace_self, which would hand the id on
             node.remove(child)
             node[at:at] = child.children

@@ -18,7 +18,9 @@ logger = logging.getLogger(__name__)
 FOLDER = "_downloads"
 
 
-def offer(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+def offer(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
     """Write the page's downloads and name them to the template."""
     source = Path(app.env.doc2path(pagename)) if doctree is not None else None
     if source is None or source.suffix != ".md":
@@ -40,7 +42,9 @@ def offer(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any]
         files.append((wheel.name, "the library that notebooks need"))
         context["tfm_wheel"] = wheel.name if pagename == app.config.root_doc else ""
     pathto = context["pathto"]
-    context["tfm_downloads"] = [{"name": name, "what": what, "href": pathto(f"{FOLDER}/{name}", 1)} for name, what in files]
+    context["tfm_downloads"] = [
+        {"name": name, "what": what, "href": pathto(f"{FOLDER}/{name}", 1)} for name, what in files
+    ]
 
 
 def copy_wheel(app: Sphinx) -> None:

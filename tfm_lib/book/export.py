@@ -28,7 +28,15 @@ INSTALL = """\
 The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
 upload it and run `%pip install {wheel}` in a cell."""
 
-BOXES = {"note": "Note", "tip": "Tip", "warning": "Warning", "important": "Important", "seealso": "See also", "margin": "", "sidebar": ""}
+BOXES = {
+    "note": "Note",
+    "tip": "Tip",
+    "warning": "Warning",
+    "important": "Important",
+    "seealso": "See also",
+    "margin": "",
+    "sidebar": "",
+}
 
 
 def export_notebook(
@@ -63,7 +71,11 @@ def wheel_name(root: Path) -> str:
     if built := built_wheel(root):
         return built.name
     project = root / "pyproject.toml"
-    version = re.search(r'^version = "([^"]+)"', project.read_text(encoding="utf-8"), flags=re.M) if project.exists() else None
+    version = (
+        re.search(r'^version = "([^"]+)"', project.read_text(encoding="utf-8"), flags=re.M)
+        if project.exists()
+        else None
+    )
     return f"tfm_lib-{version[1] if version else '0.1.0'}-py3-none-any.whl"
 
 
@@ -94,7 +106,9 @@ class _Exporter:
         for serial, cell in enumerate(self.cells):
             cell["id"] = f"{self.path.stem.replace('_', '-')}-{serial}"
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        return nbformat.v4.new_notebook(cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+        return nbformat.v4.new_notebook(
+            cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+        )
 
     def _flush(self) -> None:
         text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(part.strip("\n") for part in self.text if part.strip())).strip()
@@ -140,7 +154,9 @@ class _Exporter:
             return make(block)
         if block.name in BOXES:
             return self._quoted(BOXES[block.name], block)
-        raise ValueError(f"{self.path.name}: the notebook cannot show the directive {block.name!r}; teach tfm_lib/book/export.py to.")
+        raise ValueError(
+            f"{self.path.name}: the notebook cannot show the directive {block.name!r}; teach tfm_lib/book/export.py to."
+        )
 
     def _quoted(self, title: str, block: Block) -> str:
         body = self._body(block.lines)
@@ -243,7 +259,11 @@ class _Exporter:
             return f"**{inside}**" if set(piece.name.split()) & {".q", ".k", ".v", ".bad"} else inside
         if piece.kind == "link":
             inside = self._inline(piece.text)
-            return f"[{inside}]({piece.name})" if re.match(r"(?:https?|mailto|attachment):", piece.name) else inside or piece.name
+            return (
+                f"[{inside}]({piece.name})"
+                if re.match(r"(?:https?|mailto|attachment):", piece.name)
+                else inside or piece.name
+            )
         if piece.kind == "role":
             return self._role(piece.name, piece.text)
         return piece.raw
@@ -264,7 +284,9 @@ class _Exporter:
             return f"<{name}>{html.escape(text, quote=False)}</{name}>"
         if name == "math":
             return f"${expand_macros(text)}$"
-        raise ValueError(f"{self.path.name}: the notebook cannot show the role {name!r}; teach tfm_lib/book/export.py to.")
+        raise ValueError(
+            f"{self.path.name}: the notebook cannot show the role {name!r}; teach tfm_lib/book/export.py to."
+        )
 
     def _citation(self, name: str, text: str) -> str:
         """Keys separated by commas, each with words before and behind in braces, as in `{see}key{section 2}`."""

@@ -26,7 +26,9 @@ def _entry(root: Path, key: str):
 
 def names(root: Path, key: str) -> str:
     """The authors as a sentence names them: Vaswani et al.; Bahdanau and Cho; Graves."""
-    last = [_plain(" ".join([*person.prelast_names, *person.last_names])) for person in _entry(root, key).persons["author"]]
+    last = [
+        _plain(" ".join([*person.prelast_names, *person.last_names])) for person in _entry(root, key).persons["author"]
+    ]
     return _NAMES.get(len(last), "{0} et al.").format(*last)
 
 
@@ -37,7 +39,10 @@ def year(root: Path, key: str) -> str:
 def listed(root: Path, key: str) -> str:
     """The source as a line of Markdown: authors, year, title, place, address."""
     entry = _entry(root, key)
-    people = [_plain(str(" ".join([*p.first_names, *p.middle_names, *p.prelast_names, *p.last_names]))) for p in entry.persons["author"]]
+    people = [
+        _plain(str(" ".join([*p.first_names, *p.middle_names, *p.prelast_names, *p.last_names])))
+        for p in entry.persons["author"]
+    ]
     people = people if len(people) <= 4 else [*people[:3], "others"]
     authors = people[0] if len(people) == 1 else f"{', '.join(people[:-1])} and {people[-1]}"
     fields = {name: _plain(value) for name, value in entry.fields.items()}
