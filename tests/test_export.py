@@ -15,7 +15,7 @@ from tfm_lib.book.maths import expand_macros
 from tfm_lib.book.myst import blocks, convert, pieces
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
-TOKEN = re.compile(r"\{[a-z][\w:.-]*\}`|^ *:{3,}|^ *[`~]{3,} *\{|\]\{[.#][\w-]+\}|^\([\w:.-]+\)=$", re.M)
+TOKEN = re.compile(r"\{[a-z][\w:.-]*\}`|^ *:{3,}|^ *[`~]{3,} *\{|\]\{[.#][\w-]+\}|^\([\w:.-]+\)=$", re.MULTILINE)
 
 CHAPTER = r"""---
 file_format: mystnb
@@ -142,7 +142,7 @@ def markdown(notebook: nbformat.NotebookNode) -> str:
 
 def outside_code(text: str) -> str:
     """Markdown without its code and its embedded pictures."""
-    text = re.sub(r"^((?:> )?)(`{3,}).*?^\1\2`* *$", "", text, flags=re.M | re.S)
+    text = re.sub(r"^((?:> )?)(`{3,}).*?^\1\2`* *$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|base64,[\w+/=]+", "", text)
 
 
@@ -263,7 +263,9 @@ def unpacked_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_downloaded_notebook_runs_with_the_wheel_alone(
     path: Path, built_book: Path, unpacked_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tfm_lib.book.runner import Job, run_notebooks, watcher
+    from tfm_lib.book.runner import Job, cure_stalls, run_notebooks, watcher
+
+    cure_stalls()
 
     notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)
     assert "a number that the cells" not in markdown(notebook), "a glued number is missing from the download"

@@ -47,8 +47,10 @@ def local(built_book: Path, page: str, address: str) -> Path:
 def test_every_page_exists_and_holds_what_its_source_says(soups, page: str) -> None:
     soup = soups[f"{page}.html"]
     source = (ROOT / f"{page}.md").read_text(encoding="utf-8")
-    prose = re.sub(r"^(`{3,}|~{3,}).*?^\1", "", source, flags=re.M | re.S)
-    headings = [re.sub(r"[`*$\\]", "", title).strip() for title in re.findall(r"^#{1,3} +(.+)$", prose, flags=re.M)]
+    prose = re.sub(r"^(`{3,}|~{3,}).*?^\1", "", source, flags=re.MULTILINE | re.DOTALL)
+    headings = [
+        re.sub(r"[`*$\\]", "", title).strip() for title in re.findall(r"^#{1,3} +(.+)$", prose, flags=re.MULTILINE)
+    ]
     for link in soup.select("a.headerlink"):
         link.decompose()
     shown = [re.sub(r"\s+", " ", h.get_text()).strip() for h in soup.select("article :is(h1, h2, h3)")]

@@ -60,7 +60,7 @@ def _font_faces() -> tuple[str, list[Path]]:
         folder = package_folder(f"@fontsource-variable/{package}")
         for sheet in sheets:
             text = (folder / sheet).read_text(encoding="utf-8")
-            for rule in re.findall(r"@font-face \{.*?\}", text, flags=re.S):
+            for rule in re.findall(r"@font-face \{.*?\}", text, flags=re.DOTALL):
                 name = re.search(r"url\(\./files/([^)]+)\)", rule)[1]
                 if re.sub(rf"^{package}-|-wght-(?:normal|italic)\.woff2$", "", name) in SUBSETS:
                     rules.append(rule.replace("./files/", "fonts/"))

@@ -6,6 +6,7 @@ import html
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -274,7 +275,7 @@ def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
 
 def slim(text: str) -> str:
     """HTML with matplotlib's SVG in it, less comments and the ids that nothing names (it uses the same in each figure)."""
-    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.S)
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
     used = set(re.findall(r"""(?:url\(|href=")#([\w.:-]+)""", text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
 
@@ -289,7 +290,7 @@ class Dropdown(SphinxDirective):
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
-    option_spec = {"class": directives.class_option, "open": directives.flag, "name": directives.unchanged}
+    option_spec: ClassVar = {"class": directives.class_option, "open": directives.flag, "name": directives.unchanged}
 
     def run(self):
         title, messages = self.state.inline_text(self.arguments[0], self.lineno)

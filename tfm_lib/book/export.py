@@ -72,7 +72,7 @@ def wheel_name(root: Path) -> str:
         return built.name
     project = root / "pyproject.toml"
     version = (
-        re.search(r'^version = "([^"]+)"', project.read_text(encoding="utf-8"), flags=re.M)
+        re.search(r'^version = "([^"]+)"', project.read_text(encoding="utf-8"), flags=re.MULTILINE)
         if project.exists()
         else None
     )
@@ -314,7 +314,7 @@ class _Exporter:
 
 def _titled(text: str) -> tuple[str, str]:
     """`title <target>` as its two parts; without a title the first is empty."""
-    found = re.match(r"^(.+?)\s*<([^<>]+)>$", text, flags=re.S)
+    found = re.match(r"^(.+?)\s*<([^<>]+)>$", text, flags=re.DOTALL)
     return (found[1], found[2]) if found else ("", text.strip())
 
 
@@ -342,7 +342,7 @@ def _data_uri(path: Path) -> str:
         return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
     svg = path.read_text(encoding="utf-8")
     svg = re.sub(r"var\(--[\w-]+,\s*((?:[^()]|\([^()]*\))*)\)", r"\1", svg)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.S)
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     root = re.search(r"<svg\b[^>]*>", svg)
     style = 'style="background:#fffdf9;color:#1d2329;font-family:sans-serif"'
     svg = svg.replace(root[0], root[0][:-1] + f" {style}>" if " style=" not in root[0] else root[0], 1)

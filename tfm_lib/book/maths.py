@@ -125,7 +125,7 @@ def expand_macros(tex: str) -> str:
         css, body = MACROS[match[0]]
         return rf"{{\color{{{colours()[names[css]]}}}{{{body}}}}}" if css else body
 
-    return re.sub(r"\\(?:[A-Za-z]+|.)", plain, tex, flags=re.S)
+    return re.sub(r"\\(?:[A-Za-z]+|.)", plain, tex, flags=re.DOTALL)
 
 
 def _visit_inline(self, node: nodes.math) -> None:

@@ -30,7 +30,7 @@ class Block:
 
 def without_front_matter(text: str) -> str:
     """`text` without the YAML block at its top."""
-    return re.sub(r"\A---\n.*?\n---\n", "", text, count=1, flags=re.S)
+    return re.sub(r"\A---\n.*?\n---\n", "", text, count=1, flags=re.DOTALL)
 
 
 def blocks(lines: list[str]) -> Iterator[Block]:
