@@ -93,6 +93,8 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
             shutil.rmtree(out / name, ignore_errors=True)
     (out / STATE).unlink(missing_ok=True)
 
+    # jsonschema, finding this package (JupyterLab brings it), compiles 38 grammars of addresses: a second for nothing.
+    sys.modules.setdefault("rfc3987_syntax", None)
     from jupyter_book.sphinx import build_sphinx
 
     anew = before.get("machinery") != now["machinery"]  # which also holds after a build with faults: they are said again
