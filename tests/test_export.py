@@ -274,6 +274,6 @@ def test_a_downloaded_notebook_runs_with_the_wheel_alone(
     monkeypatch.setenv("PYTHONPATH", str(unpacked_wheel))
     monkeypatch.delenv("TFM_BOOK", raising=False)
     with watcher(1) as watching:
-        [run] = run_notebooks([Job(path.stem, notebook, tmp_path)], watching, timeout=60)
+        [run] = run_notebooks([Job(path.stem, notebook, tmp_path)], watching, workers=2, timeout=300)
     assert run.failure is None
     assert str(unpacked_wheel) in run.job.notebook.cells[0].outputs[0].text

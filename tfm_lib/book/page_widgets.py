@@ -15,7 +15,7 @@ from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
 from sphinx.util import logging
 
 from tfm_lib.book.assets import write
-from tfm_lib.book.boxes import slim
+from tfm_lib.book.pictures import slim
 
 logger = logging.getLogger(__name__)
 
