@@ -25,7 +25,9 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
 def main(names: list[str]) -> int:
     console, errors = Console(), Console(stderr=True, soft_wrap=True, highlight=False)
     if unknown := set(names) - set(PARTS):
-        errors.print(f"There is no measurement {', '.join(sorted(unknown))}. There are {', '.join(PARTS)}.", style="red")
+        errors.print(
+            f"There is no measurement {', '.join(sorted(unknown))}. There are {', '.join(PARTS)}.", style="red"
+        )
         return 1
     rows: list[Row] = []
     try:

@@ -1,4 +1,4 @@
-"""The build from nothing, with no change, and after an edit of one chapter's text; on a copy, so that nothing is dirtied."""
+"""The build from nothing, with no change, and after an edit of one chapter's text; done on a copy of the book."""
 
 from __future__ import annotations
 

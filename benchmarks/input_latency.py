@@ -25,9 +25,16 @@ def measure(root: Path) -> Iterator[Row]:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto(f"{address}/{name}.html", wait_until="networkidle")
             if page.locator(".tfm-widget").count():
-                page.wait_for_function("() => [...document.querySelectorAll('.tfm-widget')].every(w => w.dataset.state === 'live')")
+                page.wait_for_function(
+                    "() => [...document.querySelectorAll('.tfm-widget')].every(w => w.dataset.state === 'live')"
+                )
                 times = sorted(_events(page))
-                yield Row(f"{name}: scripting per input event, 95th of {len(times)}", times[int(0.95 * (len(times) - 1))], BAR, "ms")
+                yield Row(
+                    f"{name}: scripting per input event, 95th of {len(times)}",
+                    times[int(0.95 * (len(times) - 1))],
+                    BAR,
+                    "ms",
+                )
             page.close()
 
 
@@ -57,7 +64,10 @@ def _events(page: Page) -> Iterator[float]:
         box = stage.bounding_box()
         if box is None:
             continue
-        places = [(box["x"] + box["width"] * (i + 1) / (SWEEP + 2), box["y"] + box["height"] * (0.3 + 0.4 * i / SWEEP)) for i in range(SWEEP)]
+        places = [
+            (box["x"] + box["width"] * (i + 1) / (SWEEP + 2), box["y"] + box["height"] * (0.3 + 0.4 * i / SWEEP))
+            for i in range(SWEEP)
+        ]
         page.mouse.move(*places[0])
         page.mouse.down()
         for place in places:

@@ -32,5 +32,7 @@ def _weigh(browser, address: str, name: str) -> tuple[float, float]:
     page.close()
     sizes = {url: len(gzip.compress(body)) for url, body in loaded.items() if not url.endswith(FONTS)}
     state = "".join(STATE.findall(loaded[f"{address}/{name}.html"].decode()))
-    widgets = sum(size for url, size in sizes.items() if "/_widgets/" in url) + len(gzip.compress(state.encode())) * bool(state)
+    widgets = sum(size for url, size in sizes.items() if "/_widgets/" in url) + len(
+        gzip.compress(state.encode())
+    ) * bool(state)
     return sum(sizes.values()) / 1000, widgets / 1000

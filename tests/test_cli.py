@@ -102,7 +102,9 @@ def test_serve_shows_the_book_and_a_second_one_is_told_of_a_free_port(built_toy:
                 assert b"Toy" in answer.read()
             second = tfm("serve", "--port", str(port), cwd=built_toy)
             assert second.returncode == 1
-            free = re.fullmatch(rf"Port {port} is taken by another program. Take a free one: tfm serve --port (\d+)\n", second.stderr)
+            free = re.fullmatch(
+                rf"Port {port} is taken by another program. Take a free one: tfm serve --port (\d+)\n", second.stderr
+            )
             assert free and int(free[1]) != port
         finally:
             server.terminate()
@@ -165,7 +167,7 @@ def test_a_working_copy_without_its_records_is_the_readers(tmp_path: Path) -> No
     assert _texts(tmp_path)["one.ipynb"] == "from somewhere"
 
 
-def test_lab_writes_the_chapters_twice_and_loses_nothing(tmp_path: Path) -> None:
+def test_lab_writes_the_chapters_twice_and_loses_nothing(built_book: Path, tmp_path: Path) -> None:
     run = tfm("lab", "--to", str(tmp_path), "--no-start")
     assert run.returncode == 0, run.stderr
     names = {path.name for path in tmp_path.glob("*.ipynb")}

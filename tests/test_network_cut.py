@@ -17,12 +17,16 @@ LOOPBACK = "ip link set lo up"
 def cut() -> list[str]:
     """The command that runs a shell line without a network, as root or in a user namespace of one's own."""
     if not shutil.which("unshare") or not shutil.which("ip"):
-        pytest.fail("This test cuts the network with `unshare` and `ip`, on Linux: apt install util-linux iproute2", pytrace=False)
+        pytest.fail(
+            "This test cuts the network with `unshare` and `ip`, on Linux: apt install util-linux iproute2",
+            pytrace=False,
+        )
     for command in (["unshare", "-n", "sh", "-c"], ["unshare", "-r", "-n", "sh", "-c"]):
         if subprocess.run([*command, LOOPBACK], capture_output=True).returncode == 0:
             return command
     pytest.fail(
-        "This test cuts the network with `unshare -n`, which is not allowed here. Run it as root, or allow user namespaces "
+        "This test cuts the network with `unshare -n`, which is not allowed here. Run it as root, or allow "
+        "user namespaces "
         "(sysctl kernel.unprivileged_userns_clone=1; on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0).",
         pytrace=False,
     )

@@ -57,7 +57,9 @@ def _facts(source: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
             imports += [(alias.name, 0) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             imports.append((node.module or "", node.level))
-            imports += [(f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names]  # perhaps a module
+            imports += [
+                (f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names
+            ]  # perhaps a module
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMES.fullmatch(node.value):
             strings.append(node.value)
     return tuple(imports), tuple(strings)

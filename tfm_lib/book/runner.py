@@ -167,7 +167,9 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
     except CellExecutionError as error:
         failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
     except CellTimeoutError:
-        failure = _failure(job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take")
+        failure = _failure(
+            job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take"
+        )
     except DeadKernelError:
         failure = _failure(job, code, current, "the kernel died (out of memory?)")
     except RuntimeError as error:
@@ -196,7 +198,9 @@ def _failure(job: Job, code: list[int], current: int, message: str) -> Failure:
 def _last_lines(traceback: str, error: str, count: int = 6) -> str:
     """The end of a traceback without its colours: the line that raised, and the error."""
     lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", traceback).splitlines() if line.strip()]
-    arrow = max((number for number, line in enumerate(lines) if line.startswith(("---->", "-->", "---> "))), default=None)
+    arrow = max(
+        (number for number, line in enumerate(lines) if line.startswith(("---->", "-->", "---> "))), default=None
+    )
     where = [] if arrow is None else [lines[arrow].strip()]
     return "\n".join([*where, *error.strip().splitlines()[-count:]])
 
@@ -216,7 +220,9 @@ class Lines:
     def end(self, run: Run) -> None:
         self.ended += 1
         word = "failed" if run.failure else "executed"
-        print(f"  {word} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", file=sys.stderr, flush=True)
+        print(
+            f"  {word} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", file=sys.stderr, flush=True
+        )
 
     def __enter__(self) -> Lines:
         return self
