@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from playwright.sync_api import Download, Locator, Page
 from project import ROOT
@@ -139,10 +142,10 @@ class Widget:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def changes(self, by: Callable[[], None]) -> bool:
-        """Whether stage or readout look different after `by` was done. A drawing follows its event at once."""
+    def changed_by(self, *keys: str) -> bool:
+        """Whether stage or readout look different after these keys. A drawing follows its event at once."""
         before = self.look()
-        by()
+        self.press(*keys)
         return self.look() != before
 
     def moves(self, name: str) -> list[tuple[str, ...]]:
@@ -182,8 +185,17 @@ class Widget:
         self.reach("link")
         self.press("Enter")
         note = self.box.locator(".tfm-note")
-        note.filter(has_text=re.compile("link", re.I)).wait_for(state="visible")
+        note.filter(has_text=re.compile("link", re.IGNORECASE)).wait_for(state="visible")
         return self.page.evaluate("navigator.clipboard.readText()") if "copied" in note.inner_text() else self.page.url
+
+    def model(self) -> dict:
+        """The state that the build embedded in the page for this widget."""
+        states = self.page.locator('script[type="application/vnd.jupyter.widget-state+json"]').text_content()
+        return json.loads(states)["state"][self.box.get_attribute("data-model")]["state"]
+
+    def rows(self) -> list[dict[str, str]]:
+        """What is saved as CSV, a dictionary a line."""
+        return list(csv.DictReader(io.StringIO(Path(self.save("csv").path()).read_text(encoding="utf-8"))))
 
     def save(self, kind: str) -> Download:
         """Save as svg, png or csv, by keyboard."""
@@ -195,8 +207,12 @@ class Widget:
             self.press("Enter")
         return download.value
 
-    def go(self, hash: str) -> None:
+    def show(self, state: dict) -> None:
         """Follow a link to another state on the same page, and wait until it is drawn."""
+        place = self.box.evaluate("(box) => [...document.querySelectorAll('.tfm-widget')].indexOf(box)")
+        self.go(f"#tfm={self.box.get_attribute('data-module')}.{place}={quote(json.dumps(state))}")
+
+    def go(self, hash: str) -> None:
         self.page.evaluate(
             """(hash) => new Promise((done) => {
               addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(() => done())), { once: true });
