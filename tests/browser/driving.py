@@ -45,7 +45,7 @@ LOOK = """(box) => {
   const tell = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return void lines.push(node.data);
     if (node.matches(".tfm-ring")) return;
-    const attributes = [...node.attributes].filter(({ name }) => name !== "tabindex").map(({ name, value }) => `${name}="${value}"`);
+    const attributes = [...node.attributes].filter(({ name }) => !["tabindex", "data-lm-suppress-shortcuts"].includes(name)).map(({ name, value }) => `${name}="${value}"`);
     lines.push(`<${node.localName} ${attributes.sort().join(" ")}>`);
     node.childNodes.forEach(tell);
   };
@@ -183,8 +183,9 @@ class Widget:
     def link(self) -> str:
         """The address that the Link button gives, from the clipboard or from the address bar."""
         self.reach("link")
-        self.press("Enter")
         note = self.box.locator(".tfm-note")
+        note.evaluate("(note) => { note.textContent = ''; }")  # what it said of an earlier link
+        self.press("Enter")
         note.filter(has_text=re.compile("link", re.IGNORECASE)).wait_for(state="visible")
         return self.page.evaluate("navigator.clipboard.readText()") if "copied" in note.inner_text() else self.page.url
 
