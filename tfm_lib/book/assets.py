@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -18,6 +19,20 @@ SUBSETS = ("latin", "latin-ext", "greek")
 
 OURS = "_tfm"
 SEARCH_SCRIPTS = ("documentation_options.js", "doctools.js", "sphinx_highlight.js")
+
+#: The address of the book leads to its first page; an icon, because a browser asks for one where none is named.
+INDEX = """\
+<!doctype html>
+<html lang="{lang}">
+<head>
+<meta charset="utf-8"/>
+<title>{title}</title>
+<link rel="icon" href="data:,"/>
+<meta http-equiv="refresh" content="0; url={first}"/>
+</head>
+<body><a href="{first}">{title}</a></body>
+</html>
+"""
 
 
 def package_folder(name: str) -> Path:
@@ -51,6 +66,9 @@ def copy_assets(app: Sphinx) -> None:
         write(out / font, (katex / font).read_bytes())
     for font in fonts:
         write(out / "fonts" / font.name, font.read_bytes())
+    title, first = html.escape(app.config.html_title or app.config.project), f"{app.config.root_doc}.html"
+    index = INDEX.format(lang=app.config.language or "en", title=title, first=first)
+    write(Path(app.outdir) / "index.html", index.encode())
 
 
 def _font_faces() -> tuple[str, list[Path]]:
