@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from project import CHAPTERS, ROOT
 
 from tfm_lib.book.build import pages
-from tfm_lib.book.page_widgets import StockWidget, page_state
+from tfm_lib.book.page_widgets import LostWidget, StockWidget, page_state
 
 PAGES = pages(ROOT)
 PAGE_BUDGET, WIDGET_BUDGET = 300 * 1024, 60 * 1024
@@ -252,9 +252,15 @@ def test_the_embedded_state_is_what_the_page_needs() -> None:
     assert kept["w3"]["state"] == {"source": ["IPY_MODEL_w1", "v"], "target": ["IPY_MODEL_w2", "v"]}
 
 
+def test_a_widget_without_a_state_is_missed() -> None:
+    with pytest.raises(LostWidget, match="1 of 2 widgets"):
+        page_state({"a": model("AnyModel", _module="x/y")}, ["a", "gone"])
+
+
 def test_a_stock_widget_is_named_and_refused() -> None:
     with pytest.raises(StockWidget, match="dead IntSlider"):
-        page_state({"a": model("IntSliderModel", "@jupyter-widgets/controls")}, ["a"])
+        stock = "@jupyter-widgets/controls"
+        page_state({"s": model("SliderStyleModel", stock), "a": model("IntSliderModel", stock)}, ["a"])
 
 
 def test_what_would_be_dead_mute_or_unreadable_fails_the_build(toy_book, capfd) -> None:

@@ -30,6 +30,10 @@ class widget_view(nodes.General, nodes.Element):
     """Where a cell shows a widget: `model_id`, and what the widget said of itself in `tfm` (alt, still)."""
 
 
+class LostWidget(ValueError):
+    """A widget whose state the execution did not keep: the page would have a hole."""
+
+
 class StockWidget(ValueError):
     """A widget that would look alive in the page and be dead."""
 
@@ -39,16 +43,22 @@ def page_state(state: dict[str, dict], shown: list[str]) -> tuple[dict[str, dict
 
     Kept are the models in `shown`, those that they name, and the links between them. Ids become `w1`, `w2`, … in
     order of appearance, so that the page is the same after each execution.
-    Raises `StockWidget` for a model that is no anywidget.
+    Raises `StockWidget` for a model that is no anywidget, `LostWidget` for one without a state.
     """
-    for id, model in state.items():
+    lost = [id for id in shown if id not in state]
+    if lost:
+        raise LostWidget(
+            f"{len(lost)} of {len(shown)} widgets have no state in the chapter's outputs: execute it again."
+        )
+    for id in dict.fromkeys([*shown, *state]):  # what the chapter shows is named before its parts
+        model = state[id]
         if model["model_module"] in ("@jupyter-widgets/base", "anywidget") or model["model_name"] in LINKS:
             continue
         raise StockWidget(
             f"The page would show a dead {model['model_name'].removesuffix('Model')}: stock ipywidgets need a kernel. "
             "Use a widget of tfm_lib.widgets or write an anywidget."
         )
-    wanted, queue = [], [id for id in shown if id in state]
+    wanted, queue = [], list(shown)
     while queue:
         id = queue.pop(0)
         if id not in wanted:
@@ -100,7 +110,7 @@ def _render_nb_finalise(self: NbElementRenderer, metadata: dict) -> None:
         return
     try:
         state, names = page_state(widgets, [view["model_id"] for view in views])
-    except StockWidget as error:
+    except (LostWidget, StockWidget) as error:
         self.logger.warning(str(error), subtype="widget")
         state, names = {}, {}
     for view in views:
