@@ -10,7 +10,7 @@ DONE := $(VENV)/.done
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # A fetched Node lies in the environment; a machine's own is found behind it.
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
-BUNDLES := tfm_lib/widgets/static/page/host.js
+BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
 LIBRARY := $(shell find tfm_lib -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
@@ -19,7 +19,7 @@ help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
 
 book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _build/html (options: BOOK="--force")
-	@$(PY) -m tfm_lib.cli build $(BOOK)
+	@$(WITH_NODE) $(PY) -m tfm_lib.cli build $(BOOK)
 
 test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(TESTS)
@@ -83,7 +83,7 @@ browser: $(DONE)/dev
 
 $(BUNDLES): $(DONE)/npm $(FRONTEND) tfm_lib/book/theme/tokens.css
 	@echo "Building the widgets."
-	@cd frontend && $(WITH_NODE) node build.mjs
+	@cd frontend && $(WITH_NODE) node build.mjs >/dev/null
 	@touch $@
 
 $(WHEEL): $(DONE)/book $(BUNDLES) $(LIBRARY) pyproject.toml

@@ -6,8 +6,9 @@ import sys
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; the tests' tensors are tiny
 
 import pytest
-from hypothesis import settings
-from jaxtyping import config, install_import_hook
+from hypothesis import Phase, settings
+from jaxtyping import config as jaxtyping_config
+from jaxtyping import install_import_hook
 from project import CORE
 
 too_early = [name for name in CORE if f"tfm_lib.{name}" in sys.modules]
@@ -17,6 +18,7 @@ install_import_hook([f"tfm_lib.{name}" for name in CORE], "beartype.beartype")
 
 # No deadline: a busy machine must not fail a test. Derandomised: a red test is red again.
 settings.register_profile("tfm", deadline=None, derandomize=True, max_examples=50, database=None)
+settings.register_profile("mutants", settings.get_profile("tfm"), phases=[Phase.generate])  # red is enough there
 settings.load_profile("tfm")
 
 
@@ -35,6 +37,6 @@ def seeded() -> None:
 @pytest.fixture
 def as_readers_run_it():
     """Shapes in signatures are not executed, as outside pytest, so that the library's own sentences are heard."""
-    config.update("jaxtyping_disable", True)
+    jaxtyping_config.update("jaxtyping_disable", True)
     yield
-    config.update("jaxtyping_disable", False)
+    jaxtyping_config.update("jaxtyping_disable", False)

@@ -37,10 +37,26 @@ def require_scorable(Q: Tensor, K: Tensor, d_q: int | None = None, d_k: int | No
 def require_vectors(argument: str, value: Tensor, axes: str, size: int | None = None) -> None:
     """`value` must be finite floats of shape `axes`, such as "(..., n, d_model)", with `size` numbers a vector."""
     require_floats(argument, value)
-    if value.dim() < 2:
-        raise bad_input(argument, f"have at least two axes, {axes}", shape_of(value))
+    if value.dim() < 2 or value.shape[-1] == 0:
+        raise bad_input(argument, f"have at least two axes, {axes}, and a number in each vector", shape_of(value))
     if size not in (None, value.shape[-1]):
         raise bad_input(argument, f"have shape {axes} with {size} numbers a vector", shape_of(value))
+
+
+def require_one_sequence(argument: str, x: Tensor) -> None:
+    """`x` must be finite floats of shape (n, d) or (1, n, d)."""
+    require_vectors(argument, x, "(n, d) or (1, n, d)")
+    if x.shape[:-2] not in ((), (1,)):
+        raise bad_input(argument, "be one sequence, (n, d) or (1, n, d)", shape_of(x))
+
+
+def require_one_vector_a_position(argument: str, output: Tensor, x: Tensor) -> None:
+    """What the function `argument` made of `x` must be one tensor with a vector for each position of `x`."""
+    if not isinstance(output, Tensor):
+        must = "return one tensor, such as output of (output, weights)"
+        raise bad_input(argument, must, f"a {type(output).__name__}", TypeError)
+    if output.dim() != x.dim() or output.shape[:-1] != x.shape[:-1]:
+        raise bad_input(argument, f"return one vector for each of the {x.shape[-2]} positions", shape_of(output))
 
 
 def require_floats(argument: str, value: Tensor) -> None:
@@ -84,11 +100,30 @@ def require_booleans(argument: str, mask: Tensor) -> None:
         raise bad_input(argument, "be boolean, True where the query may attend to the key", mask.dtype, TypeError)
 
 
+def require_combinable(argument: str, masks: list[Tensor]) -> None:
+    """The masks must be boolean and broadcast to one shape."""
+    for mask in masks:
+        require_booleans(argument, mask)
+    try:
+        torch.broadcast_shapes(*(mask.shape for mask in masks))
+    except RuntimeError:
+        raise bad_input(argument, "broadcast to one shape", " and ".join(map(shape_of, masks))) from None
+
+
 def require_no_empty_row(argument: str, mask: Tensor, must: str = "allow every query at least one key") -> None:
     """`mask` must hold a True in every row."""
     empty = ~mask.any(dim=-1)
     if empty.any():
         raise bad_input(argument, must, f"none in row {', '.join(map(str, first_index(empty)))}")
+
+
+def require_ids(argument: str, ids: Tensor) -> None:
+    """`ids` must be whole numbers of shape (batch, m)."""
+    require_tensor(argument, ids)
+    if ids.is_floating_point() or ids.dtype == torch.bool:
+        raise bad_input(argument, "hold whole numbers", ids.dtype, TypeError)
+    if ids.dim() != 2:
+        raise bad_input(argument, "have shape (batch, m)", shape_of(ids))
 
 
 def require_tensor(argument: str, value: Tensor) -> None:

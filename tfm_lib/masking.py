@@ -9,12 +9,19 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.autograd.functional import jacobian
 
-from tfm_lib._errors import bad_input, require_booleans, require_no_empty_row, require_tensor, require_vectors, shape_of
+from tfm_lib._errors import (
+    bad_input,
+    require_combinable,
+    require_ids,
+    require_no_empty_row,
+    require_one_sequence,
+    require_one_vector_a_position,
+)
 
 __all__ = ["causal_mask", "combine", "leak", "padding_mask"]
 
 
-def causal_mask(n: int) -> Bool[Tensor, "{n} {n}"]:
+def causal_mask(n: int) -> Bool[Tensor, "n n"]:
     """The mask that hides the future: position i may attend to position j if j ≤ i.
 
     Source: Vaswani et al. (2017), section 3.2.3.
@@ -29,11 +36,7 @@ def padding_mask(ids: Int[Tensor, "batch m"], pad_id: int) -> Bool[Tensor, "batc
 
     `ids` are token ids, one sentence a row; a sentence that is all padding raises ValueError.
     """
-    require_tensor("ids", ids)
-    if ids.is_floating_point() or ids.dtype == torch.bool:
-        raise bad_input("ids", "hold whole numbers", ids.dtype, TypeError)
-    if ids.dim() != 2:
-        raise bad_input("ids", "have shape (batch, m)", shape_of(ids))
+    require_ids("ids", ids)
     mask = ids != pad_id  # (batch, m)
     require_no_empty_row("ids", mask, must="hold a token that is not padding in every row")
     return mask.unsqueeze(1)
@@ -46,14 +49,10 @@ def combine(*masks: Bool[Tensor, "*#batch #n #m"] | None) -> Bool[Tensor, "*batc
     A query that is left without a key raises ValueError.
     """
     given = [mask for mask in masks if mask is not None]
-    for mask in given:
-        require_booleans("masks", mask)
     if not given:
         return None
-    try:
-        combined = reduce(torch.logical_and, given)
-    except RuntimeError:
-        raise bad_input("masks", "broadcast to one shape", ", ".join(map(shape_of, given))) from None
+    require_combinable("masks", given)
+    combined = reduce(torch.logical_and, given)
     require_no_empty_row("masks", combined)
     return combined
 
@@ -64,13 +63,8 @@ def leak(model_fn: Callable[[Tensor], Tensor], x: Float[Tensor, "*batch n d"]) -
     `x` is one sequence, (n, d) or (1, n, d), and `model_fn` maps it to one vector a position.
     A model that cannot see the future gives 0 wherever j > i.
     """
-    require_vectors("x", x, "(n, d) or (1, n, d)")
+    require_one_sequence("x", x)
+    require_one_vector_a_position("model_fn", model_fn(x), x)
     n, d = x.shape[-2:]
-    if x.numel() != n * d:
-        raise bad_input("x", "be one sequence, (n, d) or (1, n, d)", shape_of(x))
     slopes = jacobian(model_fn, x)  # (*output's shape, *x's shape)
-    if not isinstance(slopes, Tensor):
-        raise bad_input("model_fn", "return one tensor, such as output of (output, weights)", "several", TypeError)
-    if slopes.shape[: x.dim() - 1] != x.shape[:-1]:
-        raise bad_input("model_fn", f"return one vector for each of the {n} positions", shape_of(model_fn(x)))
     return slopes.reshape(n, -1, n, d).abs().amax(dim=(1, 3))

@@ -16,6 +16,91 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
+CHAPTER = """\
+---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+# {title}
+
+Some prose.
+
+```{{code-cell}}
+{code}
+```
+"""
+
+
+class ToyBook:
+    """A book of small chapters with a library of its own, and a log of what was executed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.log = root.with_suffix(".log")
+        self.write("_config.yml", TOY_CONFIG)
+        self.write("toylib/__init__.py", "")
+        self.write("toylib/words.py", "from toylib import deeper\n\n\ndef word():\n    return deeper.WORD\n")
+        self.write("toylib/deeper.py", "WORD = 'marmalade'\n")
+        self.write("toylib/unused.py", "NOTHING = 0\n")
+        self.write("chapters/intro.md", "# Intro\n\nNothing to execute.\n")
+        self.chapter("one", "from toylib.words import word\nprint(word())")
+        self.chapter("two", "print(1 + 1)")
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def chapter(self, name: str, *cells: str) -> None:
+        """A chapter of code `cells` that notes in the log that it ran; the table of contents names it."""
+        first = f"open({str(self.log)!r}, 'a').write({name!r} + '\\n')\n{cells[0]}"
+        code = "\n```\n\n```{code-cell}\n".join([first, *cells[1:]])
+        self.write(f"chapters/{name}.md", CHAPTER.format(title=name.title(), code=code))
+        names = sorted(path.stem for path in (self.root / "chapters").glob("*.md") if path.stem != "intro")
+        files = "".join(f"- file: chapters/{stem}\n" for stem in names)
+        self.write("_toc.yml", f"format: jb-book\nroot: chapters/intro\nchapters:\n{files}")
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        path = self.root / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def build(self, *chapters: str, force: bool = False) -> int:
+        from tfm_lib.book.build import build
+
+        return build(self.root, chapters=chapters, force=force)
+
+    def executed(self) -> list[str]:
+        """The chapters executed since the last look, sorted."""
+        names = sorted(self.log.read_text().split()) if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return names
+
+    def page(self, name: str) -> str:
+        return (self.root / f"_build/html/chapters/{name}.html").read_text(encoding="utf-8")
+
+
+TOY_CONFIG = """\
+title: Toy
+author: nobody
+copyright: "2026"
+execute: {execute_notebooks: cache, timeout: 60}
+repository: {url: ""}
+exclude_patterns: [toylib]
+sphinx: {extra_extensions: [tfm_lib.book.cache]}
+"""
+
+
+@pytest.fixture
+def toy_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
+    """A tiny book of three pages, two of them executed; its library is importable in the kernels."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "toy"))
+    return ToyBook(tmp_path / "toy")
+
+
 @pytest.fixture(scope="session")
 def built_book() -> Path:
     """The folder of the built pages, `_build/html`; a book that does not build fails every test that needs it."""

@@ -9,6 +9,7 @@ judge serves a notebook (the functions themselves) and a grader (a proxy that ca
 
 from __future__ import annotations
 
+import dis
 import html
 import importlib
 import traceback
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -127,16 +129,20 @@ class Expect:
             raise Refused(f"Expected {describe} of shape {tuple(want.shape)}, got shape {tuple(got.shape)}.")
         if got.isnan().any() and not want.isnan().any():
             raise Refused(f"There is a NaN in {describe}: {_short(got)}.")
-        gap = (got.double() - want.double()).abs().nan_to_num(torch.inf).max().item()
+        if (got.dtype == torch.bool) != (want.dtype == torch.bool):
+            kinds = ("numbers", "truth values") if got.dtype == torch.bool else ("truth values (bool)", "numbers")
+            raise Refused(f"For {describe} expected {kinds[0]}, {_short(want)}, got {kinds[1]}, {_short(got)}.")
+        gap = _gap(got, want)
         raise Refused(f"For {describe} expected {_short(want)}, got {_short(got)}; the largest difference is {gap:.3g}.")
 
     def equal(self, got: Any, want: Any, holds: str, mistakes: Sequence[Mistake] = (), describe: str = "the result") -> None:
-        """`got` must equal `want` exactly: words, truth values, tuples."""
-        if type(got) in _PLAIN and got == want:
+        """`got` must equal `want` exactly: words, truth values, tuples; tensors and arrays count as lists."""
+        got = _as_plain(got)
+        if got == want:
             self._hold(holds)
             return
         for mistake in mistakes:
-            if type(got) in _PLAIN and got == mistake.value != want:
+            if got == mistake.value != want:
                 raise Refused(mistake.message, mistake.name)
         raise Refused(f"For {describe} expected {want!r}, got {_clip(repr(got))}.")
 
@@ -144,8 +150,6 @@ class Expect:
         if text not in self.held:
             self.held.append(text)
 
-
-_PLAIN = (bool, int, float, str, tuple, list, dict, set, type(None))
 
 Judge = Callable[[Any, Expect], None]
 
@@ -212,6 +216,10 @@ def judge_student(found: Exercise, student: Any) -> Verdict:
             return Verdict(found.id, "refused", tuple(expect.held), refused.message, refused.mistake)
         except Unsolved:
             return _unsolved(found.id)
+        except Exception as error:  # an answer that the judge cannot even take apart, such as one result for two
+            stumbled = f"{type(error).__name__}: {_clip(str(error))}"
+            message = f"The check cannot read this answer ({stumbled}). Does it give back what the text asks for?"
+            return Verdict(found.id, "refused", tuple(expect.held), message)
     return Verdict(found.id, "passed", tuple(expect.held))
 
 
@@ -229,19 +237,36 @@ def _watched(name: str, answer: Any) -> Any:
         kwargs = {key: _copy(arg) for key, arg in kwargs.items()}
         try:
             result = answer(*args, **kwargs)
-        except NotImplementedError:
-            raise Unsolved from None
-        except Exception as error:  # whatever a student's code may raise becomes a sentence
+        except (Exception, SystemExit) as error:  # whatever a student's code may raise becomes a sentence
+            if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
+                raise Unsolved from None
             raise Refused(_describe_exception(name, args, error)) from None
-        if result is None or result is ...:
+        if result is ... or (result is None and _is_stub(answer)):
             raise Unsolved
+        if result is None:
+            raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
         return result
 
     return call
 
 
+def _is_stub(answer: Any) -> bool:
+    """Whether a function's body is empty but for its docstring and `...`, so that nothing was tried."""
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return hasattr(answer, "__code__") and {step.opname for step in dis.get_instructions(answer)} <= idle
+
+
 def _copy(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) and value.is_leaf else value
+    """`value` with its tensors and arrays copied, also inside lists, tuples and dictionaries."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(_copy(item) for item in value)
+    if type(value) is dict:
+        return {key: _copy(item) for key, item in value.items()}
+    return value
 
 
 def _describe_exception(name: str, args: tuple, error: Exception) -> str:
@@ -252,25 +277,60 @@ def _describe_exception(name: str, args: tuple, error: Exception) -> str:
 
 
 def _as_tensor(value: Any) -> Tensor:
-    if isinstance(value, Tensor):
-        return value.detach()
+    """`value` as a tensor: numbers, arrays, nested lists, and lists of tensors."""
     try:
-        return torch.as_tensor(value)
+        if isinstance(value, (list, tuple)) and any(isinstance(item, (Tensor, np.ndarray)) for item in value):
+            return torch.stack([_as_tensor(item) for item in value])
+        return torch.as_tensor(value).detach()
     except (TypeError, ValueError, RuntimeError):
         raise Refused(f"Expected numbers (a tensor, an array or lists), got {_clip(repr(value))}.") from None
+
+
+def _as_plain(value: Any) -> Any:
+    """`value` in types whose equality can be trusted; tensors and arrays as lists."""
+    if isinstance(value, Tensor) or type(value) is np.ndarray or isinstance(value, np.generic):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        items = [_as_plain(item) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if type(value) is dict:
+        return {_as_plain(key): _as_plain(item) for key, item in value.items()}
+    if type(value) is set:
+        return {_as_plain(item) for item in value}
+    if type(value) in (bool, int, float, str, type(None)):
+        return value
+    raise Refused(f"Expected plain values (numbers, words, lists of them), got {_clip(repr(value))}.")
 
 
 def _equal(a: Tensor, b: Tensor, tolerance: float) -> bool:
     if a.shape != b.shape or (a.dtype == torch.bool) != (b.dtype == torch.bool):
         return False
-    return torch.allclose(a.double(), b.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
+    a, b = _wide(a, b)
+    return torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _gap(a: Tensor, b: Tensor) -> float:
+    """The largest difference; infinite where one is NaN or they are different infinities."""
+    a, b = _wide(a, b)
+    return (a - b).abs().nan_to_num(torch.inf, posinf=torch.inf).masked_fill(a == b, 0).max().item()
+
+
+def _wide(*tensors: Tensor) -> list[Tensor]:
+    """The tensors in one type that holds them all."""
+    dtype = torch.complex128 if any(tensor.is_complex() for tensor in tensors) else torch.double
+    return [tensor.to("cpu", dtype) for tensor in tensors]
 
 
 def _short(value: Tensor) -> str:
     if value.numel() > 12:
         return f"a tensor of shape {tuple(value.shape)} that begins {_short(value.flatten()[:4])}"
-    rounded = [[round(x, 4) for x in row] for row in value.tolist()] if value.dim() == 2 else value.tolist()
-    return str([round(x, 4) for x in rounded] if value.dim() == 1 and value.is_floating_point() else rounded)
+    return str(_rounded(value.tolist()))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def _clip(text: str, limit: int = 160) -> str:

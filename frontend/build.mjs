@@ -1,0 +1,93 @@
+/* Builds the widgets: node build.mjs → tfm_lib/widgets/static/
+
+   <stem>/<widget>.js        a module with the kit inside, for Jupyter (anywidget's _esm)
+   page/<stem>/<widget>.js   a classic script for the book's pages, which registers itself in globalThis.tfmWidgets
+   page/kit.js               the kit as globalThis.tfmKit, once a page
+   page/host.js              the page's runtime, if frontend/host/host.js exists
+   widgets.css, page/widgets.css   colours and kit                                                              */
+
+import { build, transform } from "esbuild";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+
+const here = import.meta.dirname ?? dirname(new URL(import.meta.url).pathname);
+const source = join(here, "src");
+const target = resolve(process.env.TFM_STATIC ?? join(here, "../tfm_lib/widgets/static"));
+const tokens = join(here, "../tfm_lib/book/theme/tokens.css");
+
+const common = { bundle: true, minify: true, write: false, target: "es2022", charset: "utf8", logLevel: "warning", legalComments: "none" };
+
+/* In a page the kit is a global, shared by all widgets. */
+const kitFromPage = {
+  name: "kit-from-page",
+  setup(build) {
+    build.onResolve({ filter: /\/kit\/index\.js$/ }, () => ({ path: "kit", namespace: "page" }));
+    build.onLoad({ filter: /.*/, namespace: "page" }, () => ({ contents: "module.exports = globalThis.tfmKit" }));
+  },
+};
+
+const widgets = await findWidgets();
+const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), ...host()]));
+const css = await styles();
+outputs.set("widgets.css", css).set("page/widgets.css", css);
+await write(outputs);
+report(outputs);
+
+async function findWidgets() {
+  const files = (await readdir(source, { recursive: true })).map((file) => file.replaceAll("\\", "/")).sort();
+  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !file.startsWith("kit/")).map((file) => file.slice(0, -3));
+}
+
+async function bundle(options) {
+  const result = await build({ ...common, ...options });
+  return result.outputFiles[0].text;
+}
+
+async function forJupyter(name) {
+  const stdin = { contents: `export { default } from "./${name}.js"`, resolveDir: source };
+  return [`${name}.js`, await bundle({ stdin, format: "esm" })];
+}
+
+async function forPage(name) {
+  const contents = `import widget from "./${name}.js"; (globalThis.tfmWidgets ??= {})["${name}"] = widget;`;
+  return [`page/${name}.js`, await bundle({ stdin: { contents, resolveDir: source }, format: "iife", plugins: [kitFromPage] })];
+}
+
+async function kit() {
+  return ["page/kit.js", await bundle({ entryPoints: [join(source, "kit/index.js")], format: "iife", globalName: "globalThis.tfmKit" })];
+}
+
+function host() {
+  const entry = join(here, "host/host.js");
+  return existsSync(entry) ? [bundle({ entryPoints: [entry], format: "iife" }).then((text) => ["page/host.js", text])] : [];
+}
+
+/* Print is always light, whatever the screen shows. */
+async function styles() {
+  const colours = await readFile(tokens, "utf8");
+  const light = colours.match(/:root\s*{([^}]*)}/)[1];
+  const print = `@media print{html[data-theme],body[data-jp-theme-light]{${light}}}`;
+  const kitStyle = await readFile(join(source, "kit/kit.css"), "utf8");
+  return (await transform(colours + print + kitStyle, { loader: "css", minify: true, target: "es2022" })).code;
+}
+
+async function write(files) {
+  for (const [name, text] of files) {
+    const path = join(target, name);
+    if (existsSync(path) && (await readFile(path, "utf8")) === text) continue;
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(`${path}.part`, text);
+    await rename(`${path}.part`, path);
+  }
+  const present = (await readdir(target, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile() && !entry.name.endsWith(".part"));
+  for (const entry of present) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (!files.has(relative(target, path).replaceAll("\\", "/"))) await rm(path, { force: true });
+  }
+}
+
+function report(files) {
+  for (const [name, text] of files) console.log(`${String(gzipSync(text).length).padStart(7)} bytes gzipped  ${name}`);
+}

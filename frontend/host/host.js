@@ -1,0 +1,175 @@
+/* The runtime of a page without a kernel: reads the widget state that the build embedded, and gives each
+   widget the front-end side of the anywidget contract. Works from a server and from a file.
+
+   A module is taken from globalThis.tfmWidgets[name] when the page loaded it as a script, else imported from
+   the `_esm` text of its state. Whatever fails, the still picture stays, with a sentence below it. */
+
+const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
+const LINKS = ["LinkModel", "DirectionalLinkModel"];
+const FAILED = "This widget did not start in your browser. The picture shows it as it was when the book was built.";
+
+/** A widget's state with events; all views of one widget share one. */
+export class Model {
+  #state;
+  #listeners = new Map();
+
+  constructor(state, widget_manager) {
+    this.#state = state;
+    this.widget_manager = widget_manager;
+  }
+
+  get(key) {
+    return this.#state[key];
+  }
+
+  /** `set(key, value)` or `set({ key: value, … })`; tells the listeners of what changed. */
+  set(key, value) {
+    const changes = typeof key === "object" ? key : { [key]: value };
+    const changed = Object.keys(changes).filter((name) => !same(this.#state[name], changes[name]));
+    for (const name of changed) this.#state[name] = changes[name];
+    for (const name of changed) this.#tell(`change:${name}`, changes[name]);
+    if (changed.length) this.#tell("change");
+  }
+
+  on(event, listener) {
+    for (const name of event.split(/\s+/)) {
+      if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
+      this.#listeners.get(name).add(listener);
+    }
+  }
+
+  /** `off()`, `off(event)` or `off(event, listener)`, as in Jupyter. */
+  off(event, listener) {
+    const names = event ? event.split(/\s+/) : [...this.#listeners.keys()];
+    for (const name of names) {
+      if (listener) this.#listeners.get(name)?.delete(listener);
+      else this.#listeners.delete(name);
+    }
+  }
+
+  // There is no kernel to save to or to talk with.
+  save_changes() {}
+  send() {}
+
+  #tell(event, value) {
+    for (const listener of [...(this.#listeners.get(event) ?? [])]) listener(this, value);
+  }
+}
+
+/** Equal as far as a trait can tell: by identity, else as JSON; bytes are compared as bytes. */
+export function same(a, b) {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || !a || !b) return false;
+  if (ArrayBuffer.isView(a) || ArrayBuffer.isView(b)) {
+    if (!ArrayBuffer.isView(a) || !ArrayBuffer.isView(b) || a.byteLength !== b.byteLength) return false;
+    const [x, y] = [a, b].map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+    return x.every((byte, i) => byte === y[i]);
+  }
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** The state of an embedded model with its binary traits put back as DataViews. */
+export function withBuffers({ state, buffers = [] }) {
+  for (const { path, data, encoding } of buffers) {
+    const bytes = encoding === "hex" ? data.match(/../g).map((pair) => parseInt(pair, 16)) : [...atob(data)].map((c) => c.charCodeAt(0));
+    const place = path.slice(0, -1).reduce((at, key) => at[key], state);
+    place[path.at(-1)] = new DataView(Uint8Array.from(bytes).buffer);
+  }
+  return state;
+}
+
+const idOf = (reference) => reference.replace(/^IPY_MODEL_/, "");
+
+/** The models of an embedded state by id, with jslink and jsdlink between them at work. */
+export function modelsOf({ state }) {
+  const models = new Map();
+  const manager = { get_model: async (reference) => models.get(idOf(reference)) };
+  for (const [id, embedded] of Object.entries(state)) models.set(id, new Model(withBuffers(embedded), manager));
+  for (const [id, { model_name }] of Object.entries(state)) {
+    if (!LINKS.includes(model_name)) continue;
+    const ends = ["source", "target"].map((end) => {
+      const [reference, trait] = models.get(id).get(end);
+      return { model: models.get(idOf(reference)), trait };
+    });
+    if (ends.every((end) => end.model)) link(...ends, model_name === "LinkModel");
+  }
+  return models;
+}
+
+function link(source, target, both) {
+  const copy = (from, to) => () => to.model.set(to.trait, from.model.get(from.trait));
+  const forth = copy(source, target);
+  forth();
+  source.model.on(`change:${source.trait}`, forth);
+  if (both) target.model.on(`change:${target.trait}`, copy(target, source));
+}
+
+async function moduleOf(model, registry) {
+  const found = registry[model.get("_module")] ?? (await imported(model.get("_esm")));
+  return typeof found === "function" ? found() : found;
+}
+
+const imports = new Map();
+function imported(code) {
+  if (!code || /^https?:/.test(code)) throw new Error("no module for this widget in the page");
+  if (!imports.has(code)) {
+    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    imports.set(code, import(url).then((module) => module.default ?? module));
+  }
+  return imports.get(code);
+}
+
+const initialised = new WeakMap();
+
+/** Show `model` in the container `box`; a failure leaves the still picture and says so. */
+export async function show(box, model, registry) {
+  const el = document.createElement("div");
+  try {
+    if (!model) throw new Error("no state for this widget in the page");
+    const module = await moduleOf(model, registry);
+    if (!initialised.has(model)) initialised.set(model, module.initialize?.({ model }));
+    await initialised.get(model);
+    style(model.get("_css"));
+    box.append(el);
+    await module.render({ model, el, signal: new AbortController().signal });
+    box.querySelectorAll(":scope > .tfm-still").forEach((still) => still.remove());
+    box.dataset.state = "live";
+  } catch (error) {
+    el.remove();
+    box.dataset.state = "failed";
+    const note = document.createElement("p");
+    note.className = "tfm-widget-failed";
+    note.setAttribute("role", "status");
+    note.textContent = FAILED;
+    box.append(note);
+    console.warn("A widget failed:", error);
+  }
+}
+
+const styled = new Set();
+function style(css) {
+  if (!css || styled.has(css)) return;
+  styled.add(css);
+  document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
+}
+
+/** Show every widget of the page: what is in sight at once, the others as soon as the browser is idle. */
+export async function start(page = document, registry = (globalThis.tfmWidgets ??= {})) {
+  const embedded = page.querySelector(STATE);
+  if (!embedded) return;
+  const models = modelsOf(JSON.parse(embedded.textContent));
+  const boxes = [...page.querySelectorAll(".tfm-widget[data-model]")];
+  const inSight = (box) => {
+    const { top, bottom } = box.getBoundingClientRect();
+    return bottom > -200 && top < innerHeight + 200;
+  };
+  const idle = () => new Promise((go) => (globalThis.requestIdleCallback ?? setTimeout)(go, { timeout: 500 }));
+  const [first, later] = [boxes.filter(inSight), boxes.filter((box) => !inSight(box))];
+  for (const box of first) await show(box, models.get(box.dataset.model), registry);
+  for (const box of later) {
+    await idle();
+    await show(box, models.get(box.dataset.model), registry);
+  }
+}
+
+if (globalThis.document) start();

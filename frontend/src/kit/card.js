@@ -1,0 +1,150 @@
+/* The widget's card: name and question · stage · readout · controls · Save, Link, Reset.
+
+   const ui = card({ model, el, state: ["value", "focus"] });   // the traits a link and Reset carry
+   ui.stage.append(…);                                          // your drawing
+   ui.slider("value", { … }); ui.select(…); ui.toggle(…);       // see controls.js; bound to the trait both ways
+   ui.get("value"); ui.set({ value: 3, focus: 0 });             // read; change and send to the kernel
+   ui.say("it → animal 0.44", …nodes)                           // the readout: also what a screen reader hears
+   ui.tip(node, "text") / ui.tip()                              // tooltip above a mark, or none
+   ui.on("preset", listen)                                      // hear of a trait's change at once, before the drawing
+   ui.until(stop)                                               // run `stop` when the widget goes away
+   return ui.start(draw, { watch: ["weights"], csv: () => rows });
+
+   `draw` runs once now and once after every event in which a trait of `state` or `watch` changed, whoever
+   changed it (a control, Python, a link); let it only change attributes. `csv` gives rows, the header first. */
+
+import { h } from "./dom.js";
+import * as controls from "./controls.js";
+import { savers } from "./save.js";
+import { keyOf, linkTo, restored } from "./link.js";
+
+export function card({ model, el, state }) {
+  const stops = [];
+  const heard = (event, listener) => {
+    model.on(event, listener);
+    stops.push(() => model.off(event, listener));
+  };
+
+  const title = h("b", {});
+  const question = h("span", {});
+  const stage = h("div", { class: "tfm-stage", "data-stage": true });
+  const readout = h("div", { class: "tfm-readout", role: "status", "aria-live": "polite" });
+  const bar = h("div", { class: "tfm-bar" });
+  const note = h("span", { class: "tfm-note", role: "status" });
+  const bubble = h("div", { class: "tfm-tip", "aria-hidden": "true", hidden: true });
+  const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), stage, readout, bar, bubble);
+  el.append(root);
+
+  const name = () => {
+    title.textContent = model.get("title");
+    question.textContent = model.get("question");
+    root.setAttribute("aria-label", model.get("title"));
+  };
+  name();
+  heard("change:title", name);
+  heard("change:question", name);
+
+  const first = snapshot();
+  const key = keyOf(model, el);
+  set(restored(key, first) ?? {});
+
+  function snapshot() {
+    return Object.fromEntries(state.map((trait) => [trait, structuredClone(model.get(trait))]));
+  }
+  function set(changes) {
+    for (const [trait, value] of Object.entries(changes)) model.set(trait, value);
+    if (Object.keys(changes).length) model.save_changes();
+  }
+  function bound(make, trait, options) {
+    const made = make(trait, model.get(trait), (value) => set({ [trait]: value }), options);
+    heard(`change:${trait}`, () => made.show(model.get(trait)));
+    bar.append(made.el);
+    return made;
+  }
+  /* Measured in the next frame, so that no event waits for a layout. */
+  let tipFrame;
+  function tip(mark, text) {
+    cancelAnimationFrame(tipFrame);
+    if (!mark || !text) return void (bubble.hidden = true);
+    tipFrame = requestAnimationFrame(() => {
+      bubble.hidden = false;
+      bubble.textContent = text;
+      const [at, home] = [mark.getBoundingClientRect(), root.getBoundingClientRect()];
+      const half = bubble.offsetWidth / 2;
+      const x = Math.min(home.width - half - 4, Math.max(half + 4, at.left + at.width / 2 - home.left));
+      bubble.style.transform = `translate(calc(${x}px - 50%), calc(${at.top - home.top - 6}px - 100%))`;
+    });
+  }
+  let noteTimer;
+  function tell(text) {
+    note.textContent = text;
+    clearTimeout(noteTimer);
+    noteTimer = setTimeout(() => (note.textContent = ""), 4000);
+  }
+  function say(...parts) {
+    const fresh = h("div", {}, parts);
+    if (fresh.innerHTML !== readout.innerHTML) readout.replaceChildren(...fresh.childNodes);
+  }
+
+  function start(draw, { watch = [], csv } = {}) {
+    let waiting = false;
+    let gone = false;
+    const later = () => {
+      if (waiting) return;
+      waiting = true;
+      queueMicrotask(() => {
+        waiting = false;
+        if (!gone) draw();
+      });
+    };
+    for (const trait of [...state, ...watch]) heard(`change:${trait}`, later);
+    const restore = () => {
+      const found = restored(key, snapshot());
+      if (found) set(found);
+    };
+    addEventListener("hashchange", restore);
+    bar.append(
+      h(
+        "span",
+        { class: "tfm-actions" },
+        note,
+        savers({ root, stage, name: () => model.get("title"), csv, tell }),
+        action("link", "Link", "Copy a link to this state", () => linkTo(key, snapshot(), tell)),
+        action("reset", "Reset", "Back to the first state", () => set(structuredClone(first))),
+      ),
+    );
+    draw();
+    if (restored(key, first)) root.scrollIntoView({ block: "center" });
+    return () => {
+      gone = true;
+      removeEventListener("hashchange", restore);
+      clearTimeout(noteTimer);
+      cancelAnimationFrame(tipFrame);
+      stops.forEach((stop) => stop());
+      root.remove();
+    };
+  }
+
+  return {
+    model,
+    stage,
+    get: (trait) => model.get(trait),
+    set,
+    say,
+    tip,
+    on: (trait, listen) => heard(`change:${trait}`, listen),
+    until: (stop) => stops.push(stop),
+    start,
+    slider: (trait, options) => bound(controls.slider, trait, options),
+    select: (trait, options) => bound(controls.select, trait, options),
+    toggle: (trait, options) => bound(controls.toggle, trait, options),
+    button(label, options) {
+      const made = controls.button(label, options);
+      bar.append(made.el);
+      return made;
+    },
+  };
+}
+
+export const action = (name, label, title, onclick) =>
+  h("button", { type: "button", class: "tfm-button", "data-action": name, title, onclick }, label);

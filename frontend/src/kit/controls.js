@@ -1,0 +1,86 @@
+/* Controls, bound to a trait by the card: ui.slider("d_k", { … }). Each carries data-control="<trait>".
+   slider  { label, min, max, step, values?, log?, format? }   `values: [1, 2, 4, …]` gives stops of your choice;
+                                                                `log: true` moves evenly in powers
+   select  { label, options: ["a", "b"] or [[value, "words"], …] }
+   toggle  { label }
+   button  { label, onclick }        (a name, not a trait)
+   Each call returns { el, show(value), enable(yes) }; labels may be nodes, e.g. sub("d", "k").                        */
+
+import { h, set } from "./dom.js";
+import { clamp, general } from "./math.js";
+
+export const sub = (base, index) => h("span", {}, base, h("sub", {}, index));
+
+const LOG_STEPS = 200;
+
+export function slider(name, value, change, { label, min, max, step = 1, values, log = false, format = general }) {
+  const stops = values?.length - 1;
+  const toPosition = (x) => {
+    if (values) return values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0);
+    return log ? (LOG_STEPS * Math.log(x / min)) / Math.log(max / min) : x;
+  };
+  const toValue = (position) => {
+    if (values) return values[position];
+    if (!log) return position;
+    const exact = min * (max / min) ** (position / LOG_STEPS);
+    return clamp(step >= 1 ? Math.round(exact / step) * step : +exact.toPrecision(3), min, max);
+  };
+  const output = h("output", {});
+  const input = h("input", {
+    type: "range",
+    min: values || log ? 0 : min,
+    max: values ? stops : log ? LOG_STEPS : max,
+    step: values || log ? 1 : step,
+    "data-control": name,
+    oninput: () => {
+      const now = toValue(Number(input.value));
+      tell(now);
+      change(now);
+    },
+  });
+  const tell = (now) => {
+    output.textContent = format(now);
+    set(input, { "aria-valuetext": format(now) });
+  };
+  const widest = [min ?? values[0], max ?? values.at(-1), value].map((x) => format(x).length);
+  output.style.minWidth = `${Math.max(...widest)}ch`;
+  const show = (now) => {
+    input.value = toPosition(now);
+    tell(now);
+  };
+  show(value);
+  return control(h("label", { class: "tfm-control" }, h("span", {}, label), input, output), input, show);
+}
+
+export function select(name, value, change, { label, options }) {
+  const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
+  const input = h(
+    "select",
+    { "data-control": name, onchange: () => change(pairs[input.selectedIndex][0]) },
+    pairs.map(([, words]) => h("option", {}, String(words))),
+  );
+  const show = (now) => (input.selectedIndex = pairs.findIndex(([option]) => option === now));
+  show(value);
+  return control(h("label", { class: "tfm-control" }, h("span", {}, label), input), input, show);
+}
+
+export function toggle(name, value, change, { label }) {
+  const input = h("input", { type: "checkbox", "data-control": name, onchange: () => change(input.checked) });
+  const show = (now) => (input.checked = now);
+  show(value);
+  return control(h("label", { class: "tfm-control tfm-toggle" }, input, h("span", {}, label)), input, show);
+}
+
+export function button(name, { label, onclick }) {
+  const el = h("button", { type: "button", class: "tfm-button", "data-control": name, onclick }, label);
+  return control(el, el, () => {});
+}
+
+const control = (el, input, show) => ({
+  el,
+  show,
+  enable(yes) {
+    input.disabled = !yes;
+    el.classList.toggle("tfm-off", !yes);
+  },
+});

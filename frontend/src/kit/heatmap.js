@@ -1,0 +1,253 @@
+/* A matrix: queries are rows, keys are columns.
+
+   const map = heatmap(ui, { rows, cols, name, label, onFocus, onToggle?, onPaint?, describe, text? });
+   ui.stage.append(map.el);
+   map.update({ values, hidden?, broken?, row?, max?, rows?, cols? });
+
+   rows, cols       words; queries and keys           name   its data-control       label   what it shows, for aria
+   values[i][j]     0 … max (1)                       hidden[i][j]  hatched         broken[i]  red, cross-hatched row
+   row              the focused query: its row and word light up
+   text(i, j)       what stands in a cell where there is room (null: nothing)
+   describe(i, j)   the cell in words: tooltip and aria, "query it, key animal: 0.44"
+   onFocus(i, j)    a cell got the keyboard focus or was pointed at (pointing: only if no onToggle)
+   onToggle(i, j)   click, Enter or Space; onPaint(i, j): the pointer was dragged on into another cell
+   Arrow keys move, Home and End go along the row. It measures its own width and lays itself out again.           */
+
+import { h, s, set, short, uid, widthOf, onWidth } from "./dom.js";
+import { clamp, range } from "./math.js";
+import { ramp } from "./scale.js";
+
+const TILT = 48; // degrees, of words that are wider than their column
+const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
+const AXIS = 18; // height of the line that names the axes
+
+export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, most = 52 }) {
+  const [hatch, cross] = [uid("hatch"), uid("cross")];
+  const field = s("g", {});
+  const light = s("rect", { class: "tfm-row-light", rx: 4 });
+  const ring = s("rect", { class: "tfm-ring", rx: 4 });
+  const axes = [
+    s("text", { class: "tfm-axis tfm-q", y: 12, x: 0 }, "queries ↓"),
+    s("text", { class: "tfm-axis tfm-k", y: 12 }, "keys →"),
+  ];
+  const svg = s("svg", { class: `tfm-heatmap${onToggle ? " tfm-editable" : ""}`, role: "grid", "aria-label": label, "data-control": name });
+  svg.append(s("defs", {}, stripes(hatch, "tfm-hatch", false), stripes(cross, "tfm-cross", true)));
+  svg.append(...axes, field, light, ring);
+  svg.style.setProperty("--hatch", `url(#${hatch})`);
+  svg.style.setProperty("--cross", `url(#${cross})`);
+  const el = h("div", { class: "tfm-figure-box" }, svg);
+
+  let cells, heads, tops, last;
+  let size = 0;
+  let width = 0;
+  let at = [0, 0];
+
+  function build() {
+    heads = rows.map((word, i) => s("text", { class: "tfm-word", "text-anchor": "end", role: "rowheader", "aria-label": word, "data-row": i }));
+    tops = cols.map((word) => s("text", { class: "tfm-word", role: "columnheader", "aria-label": word }));
+    cells = rows.map((_, i) => cols.map((_, j) => cell(i, j)));
+    const lines = rows.map((_, i) => s("g", { role: "row" }, heads[i], cells[i].map(({ node }) => node)));
+    field.replaceChildren(s("g", { role: "row" }, tops), ...lines);
+    at = [clamp(at[0], 0, rows.length - 1), clamp(at[1], 0, cols.length - 1)];
+    if (width) layout(width);
+  }
+
+  function cell(i, j) {
+    const rect = s("rect", { class: "tfm-cell" });
+    const words = text && s("text", { class: "tfm-in", "text-anchor": "middle" });
+    return { rect, words, node: s("g", { role: "gridcell", tabindex: -1, "data-i": i, "data-j": j }, rect, words) };
+  }
+
+  /* Words stand beside their rows and columns as long as a cell stays large enough for them. */
+  function measure(total) {
+    const letters = total < 420 ? 7 : 10;
+    const fit = (left, longest) => {
+      const size = clamp(Math.floor((total - left - 2) / cols.length), 3, most);
+      if (longest <= size - 2) return { left, size, rise: 20, over: 0, labelled: true, letters };
+      const over = longest * LEAN; // how far the last slanted word hangs over the edge
+      const less = clamp(Math.floor((total - left - 2 - Math.max(0, over - size / 2)) / cols.length), 3, most);
+      return { left, size: less, rise: longest * RISE + 10, over, labelled: less >= 9, letters };
+    };
+    const widest = (words) => widthOf(words.map((word) => short(word, letters)));
+    const plan = fit(widest(rows) + 10, widest(cols));
+    return plan.labelled ? plan : { ...fit(2, 0), labelled: false };
+  }
+
+  function layout(total) {
+    width = total;
+    const plan = measure(total);
+    const { left, over, labelled, letters } = plan;
+    size = plan.size;
+    const top = AXIS + plan.rise;
+    const gap = size > 12 ? 2 : size > 6 ? 1 : 0;
+    set(axes[1], { x: Math.max(left, 72) });
+    rows.forEach((word, i) => {
+      heads[i].textContent = short(word, letters);
+      set(heads[i], { x: left - 8, y: top + (i + 0.5) * size + 4.5, "fill-opacity": labelled ? null : 0 });
+    });
+    cols.forEach((word, j) => {
+      const [x, y] = [left + (j + 0.5) * size, top - 7];
+      const turn = over ? { "text-anchor": "start", transform: `translate(${x + 3} ${y}) rotate(${-TILT})`, x: 0, y: 0 } : { "text-anchor": "middle", x, y, transform: null };
+      tops[j].textContent = short(word, letters);
+      set(tops[j], { ...turn, "fill-opacity": labelled ? null : 0 });
+    });
+    cells.forEach((row, i) =>
+      row.forEach(({ rect, words }, j) => {
+        const [x, y] = [left + j * size, top + i * size];
+        set(rect, { x, y, width: size - gap, height: size - gap, rx: size > 12 ? 3 : 0 });
+        if (words) set(words, { x: x + (size - gap) / 2, y: y + (size - gap) / 2 + 4, display: size >= 25 ? null : "none" });
+      }),
+    );
+    set(svg, { width: Math.min(total, left + cols.length * size + over), height: top + rows.length * size + 3 });
+    set(light, { x: left - 2, width: cols.length * size - gap + 4, height: size - gap + 4 });
+    svg.classList.toggle("tfm-tiny", size < 10);
+    svg.style.setProperty("--inside", size >= 30 ? "11px" : "9.5px");
+    svg.geometry = { left, top, size, gap };
+    if (last) update(last);
+    placeRing();
+  }
+
+  function update(now) {
+    if ((now.rows && now.rows.join("\n") !== rows.join("\n")) || (now.cols && now.cols.join("\n") !== cols.join("\n"))) {
+      [rows, cols] = [now.rows ?? rows, now.cols ?? cols];
+      last = null;
+      build();
+    }
+    last = now;
+    const { values, hidden, broken, row, max = 1 } = now;
+    cells.forEach((line, i) =>
+      line.forEach((each, j) => {
+        const look = `tfm-cell${broken?.[i] ? " tfm-broken" : hidden?.[i]?.[j] ? " tfm-masked" : ""}`;
+        const t = hidden?.[i]?.[j] || broken?.[i] ? 0 : values[i][j] / max;
+        if (each.look !== look) set(each.rect, { class: (each.look = look) });
+        if (each.t !== t) {
+          ramp(each.node, t);
+          each.t = t;
+        }
+        const words = describe(i, j);
+        if (each.said !== words) set(each.node, { "aria-label": (each.said = words) });
+        if (!each.words) return;
+        const inside = text(i, j) ?? "";
+        if (each.inside !== inside) each.words.textContent = each.inside = inside;
+      }),
+    );
+    heads.forEach((head, i) => head.classList.toggle("tfm-focus-word", i === row));
+    heads.forEach((head, i) => head.classList.toggle("tfm-bad-word", Boolean(broken?.[i])));
+    const { top, size } = svg.geometry ?? {};
+    if (size) set(light, { y: top - 2 + row * size, display: row >= 0 ? null : "none" });
+    rove();
+  }
+
+  const rove = () => {
+    const target = cells[at[0]][at[1]].node;
+    if (svg.roving !== target) {
+      svg.roving?.setAttribute("tabindex", -1);
+      target.setAttribute("tabindex", 0);
+      svg.roving = target;
+    }
+  };
+  const placeRing = () => {
+    const { left, top, size, gap } = svg.geometry;
+    set(ring, { x: left + at[1] * size - 1.5, y: top + at[0] * size - 1.5, width: size - gap + 3, height: size - gap + 3 });
+  };
+  const goTo = (i, j) => {
+    at = [i, j];
+    rove();
+    placeRing();
+  };
+  const placeOf = (event) => {
+    const target = event.touches || event.pointerType === "touch" ? document.elementFromPoint(event.clientX, event.clientY) : event.target;
+    const group = target?.closest?.("[data-j]");
+    if (group && svg.contains(group)) return [Number(group.dataset.i), Number(group.dataset.j)];
+    const head = target?.closest?.("[data-row]");
+    return head && svg.contains(head) ? [Number(head.dataset.row), null] : null;
+  };
+  const hint = (i, j) => ui.tip(cells[i][j].rect, describe(i, j));
+
+  let painting = null;
+  const listen = {
+    onpointerdown(event) {
+      const place = placeOf(event);
+      if (!place) return;
+      if (place[1] === null) return onFocus?.(place[0], at[1]);
+      goTo(...place);
+      onFocus?.(...place);
+      if (!onToggle) return;
+      onToggle(...place);
+      hint(...place);
+      if (onPaint) painting = place.join();
+    },
+    onpointermove(event) {
+      const place = placeOf(event);
+      if (!place || place[1] === null) return ui.tip();
+      if (painting && event.buttons && painting !== place.join()) {
+        painting = place.join();
+        goTo(...place);
+        onPaint(...place);
+      } else if (!onToggle && !event.buttons) onFocus?.(...place);
+      hint(...place);
+    },
+    onpointerleave: () => ui.tip(),
+    onfocusin(event) {
+      const place = placeOf(event);
+      if (!place || place[1] === null) return;
+      goTo(...place);
+      onFocus?.(...place);
+      if (svg.querySelector(":focus-visible")) hint(...place);
+    },
+    onfocusout: () => ui.tip(),
+    onkeydown(event) {
+      const [i, j] = at;
+      const moves = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, cols.length - 1] };
+      const to = moves[event.key];
+      if (to) {
+        event.preventDefault();
+        cells[clamp(to[0], 0, rows.length - 1)][clamp(to[1], 0, cols.length - 1)].node.focus();
+      } else if (onToggle && (event.key === " " || event.key === "Enter")) {
+        event.preventDefault();
+        onToggle(i, j);
+        queueMicrotask(() => queueMicrotask(() => hint(i, j)));
+      }
+    },
+  };
+  set(svg, listen);
+  const release = () => (painting = null);
+  for (const end of ["pointerup", "pointercancel"]) {
+    addEventListener(end, release);
+    ui.until(() => removeEventListener(end, release));
+  }
+  build();
+  ui.until(onWidth(el, layout));
+  return { el, update };
+}
+
+function stripes(id, look, crossed) {
+  return s(
+    "pattern",
+    { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    s("rect", { class: `${look}-ground`, width: 6, height: 6 }),
+    s("path", { class: look, d: crossed ? "M0 0V6M0 0H6" : "M0 0V6" }),
+  );
+}
+
+/* The legend of a heat-map: weight 0 → max, and what the patterns mean. legend({ max: 1, masked: "hidden, weight 0" }) */
+export function legend({ max = 1, unit = "weight", masked }) {
+  const hatch = uid("hatch");
+  const swatch =
+    masked &&
+    s("svg", { width: 14, height: 14, "aria-hidden": "true" }, s("defs", {}, stripes(hatch, "tfm-hatch", false)), s("rect", { width: 14, height: 14, rx: 3, style: `fill:url(#${hatch})` }));
+  const steps = range(12).map((i) => {
+    const bar = s("rect", { class: "tfm-cell", x: i * 8, width: 8.5, height: 12 });
+    ramp(bar, i / 11);
+    return bar;
+  });
+  return h(
+    "div",
+    { class: "tfm-legend" },
+    h("span", {}, `${unit} 0`),
+    s("svg", { width: 96, height: 12, "aria-hidden": "true" }, steps),
+    h("span", {}, String(max)),
+    swatch,
+    masked && h("span", {}, masked),
+  );
+}

@@ -1,0 +1,37 @@
+/* A link that opens a widget as it was left: #tfm=<module>.<place on the page>=<state as JSON>.
+   Only a state of the same form as the present one is taken back, so a foreign or stale link does nothing. */
+
+export function keyOf(model, el) {
+  const here = el.closest(".tfm-widget");
+  const place = here ? [...document.querySelectorAll(".tfm-widget")].indexOf(here) : 0;
+  return `${model.get("_module")}.${place}`;
+}
+
+export async function linkTo(key, state, tell) {
+  const url = new URL(location.href);
+  url.hash = `tfm=${key}=${encodeURIComponent(JSON.stringify(state))}`;
+  try {
+    await navigator.clipboard.writeText(url.href);
+    tell("Link copied");
+  } catch {
+    history.replaceState(null, "", url);
+    tell("The link is in the address bar");
+  }
+}
+
+export function restored(key, present) {
+  const [, named, json] = location.hash.match(/^#tfm=([^=]+)=(.*)$/) ?? [];
+  if (named !== key) return null;
+  try {
+    const state = JSON.parse(decodeURIComponent(json));
+    const fits = Object.keys(present).filter((trait) => sameForm(state[trait], present[trait]));
+    return Object.fromEntries(fits.map((trait) => [trait, state[trait]]));
+  } catch {
+    return null;
+  }
+}
+
+export function sameForm(a, b) {
+  if (Array.isArray(b)) return Array.isArray(a) && a.length === b.length && b.every((x, i) => sameForm(a[i], x));
+  return typeof a === typeof b && (typeof a !== "number" || Number.isFinite(a));
+}

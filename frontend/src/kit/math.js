@@ -1,0 +1,72 @@
+/* Pure mathematics; no DOM, so that tests run it in node against numbers that tfm_lib wrote.
+   softmax(scores, allowed?)     weights; a score of −∞ or a false in `allowed` gives exactly 0; nothing allowed gives NaN
+   entropy(p)                    in nats
+   dot(a, b), norm(a), mean(xs), variance(xs)  (of the population)
+   matmul(A, B), transpose(A)    nested arrays
+   histogram(values, edges)      densities: bars of area 1 in all
+   linspace(a, b, n), logspace(a, b, n), range(n), clamp(x, lo, hi)
+   random(seed)                  a generator of uniforms; normal(random) draws from N(0, 1)
+   fixed(2)(x), signed(1)(x)     formatters with a true minus sign; general(x) for 0.0012, 12.3, 4.5e+9              */
+
+export const range = (n) => Array.from({ length: n }, (_, i) => i);
+export const clamp = (x, lo, hi) => Math.min(hi, Math.max(lo, x));
+export const linspace = (a, b, n) => range(n).map((i) => a + ((b - a) * i) / (n - 1));
+export const logspace = (a, b, n) => linspace(Math.log(a), Math.log(b), n).map(Math.exp);
+
+export const sum = (xs) => xs.reduce((total, x) => total + x, 0);
+export const mean = (xs) => sum(xs) / xs.length;
+export const variance = (xs) => mean(xs.map((x) => x * x)) - mean(xs) ** 2;
+export const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
+export const norm = (a) => Math.sqrt(dot(a, a));
+export const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
+export const matmul = (A, B) => {
+  const columns = transpose(B);
+  return A.map((row) => columns.map((column) => dot(row, column)));
+};
+
+export function softmax(scores, allowed) {
+  const seen = scores.map((score, j) => (!allowed || allowed[j] ? score : -Infinity));
+  const top = Math.max(...seen);
+  if (top === -Infinity) return seen.map(() => NaN);
+  const powers = seen.map((score) => Math.exp(score - top));
+  const total = sum(powers);
+  return powers.map((power) => power / total);
+}
+
+export const entropy = (p) => -sum(p.map((x) => (x > 0 ? x * Math.log(x) : 0)));
+
+export function histogram(values, edges) {
+  const counts = new Array(edges.length - 1).fill(0);
+  for (const value of values) {
+    const bin = edges.findLastIndex((edge) => edge <= value);
+    if (bin >= 0 && bin < counts.length) counts[bin] += 1;
+  }
+  return counts.map((count, i) => count / values.length / (edges[i + 1] - edges[i]));
+}
+
+/* mulberry32: 32 bits of state are plenty for a picture. */
+export function random(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+export const normal = (uniform) => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+
+const minus = (text) => text.replace("-", "−").replace(/^−(0(\.0*)?)$/, "$1");
+export const fixed = (digits) => (x) => (Number.isFinite(x) ? minus(x.toFixed(digits)) : special(x));
+export const signed = (digits) => (x) => (x > 0 ? "+" : "") + fixed(digits)(x);
+export const general = (x) => {
+  if (!Number.isFinite(x)) return special(x);
+  const size = Math.abs(x);
+  if (size !== 0 && (size < 1e-3 || size >= 1e5)) {
+    const [digits, power] = x.toExponential(1).split("e");
+    return `${digits === "1.0" ? "" : `${minus(digits.replace(".0", ""))}·`}10${[...String(+power)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("")}`;
+  }
+  return minus(String(+x.toPrecision(3)));
+};
+const special = (x) => (Number.isNaN(x) ? "not a number" : x > 0 ? "∞" : "−∞");

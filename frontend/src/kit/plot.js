@@ -1,0 +1,182 @@
+/* A plane with axes, on which lines, bars and points are drawn.
+
+   const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, square?, label });   label: for aria
+   ui.stage.append(p.el);
+   const line = p.line({ colour: "query", dash?, name? });  line([[x, y], …]);
+   const bars = p.bars({ colour: "key" });                  bars([[x0, x1, y], …]);      a histogram: math.histogram
+   const rule = p.rule({ colour: "broken", name? });        rule({ x: 3 }, "√d_k") or rule({ y: 1 }); rule(null) hides
+   const dot  = p.dot({ colour: "value", r?, name? });      dot([x, y], "label"); dot(null) hides
+   const drag = p.handle({ control: "query", colour, label, step?, onmove: ([x, y]) => … });  drag([x, y])
+                         a point to drag, or to move with the arrow keys (Shift: ten times as far)
+   p.domain({ x: [0, 8], y: [0, 1] });                      new limits; everything is drawn again
+   p.custom((at) => …)                                      your own marks: called at each layout, at.x(…), at.y(…) in
+                                                            pixels; draw them in p.layer (an SVG group)
+   Colours are names of the identity: query key value encoder decoder broken ink soft.                                 */
+
+import { h, s, set, onWidth } from "./dom.js";
+import { scale } from "./scale.js";
+import { clamp, fixed, general } from "./math.js";
+
+const [TOP, RIGHT, BOTTOM, LEFT] = [26, 14, 40, 46];
+
+export function plot(ui, { x, y, height = 220, square = false, label, most = 560 }) {
+  const frame = s("g", { class: "tfm-axes", "aria-hidden": "true" });
+  const layer = s("g", {});
+  const svg = s("svg", { class: "tfm-plot", role: "group", "aria-label": label }, frame, layer);
+  const el = h("div", { class: "tfm-figure-box" }, svg);
+  const limits = { x: x.domain, y: y.domain };
+  const redraws = [];
+  const at = { x: null, y: null, width: 0, height: 0 };
+
+  function layout(total) {
+    at.width = Math.min(total, most);
+    at.height = square ? at.width - LEFT - RIGHT + TOP + BOTTOM : height;
+    at.x = scale(limits.x, [LEFT, at.width - RIGHT], x.log);
+    at.y = scale(limits.y, [at.height - BOTTOM, TOP], y.log);
+    set(svg, { width: at.width, height: at.height });
+    drawAxes(frame, at, x, y);
+    redraws.forEach((redraw) => redraw());
+  }
+
+  /* Keep what a mark was last told, so that a new width or new limits can draw it again. */
+  function mark(node, draw) {
+    let last;
+    const redraw = () => at.x && last && draw(...last);
+    layer.append(node);
+    redraws.push(redraw);
+    return (...told) => {
+      last = told;
+      redraw();
+    };
+  }
+  const inside = ([a, b]) => [at.x(a), at.y(b)];
+  ui.until(onWidth(el, layout));
+
+  return {
+    el,
+    layer,
+    at,
+    line({ colour = "ink", dash, name }) {
+      const path = s("path", { class: "tfm-line", style: paint(colour), "stroke-dasharray": dash });
+      const words = s("text", { class: "tfm-mark-label", style: paint(colour), "text-anchor": "end" }, name);
+      return mark(s("g", {}, path, name && words), (points) => {
+        const pixels = points.filter(([, b]) => Number.isFinite(at.y(b))).map(inside);
+        set(path, { d: pixels.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("") });
+        if (name && pixels.length) set(words, { x: pixels.at(-1)[0], y: pixels.at(-1)[1] - 7 });
+      });
+    },
+    bars({ colour = "ink" }) {
+      const group = s("g", { class: "tfm-bars", style: paint(colour) });
+      return mark(group, (bars) => {
+        while (group.childElementCount < bars.length) group.append(s("rect", {}));
+        while (group.childElementCount > bars.length) group.lastChild.remove();
+        bars.forEach(([a, b, top], i) => {
+          const [left, up] = inside([a, Math.min(top, at.y.domain[1])]);
+          const wide = at.x(b) - left;
+          const base = at.height - BOTTOM;
+          set(group.children[i], { x: left.toFixed(1), y: up.toFixed(1), width: Math.max(0.5, wide > 4 ? wide - 1 : wide).toFixed(1), height: Math.max(0, base - up).toFixed(1) });
+        });
+      });
+    },
+    rule({ colour = "ink", name }) {
+      const line = s("line", { class: "tfm-line tfm-thin", style: paint(colour), "stroke-dasharray": "5 4" });
+      const words = s("text", { class: "tfm-mark-label", style: paint(colour) }, name);
+      return mark(s("g", {}, line, words), (place, text = name) => {
+        set(line, { display: place ? null : "none" });
+        words.textContent = place ? (text ?? "") : "";
+        if (!place) return;
+        const across = place.y !== undefined;
+        const [a, b] = inside([place.x ?? at.x.domain[0], place.y ?? at.y.domain[0]]);
+        set(line, across ? { x1: LEFT, x2: at.width - RIGHT, y1: b, y2: b } : { x1: a, x2: a, y1: TOP, y2: at.height - BOTTOM });
+        const flip = a > at.width - 70;
+        set(words, across ? { x: at.width - RIGHT, y: b - 5, "text-anchor": "end" } : { x: a + (flip ? -5 : 5), y: TOP + 10, "text-anchor": flip ? "end" : "start" });
+      });
+    },
+    dot({ colour = "ink", r = 5, name }) {
+      const circle = s("circle", { class: "tfm-dot", r, style: paint(colour) });
+      const words = s("text", { class: "tfm-mark-label", style: paint(colour) }, name);
+      return mark(s("g", {}, circle, words), (place, text = name) => {
+        set(circle, { display: place ? null : "none" });
+        words.textContent = place ? (text ?? "") : "";
+        if (!place) return;
+        const [a, b] = inside(place);
+        const flip = a > at.width - 60;
+        set(circle, { cx: a, cy: b });
+        set(words, { x: a + (flip ? -r - 4 : r + 4), y: b - r - 1, "text-anchor": flip ? "end" : "start" });
+      });
+    },
+    handle: (options) => handle(ui, { mark, at, svg, inside }, options),
+    custom(draw) {
+      redraws.push(() => draw(at));
+      if (at.x) draw(at);
+    },
+    domain(next) {
+      const same = Object.entries(next).every(([axis, ends]) => ends.every((end, i) => end === limits[axis][i]));
+      if (same) return;
+      Object.assign(limits, next);
+      if (at.width) layout(svg.parentElement.clientWidth || at.width);
+    },
+  };
+}
+
+const paint = (colour) => `--c:var(--tfm-${colour})`;
+
+function drawAxes(frame, at, x, y) {
+  const [low, right] = [at.height - BOTTOM, at.width - RIGHT];
+  const name = (axis) => `${axis.label} · ${axis.log ? "log" : "linear"} scale`;
+  const parts = [s("path", { class: "tfm-axis-line", d: `M${LEFT} ${TOP}V${low}H${right}` })];
+  for (const tick of at.x.ticks(Math.max(3, Math.floor(at.width / 90)))) {
+    parts.push(s("path", { class: "tfm-axis-line", d: `M${at.x(tick)} ${low}v4` }), s("text", { x: at.x(tick), y: low + 17, "text-anchor": "middle" }, general(tick)));
+  }
+  for (const tick of at.y.ticks(4)) {
+    parts.push(s("path", { class: "tfm-grid", d: `M${LEFT} ${at.y(tick)}H${right}` }), s("text", { x: LEFT - 7, y: at.y(tick) + 4, "text-anchor": "end" }, general(tick)));
+  }
+  parts.push(s("text", { class: "tfm-axis", x: right, y: low + 34, "text-anchor": "end" }, name(x)));
+  parts.push(s("text", { class: "tfm-axis", x: 2, y: 13 }, name(y)));
+  frame.replaceChildren(...parts);
+}
+
+function handle(ui, { mark, at, svg, inside }, { control, colour = "query", label, step, onmove, r = 9 }) {
+  const words = s("text", { class: "tfm-mark-label tfm-strong", style: paint(colour) }, label);
+  const knob = s("g", { class: "tfm-handle", role: "slider", tabindex: 0, "aria-label": label, "data-control": control, style: paint(colour) },
+    s("circle", { class: "tfm-halo", r: r + 9 }), s("circle", { class: "tfm-dot", r }));
+  let place = [0, 0];
+  const say = fixed(2);
+  const move = ([a, b]) => {
+    const [x0, x1] = at.x.domain;
+    const [y0, y1] = at.y.domain;
+    onmove([clamp(a, x0, x1), clamp(b, y0, y1)].map((value) => +value.toFixed(3)));
+  };
+  const follow = (event) => {
+    const box = svg.getBoundingClientRect();
+    move([at.x.invert(event.clientX - box.left), at.y.invert(event.clientY - box.top)]);
+  };
+  set(knob, {
+    onpointerdown(event) {
+      event.preventDefault();
+      knob.focus();
+      knob.setPointerCapture(event.pointerId);
+    },
+    onpointermove: (event) => knob.hasPointerCapture(event.pointerId) && follow(event),
+    onkeydown(event) {
+      const unit = (step ?? (at.x.domain[1] - at.x.domain[0]) / 40) * (event.shiftKey ? 10 : 1);
+      const to = { ArrowLeft: [-unit, 0], ArrowRight: [unit, 0], ArrowUp: [0, unit], ArrowDown: [0, -unit] }[event.key];
+      if (!to) return;
+      event.preventDefault();
+      move([place[0] + to[0], place[1] + to[1]]);
+    },
+  });
+  return mark(s("g", {}, words, knob), (now) => {
+    place = now;
+    const [a, b] = inside(now);
+    const flip = a > at.width - 70;
+    set(knob, {
+      transform: `translate(${a.toFixed(1)} ${b.toFixed(1)})`,
+      "aria-valuemin": at.x.domain[0],
+      "aria-valuemax": at.x.domain[1],
+      "aria-valuenow": now[0],
+      "aria-valuetext": `x ${say(now[0])}, y ${say(now[1])}`,
+    });
+    set(words, { x: a + (flip ? -r - 5 : r + 5), y: b - r - 2, "text-anchor": flip ? "end" : "start" });
+  });
+}

@@ -1,0 +1,121 @@
+/* Save the stage as SVG, PNG or CSV. What is drawn is copied with its computed colours, so that the file stands alone. */
+
+import { h, s } from "./dom.js";
+
+const MARGIN = 16;
+const HEAD = 34;
+const PAINT = ["fill", "stroke", "color", "stop-color"];
+const STYLE = [
+  "fill-opacity", "stroke-opacity", "opacity", "stroke-width", "stroke-dasharray", "stroke-linecap", "font-family",
+  "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order", "visibility", "display",
+];
+
+export function savers({ root, stage, name, csv, tell }) {
+  const file = (suffix) => `${name().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-")}.${suffix}`;
+  const picture = () => new XMLSerializer().serializeToString(pictureOf(root, stage, name()));
+  const choices = {
+    SVG: () => download(file("svg"), new Blob([picture()], { type: "image/svg+xml" })),
+    PNG: async () => download(file("png"), await raster(picture())),
+    CSV: csv && (() => download(file("csv"), new Blob([table(csv())], { type: "text/csv" }))),
+  };
+  const menu = h("details", { class: "tfm-menu" }, h("summary", { class: "tfm-button", "data-action": "save" }, "Save"));
+  const list = h("div", {});
+  for (const [kind, save] of Object.entries(choices)) {
+    const run = async () => {
+      menu.open = false;
+      await save();
+      tell(`Saved as ${kind}`);
+    };
+    if (save) list.append(h("button", { type: "button", class: "tfm-button", "data-action": `save-${kind.toLowerCase()}`, onclick: run }, kind));
+  }
+  menu.append(list);
+  menu.addEventListener("focusout", (event) => menu.contains(event.relatedTarget) || (menu.open = false));
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menu.open = false;
+    menu.firstChild.focus();
+  });
+  return menu;
+}
+
+function download(name, blob) {
+  const url = URL.createObjectURL(blob);
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+export const table = (rows) =>
+  rows.map((row) => row.map((cell) => (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell)).join(",")).join("\r\n");
+
+export function pictureOf(root, stage, title) {
+  const box = stage.getBoundingClientRect();
+  const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + HEAD];
+  const ink = getComputedStyle(root);
+  const text = { "font-family": ink.fontFamily, fill: plain(ink.color) };
+  const out = s("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
+  out.append(s("rect", { width, height, fill: plain(ink.backgroundColor) }));
+  out.append(s("text", { ...text, x: MARGIN, y: MARGIN + 14, "font-size": 16, "font-weight": 650 }, title));
+  const place = (at) => ({ x: at.left - box.left + MARGIN, y: at.top - box.top + MARGIN + HEAD });
+  for (const svg of stage.querySelectorAll("svg")) {
+    const at = svg.getBoundingClientRect();
+    const copy = svg.cloneNode(true);
+    paint(svg, copy);
+    for (const [key, value] of Object.entries({ ...place(at), width: at.width, height: at.height })) copy.setAttribute(key, value);
+    out.append(copy);
+  }
+  for (const words of textsOutside(stage)) out.append(asText(words, place));
+  return out;
+}
+
+function paint(from, to) {
+  const style = getComputedStyle(from);
+  to.removeAttribute("class");
+  to.removeAttribute("style");
+  for (const name of PAINT) to.setAttribute(name, plain(style.getPropertyValue(name)));
+  for (const name of STYLE) to.setAttribute(name, style.getPropertyValue(name));
+  [...from.children].forEach((child, i) => paint(child, to.children[i]));
+}
+
+function* textsOutside(stage) {
+  const walker = document.createTreeWalker(stage, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (node.data.trim() && !node.parentElement.closest("svg, select, .tfm-hidden")) yield node;
+  }
+}
+
+function asText(node, place) {
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  const at = range.getBoundingClientRect();
+  const style = getComputedStyle(node.parentElement);
+  const { x, y } = place(at);
+  const size = parseFloat(style.fontSize);
+  const look = { "font-family": style.fontFamily, "font-size": size, "font-weight": style.fontWeight, fill: plain(style.color) };
+  return s("text", { x, y: y + at.height / 2 + size * 0.35, ...look }, node.data.trim());
+}
+
+/* Any CSS colour as rgb(…), which every viewer of SVG understands. */
+const known = new Map();
+let pixel;
+function plain(colour) {
+  if (!colour || colour === "none" || colour.startsWith("url") || colour.startsWith("rgb")) return colour.replaceAll('"', "");
+  if (!known.has(colour)) {
+    pixel ??= h("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = colour;
+    pixel.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
+    known.set(colour, a === 255 ? `rgb(${r},${g},${b})` : `rgba(${r},${g},${b},${(a / 255).toFixed(3)})`);
+  }
+  return known.get(colour);
+}
+
+async function raster(svg) {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = h("canvas", { width: image.width * 2, height: image.height * 2 });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { entropy, fixed, general, histogram, linspace, logspace, matmul, normal, random, range, signed, softmax, sum, variance } from "../src/kit/math.js";
+import { scale } from "../src/kit/scale.js";
+import { sameForm } from "../src/kit/link.js";
+import { table } from "../src/kit/save.js";
+
+const near = (a, b, tolerance = 1e-12) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
+
+test("softmax shares 1 among what is allowed, and gives exactly 0 to the rest", () => {
+  const weights = softmax([1, 2, 1000, 3], [true, true, false, true]);
+  near(sum(weights), 1);
+  assert.equal(weights[2], 0);
+  assert.deepEqual(softmax([5, -Infinity]), [1, 0]);
+  near(softmax([1000, 1000])[0], 0.5);
+});
+
+test("softmax over nothing is not a number", () => {
+  assert.ok(softmax([1, 2], [false, false]).every(Number.isNaN));
+});
+
+test("entropy is 0 for one-hot and log n for uniform", () => {
+  near(entropy([0, 1, 0]), 0);
+  near(entropy([0.25, 0.25, 0.25, 0.25]), Math.log(4));
+});
+
+test("a histogram has area 1, and its last edge is outside", () => {
+  const edges = linspace(0, 1, 5);
+  assert.deepEqual(histogram([0, 0.1, 0.3, 0.9], edges), [2, 1, 0, 1]);
+  assert.deepEqual(histogram([1, -1], edges), [0, 0, 0, 0]);
+});
+
+test("a seed gives the same draws, and normal draws have mean 0 and variance 1", () => {
+  assert.deepEqual(range(3).map(random(7)), range(3).map(random(7)));
+  const uniform = random(1);
+  const draws = range(20000).map(() => normal(uniform));
+  near(sum(draws) / draws.length, 0, 0.03);
+  near(variance(draws), 1, 0.04);
+});
+
+test("matrices multiply; spaces are even", () => {
+  assert.deepEqual(matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]]), [[2, 1], [4, 3]]);
+  logspace(1, 1000, 4).forEach((x, i) => near(x, 10 ** i, 1e-9));
+});
+
+test("numbers are written with a true minus, and never as −0.00", () => {
+  assert.equal(fixed(2)(-1.234), "−1.23");
+  assert.equal(fixed(2)(-0.001), "0.00");
+  assert.equal(fixed(2)(NaN), "not a number");
+  assert.equal(signed(1)(0.5), "+0.5");
+  assert.deepEqual([0, 1024, 0.00012, 1e-4, -2.5e7, -Infinity].map(general), ["0", "1020", "1.2·10⁻⁴", "10⁻⁴", "−2.5·10⁷", "−∞"]);
+});
+
+test("scales go there and back, and tick at round numbers", () => {
+  const linear = scale([0, 10], [100, 200]);
+  near(linear(5), 150);
+  near(linear.invert(150), 5);
+  assert.deepEqual(linear.ticks(5), [0, 2, 4, 6, 8, 10]);
+  const log = scale([1, 1000], [0, 300], true);
+  near(log(10), 100, 1e-9);
+  near(log.invert(200), 100, 1e-9);
+  assert.deepEqual(log.ticks(), [1, 10, 100, 1000]);
+  assert.deepEqual(scale([2, 8], [0, 1], true).ticks(3), [2, 4, 6, 8]);
+});
+
+test("a link brings back only a state of the same form", () => {
+  assert.ok(sameForm([[true, false]], [[false, false]]));
+  assert.ok(!sameForm([[true]], [[false, false]]));
+  assert.ok(!sameForm("3", 3));
+  assert.ok(!sameForm(NaN, 3));
+  assert.ok(!sameForm(undefined, 3));
+});
+
+test("CSV quotes what needs it", () => {
+  assert.equal(table([["a", 'say "hi"'], ["x,y", 2]]), 'a,"say ""hi"""\r\n"x,y",2');
+});

@@ -1,0 +1,268 @@
+"""Known right and wrong answers to the exercises of `chapters/self_attention.md`."""
+
+RIGHT = {
+    "self_attention.projections": {
+        "loops": """
+def self_attend(X, W_Q, W_K, W_V):
+    T, d_k = X.shape[0], W_Q.shape[1]
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    output, weights = [], []
+    for i in range(T):
+        exps = [math.exp(sum(float(Q[i, c] * K[j, c]) for c in range(d_k)) / math.sqrt(d_k)) for j in range(T)]
+        row = torch.tensor([e / sum(exps) for e in exps])
+        weights.append(row)
+        output.append(sum(w * v for w, v in zip(row, V)))
+    return torch.stack(output), torch.stack(weights)
+""",
+        "einsum": """
+def self_attend(words, to_query, to_key, to_value):
+    q = torch.einsum("td,dk->tk", words, to_query)
+    k = torch.einsum("td,dk->tk", words, to_key)
+    a = torch.softmax(torch.einsum("ik,jk->ij", q, k) * q.size(1) ** -0.5, dim=1)
+    return torch.einsum("ij,jd,dv->iv", a, words, to_value), a
+""",
+        "library": """
+def self_attend(X, W_Q, W_K, W_V):
+    from tfm_lib.attention import attention
+    return attention(X @ W_Q, X @ W_K, X @ W_V)
+""",
+    },
+    "self_attention.scale": {
+        "root of the product": """
+def score_scale(d_k, var_q, var_k):
+    return (d_k * var_q * var_k) ** 0.5
+""",
+        "product of the roots": """
+def score_scale(d_k, var_q, var_k):
+    sigma_q, sigma_k = torch.tensor(var_q).sqrt(), torch.tensor(var_k).sqrt()
+    return math.sqrt(d_k) * sigma_q * sigma_k
+""",
+    },
+    "self_attention.looked-at": {
+        "xlogy": """
+def words_looked_at(weights):
+    return torch.exp(-torch.special.xlogy(weights, weights).sum(-1))
+""",
+        "bits": """
+def words_looked_at(w):
+    bits = torch.where(w > 0, -w * torch.log2(w), torch.zeros_like(w)).sum(dim=-1)
+    return 2**bits
+""",
+        "product of powers": """
+def words_looked_at(weights):
+    return 1 / (weights**weights).prod(dim=-1)
+""",
+        "loops": """
+def words_looked_at(weights):
+    return [math.exp(-sum(w * math.log(w) for w in row if w > 0)) for row in weights.tolist()]
+""",
+    },
+    "self_attention.bilinear": {
+        "einsum": """
+def score_matrix(W_Q, W_K):
+    return torch.einsum("ac,bc->ab", W_Q, W_K) / math.sqrt(W_K.size(1))
+""",
+        "scaled query matrix": """
+def score_matrix(A, B):
+    d_model, d_k = A.shape
+    return (A * d_k**-0.5).matmul(B.transpose(0, 1))
+""",
+    },
+    "self_attention.swap-pair": {
+        "library": """
+def swap_pair(X, P, order):
+    from tfm_lib.attention import attention
+    before, _ = attention(X + P, X + P, X + P)
+    moved = X[order] + P
+    return before[order], attention(moved, moved, moved)[0]
+""",
+        "permutation matrix": """
+def swap_pair(X, P, order):
+    shuffle = torch.eye(len(X))[order]
+    def f(Z):
+        return F.softmax(Z @ Z.T / Z.shape[1] ** 0.5, dim=1) @ Z
+    return shuffle @ f(X + P), f(shuffle @ X + P)
+""",
+        "index_select": """
+def swap_pair(X, P, order):
+    def f(Z):
+        return F.scaled_dot_product_attention(Z[None], Z[None], Z[None])[0]
+    return [torch.index_select(f(X + P), 0, order), f(torch.index_select(X, 0, order) + P)]
+""",
+    },
+    "self_attention.softmax-backward": {
+        "matrices": """
+def softmax_backward(p, g):
+    J = torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
+    return (J @ g.unsqueeze(-1)).squeeze(-1)
+""",
+        "two terms": """
+def softmax_backward(p, g):
+    pg = p * g
+    return pg - p * pg.sum(dim=-1, keepdim=True)
+""",
+        "autograd": """
+def softmax_backward(p, g):
+    s = p.log().requires_grad_()
+    s.softmax(-1).backward(g)
+    return s.grad
+""",
+    },
+}
+
+WRONG = {
+    "self_attention.projections": {
+        "softmax over the queries": """
+def self_attend(X, W_Q, W_K, W_V):
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    weights = (Q @ K.T / math.sqrt(Q.shape[-1])).softmax(dim=0)
+    return weights @ V, weights
+""",
+        "matrices on the wrong side": """
+def self_attend(X, W_Q, W_K, W_V):
+    Q, K, V = X @ W_Q.T, X @ W_K.T, X @ W_V.T
+    weights = (Q @ K.T / math.sqrt(Q.shape[-1])).softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "√T instead of √d_k": """
+def self_attend(X, W_Q, W_K, W_V):
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    weights = (Q @ K.T / math.sqrt(len(Q))).softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "no scale": """
+def self_attend(X, W_Q, W_K, W_V):
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    weights = (Q @ K.T).softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "scale after the softmax": """
+def self_attend(X, W_Q, W_K, W_V):
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    weights = F.softmax(Q @ K.T, dim=-1) / math.sqrt(Q.shape[-1])
+    return weights @ V, weights
+""",
+    },
+    "self_attention.scale": {
+        "variance instead of standard deviation": """
+def score_scale(d_k, var_q, var_k):
+    return d_k * var_q * var_k
+""",
+        "only √d_k": """
+def score_scale(d_k, var_q, var_k):
+    return math.sqrt(d_k)
+""",
+        "variances outside the root": """
+def score_scale(d_k, var_q, var_k):
+    return math.sqrt(d_k) * var_q * var_k
+""",
+        "variances added": """
+def score_scale(d_k, var_q, var_k):
+    return math.sqrt(d_k * (var_q + var_k))
+""",
+        "product of the lengths": """
+def score_scale(d_k, var_q, var_k):
+    return math.sqrt(d_k * var_q) * math.sqrt(d_k * var_k)
+""",
+    },
+    "self_attention.looked-at": {
+        "entropy without e to its power": """
+def words_looked_at(weights):
+    return -(weights * weights.log()).sum(dim=-1)
+""",
+        "sum over the queries": """
+def words_looked_at(weights):
+    return torch.exp(torch.special.entr(weights).sum(dim=0))
+""",
+        "bits read as nats": """
+def words_looked_at(weights):
+    return torch.exp(-(weights * torch.log2(weights)).sum(dim=-1))
+""",
+        "one over the sum of squares": """
+def words_looked_at(weights):
+    return 1 / weights.square().sum(dim=-1)
+""",
+        "0 · log 0": """
+def words_looked_at(weights):
+    return torch.exp(-(weights * weights.log()).sum(dim=-1))
+""",
+    },
+    "self_attention.bilinear": {
+        "inner instead of outer": """
+def score_matrix(W_Q, W_K):
+    return W_Q.T @ W_K / math.sqrt(W_Q.shape[1])
+""",
+        "queries and keys swapped": """
+def score_matrix(W_Q, W_K):
+    return W_K @ W_Q.T / math.sqrt(W_Q.shape[1])
+""",
+        "no scale": """
+def score_matrix(W_Q, W_K):
+    return W_Q @ W_K.T
+""",
+        "√d_model instead of √d_k": """
+def score_matrix(W_Q, W_K):
+    return W_Q @ W_K.T / math.sqrt(W_Q.shape[0])
+""",
+        "d_k instead of √d_k": """
+def score_matrix(W_Q, W_K):
+    return W_Q @ W_K.T / W_Q.shape[1]
+""",
+    },
+    "self_attention.swap-pair": {
+        "outputs left in the old order": """
+def swap_pair(X, P, order):
+    from tfm_lib.attention import attention
+    return attention(X + P, X + P, X + P)[0], attention(X[order] + P, X[order] + P, X[order] + P)[0]
+""",
+        "order undone": """
+def swap_pair(X, P, order):
+    from tfm_lib.attention import attention
+    first, moved = torch.empty_like(X), torch.empty_like(X)
+    first[order] = attention(X + P, X + P, X + P)[0]
+    moved[order] = X
+    return first, attention(moved + P, moved + P, moved + P)[0]
+""",
+        "features reordered": """
+def swap_pair(X, P, order):
+    from tfm_lib.attention import attention
+    Y, Z = X + P, X[:, order] + P
+    return attention(Y, Y, Y)[0][:, order], attention(Z, Z, Z)[0]
+""",
+        "places travel with the words": """
+def swap_pair(X, P, order):
+    from tfm_lib.attention import attention
+    Z = X + P
+    return attention(Z, Z, Z)[0][order], attention(Z[order], Z[order], Z[order])[0]
+""",
+        "reordered twice": """
+def swap_pair(X, P, order):
+    from tfm_lib.attention import attention
+    def f(Z):
+        return attention(Z, Z, Z)[0]
+    return f(X + P)[order], f(X[order] + P)[order]
+""",
+    },
+    "self_attention.softmax-backward": {
+        "each weight by itself": """
+def softmax_backward(p, g):
+    return p * (1 - p) * g
+""",
+        "without the mean": """
+def softmax_backward(p, g):
+    return p * g
+""",
+        "plain mean": """
+def softmax_backward(p, g):
+    return p * (g - g.mean(dim=-1, keepdim=True))
+""",
+        "one sum for all rows": """
+def softmax_backward(p, g):
+    return p * (g - torch.sum(p * g))
+""",
+        "sign turned": """
+def softmax_backward(p, g):
+    return p * ((p * g).sum(dim=-1, keepdim=True) - g)
+""",
+    },
+}

@@ -1,0 +1,62 @@
+"""Runs one named test against each mutated copy of the core, in one process, so that torch is imported once.
+
+Reads `{name: {"folder": …, "test": …}}` from standard input, writes `{name: {"passed": …, "failed": …,
+"broken": …}}` to the file named by its argument; each value lists test ids. A test that fails before or
+after its call (a module that cannot be imported, a test that does not exist) counts as broken, not as failed.
+"""
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+ALWAYS_FRESH = ("tfm_lib", "conftest", "project")
+OPTIONS = [
+    *("-q", "--no-header", "--tb=no", "-c", os.devnull, "--rootdir", str(TESTS)),
+    *("-p", "no:cacheprovider", "--hypothesis-profile", "mutants"),
+    *("-p", "no:unraisableexception"),  # it collects garbage twice a run, half a second with torch loaded
+]
+
+
+class Recorder:
+    """Collects the outcome of each test."""
+
+    def __init__(self):
+        self.outcome = {"passed": [], "failed": [], "broken": []}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.outcome in self.outcome:
+            self.outcome[report.outcome].append(report.nodeid)
+        elif report.failed:
+            self.outcome["broken"].append(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.outcome["broken"].append(report.nodeid)
+
+
+def run(folder: str, test: str) -> dict[str, list[str]]:
+    """The outcome of `test` when `tfm_lib` is imported from `folder`."""
+    for name in [name for name in sys.modules if name.split(".")[0] in ALWAYS_FRESH or name.startswith("test_")]:
+        del sys.modules[name]
+    path, finders, recorder = list(sys.path), list(sys.meta_path), Recorder()
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        pytest.main([*OPTIONS, str(TESTS / test)], plugins=[recorder])
+    finally:
+        sys.path[:], sys.meta_path[:] = path, finders
+    used = Path(sys.modules["tfm_lib"].__file__)
+    if not used.is_relative_to(folder):
+        raise RuntimeError(f"{test} ran against {used}, not against the copy in {folder}.")
+    return recorder.outcome
+
+
+if __name__ == "__main__":
+    plan = json.load(sys.stdin)
+    outcomes = {name: run(**mutant) for name, mutant in plan.items()}
+    Path(sys.argv[1]).write_text(json.dumps(outcomes), encoding="utf-8")

@@ -1,0 +1,371 @@
+"""How an answer becomes a verdict: whatever a reader writes gets a sentence, and only what is right passes."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from tfm_lib.checks import check, judge
+from tfm_lib.checks.judge import Exercise, Mistake, Verdict
+
+X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+WANT = 2 * X
+HALVED = Mistake("halved", X / 2, "You divided where you should multiply.")
+
+
+def doubled(student, expect):
+    """A judge like those of the chapters: the answer doubles its argument."""
+    expect.close(student.double(X), WANT, holds="every number is doubled", mistakes=[HALVED], describe="double(X)")
+
+
+@pytest.fixture
+def ask(monkeypatch):
+    """`ask(judge, answer)`: the verdict of an exercise that is registered for this test only."""
+
+    def ask(judge_function, *answers, names=("double",)) -> Verdict:
+        probe = Exercise("probe.x", names, judge_function)
+        monkeypatch.setitem(judge._exercises, "probe.x", probe)
+        return check("probe.x", *answers)
+
+    return ask
+
+
+# right, wrong, and not yet tried
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: 2 * x,
+        lambda x: (2 * x).double(),
+        lambda x: (2 * x).tolist(),
+        lambda x: (2 * x).numpy(),
+        lambda x: tuple(2 * row for row in x),
+        lambda x: [[2 * number for number in row] for row in x],
+        lambda x: [(2 * row).numpy() for row in x],
+        lambda x: (2 * x).long(),
+        lambda x: x.add_(x),
+        lambda x: (2 * x).requires_grad_(),
+        lambda x: torch.nn.Parameter(2 * x),
+        lambda x: (2 * x).to(torch.complex64),
+        lambda x: 2 * x + 1e-7,
+    ],
+)
+def test_right_answer_passes_in_any_style(ask, answer):
+    verdict = ask(doubled, answer)
+    assert verdict.passed
+    assert bool(verdict)
+    assert verdict.held == ("every number is doubled",)
+    assert (verdict.message, verdict.mistake) == ("", None)
+
+
+class Flatterer:
+    """Claims to equal everything."""
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 0
+
+
+EXPECTED = "For double(X) expected [[2.0, 4.0], [6.0, 8.0]]"
+WRONG = {
+    "another value": (
+        lambda x: 3 * x,
+        f"{EXPECTED}, got [[3.0, 6.0], [9.0, 12.0]]; the largest difference is 4.",
+    ),
+    "another shape": (lambda x: 2 * x[0], "Expected double(X) of shape (2, 2), got shape (2,)."),
+    "a number": (lambda x: 2, "Expected double(X) of shape (2, 2), got shape ()."),
+    "NaN": (lambda x: x * torch.nan, "There is a NaN in double(X): [[nan, nan], [nan, nan]]."),
+    "infinity": (
+        lambda x: x / 0,
+        f"{EXPECTED}, got [[inf, inf], [inf, inf]]; the largest difference is inf.",
+    ),
+    "truth values": (
+        lambda x: x > 1,
+        "For double(X) expected numbers, [[2.0, 4.0], [6.0, 8.0]], got truth values, [[False, True], [True, True]].",
+    ),
+    "imaginary part": (
+        lambda x: 2 * x + 1j,
+        f"{EXPECTED}, got [[(2+1j), (4+1j)], [(6+1j), (8+1j)]]; the largest difference is 1.",
+    ),
+    "a word": (lambda x: "double", "Expected numbers (a tensor, an array or lists), got 'double'."),
+    "a dictionary": (lambda x: {1: 2}, "Expected numbers (a tensor, an array or lists), got {1: 2}."),
+    "ragged lists": (lambda x: [[1], [2, 3]], "Expected numbers (a tensor, an array or lists), got [[1], [2, 3]]."),
+    "ragged tensors": (lambda x: [x, x[0]], "Expected numbers (a tensor, an array or lists), got [tensor("),
+    "nothing inside": (lambda x: [None], "Expected numbers (a tensor, an array or lists), got [None]."),
+    "an object that equals everything": (lambda x: Flatterer(), "Expected numbers (a tensor, an array or lists)"),
+    "a class": (lambda x: torch.Tensor, "Expected numbers (a tensor, an array or lists)"),
+    "a generator": (lambda x: (2 * row for row in x), "Expected numbers (a tensor, an array or lists)"),
+    "an array of objects": (lambda x: np.array([None, 1]), "Expected numbers (a tensor, an array or lists)"),
+    "no tensor at all": (3.5, "The check cannot read this answer (TypeError: 'float' object is not callable)."),
+    "too many arguments": (lambda: 2, "double(a tensor of shape (2, 2)) raised TypeError"),
+    "a forgotten return": (lambda x: print(end=""), "double returns nothing. Does it end with `return`?"),
+    "in place, without return": (lambda x: x.mul_(2) and None, "double(a tensor of shape (2, 2)) raised"),
+}
+
+
+@pytest.mark.parametrize(("answer", "sentence"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_answer_is_refused_with_a_sentence(ask, answer, sentence):
+    verdict = ask(doubled, answer)
+    assert verdict.status == "refused"
+    assert not verdict
+    assert verdict.message.startswith(sentence)
+    assert len(verdict.message) < 500
+
+
+def test_known_mistake_is_named(ask):
+    verdict = ask(doubled, lambda x: x / 2)
+    assert (verdict.mistake, verdict.message) == ("halved", "You divided where you should multiply.")
+
+
+def stub(x):
+    """Twice `x`."""
+    ...  # noqa: PIE790 (what a chapter's stub holds)
+
+
+def raising_stub(x):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("answer", [stub, raising_stub, None, ..., lambda x: ..., lambda x: None])
+def test_stub_is_unsolved(ask, answer):
+    verdict = ask(doubled, answer)
+    assert verdict.status == "unsolved"
+    assert not verdict.passed
+    assert "stub" in verdict.message
+
+
+def test_one_stub_among_several_answers_is_unsolved(ask):
+    assert ask(doubled, lambda x: 2 * x, None, names=("double", "half")).status == "unsolved"
+
+
+# exceptions
+
+
+def test_exception_becomes_a_sentence_with_its_line(ask):
+    def double(x):
+        y = 2
+        return x @ torch.ones(5) * y
+
+    line = double.__code__.co_firstlineno + 2
+    message = ask(doubled, double).message
+    assert message.startswith(f"double(a tensor of shape (2, 2)) raised RuntimeError in line {line} of your cell: ")
+
+
+def recursing(x):
+    return recursing(x)
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        (lambda x: 1 / 0, "ZeroDivisionError"),
+        (lambda x: undefined, "NameError"),  # noqa: F821 (what a reader forgets to define)
+        (lambda x: sys.exit(0), "SystemExit"),
+        (recursing, "RecursionError"),
+        (lambda x: x.long().softmax(-1), "NotImplementedError"),  # torch's own, and not a stub
+    ],
+)
+def test_no_exception_of_an_answer_escapes(ask, answer, name):
+    verdict = ask(doubled, answer)
+    assert verdict.status == "refused"
+    assert f"raised {name}" in verdict.message
+
+
+def test_interrupt_escapes(ask):
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(doubled, interrupted)
+
+
+def test_one_result_where_the_judge_unpacks_two_is_refused(ask):
+    def pair(student, expect):
+        first, second = student.double(X[:1])
+        expect.close(first, second, holds="both agree")
+
+    verdict = ask(pair, lambda x: x)
+    assert verdict.status == "refused"
+    assert "not enough values to unpack" in verdict.message
+
+
+def test_exception_of_a_function_that_the_answer_returned_does_not_escape(ask):
+    def judge_closure(student, expect):
+        expect.close(student.double(2)(X), WANT, holds="the function doubles")
+
+    assert ask(judge_closure, lambda n: lambda x: n * x).passed
+    assert ask(judge_closure, lambda n: lambda x: x[9]).status == "refused"
+
+
+# what an answer cannot touch
+
+
+def test_changing_the_arguments_changes_nothing_for_the_judge(ask):
+    tensor, array, nested, named = torch.ones(2), np.ones(2), [torch.ones(2)], {"x": torch.ones(2)}
+    computed = 1 * torch.ones(2, requires_grad=True)
+
+    def judge_arguments(student, expect):
+        student.double(tensor, array, nested, computed, named=named)
+
+    def vandal(tensor, array, nested, computed, *, named):
+        for value in (tensor, array, nested[0], computed, named["x"]):
+            value *= 0
+        nested.clear()
+        return 1
+
+    ask(judge_arguments, vandal)
+    assert tensor.tolist() == array.tolist() == nested[0].tolist() == named["x"].tolist() == [1, 1]
+    assert computed.tolist() == [1, 1]
+
+
+def test_gradients_flow_through_an_answer(ask):
+    def judge_gradient(student, expect):
+        x = torch.ones(2, requires_grad=True)
+        (gradient,) = torch.autograd.grad(student.double(x).sum(), x)
+        expect.close(gradient, [2, 2], holds="the slope is 2")
+
+    assert ask(judge_gradient, lambda x: 2 * x).passed
+
+
+def test_random_numbers_repeat_and_are_left_alone(ask):
+    drawn = []
+
+    def judge_random(student, expect):
+        drawn.append(torch.rand(3).tolist())
+        student.double(X)
+
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    ask(judge_random, lambda x: torch.manual_seed(99) and x)
+    ask(judge_random, lambda x: x)
+    assert drawn[0] == drawn[1]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+# expectations
+
+
+def expecting(method, *args, **kwargs):
+    """A judge that states one expectation about whatever the answer returns."""
+    return lambda student, expect: getattr(expect, method)(student.double(X), *args, holds="it holds", **kwargs)
+
+
+@pytest.mark.parametrize("want", [[-torch.inf, 1.0], [torch.inf, 1.0], [torch.nan, 1.0]])
+def test_infinities_and_nan_can_be_expected(ask, want):
+    judge_function = expecting("close", torch.tensor(want))
+    assert ask(judge_function, lambda x: torch.tensor(want)).passed
+    assert ask(judge_function, lambda x: torch.tensor([0.0, 1.0])).message.endswith("the largest difference is inf.")
+
+
+def test_equal_infinities_do_not_count_as_a_difference(ask):
+    verdict = ask(expecting("close", torch.tensor([torch.inf, 1.0])), lambda x: torch.tensor([torch.inf, 3.0]))
+    assert verdict.message.endswith("the largest difference is 2.")
+
+
+def test_truth_values_are_asked_for_as_such(ask):
+    mask = torch.tensor([[True, False]])
+    assert ask(expecting("close", mask), lambda x: [[True, False]]).passed
+    assert ask(expecting("close", mask), lambda x: mask.numpy()).passed
+    assert ask(expecting("close", mask), lambda x: mask.float()).message == (
+        "For the result expected truth values (bool), [[True, False]], got numbers, [[1.0, 0.0]]."
+    )
+
+
+def test_empty_results_can_be_expected(ask):
+    assert ask(expecting("close", torch.zeros(0)), lambda x: []).passed
+    assert ask(expecting("close", torch.zeros(0)), lambda x: torch.zeros(0, dtype=torch.bool)).status == "refused"
+
+
+def test_mistake_that_gives_the_right_value_names_nobody(ask):
+    harmless = Mistake("harmless here", WANT, "never said")
+    verdict = ask(expecting("close", WANT, mistakes=[harmless, HALVED]), lambda x: x / 2)
+    assert verdict.mistake == "halved"
+
+
+def test_first_failing_expectation_ends_the_judging(ask):
+    def judge_three(student, expect):
+        expect.close(student.double(X), WANT, holds="numbers")
+        expect.shape(student.double(X), (9, 9), holds="shape")
+        expect.true(True, holds="never reached", otherwise="")
+
+    verdict = ask(judge_three, lambda x: 2 * x)
+    assert verdict.held == ("numbers",)
+    assert verdict.message == "Expected shape (9, 9), got (2, 2)."
+
+
+def test_shape_names_a_mistake(ask):
+    judge_function = expecting("shape", (2, 2), mistakes=[Mistake("flat", (4,), "You flattened it.")])
+    assert ask(judge_function, lambda x: x).passed
+    assert ask(judge_function, lambda x: x.flatten()).mistake == "flat"
+
+
+def test_true_says_what_is_wrong(ask):
+    def judge_true(student, expect):
+        expect.true(student.double(X) == 1, "it is 1", "It is not 1.", mistake="not one")
+
+    assert ask(judge_true, lambda x: 1).held == ("it is 1",)
+    assert ask(judge_true, lambda x: torch.tensor(1)).passed
+    assert ask(judge_true, lambda x: 2).mistake == "not one"
+    assert ask(judge_true, lambda x: x).status == "refused"  # four truth values where one is due
+
+
+@pytest.mark.parametrize(
+    ("want", "answer"),
+    [
+        ("yes", "yes"),
+        (True, torch.tensor(True)),
+        (True, np.bool_(True)),
+        ([1, 2], torch.tensor([1, 2])),
+        ([1, 2], np.array([1, 2])),
+        ((2, 3), torch.Size([2, 3])),
+        ([(0, 1)], [(torch.tensor(0), np.int64(1))]),
+        ({"a": 1}, {"a": 1}),
+        ({1, 2}, {1, 2}),
+    ],
+)
+def test_equal_accepts_the_same_value_in_another_dress(ask, want, answer):
+    assert ask(expecting("equal", want), lambda x: answer).passed
+
+
+@pytest.mark.parametrize("answer", [Flatterer(), [Flatterer()], {"a": Flatterer()}, {Flatterer()}, "no", [2], 1.5])
+@pytest.mark.parametrize("want", ["yes", [1], {"a": 1}])
+def test_equal_trusts_nobody_elses_equality(ask, want, answer):
+    assert ask(expecting("equal", want), lambda x: answer).status == "refused"
+
+
+def test_equal_names_a_mistake(ask):
+    judge_function = expecting("equal", "key", mistakes=[Mistake("query", "query", "That is who asks.")])
+    assert ask(judge_function, lambda x: "query").mistake == "query"
+
+
+# the verdict itself, and calls that are no answers
+
+
+def test_verdict_reads_well_in_a_terminal(ask):
+    assert repr(ask(doubled, lambda x: 2 * x)) == "✓ probe.x: That holds.\n  ✓ every number is doubled"
+    assert repr(ask(doubled, lambda x: x / 2)) == "✗ probe.x: Not yet.\n  → You divided where you should multiply."
+    assert repr(ask(doubled, None)).startswith("… probe.x: Yours to write.\n    The cell above")
+
+
+def test_verdict_in_the_page_escapes_what_came(ask):
+    page = ask(doubled, lambda x: "<script>alert(1)</script>")._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert 'class="tfm-verdict tfm-refused"' in page
+
+
+def test_unknown_exercise_is_an_error_that_names_the_known_ones(ask):
+    ask(doubled, None)
+    with pytest.raises(KeyError, match=r"No exercise is called 'probe\.y'; known: probe\.x\."):
+        check("probe.y", None)
+    with pytest.raises(KeyError, match="none in this chapter"):
+        check("nowhere.x", None)
+
+
+def test_wrong_number_of_answers_is_an_error(ask):
+    with pytest.raises(TypeError, match=r"probe\.x asks for 1 answer\(s\), double; got 2\."):
+        ask(doubled, stub, stub)

@@ -1,0 +1,199 @@
+"""Every exercise of every chapter: stub, check, hints and solution as they stand there, and its banks of answers."""
+
+import ast
+import re
+import runpy
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from project import CHAPTERS, ROOT
+
+from tfm_lib.checks import Verdict, check
+from tfm_lib.checks.judge import _exercises, find
+
+pytestmark = pytest.mark.usefixtures("as_readers_run_it")
+
+DIRECTIVE = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<name>[\w-]+)\} *(?P<title>.*)\n"
+    r"(?P<options>(?::[\w-]+:.*\n)*)"
+    r"(?P<body>(?:.*\n)*?)"
+    r"(?P=fence) *$",
+    re.MULTILINE,
+)
+PYTHON = re.compile(r"^(`{3,})python\n((?:.*\n)*?)\1 *$", re.MULTILINE)
+DIFFICULTY = re.compile(r"\*\d+ minutes · (★☆☆|★★☆|★★★)\*")
+
+
+@dataclass(frozen=True)
+class Posed:
+    """An exercise as a chapter poses it: the directives from `{exercise}` to its `{solution}`."""
+
+    id: str
+    parts: list[re.Match]
+    imports: str
+
+    @property
+    def text(self) -> str:
+        return self.parts[0]["body"].strip()
+
+    @property
+    def cells(self) -> list[str]:
+        return [part["body"] for part in self.parts if part["name"] == "code-cell"]
+
+    @property
+    def hints(self) -> list[str]:
+        return [part["title"] for part in self.parts if part["name"] == "dropdown" and "hint" in part["options"]]
+
+    @property
+    def solution(self) -> str:
+        (solution,) = (part["body"] for part in self.parts if part["name"] == "solution")
+        ((_, code),) = PYTHON.findall(solution)
+        return code
+
+
+def posed_in(stem: str) -> list[Posed]:
+    """The exercises of chapter `stem`."""
+    parts = list(DIRECTIVE.finditer((CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")))
+    starts = [index for index, part in enumerate(parts) if part["name"] == "exercise"]
+    exercises = []
+    for start, end in pairwise([*starts, len(parts)]):
+        id = re.search(r"^:label: +(\S+)", parts[start]["options"], re.MULTILINE)[1]
+        own = parts[start:end]
+        last = next((index for index, part in enumerate(own) if part["name"] == "solution"), len(own) - 1)
+        exercises.append(Posed(id, own[: last + 1], imports_of(parts[:start])))
+    return exercises
+
+
+def imports_of(parts: list[re.Match]) -> str:
+    """The import statements that a reader has run by then, but for what only the page needs."""
+    cells = "\n".join(part["body"] for part in parts if part["name"] == "code-cell")
+    nodes = [node for node in ast.parse(cells).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return "\n".join(line for node in nodes if "widgets" not in (line := ast.unparse(node)))
+
+
+STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
+POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
+EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
+BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "banks").glob("*.py"))}
+JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - {"__init__", "judge"}
+
+every_exercise = pytest.mark.parametrize("id", EXERCISES)
+
+
+def bank(id: str, kind: str) -> dict[str, str]:
+    """The answers of one kind, "RIGHT" or "WRONG", to exercise `id` by their names."""
+    return BANKS.get(id.split(".")[0], {}).get(kind, {}).get(id, {})
+
+
+def judged(id: str, source: str, before: str = "import math\nimport torch\nimport torch.nn.functional as F") -> Verdict:
+    """The verdict on what `source` defines; the check itself must take at most a second of processor time."""
+    namespace = {}
+    exec(f"{before}\n{source}", namespace)  # noqa: S102 (our own answers)
+    answers = [namespace[name] for name in find(id).answers]
+    start = time.process_time()
+    verdict = check(id, *answers)
+    assert time.process_time() - start <= 1, "the check takes more than a second"
+    return verdict
+
+
+# the set of exercises
+
+
+def test_chapters_with_exercises():
+    assert {"attention", "self_attention", "masking"} <= POSED.keys()
+
+
+@pytest.mark.parametrize("stem", POSED)
+def test_chapter_has_at_least_four_exercises(stem):
+    assert len(POSED[stem]) >= 4
+
+
+@pytest.mark.parametrize("stem", POSED)
+def test_exercises_of_a_chapter_are_those_that_have_judges(stem):
+    for posed in POSED[stem]:
+        find(posed.id)
+    assert {id for id in _exercises if id.startswith(f"{stem}.")} == {posed.id for posed in POSED[stem]}
+
+
+@pytest.mark.parametrize("stem", sorted(BANKS.keys() | JUDGES))
+def test_judges_and_banks_belong_to_a_chapter_with_exercises(stem):
+    assert stem in POSED
+    ids = {posed.id for posed in POSED[stem]}
+    assert BANKS[stem]["RIGHT"].keys() == BANKS[stem]["WRONG"].keys() == ids
+
+
+def test_no_exercise_is_posed_twice():
+    assert sum(len(exercises) for exercises in POSED.values()) == len(EXERCISES)
+
+
+# as it stands in the chapter
+
+
+@every_exercise
+def test_minutes_and_difficulty_open_the_text(id):
+    assert DIFFICULTY.match(EXERCISES[id].text)
+
+
+@every_exercise
+def test_stub_and_check_are_two_cells(id):
+    _, asked = EXERCISES[id].cells
+    *before, last = ast.parse(asked).body
+    assert all(isinstance(node, ast.ImportFrom) for node in before)
+    call = last.value
+    assert call.func.id == "check"
+    assert call.args[0].value == id
+    assert tuple(argument.id for argument in call.args[1:]) == find(id).answers
+
+
+@every_exercise
+def test_one_to_three_hints_are_folded(id):
+    hints = EXERCISES[id].hints
+    assert hints in ([f"Hint {k + 1}" for k in range(count)] for count in (1, 2, 3))
+
+
+@every_exercise
+def test_solution_is_folded_under_its_exercise(id):
+    last = EXERCISES[id].parts[-1]
+    assert (last["name"], last["title"]) == ("solution", id)
+    assert ":class: dropdown" in last["options"]
+
+
+@every_exercise
+def test_stub_is_unsolved(id):
+    posed = EXERCISES[id]
+    assert judged(id, posed.cells[0], posed.imports).status == "unsolved"
+
+
+@every_exercise
+def test_solution_passes(id):
+    posed = EXERCISES[id]
+    verdict = judged(id, posed.solution, posed.imports)
+    assert verdict.passed, verdict
+    assert verdict.held
+
+
+# the banks
+
+
+@every_exercise
+def test_right_answers_of_several_styles_pass(id):
+    answers = bank(id, "RIGHT")
+    assert len(answers) >= 2
+    for style, source in answers.items():
+        verdict = judged(id, source)
+        assert verdict.passed, f"{style}: {verdict}"
+
+
+@every_exercise
+def test_each_known_mistake_gets_its_own_message(id):
+    answers = bank(id, "WRONG")
+    assert 2 <= len(answers) <= 5
+    messages = []
+    for mistake, source in answers.items():
+        verdict = judged(id, source)
+        assert verdict.status == "refused", f"{mistake}: {verdict}"
+        assert verdict.mistake == mistake, f"{mistake}: {verdict}"
+        messages.append(verdict.message)
+    assert len(set(messages)) == len(messages)

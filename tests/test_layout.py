@@ -1,0 +1,194 @@
+"""The layout laws: where things stand, what they may import, what git holds."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+import yaml
+from project import CHAPTERS, CORE, ROOT
+
+PACKAGE = ROOT / "tfm_lib"
+PRIVATE = sorted(path.stem for path in PACKAGE.glob("_*.py") if path.stem != "__init__")
+BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "cli")
+FOREIGN_TO_THE_CORE = ("IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
+
+
+def reading_order() -> list[str]:
+    """The stems of the chapters as `_toc.yml` orders them."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    entries = [toc["root"]]
+    for part in toc["parts"]:
+        entries += [chapter["file"] for chapter in part["chapters"]]
+    return [Path(entry).stem for entry in entries]
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports(nodes) -> set[str]:
+    """The dotted names that the import statements among `nodes` may bring in."""
+    names = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: relative imports hide where a name comes from"
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def all_imports(module: str) -> set[str]:
+    """What `tfm_lib/<module>.py` imports anywhere, also inside functions."""
+    return imports(ast.walk(tree(PACKAGE / f"{module}.py")))
+
+
+def public_names(module: str) -> list[str]:
+    """The module's `__all__`."""
+    for node in tree(PACKAGE / f"{module}.py").body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
+            return ast.literal_eval(node.value)
+    pytest.fail(f"tfm_lib/{module}.py has no __all__")
+
+
+def shown() -> list[tuple[str, str, str | None]]:
+    """Every piece of code that a chapter shows from a file: (chapter, file, name)."""
+    directive = re.compile(r"^(`{3,}|:{3,})\{literalinclude\} +(\S+)\n((?::.*\n)*)", re.MULTILINE)
+    pieces = []
+    for chapter in sorted(CHAPTERS.glob("*.md")):
+        for match in directive.finditer(chapter.read_text(encoding="utf-8")):
+            name = re.search(r"^:pyobject: +(\S+)", match[3], re.MULTILINE)
+            file = (CHAPTERS / match[2]).resolve().relative_to(ROOT).as_posix()
+            pieces.append((chapter.stem, file, name and name[1]))
+    return pieces
+
+
+# law 1: same name
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_core_module_has_a_chapter_and_a_test_of_its_name(module):
+    assert (CHAPTERS / f"{module}.md").exists()
+    assert (ROOT / "tests" / f"test_{module}.py").exists()
+
+
+@pytest.mark.parametrize("folder", ["tfm_lib/checks", "tests/banks"])
+def test_judges_and_banks_bear_the_name_of_a_chapter(folder):
+    stems = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__", "judge"}
+    assert stems <= set(reading_order())
+
+
+def test_every_chapter_stands_in_the_table_of_contents():
+    assert sorted(reading_order()) == sorted(path.stem for path in CHAPTERS.glob("*.md"))
+
+
+# law 2: exact cover
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_every_public_name_is_shown_in_exactly_one_place(module):
+    times = Counter(name for _, file, name in shown() if file == f"tfm_lib/{module}.py")
+    assert times == Counter(public_names(module))
+
+
+def test_nothing_is_shown_that_is_not_public_in_the_core():
+    public = {(f"tfm_lib/{module}.py", name) for module in CORE for name in public_names(module)}
+    assert [piece for piece in shown() if piece[1:] not in public] == []
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_public_names_are_those_defined_without_an_underscore(module):
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    defined = {node.name for node in tree(PACKAGE / f"{module}.py").body if isinstance(node, definitions)}
+    assert {name for name in defined if not name.startswith("_")} == set(public_names(module))
+
+
+# law 3: reading order
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_core_module_imports_only_what_the_reader_has_read(module):
+    order = reading_order()
+    known = {f"tfm_lib.{stem}" for stem in [*order[: order.index(module)], *PRIVATE]}
+    ours = {".".join(name.split(".")[:2]) for name in all_imports(module) if name.startswith("tfm_lib.")}
+    assert ours <= known
+
+
+@pytest.mark.parametrize("module", PRIVATE)
+def test_private_module_imports_nothing_of_the_core(module):
+    assert not {f"tfm_lib.{stem}" for stem in CORE} & all_imports(module)
+
+
+# law 4: pure core
+
+
+@pytest.mark.parametrize("module", [*CORE, *PRIVATE])
+def test_core_module_names_nothing_from_beside_the_core(module):
+    forbidden = {*(f"tfm_lib.{name}" for name in BESIDE_THE_CORE), *FOREIGN_TO_THE_CORE}
+    parts = [name.split(".") for name in all_imports(module)]
+    assert not forbidden & {".".join(part[:depth]) for part in parts for depth in (1, 2)}
+
+
+def imported_by(statement: str) -> set[str]:
+    """The modules loaded in a fresh interpreter after `statement`, which must print nothing."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == ""
+    return set(yaml.safe_load(run.stderr.splitlines()[-1]))
+
+
+def test_importing_the_core_is_silent_and_brings_in_nothing_from_beside_it():
+    loaded = imported_by("\n".join(f"import tfm_lib.{module}" for module in CORE))
+    assert not {*(f"tfm_lib.{name}" for name in BESIDE_THE_CORE), *FOREIGN_TO_THE_CORE} & loaded
+
+
+def test_importing_the_package_brings_in_nothing_heavy():
+    loaded = imported_by("import tfm_lib")
+    assert not {"torch", "numpy", "jaxtyping", *FOREIGN_TO_THE_CORE} & loaded
+    assert {name for name in loaded if name.startswith("tfm_lib.")} == set()
+
+
+# imports and names
+
+
+def test_imports_make_no_circle():
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    graph = {name: imports(tree(path).body) & (modules.keys() - {name}) for name, path in modules.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these modules import each other: {' → '.join(error.args[1])}")
+
+
+def test_no_name_is_defined_twice_in_the_core():
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    modules = [tree(PACKAGE / f"{module}.py") for module in [*CORE, *PRIVATE]]
+    times = Counter(node.name for module in modules for node in module.body if isinstance(node, definitions))
+    assert {name for name, count in times.items() if count > 1} == set()
+
+
+# git
+
+
+def tracked() -> list[Path]:
+    """The files that git holds and that still stand in the working tree."""
+    run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [Path(name) for name in run.stdout.split("\0") if name and (ROOT / name).exists()]
+
+
+def test_git_holds_no_large_file_outside_figures_and_models():
+    roomy = ("chapters/figures/", "models/")
+    small = [path for path in tracked() if not path.as_posix().startswith(roomy)]
+    assert {str(path): size for path in small if (size := (ROOT / path).stat().st_size) > 100_000} == {}
+
+
+def test_git_holds_no_products():
+    folders = {"_build", "node_modules", "__pycache__", ".ipynb_checkpoints", "static"}
+    products = [path for path in tracked() if folders & set(path.parts) or path.suffix in {".pyc", ".ipynb"}]
+    assert products == []

@@ -1,0 +1,203 @@
+"""Remove an idea from the core, and the test that is named for it turns red."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from project import CORE, ROOT
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`old` becomes `new` in a module's text, and `test` must turn red."""
+
+    old: str
+    new: str
+    test: str
+
+
+SCALED = "Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])"
+HIDE = "scores = scores.masked_fill(~mask, -torch.inf)"
+SOFTMAX = "weights = scores.softmax(dim=-1)"
+
+MUTATIONS = {
+    "attention": {
+        "no √d_k": Mutation(SCALED, "Q @ K.transpose(-2, -1)", "test_attention_equals_torch"),
+        "d_k in place of √d_k": Mutation(
+            SCALED, "Q @ K.transpose(-2, -1) / Q.shape[-1]", "test_attention_equals_a_slow_loop"
+        ),
+        "the keys' number in place of d_k": Mutation(
+            SCALED,
+            "Q @ K.transpose(-2, -1) / math.sqrt(K.shape[-2])",
+            "test_attention_is_the_softmax_of_the_scaled_dot_score",
+        ),
+        "mask polarity flipped": Mutation(
+            HIDE, "scores = scores.masked_fill(mask, -torch.inf)", "test_mask_true_means_may_attend"
+        ),
+        "mask transposed": Mutation(
+            HIDE,
+            "scores = scores.masked_fill(~mask.mT, -torch.inf)",
+            "test_mask_rows_are_queries_and_columns_are_keys",
+        ),
+        "mask forgotten": Mutation(HIDE, "pass", "test_attention_equals_torch"),
+        "0 in place of −∞": Mutation(
+            HIDE, "scores = scores.masked_fill(~mask, 0)", "test_hidden_weights_are_exactly_zero"
+        ),
+        "−1e9 in place of −∞": Mutation(
+            HIDE, "scores = scores.masked_fill(~mask, -1e9)", "test_attention_keeps_the_precision_it_is_given"
+        ),
+        "masked after the softmax, not renormalised": Mutation(
+            f"{HIDE}\n    {SOFTMAX}",
+            "pass\n    weights = scores.softmax(dim=-1) * (1 if mask is None else mask)",
+            "test_masked_is_zeroed_and_renormalised",
+        ),
+        "softmax over the queries": Mutation(
+            SOFTMAX, "weights = scores.softmax(dim=-2)", "test_weights_are_a_distribution_over_the_keys"
+        ),
+        "no softmax": Mutation(SOFTMAX, "weights = scores", "test_output_lies_among_the_values"),
+        "a uniform mean": Mutation(
+            SOFTMAX, "weights = (0 * scores).softmax(dim=-1)", "test_attention_equals_a_slow_loop"
+        ),
+        "scores without the scale": Mutation(
+            "return dot_score(Q, K) / math.sqrt(Q.shape[-1])",
+            "return dot_score(Q, K)",
+            "test_variance_of_the_dot_product_is_d_k_and_the_scale_makes_it_1",
+        ),
+        "additive score without tanh": Mutation(
+            "self.v(hidden.tanh())", "self.v(hidden)", "test_additive_score_equals_a_slow_loop"
+        ),
+        "additive score of the key alone": Mutation(
+            "self.W_1(Q).unsqueeze(-2) + ", "0 * self.W_1(Q).unsqueeze(-2) + ", "test_additive_score_equals_a_slow_loop"
+        ),
+        "bilinear score halved": Mutation(
+            "return Q @ self.W(K)", "return Q / 2 @ self.W(K)", "test_bilinear_score_with_the_identity_is_the_dot_score"
+        ),
+        "additive score with a bias": Mutation(
+            "self.W_1 = nn.Linear(d_q, d_hidden, bias=False)",
+            "self.W_1 = nn.Linear(d_q, d_hidden)",
+            "test_parameters_of_the_scores_are_those_of_their_formulas",
+        ),
+    },
+    "self_attention": {
+        "W_Q and W_K swapped": Mutation(
+            "self.W_Q(X), self.W_K(X)", "self.W_K(X), self.W_Q(X)", "test_self_attention_equals_a_slow_loop"
+        ),
+        "values not projected by W_V": Mutation(
+            "self.W_V(X), mask", "self.W_K(X), mask", "test_self_attention_equals_torch_with_one_head"
+        ),
+        "mask dropped on the way": Mutation("self.W_V(X), mask)", "self.W_V(X))", "test_mask_reaches_the_weights"),
+        "jacobian without −ppᵀ": Mutation(
+            " - p.unsqueeze(-1) * p.unsqueeze(-2)", "", "test_softmax_jacobian_is_symmetric_and_its_rows_sum_to_0"
+        ),
+        "jacobian with +ppᵀ": Mutation(
+            "torch.diag_embed(p) - p", "torch.diag_embed(p) + p", "test_softmax_jacobian_equals_autograd"
+        ),
+        "entropy in bits": Mutation(
+            ".sum(dim=-1)", ".sum(dim=-1) / torch.tensor(2.0).log()", "test_entropy_of_one_hot_and_of_equal_shares"
+        ),
+        "entropy averaged over the keys": Mutation(".sum(dim=-1)", ".mean(dim=-1)", "test_entropy_equals_torch"),
+    },
+    "masking": {
+        "causal is strict, j < i": Mutation(
+            ".tril()", ".tril(-1)", "test_first_position_sees_itself_and_the_last_sees_all"
+        ),
+        "causal looks one ahead": Mutation(
+            ".tril()", ".tril(1)", "test_leak_is_zero_above_the_diagonal_behind_a_causal_mask"
+        ),
+        "causal transposed": Mutation(".tril()", ".triu()", "test_future_token_changes_nothing_earlier"),
+        "causal hides nothing": Mutation(".tril()", "", "test_causal_mask_equals_torch"),
+        "padding polarity flipped": Mutation("ids != pad_id", "ids == pad_id", "test_padding_is_invisible"),
+        "padding is whatever is at most pad_id": Mutation("ids != pad_id", "ids > pad_id", "test_padding_is_invisible"),
+        "padding hides queries": Mutation(
+            "mask.unsqueeze(1)", "mask.unsqueeze(2)", "test_padding_hides_keys_not_queries"
+        ),
+        "combine allows what any mask allows": Mutation(
+            "torch.logical_and", "torch.logical_or", "test_combine_allows_what_every_mask_allows"
+        ),
+        "combine trips over None": Mutation(" if mask is not None]", "]", "test_combine_skips_none"),
+        "leak transposed": Mutation(
+            ".amax(dim=(1, 3))", ".amax(dim=(1, 3)).mT", "test_leak_rows_are_outputs_and_columns_are_inputs"
+        ),
+        "leak hears only positive slopes": Mutation(".abs().amax", ".amax", "test_leak_equals_finite_differences"),
+    },
+    "_errors": {
+        "a query with no key goes unnoticed": Mutation(
+            "if empty.any():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
+        ),
+        "NaN goes unnoticed": Mutation(
+            "if not finite.all():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[NaN]"
+        ),
+        "a mask of floats goes unnoticed": Mutation(
+            "if mask.dtype != torch.bool:",
+            "if False:",
+            "test_attention.py::test_bad_input_gets_a_sentence[mask of floats]",
+        ),
+        "a transposed mask goes unnoticed": Mutation(
+            "if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):",
+            "if False:",
+            "test_attention.py::test_bad_input_gets_a_sentence[mask transposed]",
+        ),
+    },
+}
+CASES = {(module, name): mutation for module, named in MUTATIONS.items() for name, mutation in named.items()}
+
+
+def node(module: str, test: str) -> str:
+    """The path of `test`: in the test file of its module unless it names another."""
+    return test if "::" in test else f"test_{module}.py::{test}"
+
+
+def mutated(module: str, mutation: Mutation) -> str | None:
+    """The module's text after the mutation; None where its `old` does not stand exactly once."""
+    source = (ROOT / "tfm_lib" / f"{module}.py").read_text(encoding="utf-8")
+    return source.replace(mutation.old, mutation.new) if source.count(mutation.old) == 1 else None
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
+    """What each named test says to its mutant and, under its own name, to the untouched core."""
+    base = tmp_path_factory.mktemp("mutants")
+    plan = {}
+
+    def add(name: str, test: str, **replaced: str) -> None:
+        package = base / str(len(plan)) / "tfm_lib"
+        package.mkdir(parents=True)
+        for path in (ROOT / "tfm_lib").glob("*.py"):
+            text = replaced.get(path.stem, path.read_text(encoding="utf-8"))
+            (package / path.name).write_text(text, encoding="utf-8")
+        plan[name] = {"folder": str(package.parent), "test": test}
+
+    for test in {node(module, mutation.test) for (module, _), mutation in CASES.items()}:
+        add(test, test)
+    for (module, name), mutation in CASES.items():
+        text = mutated(module, mutation)
+        if text is not None:
+            add(f"{module}: {name}", node(module, mutation.test), **{module: text})
+    result = base / "outcomes.json"
+    runner = [sys.executable, str(Path(__file__).with_name("mutants.py")), str(result)]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
+    run = subprocess.run(
+        runner, input=json.dumps(plan), cwd=base, env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    return json.loads(result.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("module", "name"), CASES, ids=[f"{module}: {name}" for module, name in CASES])
+def test_named_test_turns_red(module, name, outcomes):
+    mutation = CASES[module, name]
+    test = node(module, mutation.test)
+    assert mutated(module, mutation) is not None, f"{mutation.old!r} does not stand exactly once in {module}.py"
+    assert outcomes[test]["passed"], f"{test} does not pass on the core itself: {outcomes[test]}"
+    assert not outcomes[test]["failed"] + outcomes[test]["broken"]
+    mutant = outcomes[f"{module}: {name}"]
+    assert mutant["failed"], f"{test} does not notice: {mutant}"
+    assert not mutant["broken"], f"the mutant does not run: {mutant}"
+
+
+def test_every_core_module_has_mutations():
+    assert {module for module in MUTATIONS if not module.startswith("_")} == set(CORE)

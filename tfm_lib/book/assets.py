@@ -1,0 +1,86 @@
+"""What a page loads: style, fonts and scripts, all served by the book, and nothing that the page does not use."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
+
+THEME = Path(__file__).parent / "theme"
+NODE_MODULES = Path(__file__).resolve().parents[2] / "frontend" / "node_modules"
+
+#: npm package of a font → its style sheets; of each, these subsets. Other scripts fall back to the reader's fonts.
+FONTS = {"source-sans-3": ("wght.css", "wght-italic.css"), "jetbrains-mono": ("wght.css",)}
+SUBSETS = ("latin", "latin-ext", "greek")
+
+OURS = "_tfm"
+SEARCH_SCRIPTS = ("documentation_options.js", "doctools.js", "sphinx_highlight.js")
+
+
+def package_folder(name: str) -> Path:
+    """The folder of the npm package `name`; a sentence when it is not installed."""
+    folder = NODE_MODULES / name
+    if not folder.is_dir():
+        raise FileNotFoundError(f"The npm package {name} is not in frontend/node_modules: run `make book`, or `npm ci` in frontend/.")
+    return folder
+
+
+def copy_assets(app: Sphinx) -> None:
+    """Write the book's own style, script and fonts into the output, touching only what changed."""
+    if app.builder.format != "html":
+        return
+    out = Path(app.outdir) / OURS
+    faces, fonts = _font_faces()
+    style = "\n".join([(THEME / "tokens.css").read_text(encoding="utf-8"), faces, (THEME / "book.css").read_text(encoding="utf-8")])
+    write(out / "book.css", style.encode())
+    write(out / "book.js", (THEME / "book.js").read_bytes())
+    katex = package_folder("katex") / "dist"
+    sheet = (katex / "katex.min.css").read_text(encoding="utf-8")
+    sheet = re.sub(r',url\([^)]+\) format\("(?:woff|truetype)"\)', "", sheet)
+    write(out / "katex.css", sheet.encode())
+    for font in re.findall(r"url\((fonts/[^)]+)\)", sheet):
+        write(out / font, (katex / font).read_bytes())
+    for font in fonts:
+        write(out / "fonts" / font.name, font.read_bytes())
+
+
+def _font_faces() -> tuple[str, list[Path]]:
+    """The `@font-face` rules of the subsets that the book serves, and the files they name."""
+    rules, fonts = [], []
+    for package, sheets in FONTS.items():
+        folder = package_folder(f"@fontsource-variable/{package}")
+        for sheet in sheets:
+            text = (folder / sheet).read_text(encoding="utf-8")
+            for rule in re.findall(r"@font-face \{.*?\}", text, flags=re.S):
+                name = re.search(r"url\(\./files/([^)]+)\)", rule)[1]
+                if re.sub(rf"^{package}-|-wght-(?:normal|italic)\.woff2$", "", name) in SUBSETS:
+                    rules.append(rule.replace("./files/", "fonts/"))
+                    fonts.append(folder / "files" / name)
+    return "\n".join(rules), fonts
+
+
+def write(path: Path, content: bytes) -> None:
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
+    """Leave on the page only the styles and scripts that it needs (extensions put theirs on every page)."""
+    body = context.get("body", "")
+    context["css_files"] = [_CascadingStyleSheet(f"{OURS}/book.css", priority=900)]
+    context["css_files"] += context.get("tfm_widget_styles", [])
+    if 'class="katex' in body:
+        context["css_files"].append(_CascadingStyleSheet(f"{OURS}/katex.css", priority=100))
+    scripts = [_JavaScript(f"{OURS}/book.js", priority=900, defer="defer")]
+    if templatename == "search.html":
+        scripts += [_JavaScript(f"_static/{name}", priority=200) for name in SEARCH_SCRIPTS]
+    context["script_files"] = [*scripts, *context.get("tfm_widget_scripts", [])]
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", copy_assets)
+    app.connect("html-page-context", choose_assets, priority=950)

@@ -1,0 +1,170 @@
+"""The build of the book: what changed since the last one decides how much of it is done again.
+
+Nothing changed: nothing is done. A chapter or the library changed: Sphinx reads the pages concerned, and
+`cache` executes what must be. The machinery itself changed (this package, the widgets' bundles, an installed
+package): every page is made again, from outputs that are still right.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+NO_SOURCES = {"_build", "benchmarks", "frontend", "node_modules", "tests", "work", "__pycache__"}  # nor is what begins with a dot
+MACHINERY = ("_config.yml", "tfm_lib/book", "tfm_lib/widgets/static")
+PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
+STATE = ".state.json"
+
+
+class NoBook(FileNotFoundError):
+    """There is no book where one was looked for."""
+
+
+class UnknownChapter(ValueError):
+    """A chapter was asked for that the table of contents does not have; the message names the nearest that it has."""
+
+
+class BuildStopped(RuntimeError):
+    """Sphinx gave up before the pages were written."""
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The book's folder: the nearest with a `_toc.yml`, from `start` upwards, else where this library was checked out."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents, Path(__file__).resolve().parents[2]):
+        if (folder / "_toc.yml").is_file() and (folder / "_config.yml").is_file():
+            return folder
+    raise NoBook(
+        f"There is no book in {start} or above it (no _toc.yml with _config.yml). Go into the folder of the book's sources."
+    )
+
+
+def pages(root: Path) -> list[str]:
+    """The pages of the table of contents in reading order, as `chapters/masking`."""
+    import yaml
+
+    def files(node: object) -> Iterator[str]:
+        if isinstance(node, dict):
+            yield from (node[key] for key in ("root", "file") if key in node)
+            for value in node.values():
+                yield from files(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from files(value)
+
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    return [name.removesuffix(".md") for name in files(toc)]
+
+
+def pages_named(names: Iterable[str], root: Path) -> list[str]:
+    """The pages that `names` mean: `masking`, `chapters/masking` or `chapters/masking.md`."""
+    known = {page.rpartition("/")[2]: page for page in pages(root)}
+    found = []
+    for name in names:
+        stem = name.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".md")
+        if stem not in known:
+            near = difflib.get_close_matches(stem, known, n=3, cutoff=0.5)
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(known)}."
+            raise UnknownChapter(f"There is no chapter {name}. {hint}")
+        found.append(known[stem])
+    return found
+
+
+def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), force: bool = False) -> int:
+    """Builds the book at `root` into `out/html` (`_build/html`) and returns the exit code: 0, or 1 if a page has a fault.
+
+    With `chapters` only these are executed, and others only if they never were. `force` does it all again,
+    or, with `chapters`, executes these again.
+    """
+    out = out or root / "_build"
+    html = out / "html"
+    only = pages_named(chapters, root)
+    before = _read(out / STATE)
+    now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, _sources(root), _packages())}
+    if not force and before.get("sources") == now["sources"] and _all_there(html, before.get("pages", {})):
+        return 0
+    if force and not only:
+        for name in PRODUCTS:
+            shutil.rmtree(out / name, ignore_errors=True)
+    (out / STATE).unlink(missing_ok=True)
+
+    from jupyter_book.sphinx import build_sphinx
+
+    anew = before.get("machinery") != now["machinery"]  # which also holds after a build with faults: they are said again
+    result = build_sphinx(
+        root,
+        html,
+        noconfig=True,  # no conf.py: its place is taken by _config.yml
+        path_config=root / "_config.yml",
+        confoverrides={
+            "external_toc_path": str(root / "_toc.yml"),
+            "tfm_only": tuple(only),
+            "tfm_force": force and bool(only),
+            "latex_individualpages": False,
+        },
+        quiet=True,
+        warningiserror=True,
+        keep_going=True,
+        freshenv=anew,
+        force_all=anew,
+    )
+    if isinstance(result, BaseException):
+        raise BuildStopped(f"The build stopped: {result}") from result
+    if result != 0:
+        return 1
+    _remove_orphans(html, root)
+    now["pages"] = {path.relative_to(html).as_posix(): path.stat().st_size for path in sorted(html.rglob("*.html"))}
+    if only:
+        del now["sources"]  # the others may be stale
+    (out / STATE).write_text(json.dumps(now), encoding="utf-8")
+    return 0
+
+
+def _read(state: Path) -> dict:
+    try:
+        return json.loads(state.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _sources(root: Path) -> list[str]:
+    """What the build may read: all folders but those that are known not to matter, and the settings beside them."""
+    return sorted(
+        path.name
+        for path in root.iterdir()
+        if not path.name.startswith(".") and path.name not in NO_SOURCES and (path.is_dir() or path.suffix in (".yml", ".bib"))
+    )
+
+
+def _hash(root: Path, names: Iterable[str], more: str) -> str:
+    digest = hashlib.sha256(more.encode())
+    for name in names:
+        path = root / name
+        for file in [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file()):
+            part = file.relative_to(root).as_posix()
+            if not NO_SOURCES.intersection(part.split("/")) and "/." not in part:
+                digest.update(part.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _packages() -> str:
+    """The installed packages with their versions, by the names of their folders."""
+    folders = {path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")}
+    return " ".join(sorted(path.name for path in folders))
+
+
+def _all_there(html: Path, sizes: dict[str, int]) -> bool:
+    return bool(sizes) and all((html / name).is_file() and (html / name).stat().st_size == size for name, size in sizes.items())
+
+
+def _remove_orphans(html: Path, root: Path) -> None:
+    """Pages whose chapter is no longer in the table of contents."""
+    known = set(pages(root))
+    for path in (html / "chapters").glob("*.html"):
+        if path.relative_to(html).with_suffix("").as_posix() not in known:
+            path.unlink()

@@ -1,0 +1,264 @@
+"""Executes notebooks in fresh kernels, a few at a time, and tells which cell failed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+CELL_TIMEOUT = 60  # seconds
+SLICE = 0.25  # seconds; see `cure_stalls`
+
+
+@dataclass
+class Job:
+    """A notebook to execute: its `name` for the reader, the notebook itself (changed in place), and where it runs."""
+
+    name: str
+    notebook: NotebookNode
+    folder: Path
+
+
+@dataclass
+class Failure:
+    """The code cell that failed (counted from 1, as a reader counts them), its first line, and what it said last."""
+
+    cell: int
+    source: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"code cell {self.cell} (`{self.source}`) failed:\n{self.message}"
+
+
+@dataclass
+class Run:
+    """What came of a job."""
+
+    job: Job
+    seconds: float
+    failure: Failure | None
+
+
+class Watcher(Protocol):
+    """Sees the work go on: when a notebook starts, when one of its code cells starts, when it ends."""
+
+    def start(self, name: str, cells: int) -> None: ...
+
+    def cell(self, name: str, number: int) -> None: ...
+
+    def end(self, run: Run) -> None: ...
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_notebooks(
+    jobs: Iterable[Job],
+    watcher: Watcher,
+    workers: int | None = None,
+    timeout: float = CELL_TIMEOUT,
+    done: Callable[[Run], None] = lambda run: None,
+) -> list[Run]:
+    """Executes every job, `workers` at a time; `done` hears of each as it ends. A job that fails stops no other."""
+    jobs = list(jobs)
+    if not jobs:
+        return []
+    workers = min(workers or cores(), len(jobs), 4)  # each kernel holds a torch: memory ends before cores do
+    cure_stalls()
+
+    async def work(environment: dict[str, str]) -> list[Run]:
+        turn = asyncio.Semaphore(workers)
+
+        async def one(job: Job) -> Run:
+            async with turn:
+                run = await _execute(job, watcher, environment, timeout)
+            done(run)
+            return run
+
+        return await asyncio.gather(*(one(job) for job in jobs))
+
+    with tempfile.TemporaryDirectory(prefix="tfm-ipython-") as profile:
+        return asyncio.run(work(kernel_environment(max(1, cores() // workers), profile)))
+
+
+def kernel_environment(threads: int, profile: str) -> dict[str, str]:
+    """What a chapter's kernel finds in its environment: its share of the cores, hashes that repeat, a bare profile."""
+    return {
+        **os.environ,
+        "TFM_BOOK": "1",
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, whatever the user has registered
+        "IPYTHONDIR": profile,  # no start-up files of the user
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the debugger that would stand in the page
+    }
+
+
+def cure_stalls() -> None:
+    """Makes every wait for a kernel's message wake up four times a second.
+
+    Now and then the wake-up of one long `poll` is lost, and the cell then waits for its whole timeout
+    although its answer lies in the socket. A short poll finds it.
+    """
+    from jupyter_client.channels import AsyncZMQSocketChannel
+
+    async def get_msg(self: AsyncZMQSocketChannel, timeout: float | None = None) -> dict:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = SLICE if deadline is None else max(0.0, deadline - time.monotonic())
+            if await self.socket.poll(int(min(left, SLICE) * 1000)):
+                return await self._recv()
+            if deadline is not None and time.monotonic() >= deadline:
+                raise Empty
+
+    AsyncZMQSocketChannel.get_msg = get_msg
+
+
+async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], timeout: float) -> Run:
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    code = [index for index, cell in enumerate(job.notebook.cells) if cell.cell_type == "code"]
+    current = 0
+
+    def start(cell: NotebookNode, cell_index: int) -> None:
+        nonlocal current
+        if cell_index in code:
+            current = code.index(cell_index) + 1
+            watcher.cell(job.name, current)
+
+    async def seed(notebook: NotebookNode) -> None:
+        message = client.kc.execute(_seeds(notebook), silent=True, store_history=False)
+        await client.async_wait_for_reply(message)
+
+    client = NotebookClient(
+        job.notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no remarks about loopback connections
+        record_timing=False,  # times in the outputs would differ from build to build
+        resources={"metadata": {"path": str(job.folder)}},
+        on_notebook_start=seed,
+        on_cell_start=start,
+    )
+    watcher.start(job.name, len(code))
+    began, failure = time.monotonic(), None
+    try:
+        await client.async_execute(env=environment)
+    except CellExecutionError as error:
+        failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
+    except CellTimeoutError:
+        failure = _failure(job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take")
+    except DeadKernelError:
+        failure = _failure(job, code, current, "the kernel died (out of memory?)")
+    run = Run(job, time.monotonic() - began, failure)
+    watcher.end(run)
+    return run
+
+
+def _seeds(notebook: NotebookNode) -> str:
+    """Code that seeds what the notebook may draw from. It binds no name: a chapter that forgets an import must fail."""
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    seeds = ["__import__('random').seed(0)"]
+    if re.search(r"\b(numpy|torch|tfm_lib)\b", code):
+        seeds += ["__import__('numpy').random.seed(0)", "__import__('torch').manual_seed(0)"]
+    return "; ".join(seeds)
+
+
+def _failure(job: Job, code: list[int], current: int, message: str) -> Failure:
+    source = job.notebook.cells[code[current - 1]].source.strip() if current else ""
+    return Failure(current, source.partition("\n")[0], message)
+
+
+def _last_lines(traceback: str, error: str, count: int = 6) -> str:
+    """The end of a traceback without its colours: the line that raised, and the error."""
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", traceback).splitlines() if line.strip()]
+    arrow = max((number for number, line in enumerate(lines) if line.startswith(("---->", "-->", "---> "))), default=None)
+    where = [] if arrow is None else [lines[arrow].strip()]
+    return "\n".join([*where, *error.strip().splitlines()[-count:]])
+
+
+class Lines:
+    """A watcher for logs: one line when a notebook ends."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.ended = total, 0
+
+    def start(self, name: str, cells: int) -> None:
+        pass
+
+    def cell(self, name: str, number: int) -> None:
+        pass
+
+    def end(self, run: Run) -> None:
+        self.ended += 1
+        word = "failed" if run.failure else "executed"
+        print(f"  {word} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Bars(Lines):
+    """A watcher for terminals: a line for each notebook at work, with its cell and its seconds so far."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        super().__init__(total)
+        self.tasks: dict[str, int] = {}
+        self.progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("cell"),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+
+    def start(self, name: str, cells: int) -> None:
+        self.tasks[name] = self.progress.add_task(name, total=cells)
+
+    def cell(self, name: str, number: int) -> None:
+        self.progress.update(self.tasks[name], completed=number - 1)
+
+    def end(self, run: Run) -> None:
+        self.progress.remove_task(self.tasks[run.job.name])
+        self.ended += 1
+        mark = "[red]failed[/]" if run.failure else "[green]executed[/]"
+        self.progress.console.print(
+            f"  {mark} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", highlight=False
+        )
+
+    def __enter__(self) -> Bars:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+
+def watcher(total: int) -> Lines:
+    """The watcher that suits where the messages go."""
+    return Bars(total) if sys.stderr.isatty() else Lines(total)

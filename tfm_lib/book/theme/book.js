@@ -1,0 +1,135 @@
+// What every page of the book does: colour scheme, drawers, predictions, copying code, where one is on the page.
+(() => {
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+  // Browsers may forbid storage, on file:// above all; then nothing is remembered and nothing breaks.
+  const store = {
+    get(key) { try { return localStorage.getItem(key); } catch { return null; } },
+    set(key, value) { try { value === null ? localStorage.removeItem(key) : localStorage.setItem(key, value); } catch { /* not remembered */ } },
+  };
+  const root = document.documentElement;
+
+  const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+  const schemeButton = $("[data-scheme]");
+  const paint = (scheme) => {
+    root.dataset.theme = scheme;
+    schemeButton?.setAttribute("aria-pressed", String(scheme === "dark"));
+  };
+  paint(root.dataset.theme);
+  darkQuery.addEventListener("change", () => store.get("tfm-scheme") || paint(darkQuery.matches ? "dark" : "light"));
+  schemeButton?.addEventListener("click", () => {
+    const scheme = root.dataset.theme === "dark" ? "light" : "dark";
+    store.set("tfm-scheme", scheme === (darkQuery.matches ? "dark" : "light") ? null : scheme);
+    paint(scheme);
+  });
+
+  // Below a certain width the sidebars live in dialogs, so that focus stays in what is open.
+  for (const button of $$("[data-drawer]")) {
+    const sidebar = $(`#tfm-${button.dataset.drawer}`);
+    const dialog = $(`#tfm-${button.dataset.drawer}-drawer`);
+    const wide = matchMedia(button.dataset.drawer === "primary" ? "(min-width: 992px)" : "(min-width: 1220px)");
+    const close = () => dialog.open && dialog.close();
+    button.addEventListener("click", () => {
+      if (wide.matches) { sidebar.classList.toggle("tfm-away"); return; }
+      dialog.append(...sidebar.childNodes);
+      dialog.showModal();
+    });
+    dialog.addEventListener("close", () => sidebar.append(...dialog.childNodes));
+    dialog.addEventListener("click", (event) => (event.target === dialog || event.target.closest("a")) && close());
+    wide.addEventListener("change", close);
+  }
+
+  for (const menu of $$(".tfm-downloads")) {
+    document.addEventListener("click", (event) => menu.contains(event.target) || (menu.open = false));
+    menu.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { menu.open = false; $("summary", menu).focus(); }
+    });
+  }
+  $("[data-print]")?.addEventListener("click", () => print());
+  addEventListener("beforeprint", () => $$("details.tfm-fold:not(.solution):not(.hint), details.tfm-answer").forEach((box) => {
+    if (!box.open) { box.open = true; box.dataset.printed = ""; }
+  }));
+  addEventListener("afterprint", () => $$("details[data-printed]").forEach((box) => { box.open = false; delete box.dataset.printed; }));
+  addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
+    const field = $$("input[type=search]").find((input) => input.offsetParent);
+    if (field) { event.preventDefault(); field.focus(); field.select(); }
+  });
+
+  for (const form of $$(".tfm-predict")) {
+    const key = `tfm-predict:${form.dataset.predict}`;
+    const answer = $(".tfm-answer", form), outcome = $(".tfm-outcome", form), forget = $(".tfm-forget", form);
+    const inputs = $$("input", form);
+    const right = inputs.findIndex((input) => input.closest("[data-right]"));
+    const show = (chosen) => {
+      form.dataset.state = chosen < 0 ? "open" : chosen === right ? "right" : "other";
+      answer.hidden = chosen < 0;
+      answer.open = chosen >= 0;
+      forget.hidden = chosen < 0;
+      inputs.forEach((input, i) => {
+        input.checked = i === chosen;
+        input.closest("label").classList.toggle("tfm-chosen", i === chosen);
+      });
+      if (chosen < 0) return;
+      outcome.replaceChildren(chosen === right ? "That is what happens." : "Something else happens: ");
+      if (chosen !== right) outcome.append(outcome.dataset.answer);
+    };
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("change", (event) => { store.set(key, event.target.value); show(inputs.indexOf(event.target)); });
+    forget.addEventListener("click", () => { store.set(key, null); show(-1); inputs[0].focus(); });
+    const remembered = store.get(key);
+    show(remembered === null || !inputs[remembered] ? -1 : Number(remembered));
+  }
+
+  for (const block of $$(".cell_input div.highlight, .tfm-code div.highlight, div[class*=highlight-python] > div.highlight")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "tfm-copy";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", "Copy this code");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText($("pre", block).textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren($("pre", block));
+        button.textContent = "Selected";
+      }
+      setTimeout(() => (button.textContent = "Copy"), 1500);
+    });
+    block.append(button);
+  }
+
+  // What scrolls sideways must be reachable by keyboard.
+  const scrollers = $$("pre, .tfm-formula, .cell_output > .output, .tfm-scroll, .tfm-big-picture");
+  const reach = () => scrollers.forEach((box) => {
+    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  });
+  reach();
+  addEventListener("resize", reach);
+  document.fonts?.ready.then(reach);
+
+  const scrolled = () => root.classList.toggle("tfm-scrolled", scrollY > 120);
+  addEventListener("scroll", scrolled, { passive: true });
+  scrolled();
+
+  const links = new Map($$(".tfm-toc a[href^='#']").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
+  if (links.size) {
+    const headings = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+    const mark = () => {
+      const here = headings.filter((heading) => heading.getBoundingClientRect().top < 120).pop();
+      for (const [id, link] of links) {
+        if (id === here?.id) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+    };
+    let waiting = false;
+    addEventListener("scroll", () => {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => { waiting = false; mark(); });
+    }, { passive: true });
+    mark();
+  }
+})();

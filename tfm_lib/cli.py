@@ -1,0 +1,198 @@
+"""The `tfm` command: build the book, show it, work in it, measure it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(
+    help="Build the book, show it, open it as notebooks, measure it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Refusal(Exception):
+    """Something that the user can mend; the message says what and how."""
+
+
+@app.command()
+def build(
+    chapters: Annotated[
+        list[str] | None, typer.Argument(metavar="[CHAPTER]...", help="Execute these only, as `masking`; all if none.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Execute and build again although nothing changed.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Build into this folder instead of _build.")] = None,
+) -> None:
+    """Execute what is stale and build the book into _build/html."""
+    import time
+
+    from tfm_lib.book.build import build as build_book
+    from tfm_lib.book.build import find_root
+
+    root, began = find_root(), time.monotonic()
+    code = build_book(root, out and out.resolve(), chapters or [], force)
+    page = (out or root / "_build") / "html" / "index.html"
+    if code == 0:
+        console.print(f"The book is built ({time.monotonic() - began:.1f} s): {_relative(page)}", soft_wrap=True)
+    else:
+        errors.print("[red]The book has faults:[/] see above. Pages without a fault are built.")
+    raise typer.Exit(code)
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
+) -> None:
+    """Show the built book at http://localhost:PORT, to this machine only."""
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    from tfm_lib.book.build import find_root
+
+    html = find_root() / "_build" / "html"
+    if not (html / "index.html").is_file():
+        raise Refusal("The book is not built yet. Build it first: tfm build")
+
+    class Handler(SimpleHTTPRequestHandler):
+        def end_headers(self) -> None:
+            self.send_header("Cache-Control", "no-cache")  # a rebuilt page is seen at the next look
+            super().end_headers()
+
+        def log_request(self, code: object = "-", size: object = "-") -> None:
+            pass
+
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(html)))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise Refusal(f"Port {port} is taken by another program. Take a free one: tfm serve --port {_free_port(port)}") from None
+        if error.errno == errno.EACCES:
+            raise Refusal(f"Port {port} is not open to you. Take one above 1023: tfm serve --port 8000") from None
+        raise
+    with server:
+        console.print(f"The book is at http://localhost:{port} (stop with Ctrl-C).")
+        sys.stdout.flush()
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            console.print()
+
+
+@app.command()
+def lab(
+    to: Annotated[Path | None, typer.Option(help="The folder of the working copy; work/ beside the chapters if none.")] = None,
+    start: Annotated[bool, typer.Option("--start/--no-start", help="Open JupyterLab, or write the notebooks only.")] = True,
+) -> None:
+    """Open the chapters as notebooks in JupyterLab. They are yours: what you changed is never overwritten."""
+    from importlib.util import find_spec
+
+    from tfm_lib.book.build import find_root, pages
+    from tfm_lib.book.export import export_notebook
+    from tfm_lib.book.working_copy import update
+
+    if start and find_spec("jupyterlab") is None:
+        raise Refusal("JupyterLab is not installed. In the book's folder: make lab, or: pip install 'tfm-lib[lab]'")
+    root = find_root()
+    folder = (to or root / "work").resolve()
+    sources = [root / f"{page}.md" for page in pages(root)]
+    chapters = [path for path in sources if path.is_file() and "{code-cell}" in path.read_text(encoding="utf-8")]
+    report = update(chapters, folder, lambda chapter: export_notebook(chapter, root))
+    console.print(f"{len(report.written)} notebooks written, {len(report.kept)} left as they were: {_relative(folder)}", soft_wrap=True)
+    for yours, new in report.beside:
+        console.print(f"  You have changed {yours}: it stays yours. The chapter's new version is {new}.", soft_wrap=True)
+    if start:
+        sys.stdout.flush()
+        options = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]
+        try:
+            raise typer.Exit(subprocess.call(command, cwd=folder))
+        except KeyboardInterrupt:
+            pass
+
+
+@app.command()
+def bench(
+    only: Annotated[list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input.")] = None,
+) -> None:
+    """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""
+    from tfm_lib.book.build import find_root
+
+    root = find_root()
+    if not (root / "benchmarks" / "__main__.py").is_file():
+        raise Refusal(f"There are no benchmarks in {root}: they are part of the book's sources, not of the installed library.")
+    raise typer.Exit(subprocess.call([sys.executable, "-m", "benchmarks", *(only or [])], cwd=root))
+
+
+def main() -> None:
+    """The command with its mishaps told in a sentence."""
+    from tfm_lib.book.browser import MissingBrowser
+    from tfm_lib.book.build import BuildStopped, NoBook, UnknownChapter
+
+    try:
+        app()
+    except (Refusal, MissingBrowser, NoBook, UnknownChapter) as refusal:
+        sys.exit(_say(str(refusal)))
+    except KeyboardInterrupt:
+        sys.exit(_say("Stopped.", 130))
+    except Exception as error:
+        full = next((cause for cause in _causes(error) if _disk_full(cause)), None)
+        if full is None and isinstance(error, BuildStopped):
+            sys.exit(_say(str(error), 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1))
+        if full is None:
+            raise
+        where = getattr(full, "filename", None)
+        sys.exit(
+            _say(
+                f"The disk is full{f' (writing {where})' if where else ''}. The book needs about 200 MB in its folder and as much "
+                "for temporary files. Free some space (`make clean` removes what was built) and run the command again."
+            )
+        )
+
+
+def _say(sentence: str, code: int = 1) -> int:
+    errors.print(sentence, style="red")
+    return code
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _disk_full(error: BaseException) -> bool:
+    numbers = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+    return (isinstance(error, OSError) and error.errno in numbers) or "disk is full" in str(error)
+
+
+def _free_port(taken: int) -> int:
+    import socket
+
+    for port in [*range(taken + 1, min(taken + 50, 65536)), 0]:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
+    raise AssertionError("port 0 is always free")
+
+
+def _relative(path: Path) -> str:
+    return os.path.relpath(path) if Path.cwd() in path.resolve().parents else str(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""What every widget of the book shares: its three lives, and the arrays it accepts.
+
+In Jupyter it is an anywidget with traits in both directions, in the rendered page the
+same module runs without a kernel, on paper it is the picture that `figure()` draws.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+UNBUILT = (
+    "This widget is not built yet: run “make book” (or “npm ci” and “node build.mjs” in the folder frontend), "
+    "then this cell again."
+)
+
+
+class Widget(anywidget.AnyWidget):
+    """A widget of the book.
+
+    A subclass sets `_module` (its file below `frontend/src`, without `.js`), `title` and
+    `question`, declares its state as traits with `sync=True`, calls the trait that answers
+    the question `value`, and defines `figure()` and `alt`.
+    """
+
+    _module = traitlets.Unicode().tag(sync=True)
+    title = traitlets.Unicode().tag(sync=True)
+    question = traitlets.Unicode().tag(sync=True)
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+
+    @traitlets.default("_esm")
+    def _built_module(self) -> str:
+        return _built(f"{self._module}.js") or _sentence(UNBUILT)
+
+    @traitlets.default("_css")
+    def _built_style(self) -> str:
+        return _built("widgets.css") or ""
+
+    @property
+    def alt(self) -> str:
+        """The present state in a sentence with numbers: the text alternative."""
+        raise NotImplementedError
+
+    def figure(self) -> Figure:
+        """The present state as a matplotlib figure: for print, and for readers without scripts."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{self.title}: {self.alt}"
+
+    def _repr_mimebundle_(self, **kwargs: Any):
+        """The widget view; while the book builds (TFM_BOOK=1), with its still picture and text alternative."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None or os.environ.get("TFM_BOOK") != "1":
+            return bundle
+        from tfm_lib.book.display import svg_text
+
+        data, metadata = bundle
+        still = {"alt": self.alt, "still": svg_text(self.figure())}
+        return {**data, WIDGET_VIEW: {**data[WIDGET_VIEW], "tfm": still}}, metadata
+
+
+class Numbers(traitlets.List):
+    """A trait of nested lists that takes a tensor or an array as well; check its shape in a `validate` method."""
+
+    def validate(self, obj: Any, value: Any) -> list:
+        return super().validate(obj, value.tolist() if hasattr(value, "tolist") else value)
+
+
+def to_numpy(name: str, array: Any, shape: Sequence[int | str | None], finite: bool = True) -> np.ndarray:
+    """`array` (torch, numpy, nested lists) as a float64 array whose shape fits `shape`.
+
+    In `shape` a number is an exact size, a word an axis of any size that the message names.
+    Raises TypeError or ValueError that names the argument, what was expected and what came.
+    """
+    wanted = f"({', '.join(str(axis) for axis in shape)})"
+    if hasattr(array, "detach"):  # a torch tensor, perhaps on a graph or another device
+        array = array.detach().cpu()
+        array = array.float() if array.is_floating_point() else array
+    try:
+        result = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{name} must be numbers of shape {wanted}, as a tensor, an array or nested lists of equal length; {error}"
+        ) from None
+    fits = result.ndim == len(shape) and all(not isinstance(w, int) or w == got for w, got in zip(shape, result.shape))
+    if not fits or 0 in result.shape:
+        raise ValueError(f"{name} must have shape {wanted}; it has shape {result.shape}")
+    if finite and not np.isfinite(result).all():
+        raise ValueError(
+            f"{name} must be finite; it holds {np.sum(~np.isfinite(result))} values that are NaN or infinite"
+        )
+    return result
+
+
+def to_list(name: str, array: Any, shape: Sequence[int | str | None], digits: int = 5, finite: bool = True) -> list:
+    """`to_numpy`, then nested lists rounded to `digits` decimals: what a trait holds and a page carries."""
+    return np.round(to_numpy(name, array, shape, finite), digits).tolist()
+
+
+def to_words(name: str, words: Any, count: int | None = None) -> list[str]:
+    """`words` as a list of strings (a sentence is split at its spaces), `count` of them if that is given."""
+    result = words.split() if isinstance(words, str) else [str(word) for word in words]
+    if not result:
+        raise ValueError(f"{name} must hold at least one word; it is empty")
+    if count is not None and len(result) != count:
+        raise ValueError(f"{name} must hold {count} words, one for each row or column; it holds {len(result)}")
+    return result
+
+
+def _built(name: str) -> str | None:
+    path = files("tfm_lib.widgets") / "static" / name
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def _sentence(text: str) -> str:
+    return f"export default {{ render({{ el }}) {{ el.textContent = {json.dumps(text, ensure_ascii=False)}; }} }};"
