@@ -5,14 +5,20 @@ from functools import partial
 from typing import Any
 
 from tfm_lib.corpora.corpus import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Corpus, Pair, Vocabulary
+from tfm_lib.corpora.dates import dates
+from tfm_lib.corpora.numbers import numbers
+from tfm_lib.corpora.questions import memory_tensors, questions
 from tfm_lib.corpora.toys import copy_order, reverse_order, sort_order, toy
 
-__all__ = ["BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "Corpus", "Pair", "Vocabulary", "load_corpus"]
+__all__ = ["BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "Corpus", "Pair", "Vocabulary", "load_corpus", "memory_tensors"]
 
 _CORPORA: dict[str, Callable[..., Corpus]] = {
     "copy": partial(toy, "copy", copy_order),
     "reverse": partial(toy, "reverse", reverse_order),
     "sort": partial(toy, "sort", sort_order),
+    "dates": dates,
+    "numbers": numbers,
+    "questions": questions,
 }
 
 

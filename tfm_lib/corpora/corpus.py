@@ -17,11 +17,15 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 
 @dataclass(frozen=True)
 class Pair:
-    """One example: source and target tokens; `links` holds (target position, source position) where the truth is known."""
+    """One example: source and target tokens; `links` holds (target position, source position) where the truth is known.
+
+    `possible` holds links that a good aligner may find but need not, such as *hundred* with the digit before it.
+    """
 
     src: tuple[str, ...]
     tgt: tuple[str, ...]
     links: frozenset[tuple[int, int]] = frozenset()
+    possible: frozenset[tuple[int, int]] = frozenset()
 
 
 class Vocabulary:
