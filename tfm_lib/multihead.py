@@ -7,33 +7,37 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, shape_of
+from tfm_lib._errors import bad_input, require_heads, require_mask_fits, shape_of
 from tfm_lib.attention import attention
 
 __all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads"]
 
 
-def split_heads(X: Float[Tensor, "*batch n d_model"], n_heads: int) -> Float[Tensor, "*batch {n_heads} n d_head"]:
-    """Cut each vector of `X` into `n_heads` equal pieces and bring the heads in front of the positions."""
-    if X.shape[-1] % n_heads:
-        raise bad_input("n_heads", f"divide the width {X.shape[-1]}", n_heads)
+def split_heads(X: Float[Tensor, "*batch n d_model"], n_heads: int) -> Float[Tensor, "*batch {n_heads} n d_k"]:
+    """Cut each vector of `X` into `n_heads` equal pieces, d_k = d_model / n_heads, and bring the heads to the front."""
+    require_heads(n_heads, X.shape[-1])
     return X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
-def merge_heads(heads: Float[Tensor, "*batch n_heads n d_head"]) -> Float[Tensor, "*batch n d_model"]:
+def merge_heads(heads: Float[Tensor, "*batch n_heads n d_v"]) -> Float[Tensor, "*batch n d_model"]:
     """Concatenate the heads of each position: the inverse of `split_heads`."""
     return heads.transpose(-3, -2).flatten(-2)
 
 
 class KeyValueCache:
-    """Keys and values of the positions read so far, so that decoding projects each position once."""
+    """Keys and values of the positions read so far, so that a model that writes projects each position once."""
 
     def __init__(self) -> None:
-        self.K: Tensor | None = None  # (batch, n_heads, positions so far, d_k)
+        self.K: Tensor | None = None  # (batch, n_heads, length, d_k)
         self.V: Tensor | None = None
 
+    @property
+    def length(self) -> int:
+        """How many positions the cache holds."""
+        return 0 if self.K is None else self.K.shape[-2]
+
     def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """All keys and values so far: the kept ones followed by those that `project` makes of the new positions."""
+        """All keys and values so far: the kept ones, then those that `project` makes of the new positions."""
         K, V = project()
         self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)
         self.V = V if self.V is None else torch.cat([self.V, V], dim=-2)
@@ -62,13 +66,13 @@ class MultiHeadAttention(nn.Module):
     the weights while training.
 
     Source: Vaswani et al. (2017), section 3.2.2.
-    Differs: the projections have biases and the weights dropout, as in the authors' tensor2tensor.
+    Differs: the projections have biases, as in `nn.MultiheadAttention`, and the weights dropout, as in the
+    authors' tensor2tensor.
     """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
         super().__init__()
-        if d_model % n_heads:
-            raise bad_input("n_heads", f"divide d_model = {d_model}", n_heads)
+        require_heads(n_heads, d_model)
         self.n_heads, self.dropout = n_heads, dropout
         self.W_Q = nn.Linear(d_model, d_model)
         self.W_K = nn.Linear(d_model, d_model)
@@ -84,14 +88,11 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
-        """Output and weights; without `need_weights` a fused kernel runs, and None stands for the weights.
+        """Output and weights (before dropout); without `need_weights` a fused kernel runs, and None stands for them.
 
         With a `cache`, `key` and `value` are the new positions only, and `mask` covers all of them.
         """
-        d_model = self.W_Q.in_features
-        for name, X in {"query": query, "key": key, "value": value}.items():
-            if X.dim() != 3 or X.shape[-1] != d_model:
-                raise bad_input(name, f"have shape (batch, n, {d_model})", shape_of(X))
+        self._require_vectors(query=query, key=key, value=value)
 
         def project() -> tuple[Tensor, Tensor]:
             return split_heads(self.W_K(key), self.n_heads), split_heads(self.W_V(value), self.n_heads)
@@ -99,6 +100,7 @@ class MultiHeadAttention(nn.Module):
         Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
         K, V = project() if cache is None else cache.update(project)
         if mask is not None:
+            require_mask_fits("mask", mask, (len(Q), Q.shape[-2], K.shape[-2]))
             mask = mask.unsqueeze(-3)  # the same for every head
         heads, weights = self.attend(Q, K, V, mask, need_weights)
         return self.W_O(merge_heads(heads)), weights
@@ -112,3 +114,14 @@ class MultiHeadAttention(nn.Module):
             return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout), None
         heads, weights = attention(Q, K, V, mask)
         return (F.dropout(weights, dropout) @ V if dropout else heads), weights
+
+    def _require_vectors(self, **inputs: Tensor) -> None:
+        d_model, batch = self.W_Q.in_features, len(inputs["query"])
+        for name, X in inputs.items():
+            if X.dim() != 3 or X.shape[-1] != d_model:
+                raise bad_input(name, f"have shape (batch, positions, {d_model})", shape_of(X))
+            if len(X) != batch:
+                raise bad_input(name, f"hold as many sentences as query, {batch}", shape_of(X))
+        if inputs["value"].shape != inputs["key"].shape:
+            must = f"hold one vector for each of the {inputs['key'].shape[1]} keys"
+            raise bad_input("value", must, shape_of(inputs["value"]))
