@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from tfm_lib._errors import bad_input, shape_of
+from tfm_lib._errors import bad_input, first_index, require_ids, require_vectors, shape_of
 
 __all__ = ["DilatedConvolutions", "Seq2Seq", "WordWindow", "gradient_reach", "greedy"]
 
@@ -18,13 +18,13 @@ _CELLS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
 class Seq2Seq(nn.Module):
-    """An encoder RNN reads the source; its last state, one vector of fixed length, starts a decoder RNN that writes.
+    """An encoder RNN reads the source; its last state, of fixed size, starts a decoder RNN that writes.
 
-    `src_ids` (batch, m) and `tgt_ids` (batch, n) are padded with `pad_id`; `tgt_ids` begin with <bos>,
+    `src_ids` (batch, m) and `tgt_ids` (batch, n) end in padding, `pad_id`; `tgt_ids` begin with <bos>,
     and the logits at position i are for the word after position i (teacher forcing).
 
     Source: Sutskever, Vinyals and Le (2014), section 2; Cho et al. (2014), section 2.2.
-    Differs: one layer each, and the source is not reversed unless the caller reverses it.
+    Differs: one layer each, and the source is reversed only if the caller reverses it.
     """
 
     def __init__(
@@ -46,21 +46,16 @@ class Seq2Seq(nn.Module):
         return logits
 
     def encode(self, src_ids: Int[Tensor, "batch m"]) -> tuple[Float[Tensor, "batch m d_model"], State]:
-        """Every state of the encoder, and the last one of each sentence, where its padding begins."""
-        if src_ids.dim() != 2:
-            raise bad_input("src_ids", "have shape (batch, m)", shape_of(src_ids))
-        lengths = (src_ids != self.pad_id).sum(dim=1).cpu()
-        if (lengths == 0).any():
-            raise bad_input("src_ids", "hold a token that is not padding in every row", "a row of padding")
+        """Every state of the encoder, and the last one of each sentence, taken before its padding."""
+        lengths = _lengths(src_ids, self.pad_id).cpu()
         packed = pack_padded_sequence(self.src_embedding(src_ids), lengths, batch_first=True, enforce_sorted=False)
         states, last = self.encoder(packed)
         H, _ = pad_packed_sequence(states, batch_first=True, total_length=src_ids.shape[1])
         return H, last
 
-    def decode(
-        self, tgt_ids: Int[Tensor, "batch n"], state: State
-    ) -> tuple[Float[Tensor, "batch n v"], State]:
+    def decode(self, tgt_ids: Int[Tensor, "batch n"], state: State) -> tuple[Float[Tensor, "batch n v"], State]:
         """Logits for the words after `tgt_ids`, and the state from which to go on."""
+        require_ids("tgt_ids", tgt_ids)
         states, state = self.decoder(self.tgt_embedding(tgt_ids), state)
         return self.output(states), state
 
@@ -74,44 +69,53 @@ def greedy(
     eos_id: int,
     max_len: int,
 ) -> Int[Tensor, "batch n"]:
-    """Write the most probable word at each step, starting after <bos>, until every sentence has its <eos>.
+    """Write the most probable word at each step, from <bos> on, until every sentence has its <eos>.
 
     `start(src_ids)` gives the first state, `step(ids, state)` the logits of the next word and the next state.
+    What stands after a sentence's first <eos> means nothing; after `max_len` words it stops in any case.
+
+    Source: Sutskever, Vinyals and Le (2014), section 3.2, with a beam of 1.
     """
     state = start(src_ids)
     ids = src_ids.new_full((len(src_ids), 1), bos_id)
-    written = []
-    for _ in range(max_len):
+    finished, written = torch.zeros_like(ids, dtype=torch.bool), []
+    while len(written) < max_len and not finished.all():
         logits, state = step(ids, state)
         ids = logits[:, -1:].argmax(dim=-1)
+        finished = finished | (ids == eos_id)
         written.append(ids)
-        if (torch.cat(written, dim=1) == eos_id).any(dim=1).all():
-            break
     return torch.cat(written, dim=1)
 
 
 class WordWindow(nn.Module):
     """Each position sees the `window` words on either side of it: max(0, [x_{i−w}; …; x_{i+w}]W + b).
 
-    Source: Bengio et al. (2003), section 2, with words on both sides.
+    Beyond the ends of the sentence stand zeros.
+
+    Source: Collobert et al. (2011), section 3.3.1.
+    Differs: max(0, ·) where they have a clipped tanh.
     """
 
     def __init__(self, d_model: int, window: int):
         super().__init__()
+        if window < 0:
+            raise bad_input("window", "be a whole number of at least 0", window)
         self.window = window
         self.W = nn.Linear((2 * window + 1) * d_model, d_model)
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
         padded = F.pad(X, (0, 0, self.window, self.window))
-        neighbours = padded.unfold(1, 2 * self.window + 1, 1)  # (batch, n, d_model, 2·window + 1)
+        neighbours = padded.unfold(1, 2 * self.window + 1, 1).mT  # (batch, n, 2·window + 1, d_model)
         return F.relu(self.W(neighbours.flatten(2)))
 
 
 class DilatedConvolutions(nn.Module):
-    """`n_layers` convolutions of width `k` whose steps grow as 1, k, k², …: log_k n layers join any two of n words.
+    """`n_layers` convolutions of `k` words each, taken 1, k, k², … places apart: together they span k^n_layers words.
 
-    Source: Kalchbrenner et al. (2016), section 3.
-    Differs: centred on the position rather than looking back only, and k is odd.
+    Beyond the ends of the sentence stand zeros.
+
+    Source: Kalchbrenner et al. (2016), section 3; Vaswani et al. (2017), section 4, for the path of log_k(n).
+    Differs: distances grow by k, not by 2; each position stands in the middle of what it sees, so k is odd.
     """
 
     def __init__(self, d_model: int, k: int = 3, n_layers: int = 3):
@@ -123,20 +127,37 @@ class DilatedConvolutions(nn.Module):
         )
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
-        features = X.transpose(1, 2)  # (batch, d_model, n)
+        features = X.mT  # (batch, d_model, n)
         for layer in self.layers:
             features = torch.tanh(layer(features))
-        return features.transpose(1, 2)
+        return features.mT
 
 
-def gradient_reach(
-    last_output: Callable[[Tensor], Float[Tensor, "d"]], X: Float[Tensor, "n d"]
-) -> Float[Tensor, "n"]:
-    """The norm of ∂h_T/∂x_t for every position t of `X`: how strongly the last output hears each input.
+def gradient_reach(output: Callable[[Float[Tensor, "n d"]], Tensor], X: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+    """The norm of ∂output/∂x_t for every position t of `X`: how strongly that output hears each input.
 
-    `last_output` maps `X` to the output at the last position; the norm is Frobenius's.
+    `output` maps `X` to one vector, such as the last state h_T; the norm is Frobenius's. Exactly 0 means
+    that no path leads there, or that what came along it was too small for the numbers' type.
 
-    Source: Bengio, Simard and Frasconi (1994), section 4.
+    Source: Bengio, Simard and Frasconi (1994), section 4; Pascanu, Mikolov and Bengio (2013), section 2.
     """
-    jacobian = torch.autograd.functional.jacobian(last_output, X)  # (d, n, d)
-    return jacobian.square().sum(dim=(0, 2)).sqrt()
+    require_vectors("X", X, "(n, d)")
+    if X.dim() != 2:
+        raise bad_input("X", "be one sequence, (n, d)", shape_of(X))
+    jacobian = torch.autograd.functional.jacobian(output, X)
+    if jacobian.dim() != 3:
+        raise bad_input("output", "map X of shape (n, d) to one vector", f"{shape_of(jacobian)} of slopes")
+    return jacobian.square().sum(dim=(0, 2)).sqrt()  # (n,)
+
+
+def _lengths(ids: Int[Tensor, "batch m"], pad_id: int) -> Int[Tensor, " batch"]:
+    """How many tokens stand before the padding of each sentence."""
+    require_ids("src_ids", ids)
+    real = ids != pad_id
+    if not real[:, :1].all():
+        must = "begin with a token that is not padding in every row"
+        raise bad_input("src_ids", must, f"padding first in row {first_index(~real[:, 0])[0]}")
+    if (real[:, 1:] & ~real[:, :-1]).any():
+        row = first_index((real[:, 1:] & ~real[:, :-1]).any(dim=1))[0]
+        raise bad_input("src_ids", "hold padding only at the end", f"a token after padding in row {row}")
+    return real.sum(dim=1)
