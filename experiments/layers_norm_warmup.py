@@ -135,7 +135,7 @@ def main() -> None:
             for done in as_completed(waiting):
                 result = done.result()
                 runs.append(result)
-                words = "n_layers norm warmup lr seed loss exact seconds".split()
+                words = ["n_layers", "norm", "warmup", "lr", "seed", "loss", "exact", "seconds"]
                 print(f"{len(runs)}/{len(plan)}", *(f"{word} {result[word]}" for word in words), flush=True)
         runs.sort(key=lambda r: (r["n_layers"], r["norm"], r["warmup"], r["lr"], r["seed"]))
         numbers["processor_seconds_of_all_runs"] = round(sum(r["seconds"] for r in runs))

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input
+from tfm_lib._errors import bad_input, require_floats, shape_of
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "LayerNorm", "Residual", "standardise"]
@@ -17,10 +17,12 @@ __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "LayerNorm", "Residual
 def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor, "*batch d"]:
     """Each vector shifted to mean 0 and scaled to variance 1, (x − μ) / √(σ² + ε).
 
-    σ² is the biased variance, the mean of the squares; `eps` keeps a constant vector from 0 / 0.
+    σ² is the biased variance, the mean of the squared distances from μ. ε stands inside the root,
+    where it keeps a constant vector from 0 / 0, and its gradient finite.
 
-    Source: Ba, Kiros and Hinton (2016), equation 4.
+    Source: Ba, Kiros and Hinton (2016), equations 3 and 4; ε as in Ioffe and Szegedy (2015), algorithm 1.
     """
+    require_floats("X", X)
     centred = X - X.mean(dim=-1, keepdim=True)
     variance = centred.square().mean(dim=-1, keepdim=True)
     return centred / torch.sqrt(variance + eps)
@@ -31,7 +33,7 @@ class LayerNorm(nn.Module):
 
     `forward` runs PyTorch's kernel for `gain * standardise(X) + bias`; a test holds the two equal.
 
-    Source: Ba, Kiros and Hinton (2016), section 3.
+    Source: Ba, Kiros and Hinton (2016), section 3.1.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5):
@@ -41,6 +43,7 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))  # β
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        _require_width(X, len(self.gain))
         return F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)
 
 
@@ -56,6 +59,7 @@ class FeedForward(nn.Module):
         self.W_2 = nn.Linear(d_ff, d_model)
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        _require_width(X, self.W_1.in_features)
         return self.W_2(F.relu(self.W_1(X)))
 
 
@@ -151,3 +155,8 @@ class DecoderLayer(nn.Module):
         )
         Y = around_cross.leave(Y, change)
         return around_feed_forward(Y, self.feed_forward), (self_weights, cross_weights)
+
+
+def _require_width(X: Tensor, width: int) -> None:
+    if X.dim() == 0 or X.shape[-1] != width:
+        raise bad_input("X", f"have {width} numbers a vector", shape_of(X))
