@@ -124,6 +124,93 @@ MUTATIONS = {
         ),
         "leak hears only positive slopes": Mutation(".abs().amax", ".amax", "test_leak_equals_finite_differences"),
     },
+    "layers": {
+        "variance unbiased": Mutation(
+            "centred.square().mean(dim=-1, keepdim=True)",
+            "X.var(dim=-1, keepdim=True)",
+            "test_variance_is_biased",
+        ),
+        "ε outside the root": Mutation(
+            "torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)", "test_epsilon_stands_inside_the_root"
+        ),
+        "no ε": Mutation(
+            "torch.sqrt(variance + eps)",
+            "torch.sqrt(variance)",
+            "test_a_constant_vector_becomes_0_and_its_gradient_is_finite",
+        ),
+        "mean not subtracted": Mutation(
+            "X - X.mean(dim=-1, keepdim=True)", "X", "test_standardise_forgets_shift_and_scale"
+        ),
+        "one mean for all positions": Mutation(
+            "X - X.mean(dim=-1, keepdim=True)", "X - X.mean()", "test_each_token_is_normalised_by_itself"
+        ),
+        "norm without γ and β": Mutation(
+            "F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)",
+            "F.layer_norm(X, self.gain.shape, None, None, self.eps)",
+            "test_layer_norm_equals_torch",
+        ),
+        "norm forgotten": Mutation(
+            "return F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)",
+            "return X + 0 * self.gain",
+            "test_encoder_layer_equals_torch",
+        ),
+        "no ReLU": Mutation("F.relu(self.W_1(X))", "self.W_1(X)", "test_feed_forward_bends"),
+        "ReLU after the second matrix": Mutation(
+            "self.W_2(F.relu(self.W_1(X)))", "F.relu(self.W_2(self.W_1(X)))", "test_feed_forward_equals_a_slow_loop"
+        ),
+        "no residual": Mutation(
+            "X = X + self.dropout(change)", "X = self.dropout(change)", "test_the_residual_adds_1_to_the_derivative"
+        ),
+        "no residual, seen by a whole layer": Mutation(
+            "X = X + self.dropout(change)", "X = self.dropout(change)", "test_decoder_layer_equals_torch"
+        ),
+        "dropout on the sum": Mutation(
+            "X = X + self.dropout(change)",
+            "X = self.dropout(X + change)",
+            "test_dropout_falls_on_the_change_and_never_on_what_goes_round_it",
+        ),
+        "no dropout": Mutation(
+            "X = X + self.dropout(change)",
+            "X = X + change",
+            "test_dropout_falls_on_the_change_and_never_on_what_goes_round_it",
+        ),
+        "post-norm and pre-norm swapped": Mutation(
+            'self.is_post = norm == "post"', 'self.is_post = norm == "pre"', "test_post_norm_is_the_norm_of_the_sum"
+        ),
+        "pre-norm also carries the normed vector": Mutation(
+            "return self.leave(X, sublayer(self.enter(X)))",
+            "return self.leave(self.enter(X), sublayer(self.enter(X)))",
+            "test_pre_norm_adds_the_sublayer_of_the_norm",
+        ),
+        "residual of the feed-forward network left out": Mutation(
+            "return around_feed_forward(X, self.feed_forward), weights",
+            "return around_feed_forward.leave(0 * X, self.feed_forward(around_feed_forward.enter(X))), weights",
+            "test_encoder_layer_is_two_sublayers_each_within_its_residual",
+        ),
+        "mask of the encoder layer dropped": Mutation(
+            "self.self_attention(inner, inner, inner, mask, need_weights)",
+            "self.self_attention(inner, inner, inner, None, need_weights)",
+            "test_padding_is_invisible",
+        ),
+        "mask of the decoder layer dropped": Mutation(
+            "self.self_attention(inner, inner, inner, tgt_mask, need_weights, caches[0])",
+            "self.self_attention(inner, inner, inner, None, need_weights, caches[0])",
+            "test_future_token_changes_nothing_earlier",
+        ),
+        "memory's mask dropped": Mutation(
+            "around_cross.enter(Y), memory, memory, memory_mask,",
+            "around_cross.enter(Y), memory, memory, None,",
+            "test_padding_is_invisible",
+        ),
+        "memory normed with the queries' norm": Mutation(
+            "around_cross.enter(Y), memory, memory, memory_mask,",
+            "around_cross.enter(Y), around_cross.enter(memory), around_cross.enter(memory), memory_mask,",
+            "test_decoder_layer_equals_torch",
+        ),
+        "one cache for both attentions": Mutation(
+            "need_weights, caches[1]", "need_weights, caches[0]", "test_decoder_with_caches_equals_decoder_without"
+        ),
+    },
     "_errors": {
         "a query with no key goes unnoticed": Mutation(
             "if empty.any():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
