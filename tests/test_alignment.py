@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from tfm_lib.alignment import AttentiveSeq2Seq, MemoryHop, alignment_error_rate
+from tfm_lib.alignment import AttentiveSeq2Seq, MemoryHop, MemoryNetwork, alignment_error_rate
 from tfm_lib.recurrence import Seq2Seq, greedy
 
 SCORES = ("dot", "scaled dot", "additive", "bilinear")
@@ -154,7 +154,7 @@ def test_context_reaches_the_logits_and_the_encoder_learns_through_it():
         (lambda: AttentiveSeq2Seq(8, 7, 5).read(SRC[0]), "src_ids must have shape (batch, m); got shape (4,)."),
         (
             lambda: AttentiveSeq2Seq(8, 7, 5).read(torch.tensor([[4, 2], [0, 0]])),
-            "src_ids must hold a token that is not padding in every row; got a row of padding.",
+            "src_ids must begin with a token that is not padding in every row; got padding first in row 1.",
         ),
         (
             lambda: alignment_error_rate(torch.ones(2, 3).bool(), torch.ones(3, 2).bool()),
@@ -257,3 +257,52 @@ def test_a_memory_is_a_set(memory):
 
 def test_a_hop_has_nothing_to_learn():
     assert not list(MemoryHop().parameters())
+
+
+# a network of hops
+
+FACTS = torch.tensor([[[4, 5, 6], [7, 5, 0]], [[4, 8, 0], [0, 0, 0]]])
+ASKED = torch.tensor([[3, 7], [3, 4]])
+
+
+@pytest.mark.parametrize("n_hops", [1, 2, 3])
+def test_memory_network_equals_a_slow_loop(n_hops):
+    model = MemoryNetwork(9, 5, 4, n_hops)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(10)  # far from uniform weights
+    logits, weights = model(FACTS, ASKED)
+    for b, n_facts in enumerate((2, 1)):
+        u = sum(model.ask.weight[word] for word in ASKED[b])
+        for hop in range(n_hops):
+            found, told = [], []
+            for i in range(n_facts):
+                words, age = [word for word in FACTS[b, i].tolist() if word], n_facts - i
+                found.append(sum(model.find.weight[word] for word in words) + model.find_age.weight[age])
+                told.append(sum(model.tell.weight[word] for word in words) + model.tell_age.weight[age])
+            raised = [torch.exp(u @ key) for key in found]
+            shares = [r / sum(raised) for r in raised]
+            assert_close(weights[b, hop, :n_facts], torch.stack(shares), rtol=0, atol=1e-6)
+            assert (weights[b, hop, n_facts:] == 0).all()
+            u = u + sum(share * value for share, value in zip(shares, told, strict=True))
+        assert_close(logits[b], model.output.weight @ u + model.output.bias, rtol=0, atol=1e-5)
+
+
+def test_padding_of_facts_and_words_is_invisible():
+    model = MemoryNetwork(9, 5, 4, 2)
+    wider = F.pad(FACTS, (0, 2, 0, 3))
+    assert_close(model(wider, F.pad(ASKED, (0, 2)))[0], model(FACTS, ASKED)[0])
+
+
+def test_order_of_facts_is_known_by_their_age_alone():
+    model = MemoryNetwork(9, 5, 4, 2)
+    assert not torch.allclose(model(FACTS[:1].flip(1), ASKED[:1])[0], model(FACTS[:1], ASKED[:1])[0])
+    for age in (model.find_age, model.tell_age):
+        torch.nn.init.zeros_(age.weight)
+    assert_close(model(FACTS[:1].flip(1), ASKED[:1])[0], model(FACTS[:1], ASKED[:1])[0])
+
+
+@pytest.mark.usefixtures("as_readers_run_it")
+def test_too_many_facts_get_a_sentence():
+    with pytest.raises(ValueError, match="^facts must hold at most 1 facts, the oldest age; got 2.$"):
+        MemoryNetwork(9, 5, 4, 1, oldest=1)(FACTS, ASKED)

@@ -10,7 +10,7 @@ from tfm_lib._errors import bad_input, require_booleans, require_no_empty_row, s
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
 from tfm_lib.recurrence import Seq2Seq
 
-__all__ = ["AttentiveSeq2Seq", "MemoryHop", "Reading", "alignment_error_rate"]
+__all__ = ["AttentiveSeq2Seq", "MemoryHop", "MemoryNetwork", "Reading", "alignment_error_rate"]
 
 
 class Reading(NamedTuple):
@@ -121,3 +121,39 @@ class MemoryHop(nn.Module):
             scores = scores.masked_fill(~mask.unsqueeze(1), -torch.inf)
         weights = scores.softmax(dim=-1)
         return u + (weights @ M_out).squeeze(1), weights.squeeze(1)
+
+
+class MemoryNetwork(nn.Module):
+    """Answers a question about a list of facts with `n_hops` look-ups, each asking with what the last one found.
+
+    A fact is found by one sum of word vectors and hands over another; both know its age, 1 for the newest.
+    `facts` (batch, m, words) and `question` (batch, words) are padded with `pad_id`; a row of padding is no fact.
+
+    Source: Sukhbaatar et al. (2015), sections 2.2 and 4.1, with layer-wise (RNN-like) weight tying.
+    Differs: words are summed without position weights, and u passes from hop to hop without a matrix.
+    """
+
+    def __init__(self, vocab: int, answers: int, d_model: int, n_hops: int, oldest: int = 16, pad_id: int = 0):
+        super().__init__()
+        self.n_hops, self.oldest, self.pad_id = n_hops, oldest, pad_id
+        self.ask, self.find, self.tell = (nn.Embedding(vocab, d_model, padding_idx=pad_id) for _ in range(3))
+        self.find_age, self.tell_age = (nn.Embedding(oldest + 1, d_model) for _ in range(2))
+        self.hop = MemoryHop()
+        self.output = nn.Linear(d_model, answers)
+        for embedding in (self.ask, self.find, self.tell, self.find_age, self.tell_age):
+            embedding.weight.data.mul_(0.1)  # near-uniform weights to begin with; the row of padding stays 0
+
+    def forward(
+        self, facts: Int[Tensor, "batch m words"], question: Int[Tensor, "batch words"]
+    ) -> tuple[Float[Tensor, "batch v"], Float[Tensor, "batch hops m"]]:
+        mask = (facts != self.pad_id).any(dim=-1)
+        age = mask.flip(-1).cumsum(dim=-1).flip(-1)
+        if age.max() > self.oldest:
+            raise bad_input("facts", f"hold at most {self.oldest} facts, the oldest age", int(age.max()))
+        M_in = self.find(facts).sum(dim=2) + self.find_age(age)
+        M_out = self.tell(facts).sum(dim=2) + self.tell_age(age)
+        u, weights = self.ask(question).sum(dim=1), []
+        for _ in range(self.n_hops):
+            u, shares = self.hop(u, M_in, M_out, mask)
+            weights.append(shares)
+        return self.output(u), torch.stack(weights, dim=1)

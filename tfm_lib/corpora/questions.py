@@ -16,7 +16,7 @@ PLACES = ("garden", "kitchen", "library", "office", "station", "tower")
 THINGS = ("apple", "ball", "coin", "drum")
 
 
-def questions(size: int = 6000, min_facts: int = 4, max_facts: int = 8, seed: int = 0) -> Corpus:
+def questions(size: int = 6000, min_facts: int = 6, max_facts: int = 10, seed: int = 0) -> Corpus:
     """`size` distinct stories with a question; half of them need one fact, half need two.
 
     Facts are "ada went to the garden" and "ben took the apple"; a person is where they went last, a thing is
