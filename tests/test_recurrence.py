@@ -184,24 +184,21 @@ def test_word_window_equals_a_slow_loop(n, window, seed):
     assert_close(layer(X)[0], torch.stack(expected), rtol=0, atol=1e-6)
 
 
-@given(n=st.integers(1, 7), n_layers=st.integers(1, 3), seed=seeds)
-def test_dilated_convolutions_equal_a_slow_loop(n, n_layers, seed):
+@given(n=st.integers(1, 7), k=st.integers(2, 3), n_layers=st.integers(1, 3), seed=seeds)
+def test_dilated_convolutions_equal_a_slow_loop(n, k, n_layers, seed):
     torch.manual_seed(seed)
-    model, X = DilatedConvolutions(2, k=3, n_layers=n_layers), torch.randn(1, n, 2)
-    expected = X[0]
+    model, X = DilatedConvolutions(2, k, n_layers), torch.randn(1, n, 2)
+    features = X[0]
     for depth, layer in enumerate(model.layers):
-        step = 3**depth
-
-        def at(i, features=expected):
-            return features[i] if 0 <= i < n else torch.zeros(2)
-
-        expected = torch.stack(
-            [
-                torch.tanh(sum(layer.weight[:, :, tap] @ at(i + (tap - 1) * step) for tap in range(3)) + layer.bias)
-                for i in range(n)
-            ]
-        )
-    assert_close(model(X)[0], expected, rtol=0, atol=1e-6)
+        rows = []
+        for i in range(n):
+            total = layer.bias
+            for tap in range(k):  # the last tap is the position itself
+                seen = i - (k - 1 - tap) * k**depth
+                total = total + layer.weight[:, :, tap] @ (features[seen] if seen >= 0 else torch.zeros(2))
+            rows.append(total.tanh())
+        features = torch.stack(rows)
+    assert_close(model(X)[0], features, rtol=0, atol=1e-6)
 
 
 def heard(model: nn.Module, n: int, i: int) -> list[int]:
@@ -220,11 +217,17 @@ def test_windows_on_top_of_each_other_reach_further():
     assert heard(stack, 21, 10) == list(range(4, 17))
 
 
-@pytest.mark.parametrize(("k", "n_layers"), [(3, 1), (3, 2), (3, 3), (5, 2), (1, 3)])
+@pytest.mark.parametrize(("k", "n_layers"), [(3, 1), (3, 2), (3, 3), (2, 4), (5, 2)])
 def test_dilated_convolutions_hear_k_to_the_number_of_layers(k, n_layers):
-    side = (k**n_layers - 1) // 2
-    n = 2 * side + 5
-    assert heard(DilatedConvolutions(16, k, n_layers), n, side + 2) == list(range(2, 2 * side + 3))
+    span = k**n_layers
+    assert heard(DilatedConvolutions(16, k, n_layers), span + 4, span + 1) == list(range(2, span + 2))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_dilated_convolutions_join_the_ends_of_a_sentence_of_k_to_the_layers(k):
+    n = k**3
+    assert 0 in heard(DilatedConvolutions(16, k, 3), n, n - 1)
+    assert 0 not in heard(DilatedConvolutions(16, k, 2), n, n - 1)
 
 
 # gradient reach
@@ -319,15 +322,15 @@ BAD_INPUT = {
         ValueError,
         "window must be a whole number of at least 0; got -1.",
     ),
-    "a convolution without a middle": (
-        lambda: DilatedConvolutions(4, k=2),
+    "a convolution of one word": (
+        lambda: DilatedConvolutions(4, k=1),
         ValueError,
-        "k must be odd, so that a position stands in the middle; got 2.",
+        "k must be a whole number of at least 2; got 1.",
     ),
     "the reach of several outputs": (
         lambda: gradient_reach(lambda X: X, X),
         ValueError,
-        "output must map X of shape (n, d) to one vector; got shape (3, 2, 3, 2) of slopes.",
+        "output must map X to one vector; got slopes of shape (3, 2, 3, 2).",
     ),
     "the reach into a batch": (
         lambda: gradient_reach(lambda X: X[0].sum(dim=0), torch.ones(1, 3, 2)),

@@ -28,18 +28,17 @@ def clip(gradients, max_norm):
 def layers_needed(distance, k):
     reach, layers = 0, 0
     while reach < distance:
-        reach += (k - 1) // 2 * k**layers
+        reach += (k - 1) * k**layers
         layers += 1
     return layers
 """,
-        "recursion": """
+        "digits": """
 def layers_needed(distance, k):
-    side = (k - 1) // 2
-    return 0 if distance <= 0 else 1 + layers_needed((distance + side) // k, k)
+    return 0 if distance == 0 else 1 + layers_needed(distance // k, k)
 """,
         "a careful logarithm": """
 def layers_needed(distance, k):
-    return math.ceil(math.log(2 * distance + 1, k) - 1e-9)
+    return math.ceil(math.log(distance + 1, k) - 1e-9)
 """,
     },
     "recurrence.minimal-gate": {
@@ -145,7 +144,7 @@ def clip(gradients, max_norm):
 """,
     },
     "recurrence.layers-needed": {
-        "the whole span to one side": """
+        "the position forgotten": """
 def layers_needed(distance, k):
     layers = 0
     while k**layers < distance:
@@ -154,21 +153,25 @@ def layers_needed(distance, k):
 """,
         "without dilation": """
 def layers_needed(distance, k):
-    return math.ceil(distance / ((k - 1) // 2))
+    return math.ceil(distance / (k - 1))
 """,
         "only the last layer": """
 def layers_needed(distance, k):
     layers = 1
-    while (k - 1) // 2 * k ** (layers - 1) < distance:
+    while (k - 1) * k ** (layers - 1) < distance:
         layers += 1
     return layers
 """,
-        "one too many": """
+        "looks both ways": """
 def layers_needed(distance, k):
     layers = 0
-    while (k**layers - 1) // 2 <= distance:
+    while (k**layers - 1) // 2 < distance:
         layers += 1
     return layers
+""",
+        "rounded logarithm": """
+def layers_needed(distance, k):
+    return math.ceil(math.log(distance + 1, k))
 """,
     },
     "recurrence.minimal-gate": {

@@ -75,7 +75,7 @@ def _joined(tensors: list[Tensor]) -> Tensor:
 
 @exercise("recurrence.layers-needed", answer="layers_needed")
 def layers_needed(student, expect):
-    distances = [*range(1, 15), 40, 41]
+    distances = [*range(1, 13), 26, 27]
 
     def judged(k: int, holds: str) -> None:
         expect.equal(
@@ -84,56 +84,55 @@ def layers_needed(student, expect):
             holds=holds,
             mistakes=[
                 Mistake(
-                    "the whole span to one side",
+                    "the position forgotten",
                     [_smallest(lambda layers, D=D: k**layers >= D) for D in distances],
-                    "This counts all k^L words of the span. A position stands in the middle of it, and the other "
-                    "word lies to one side: only (k^L − 1)/2 words are there.",
-                ),
-                Mistake(
-                    "the whole span to one side",
-                    [_smallest(lambda layers, D=D: k**layers >= D + 1) for D in distances],
-                    "This counts all k^L words of the span. A position stands in the middle of it, and the other "
-                    "word lies to one side: only (k^L − 1)/2 words are there.",
+                    f"At distance {k} this gives one layer, which spans {k} words. But the position itself is one of "
+                    f"them: the farthest of the others stands {k - 1} places back.",
                 ),
                 Mistake(
                     "without dilation",
-                    [math.ceil(D / ((k - 1) // 2)) for D in distances],
-                    "This lets each layer reach equally far. Here layer ℓ takes its neighbours k^ℓ apart, so the "
-                    "reach multiplies instead of adding.",
+                    [math.ceil(D / (k - 1)) for D in distances],
+                    "This lets each layer reach equally far. Here layer ℓ takes its words k^ℓ apart, so the span "
+                    "is multiplied by k, where you add k − 1.",
                 ),
                 Mistake(
                     "only the last layer",
-                    [
-                        _smallest(lambda layers, D=D: layers and (k - 1) // 2 * k ** (layers - 1) >= D)
-                        for D in distances
-                    ],
-                    "This asks the last layer alone to bridge the distance. The layers below it help: their "
-                    "reaches add up, 1 + k + k² + …, times (k − 1)/2.",
+                    [_smallest(lambda layers, D=D: layers and (k - 1) * k ** (layers - 1) >= D) for D in distances],
+                    "This asks the last layer alone to bridge the distance. The layers below it help: their reaches "
+                    "add up, (k − 1)(1 + k + k² + …).",
                 ),
                 Mistake(
-                    "one too many",
-                    [_smallest(lambda layers, D=D: (k**layers - 1) // 2 > D) for D in distances],
-                    "At distances such as 1 and 4 (for k = 3) this asks for a layer too many. A reach equal to the "
-                    "distance is enough: ≥ where you have >.",
+                    "looks both ways",
+                    [_smallest(lambda layers, D=D: k**layers >= 2 * D + 1) for D in distances],
+                    "This puts the position in the middle of the span. These convolutions look back only, so the "
+                    "whole span lies on one side.",
                 ),
             ],
             describe=f"the layers for distances {', '.join(map(str, distances))} with k = {k}",
         )
 
-    judged(3, "k = 3: 1 layer reaches 1 word, 2 reach 4, 3 reach 13, 4 reach 40")
-    judged(5, "and k = 5")
+    judged(3, "k = 3: 1 layer reaches 2 words back, 2 reach 8, 3 reach 26")
+    judged(4, "and k = 4")
     expect.equal(student.layers_needed(0, 3), 0, holds="distance 0 needs none", describe="distance 0")
-    edges = [(k**5 - 1) // 2 for k in (3, 5, 7, 9)]
+    edges = [(k**m - 1, k, m) for k in (2, 3, 5, 6, 7) for m in (3, 5, 6)]
     expect.equal(
-        [student.layers_needed(edge, k) for edge, k in zip(edges, (3, 5, 7, 9))],
-        [5] * 4,
+        [student.layers_needed(edge, k) for edge, k, _ in edges],
+        [m for _, _, m in edges],
         holds="exact at the edges, where a logarithm may be a hair off",
-        describe=f"the edges {', '.join(map(str, edges))} with k = 3, 5, 7, 9",
+        mistakes=[
+            Mistake(
+                "rounded logarithm",
+                [math.ceil(math.log(edge + 1, k)) for edge, k, _ in edges],
+                "A logarithm in floating-point numbers misses: math.log(125, 5) is 3.0000000000000004, and rounded "
+                "up that is 4. Count with whole numbers.",
+            )
+        ],
+        describe="distances k^L − 1 with k = 2, 3, 5, 6, 7 and L = 3, 5, 6",
     )
 
 
 def _layers(distance: int, k: int) -> int:
-    return _smallest(lambda layers: (k**layers - 1) // 2 >= distance)
+    return _smallest(lambda layers: k**layers > distance)
 
 
 def _smallest(enough) -> int:
