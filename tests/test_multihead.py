@@ -299,8 +299,10 @@ BAD_INPUT = {
     "a mask with a head axis": (
         lambda: LAYER(X, X, X, torch.ones(2, 2, 3, 3, dtype=torch.bool), need_weights=False),
         ValueError,
-        "mask must broadcast to the scores' shape (2, 3, 3), as a causal (n, n) or a padding (batch, 1, m) mask does; "
-        "got shape (2, 2, 3, 3).",
+        (
+            "mask must broadcast to the scores' shape (2, 3, 3), as a causal (n, n) or a padding (batch, 1, m) mask "
+            "does; got shape (2, 2, 3, 3)."
+        ),
     ),
     "a mask of floats": (
         lambda: LAYER(X, X, X, torch.ones(3, 3), need_weights=False),

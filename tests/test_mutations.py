@@ -25,6 +25,79 @@ HIDE = "scores = scores.masked_fill(~mask, -torch.inf)"
 SOFTMAX = "weights = scores.softmax(dim=-1)"
 
 MUTATIONS = {
+    "recurrence": {
+        "the slip gets lost": Mutation(
+            "self.decode(tgt_ids, state)\n        return logits",
+            "self.decode(tgt_ids, None)\n        return logits",
+            "test_last_state_is_all_that_the_decoder_knows_of_the_source",
+        ),
+        "padding is read": Mutation(
+            "lengths.cpu(), batch_first",
+            "torch.full_like(lengths, X.shape[1]).cpu(), batch_first",
+            "test_padding_of_the_source_is_invisible",
+        ),
+        "encoder and decoder are one": Mutation(
+            "states, state = self.decoder(",
+            "states, state = self.encoder(",
+            "test_seq2seq_equals_a_slow_loop",
+        ),
+        "source read with the target's words": Mutation(
+            "self.src_embedding(src_ids)", "self.tgt_embedding(src_ids % 7)", "test_seq2seq_equals_a_slow_loop"
+        ),
+        "decoder's state not handed on": Mutation(
+            "logits, state = step(ids, state)",
+            "logits, _ = step(ids, state)",
+            "test_greedy_begins_with_bos_and_goes_on_from_its_own_words",
+        ),
+        "least probable word": Mutation(
+            "logits[:, -1:].argmax(dim=-1)", "logits[:, -1:].argmin(dim=-1)", "test_greedy_equals_a_slow_loop"
+        ),
+        "stops at the first end sign": Mutation(
+            "not finished.all()", "not finished.any()", "test_greedy_waits_for_the_last_eos"
+        ),
+        "an end sign is soon forgotten": Mutation(
+            "finished = finished | (ids == eos_id)", "finished = ids == eos_id", "test_greedy_waits_for_the_last_eos"
+        ),
+        "one word more than asked for": Mutation(
+            "len(written) < max_len", "len(written) <= max_len", "test_greedy_stops_at_max_len"
+        ),
+        "window looks back only": Mutation(
+            "F.pad(X, (0, 0, self.window, self.window))",
+            "F.pad(X, (0, 0, 2 * self.window, 0))",
+            "test_window_hears_its_neighbours_only",
+        ),
+        "window with features and words mixed up": Mutation(
+            "2 * self.window + 1, 1).mT", "2 * self.window + 1, 1)", "test_word_window_equals_a_slow_loop"
+        ),
+        "window without a bend": Mutation(
+            "F.relu(self.W(neighbours.flatten(2)))",
+            "self.W(neighbours.flatten(2))",
+            "test_word_window_equals_a_slow_loop",
+        ),
+        "no dilation": Mutation(
+            "k**layer for layer in range(n_layers)",
+            "1 for layer in range(n_layers)",
+            "test_dilated_convolutions_hear_k_to_the_number_of_layers",
+        ),
+        "dilated the wrong way up": Mutation(
+            "for layer in range(n_layers)]",
+            "for layer in reversed(range(n_layers))]",
+            "test_dilated_convolutions_equal_a_slow_loop",
+        ),
+        "convolutions look ahead": Mutation(
+            "F.pad(features, (before, 0))",
+            "F.pad(features, (0, before))",
+            "test_dilated_convolutions_hear_k_to_the_number_of_layers",
+        ),
+        "reach squared": Mutation(
+            ".sum(dim=(0, 2)).sqrt()", ".sum(dim=(0, 2))", "test_reach_equals_finite_differences"
+        ),
+        "reach of sums that cancel": Mutation(
+            "jacobian.square().sum(dim=(0, 2)).sqrt()",
+            "jacobian.sum(dim=(0, 2)).abs()",
+            "test_reach_equals_finite_differences",
+        ),
+    },
     "attention": {
         "no √d_k": Mutation(SCALED, "Q @ K.transpose(-2, -1)", "test_attention_equals_torch"),
         "d_k in place of √d_k": Mutation(
@@ -123,6 +196,80 @@ MUTATIONS = {
             ".amax(dim=(1, 3))", ".amax(dim=(1, 3)).mT", "test_leak_rows_are_outputs_and_columns_are_inputs"
         ),
         "leak hears only positive slopes": Mutation(".abs().amax", ".amax", "test_leak_equals_finite_differences"),
+    },
+    "multihead": {
+        "heads cut without exchanging axes": Mutation(
+            "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
+            "X.reshape(*X.shape[:-2], n_heads, X.shape[-2], -1)",
+            "test_a_head_is_a_slice_of_every_vector",
+        ),
+        "heads joined without exchanging axes": Mutation(
+            "return heads.transpose(-3, -2).flatten(-2)",
+            "return heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)",
+            "test_merged_heads_stand_side_by_side_at_each_position",
+        ),
+        "joined wrongly, the future leaks": Mutation(
+            "return heads.transpose(-3, -2).flatten(-2)",
+            "return heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)",
+            "test_future_token_changes_nothing_earlier",
+        ),
+        "heads interleaved": Mutation(
+            "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
+            "X.unflatten(-1, (-1, n_heads)).movedim(-1, -3)",
+            "test_one_big_projection_equals_separate_heads",
+        ),
+        "no W_O": Mutation(
+            "return self.W_O(merge_heads(heads))", "return merge_heads(heads)", "test_multihead_equals_torch"
+        ),
+        "scaled by the root of d_model": Mutation(
+            "heads, weights = attention(Q, K, V, mask)",
+            "heads, weights = attention(Q / Q.shape[1] ** 0.5, K, V, mask)",
+            "test_every_head_is_scaled_by_its_own_width",
+        ),
+        "values projected by W_K": Mutation(
+            "split_heads(self.W_V(value), self.n_heads)",
+            "split_heads(self.W_K(value), self.n_heads)",
+            "test_multihead_equals_torch",
+        ),
+        "the first head's weights for all": Mutation(
+            "return self.W_O(merge_heads(heads)), weights",
+            "return self.W_O(merge_heads(heads)), weights if weights is None else weights[:, :1].expand_as(weights)",
+            "test_heads_do_not_see_each_other",
+        ),
+        "fused without the mask": Mutation("attn_mask=mask", "attn_mask=None", "test_padding_is_invisible"),
+        "fused scaled otherwise": Mutation(
+            "attn_mask=mask, dropout_p=dropout",
+            "attn_mask=mask, dropout_p=dropout, scale=1.0",
+            "test_fused_kernel_equals_the_clear_form",
+        ),
+        "dropout also at rest": Mutation(
+            "self.dropout if self.training else 0.0",
+            "self.dropout",
+            "test_dropout_falls_on_the_weights_while_training_only",
+        ),
+        "no dropout on the weights": Mutation(
+            "(F.dropout(weights, dropout) @ V if dropout else heads)",
+            "heads",
+            "test_dropout_falls_on_the_weights_while_training_only",
+        ),
+        "cache puts new keys in front": Mutation(
+            "torch.cat([self.K, K], dim=-2)", "torch.cat([K, self.K], dim=-2)", "test_cache_equals_no_cache"
+        ),
+        "cache forgets": Mutation(
+            "self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)",
+            "self.K = K",
+            "test_cache_equals_no_cache",
+        ),
+        "memory cache projects every time": Mutation(
+            "        if self.K is None:\n            self.K, self.V = project()",
+            "        self.K, self.V = project()",
+            "test_memory_cache_projects_the_memory_once_and_keeps_it",
+        ),
+        "a beam keeps its old values": Mutation(
+            "self.K, self.V = self.K[rows], self.V[rows]",
+            "self.K = self.K[rows]",
+            "test_selected_rows_go_on_as_if_they_had_been_alone",
+        ),
     },
     "layers": {
         "variance unbiased": Mutation(

@@ -86,7 +86,8 @@ def look_back(student, expect):
             Mistake(
                 "looks at itself",
                 weights.diagonal(0, -2, -1).mean(-1),
-                "This is the diagonal: the weight that a word gives to itself. The word before is one column to the left.",
+                "This is the diagonal: the weight that a word gives to itself. The word before is one column to "
+                "the left.",
             ),
             Mistake(
                 "looks ahead",
@@ -164,7 +165,9 @@ def from_matrices(student, expect):
                 _join((scores / 2).softmax(-2) @ V) @ W_O,
                 "The columns sum to 1, not the rows. Each query shares its weight among the keys: dim=-1.",
             ),
-            Mistake("words cut instead of projections", _join(own_input) @ W_O, "The matrices W_Q, W_K, W_V are not used."),
+            Mistake(
+                "words cut instead of projections", _join(own_input) @ W_O, "The matrices W_Q, W_K, W_V are not used."
+            ),
         ],
         describe="the output",
     )
@@ -208,7 +211,8 @@ def contributions(student, expect):
             Mistake(
                 "every h-th row",
                 heads @ W_O.unflatten(0, (4, 2)).transpose(0, 1),
-                "Head 0 got every second row of W_O. Concatenated, a head's numbers stand together, and so do its rows.",
+                "Head 0 got every second row of W_O. Concatenated, a head's numbers stand together, and so do its "
+                "rows.",
             ),
             Mistake(
                 "already summed",
@@ -231,7 +235,12 @@ def contributions(student, expect):
     heads, W_O = torch.randn(3, 5, 2), torch.randn(6, 7)
     answer = student.contributions(heads, W_O)
     expect.shape(answer, (3, 5, 7), holds="one term a head, as wide as the output")
-    expect.close(sum(term for term in answer), _join(heads) @ W_O, holds="together they are Concat(…) W_O", describe="the sum of the terms")
+    expect.close(
+        sum(term for term in answer),
+        _join(heads) @ W_O,
+        holds="together they are Concat(…) W_O",
+        describe="the sum of the terms",
+    )
     expect.close(answer, heads @ W_O.unflatten(0, (3, 2)), holds="for any number of heads")
 
 
@@ -281,7 +290,8 @@ def cost(student, expect):
             Mistake(
                 "no projections",
                 products,
-                "Scores and means are counted. The four projections are missing; for short sentences they are most of it.",
+                "Scores and means are counted. The four projections are missing; for short sentences they are most "
+                "of it.",
             ),
         ],
         describe="the multiplications for n = 10, d_model = 24, 4 heads",
@@ -296,7 +306,9 @@ def cost(student, expect):
                 n * n,
                 "These are the weights of one head. Every head has n² of its own: this is what grows with h.",
             ),
-            Mistake("weights as wide as a head", weights * d_model // h, "A weight is one number for a query and a key."),
+            Mistake(
+                "weights as wide as a head", weights * d_model // h, "A weight is one number for a query and a key."
+            ),
         ],
         describe="the number of weights",
     )
