@@ -46,8 +46,8 @@ function render({ model, el }) {
     h(
       "div",
       { class: "tfm-columns" },
-      box("Positions down, numbers of the vector across: −1 light, 1 dark", map),
-      h("div", { style: "display:grid;gap:14px" }, box("The hands of a and b, the fastest outside", dial), box("PE(a)·PE(b), of d/2 · drag b", curve)),
+      box("One row a position: −1 light, 1 dark · click or drag to move a", map),
+      h("div", { style: "display:grid;gap:14px" }, box("The hands of a and b, the fastest outside", dial), box("How alike: PE(a)·PE(b) divided by d/2 · drag b", curve)),
     ),
   );
   ui.slider("d_model", { label: sub("d", "model"), values: ui.get("widths"), format: String });
@@ -80,7 +80,7 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-const [LEFT, TOP, HEIGHT, MOST] = [44, 24, 400, 420];
+const [LEFT, TOP, HEIGHT, MOST] = [50, 24, 400, 420];
 
 /* The encoding as an image: one pixel a number, stretched. A mask makes light and dark of it in the page's colours. */
 function picture(ui, choose) {
@@ -92,7 +92,7 @@ function picture(ui, choose) {
   const mask = s("mask", { id, maskUnits: "userSpaceOnUse" }, image);
   const frames = ["query", "key"].map((colour, k) => s("rect", { fill: "none", "stroke-width": 2, style: `stroke:var(--tfm-${colour})`, "stroke-dasharray": k ? "6 4" : null, rx: 2 }));
   const names = ["q", "k"].map((kind) => s("text", { class: `tfm-${kind}`, "text-anchor": "end", "font-weight": 700 }, kind === "q" ? "a" : "b"));
-  const axes = [s("text", { class: "tfm-axis", x: 0, y: 12 }, "position ↓"), s("text", { class: "tfm-axis", x: LEFT, y: 12 })];
+  const axes = [s("text", { class: "tfm-axis", x: 0, y: 12 }, "position ↓"), s("text", { class: "tfm-axis", y: 12, "text-anchor": "end" })];
   const ticks = s("g", {});
   const svg = s("svg", { role: "slider", tabindex: 0, "aria-label": "Position a, a row of the encoding", "aria-orientation": "vertical", "data-control": "value", style: "touch-action:none;cursor:pointer" });
   svg.append(s("defs", {}, mask), ...fields, ...axes, ticks, ...frames, ...names);
@@ -122,13 +122,12 @@ function picture(ui, choose) {
     Object.assign(canvas, { width: d, height: n });
     const context = canvas.getContext("2d");
     const data = context.createImageData(d, n);
-    for (let pos = 0; pos < n; pos++) {
-      for (let i = 0; i < d / 2; i++) {
-        const angle = pos * omegas[i];
-        const cell = 4 * (pos * d + 2 * i);
-        data.data.fill(127.5 * (1 + Math.sin(angle)), cell, cell + 3);
-        data.data.fill(127.5 * (1 + Math.cos(angle)), cell + 4, cell + 7);
-        data.data[cell + 3] = data.data[cell + 7] = 255;
+    const pixels = new Uint32Array(data.data.buffer);
+    const grey = (x) => 0xff000000 | (Math.round(127.5 * (1 + x)) * 0x10101);
+    for (let i = 0; i < d / 2; i++) {
+      for (let pos = 0; pos < n; pos++) {
+        pixels[pos * d + 2 * i] = grey(Math.sin(pos * omegas[i]));
+        pixels[pos * d + 2 * i + 1] = grey(Math.cos(pos * omegas[i]));
       }
     }
     context.putImageData(data, 0, 0);
@@ -145,6 +144,7 @@ function picture(ui, choose) {
     const area = { x: LEFT, y: TOP, width: wide, height: HEIGHT - TOP };
     for (const node of [image, mask, ...fields]) set(node, area);
     set(svg, { width, height: HEIGHT + 4 });
+    set(axes[1], { x: width - 2 });
     axes[1].textContent = `number 0 … ${d - 1} →`;
     [a, b].forEach((pos, k) => {
       set(frames[k], { x: LEFT - 2, y: at(pos) - 1, width: wide + 4, height: Math.max(4, high + 2) });
@@ -163,16 +163,16 @@ function picture(ui, choose) {
   return { el, update };
 }
 
-const [SIZE, FEW] = [230, 8];
+const [SIZE, FEW] = [240, 8];
 
 /* Every pair of numbers is the tip of a hand: sine to the right, cosine up, so that it starts at 12 and runs clockwise. */
 function clock() {
   const rings = s("g", { fill: "none", style: "stroke:var(--tfm-line)" });
   const hands = ["key", "query"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }));
-  const noon = s("text", { class: "tfm-axis", x: SIZE / 2, y: 12, "text-anchor": "middle" }, "position 0");
+  const noon = s("text", { class: "tfm-axis", x: SIZE / 2, y: 12, "text-anchor": "middle" }, "0");
   const svg = s("svg", { role: "img", width: SIZE, height: SIZE + 14 }, noon, rings, hands);
   const el = h("div", { class: "tfm-figure-box" }, svg);
-  const [cx, cy, outer] = [SIZE / 2, SIZE / 2 + 12, SIZE / 2 - 8];
+  const [cx, cy, outer] = [SIZE / 2, SIZE / 2 + 14, SIZE / 2 - 24];
   let made = 0;
 
   function build(count) {
@@ -180,7 +180,8 @@ function clock() {
     rings.replaceChildren(...range(count).map((i) => s("circle", { cx, cy, r: radius(i) })));
     for (const group of hands) {
       const tips = range(count).map(() => s("circle", { class: "tfm-dot", r: count > 16 ? 2.6 : 5 }));
-      group.replaceChildren(s("path", { class: "tfm-line tfm-thin" }), ...tips);
+      const many = count > FEW ? { "stroke-opacity": 0.4 } : {};
+      group.replaceChildren(s("path", { class: "tfm-line tfm-thin", ...many }), ...tips, s("text", { class: "tfm-mark-label tfm-strong", "text-anchor": "middle" }));
     }
   }
   const radius = (i) => outer * (1 - (0.82 * i) / made);
@@ -190,10 +191,15 @@ function clock() {
     update({ omegas, a, b }) {
       if (omegas.length !== made) build(omegas.length);
       [b, a].forEach((pos, k) => {
-        const [path, ...tips] = hands[k].children;
+        const path = hands[k].firstChild;
+        const tips = [...hands[k].children].slice(1, -1);
         const points = omegas.map((omega, i) => [cx + radius(i) * Math.sin(pos * omega), cy - radius(i) * Math.cos(pos * omega)].map((x) => x.toFixed(1)));
         tips.forEach((tip, i) => set(tip, { cx: points[i][0], cy: points[i][1] }));
         const few = made <= FEW;
+        const name = hands[k].lastChild;
+        name.textContent = "ba"[k];
+        const [nx, ny] = [Math.sin(pos * omegas[0]), Math.cos(pos * omegas[0])];
+        set(name, { x: (cx + (outer + 13) * nx).toFixed(1), y: (cy - (outer + 13) * ny + 4).toFixed(1) });
         set(path, { d: points.map(([x, y], i) => (few ? `M${cx} ${cy}L${x} ${y}` : `${i ? "L" : "M"}${x} ${y}`)).join("") });
       });
       const hours = (pos) => omegas.slice(0, 4).map((omega) => `${Math.round((((pos * omega) % (2 * Math.PI)) * 180) / Math.PI)}°`).join(", ");

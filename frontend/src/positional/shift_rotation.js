@@ -57,7 +57,7 @@ function render({ model, el }) {
 function face(i) {
   const c = SIZE / 2;
   const tip = uid("tip");
-  const arrow = s("marker", { id: tip, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto-start-reverse" }, s("path", { d: "M0 0L8 4L0 8z", style: "fill:var(--tfm-ink)" }));
+  const arrow = s("marker", { id: tip, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 4.5, markerHeight: 4.5, orient: "auto-start-reverse" }, s("path", { d: "M0 0L8 4L0 8z", style: "fill:var(--tfm-ink)" }));
   const hands = ["query", "key"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }, s("path", { class: "tfm-line" }), s("circle", { class: "tfm-dot", r: 5.5 })));
   const arc = s("path", { fill: "none", "stroke-width": 1.8, style: "stroke:var(--tfm-ink)", "marker-end": `url(#${tip})` });
   const name = s("text", { x: c, y: 14, "text-anchor": "middle", "font-weight": 650 }, `pair ${i}`);
@@ -78,7 +78,7 @@ function face(i) {
       });
       const part = by % (2 * Math.PI); // what is left after whole rounds
       const large = Math.abs(part) > Math.PI ? 1 : 0;
-      set(arc, { d: Math.abs(part) > 0.12 ? `M${at(from, R - 16)}A${R - 16} ${R - 16} 0 ${large} ${part > 0 ? 1 : 0} ${at(from + part, R - 16)}` : "" });
+      set(arc, { d: Math.abs(part) > 0.2 ? `M${at(from, R - 16)}A${R - 16} ${R - 16} 0 ${large} ${part > 0 ? 1 : 0} ${at(from + part, R - 16)}` : "" });
       says.textContent = `turn ${degrees(by)}°`;
       el.style.borderColor = `var(--tfm-${chosen ? "query" : "line"})`;
     },
@@ -91,7 +91,7 @@ function equation() {
   const cell = (kind) => s("text", { "text-anchor": "end", style: mono, class: kind });
   const [matrix, before, after] = [range(4).map(() => cell()), range(2).map(() => cell("tfm-q")), range(2).map(() => cell("tfm-k"))];
   const bracket = (x, wide) => s("path", { class: "tfm-axis-line", d: `M${x + 5} 22h-5v46h5M${x + wide - 5} 22h5v46h-5` });
-  const heads = [["R_k, this pair", 58], ["pos", 162], ["pos + k", 252]].map(([words, x]) => s("text", { class: "tfm-axis", x, y: 14, "text-anchor": "middle" }, words));
+  const heads = [["Rₖ, this pair", 58], ["pos", 162], ["pos + k", 252]].map(([words, x]) => s("text", { class: "tfm-axis", x, y: 14, "text-anchor": "middle" }, words));
   const equals = s("text", { x: 204, y: 50, "text-anchor": "middle" }, "=");
   const svg = s("svg", { role: "img", width: 296, height: 74, style: "max-width:100%" }, heads, bracket(0, 118), bracket(132, 58), bracket(220, 58), equals, matrix, before, after);
   const put = (node, x, line, value) => {
