@@ -34,7 +34,7 @@ function render({ model, el }) {
     tokens: tokens(),
     name: "word",
     label: "The later word",
-    onFocus: (word) => ui.set({ word, value: Math.max(1, Math.min(ui.get("value"), word)) || 1 }),
+    onFocus: (word) => ui.set({ word: Math.max(1, word) }),
   });
   const panels = KINDS.map(([kind, name]) => panel(ui, kind, name));
   ui.stage.append(row.el, ...panels.map((one) => one.el));
@@ -42,8 +42,9 @@ function render({ model, el }) {
   ui.slider("value", { label: "distance", min: 1, max: tokens().length - 1, format: (d) => words(d, "word") });
   ui.slider("window", { label: "window, each side", min: 1, max: 4 });
   ui.slider("k", { label: "convolution k", min: 2, max: 5 });
-  ui.on("value", () => ui.get("word") < ui.get("value") && ui.set({ word: ui.get("value") }));
-  ui.on("word", () => ui.get("word") < ui.get("value") && ui.set({ value: Math.max(1, ui.get("word")), word: Math.max(1, ui.get("word")) }));
+  /* The one that was not moved follows. */
+  ui.on("value", () => last() < ui.get("value") && ui.set({ word: ui.get("value") }));
+  ui.on("word", () => last() < ui.get("value") && ui.set({ value: last() }));
 
   const sizes = () => ({ window: ui.get("window"), k: ui.get("k") });
   const hops = (kind) => path[kind](ui.get("value"), sizes()).length - 1;
