@@ -25,11 +25,11 @@ from tfm_lib.positional import (
 )
 
 KINDS = ["none", "sinusoidal", "learned", "shaw", "relative", "rotary", "alibi"]
-SEEDS = [0, 1, 2, 3, 4]
+SEEDS = [0, 1, 2]
 SHORT, LONG = 32, 256  # letters in training, and in the test
 LETTERS, D_MODEL, N_HEADS, D_FF, N_LAYERS = 12, 64, 4, 128, 2
 MAX_DISTANCE = 16  # the paper's k of Shaw et al., for both that learn distances
-BATCH, STEPS, LR, WARMUP = 32, 2000, 2e-3, 100
+BATCH, STEPS, LR, WARMUP = 16, 1200, 2e-3, 100
 JUDGED, GROUP = 100, 16  # texts in the test; places whose accuracies are averaged
 IGNORED = -100
 
@@ -92,9 +92,9 @@ def run(task: str, kind: str, seed: int, steps: int = STEPS) -> dict:
     """Accuracy at the places of long texts, of a model trained on short ones."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    start, generator = time.time(), torch.Generator().manual_seed(seed)
+    start, generator = time.process_time(), torch.Generator().manual_seed(seed)
     model = Reader(kind)
-    optimiser = torch.optim.Adam(model.parameters(), lr=LR)
+    optimiser = torch.optim.Adam(model.parameters(), lr=LR, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min((step + 1) / WARMUP, max(0.02, 1 - step / steps))
     )
@@ -107,7 +107,12 @@ def run(task: str, kind: str, seed: int, steps: int = STEPS) -> dict:
         optimiser.step()
         schedule.step()
     short, long = (judge(model.eval(), task, length) for length in (SHORT, LONG))
-    return {"short": short, "long": long, "loss": round(loss.item(), 4), "seconds": round(time.time() - start, 1)}
+    return {
+        "short": short,
+        "long": long,
+        "loss": round(loss.item(), 4),
+        "cpu_seconds": round(time.process_time() - start, 1),
+    }
 
 
 @torch.no_grad()
@@ -153,7 +158,7 @@ def main() -> None:
         training = {"batch": BATCH, "steps": STEPS, "lr": LR, "warmup": WARMUP}
         numbers["settings"] = {**model, "norm": "pre", "max_distance": MAX_DISTANCE, **training, "judged": JUDGED}
         numbers.update(jobs=jobs, short=SHORT, long=LONG, group=GROUP, chance=round(1 / LETTERS, 4))
-        numbers["run_seconds"] = round(sum(result["seconds"] for result in done.values()), 1)
+        numbers["cpu_seconds_of_runs"] = round(sum(result["cpu_seconds"] for result in done.values()), 1)
         for part in ("short", "long"):
             numbers[f"on_{part}"] = {
                 task: {kind: [done[task, kind, seed][part] for seed in SEEDS] for kind in KINDS} for task in TASKS
