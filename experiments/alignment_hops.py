@@ -9,7 +9,7 @@ from tfm_lib.corpora import load_corpus, memory_tensors
 
 SEEDS = list(range(8))
 HOPS = (1, 2, 3)
-STEPS, BATCH, LR, D_MODEL = 600, 128, 0.02, 32
+STEPS, BATCH, LR, D_MODEL = 600, 128, 0.01, 32
 
 
 def main() -> None:

@@ -141,7 +141,7 @@ class MemoryNetwork(nn.Module):
         self.hop = MemoryHop()
         self.output = nn.Linear(d_model, answers)
         for embedding in (self.ask, self.find, self.tell, self.find_age, self.tell_age):
-            embedding.weight.data.mul_(0.1)  # near-uniform weights to begin with; the row of padding stays 0
+            embedding.weight.data.mul_(0.05)  # so that hops begin as plain means; sharper ones get stuck
 
     def forward(
         self, facts: Int[Tensor, "batch m words"], question: Int[Tensor, "batch words"]
