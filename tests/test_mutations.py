@@ -155,6 +155,83 @@ MUTATIONS = {
             "test_parameters_of_the_scores_are_those_of_their_formulas",
         ),
     },
+    "alignment": {
+        "context of the wrong weights": Mutation(
+            "c = weights @ reading.H", "c = weights.flip(-1) @ reading.H", "test_translator_equals_a_slow_loop"
+        ),
+        "context cut out": Mutation(
+            "torch.cat([h, c], dim=-1)", "torch.cat([h, 0 * c], dim=-1)", "test_translator_equals_a_slow_loop"
+        ),
+        "context before the state": Mutation(
+            "torch.cat([h, c], dim=-1)", "torch.cat([c, h], dim=-1)", "test_translator_equals_a_slow_loop"
+        ),
+        "combination without tanh": Mutation(
+            "torch.tanh(self.W_c(torch.cat([h, c], dim=-1)))",
+            "self.W_c(torch.cat([h, c], dim=-1))",
+            "test_translator_equals_a_slow_loop",
+        ),
+        "padding takes part": Mutation(
+            "scores.masked_fill(~reading.mask, -torch.inf)", "scores", "test_padding_is_invisible"
+        ),
+        "0 in place of −∞": Mutation(
+            "scores.masked_fill(~reading.mask, -torch.inf)",
+            "scores.masked_fill(~reading.mask, 0)",
+            "test_weights_are_a_distribution_over_the_words_of_the_source",
+        ),
+        "padding is id 0 whatever it is": Mutation(
+            "(src_ids != self.pad_id).unsqueeze(1)", "(src_ids != 0).unsqueeze(1)", "test_padding_may_have_another_id"
+        ),
+        "softmax over the target": Mutation(
+            "-torch.inf).softmax(dim=-1)\n        c =",
+            "-torch.inf).softmax(dim=-2)\n        c =",
+            "test_weights_are_a_distribution_over_the_words_of_the_source",
+        ),
+        "state not handed on": Mutation(
+            "reading._replace(state=state), weights",
+            "reading, weights",
+            "test_one_word_at_a_time_gives_what_one_pass_gives",
+        ),
+        "the scale forgotten": Mutation(
+            '"scaled dot": lambda: scaled_dot_score',
+            '"scaled dot": lambda: dot_score',
+            "test_translator_equals_a_slow_loop",
+        ),
+        "possible links ignored": Mutation(
+            "(predicted & (sure | possible)).sum()",
+            "(predicted & sure).sum()",
+            "test_alignment_error_rate_by_hand",
+        ),
+        "sure links no longer possible": Mutation(
+            "(predicted & (sure | possible))", "(predicted & possible)", "test_alignment_error_rate_equals_sets"
+        ),
+        "possible links must be found": Mutation(
+            "predicted.sum() + sure.sum()",
+            "predicted.sum() + (sure | possible).sum()",
+            "test_alignment_error_rate_by_hand",
+        ),
+        "hop forgets the question": Mutation(
+            "return u + (weights @ M_out)", "return (weights @ M_out)", "test_a_hop_equals_a_slow_loop"
+        ),
+        "hop reads what it searched": Mutation(
+            "return u + (weights @ M_out)", "return u + (weights @ M_in)", "test_a_hop_equals_a_slow_loop"
+        ),
+        "hop scaled": Mutation(
+            "dot_score(u.unsqueeze(1), M_in)",
+            "scaled_dot_score(u.unsqueeze(1), M_in)",
+            "test_a_hop_is_unscaled_attention_with_the_question_added",
+        ),
+        "every hop asks the first question": Mutation(
+            "u, shares = self.hop(u, M_in, M_out, mask)",
+            "u, shares = self.hop(self.ask(question).sum(dim=1), M_in, M_out, mask)",
+            "test_memory_network_equals_a_slow_loop",
+        ),
+        "age counted from the oldest": Mutation(
+            "mask.flip(-1).cumsum(dim=-1).flip(-1)", "mask.cumsum(dim=-1)", "test_memory_network_equals_a_slow_loop"
+        ),
+        "empty facts are found": Mutation(
+            "self.hop(u, M_in, M_out, mask)", "self.hop(u, M_in, M_out)", "test_padding_of_facts_and_words_is_invisible"
+        ),
+    },
     "self_attention": {
         "W_Q and W_K swapped": Mutation(
             "self.W_Q(X), self.W_K(X)", "self.W_K(X), self.W_Q(X)", "test_self_attention_equals_a_slow_loop"
@@ -227,8 +304,8 @@ MUTATIONS = {
             "test_every_head_is_scaled_by_its_own_width",
         ),
         "values projected by W_K": Mutation(
-            "split_heads(self.W_V(value), self.n_heads)",
-            "split_heads(self.W_K(value), self.n_heads)",
+            "K, V = self.W_K(key), self.W_V(value)",
+            "K, V = self.W_K(key), self.W_K(value)",
             "test_multihead_equals_torch",
         ),
         "the first head's weights for all": Mutation(
@@ -269,6 +346,90 @@ MUTATIONS = {
             "self.K, self.V = self.K[rows], self.V[rows]",
             "self.K = self.K[rows]",
             "test_selected_rows_go_on_as_if_they_had_been_alone",
+        ),
+    },
+    "positional": {
+        "angles in single precision": Mutation(
+            "return positions[:, None] * frequencies",
+            "return positions.float()[:, None] * frequencies.float()",
+            "test_far_positions_keep_their_digits",
+        ),
+        "i in place of 2i": Mutation(
+            "torch.arange(0, d, 2, dtype=torch.double) / d",
+            "torch.arange(d // 2, dtype=torch.double) / d",
+            "test_sinusoidal_encoding_equals_the_formula",
+        ),
+        "positions begin at 1": Mutation(
+            "torch.arange(start, start + n, dtype=torch.double)",
+            "torch.arange(start + 1, start + n + 1, dtype=torch.double)",
+            "test_position_0_is_sine_0_and_cosine_1",
+        ),
+        "the start is forgotten": Mutation(
+            "turned = angles(X.shape[-2], X.shape[-1], base, start)",
+            "turned = angles(X.shape[-2], X.shape[-1], base)",
+            "test_cache_equals_no_cache",
+        ),
+        "both lines written for 2i": Mutation(
+            "torch.stack([turned.sin(), turned.cos()], dim=-1)",
+            "torch.stack([turned.cos(), 0 * turned], dim=-1)",
+            "test_a_shift_of_sinusoids_is_a_rotation_of_each_pair",
+        ),
+        "sines first, then cosines": Mutation(
+            "torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)",
+            "torch.cat([turned.sin(), turned.cos()], dim=-1)",
+            "test_sinusoidal_encoding_equals_the_formula",
+        ),
+        "the table gives its last rows": Mutation(
+            "return self.table[:n]",
+            "return self.table[-n:]",
+            "test_learned_positions_are_rows_of_a_table_that_is_trained",
+        ),
+        "a table that pretends to go on": Mutation(
+            "if not 1 <= n <= len(self.table):", "if False:", "test_bad_input_gets_a_sentence[not learned]"
+        ),
+        "a turn that stretches": Mutation(
+            "even * sin + odd * cos", "even * sin - odd * cos", "test_rotary_equals_complex_multiplication"
+        ),
+        "keys turned, queries not": Mutation(
+            "rotary(Q, start), rotary(K)", "Q, rotary(K)", "test_words_far_into_a_text_are_treated_like_the_first"
+        ),
+        "values turned too": Mutation(
+            "rotary(K), V, mask", "rotary(K), rotary(V), mask", "test_attention_equals_a_slow_loop"
+        ),
+        "queries turned as if they stood first": Mutation(
+            "start = _first_query(Q.shape[-2], K.shape[-2])", "start = 0", "test_cache_equals_no_cache"
+        ),
+        "distances with the other sign": Mutation(
+            "return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]",
+            "return torch.arange(_first_query(n, m), m)[:, None] - torch.arange(m)",
+            "test_distances_are_key_minus_query",
+        ),
+        "the bias forgotten": Mutation(
+            "weights = (scaled_dot_score(Q, K) + B).softmax(dim=-1)",
+            "weights = (scaled_dot_score(Q, K) + 0 * B).softmax(dim=-1)",
+            "test_order_matters",
+        ),
+        "the mask forgotten where there is a bias": Mutation(
+            "B = B.masked_fill(~mask, -torch.inf)", "pass", "test_future_and_padding_are_invisible"
+        ),
+        "dropout forgotten where there is a bias": Mutation(
+            "return F.dropout(weights, dropout) @ V, weights",
+            "return weights @ V, weights",
+            "test_dropout_falls_on_the_weights_while_training_only",
+        ),
+        "Shaw without √d_k": Mutation(
+            "Q @ self.a.T / math.sqrt(Q.shape[-1])", "Q @ self.a.T", "test_attention_equals_a_slow_loop"
+        ),
+        "distances not clipped alike": Mutation(
+            ".clamp(-most, most) + most", ".clamp(-most, most).abs() + most", "test_attention_equals_a_slow_loop"
+        ),
+        "one slope for all heads": Mutation(
+            "2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)",
+            "2.0 ** (-8 * torch.ones(n_heads) / n_heads)",
+            "test_slopes_of_eight_heads_are_those_of_the_paper",
+        ),
+        "ALiBi rewards distance": Mutation(
+            "return -slopes[:, None, None]", "return slopes[:, None, None]", "test_alibi_bias_equals_a_slow_loop"
         ),
     },
     "layers": {

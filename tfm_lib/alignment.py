@@ -28,8 +28,8 @@ class AttentiveSeq2Seq(Seq2Seq):
     softmax; the context c_t, a weighted mean of H; and the combination tanh([h_t; c_t]W_c), from which the
     next word is read. `score` is "dot", "scaled dot", "additive" or "bilinear".
 
-    Source: Luong, Pham and Manning (2015), section 3.1, equations 5 to 7; Bahdanau et al. (2015) for the additive score.
-    Differs: one layer, and W_c has a bias.
+    Source: Luong, Pham and Manning (2015), section 3, equations 5 to 7; Bahdanau et al. (2015) for the additive score.
+    Differs: one layer, W_c has a bias, and the state stands before the context.
     """
 
     def __init__(
@@ -86,17 +86,16 @@ def alignment_error_rate(
 
     Links in `possible` may be found but need not be; sure links are possible ones too, so P is `sure | possible`.
 
-    Source: Och and Ney (2003), section 2.5.
+    Source: Och and Ney (2003), the section on evaluation.
     """
-    possible = sure if possible is None else sure | possible
+    possible = sure if possible is None else possible
     for argument, links in {"predicted": predicted, "sure": sure, "possible": possible}.items():
         require_booleans(argument, links)
         if links.shape != predicted.shape:
             raise bad_input(argument, f"have the shape of predicted, {tuple(predicted.shape)}", shape_of(links))
-    links = predicted.sum() + sure.sum()
-    if links == 0:
-        return 0.0
-    return 1 - ((predicted & sure).sum() + (predicted & possible).sum()).item() / links.item()
+    links = (predicted.sum() + sure.sum()).item()
+    hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
+    return 1 - hits.item() / links if links else 0.0
 
 
 class MemoryHop(nn.Module):

@@ -121,7 +121,7 @@ class Alignment(Widget):
         ax.xaxis.tick_top()
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        ax.set_xlabel(f"score {self.score}: target words (rows) look at source words (columns)")
+        ax.set_xlabel(f"score: {self.score}" if len(example["weights"]) > 1 else "")
         return fig
 
 
