@@ -55,6 +55,7 @@ $(DONE)/venv:
 
 $(DONE)/book: $(DONE)/venv pyproject.toml constraints.txt
 	@echo "Installing the book's packages (a few minutes the first time)."
+	@$(PIP) pip
 	@$(PIP) torch hatchling editables
 	@$(PIP) --no-build-isolation -e '.[book]'
 	@touch $@

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,10 @@ ROOT = Path(__file__).parents[1]
 
 # --- what an execution depends on ----------------------------------------------------------------------------------
 
-CELLS = ['from tfm_lib.widgets.dial import Dial\nrecorded = open("../experiments/results/reach.json")', 'check("masking.leak", 1)']
+CELLS = [
+    'from tfm_lib.widgets.dial import Dial\nrecorded = open("../experiments/results/reach.json")',
+    'check("masking.leak", 1)',
+]
 LIBRARY = {
     "tfm_lib/__init__.py": "",
     "tfm_lib/cli.py": "print('never imported')",
@@ -34,7 +38,8 @@ LIBRARY = {
     "tfm_lib/book/theme/book.css": "",
     "tfm_lib/widgets/__init__.py": "",
     "tfm_lib/widgets/base.py": 'import json\nSTYLE = "static/widgets.css"',
-    "tfm_lib/widgets/dial.py": "from . import base\nfrom ..attention import attention\nimport tfm_lib.checks\nfrom tfm_lib.book import show",
+    "tfm_lib/widgets/dial.py": "from . import base\nfrom ..attention import attention\n"
+    "import tfm_lib.checks\nfrom tfm_lib.book import show",
     "tfm_lib/widgets/other.py": "",
     "tfm_lib/widgets/static/widgets.css": "",
     "tfm_lib/widgets/static/dial.js": "",
@@ -119,7 +124,9 @@ def test_a_build_executes_what_an_edit_concerns(toy_book) -> None:
 
     made = {path: path.stat().st_mtime_ns for path in (toy_book.root / "_build/html").rglob("*") if path.is_file()}
     assert toy_book.build() == 0
-    assert {path: path.stat().st_mtime_ns for path in (toy_book.root / "_build/html").rglob("*") if path.is_file()} == made
+    assert {
+        path: path.stat().st_mtime_ns for path in (toy_book.root / "_build/html").rglob("*") if path.is_file()
+    } == made
 
     toy_book.edit("chapters/one.md", "Some prose", "Other words")
     assert toy_book.build() == 0
@@ -135,8 +142,13 @@ def test_a_build_executes_what_an_edit_concerns(toy_book) -> None:
     assert toy_book.build() == 0
     assert toy_book.executed() == []
 
+    toy_book.chapter("two", "import time\nprint(f'at {time.time_ns()} ns')")
+    assert toy_book.build() == 0
+    assert toy_book.executed() == ["two"]
+    shown = re.search(r"at \d+ ns", toy_book.page("two"))
     assert toy_book.build("two", force=True) == 0
     assert toy_book.executed() == ["two"]
+    assert shown[0] not in toy_book.page("two")
     assert toy_book.build(force=True) == 0
     assert toy_book.executed() == ["one", "two"]
 
@@ -180,11 +192,15 @@ def test_a_page_with_a_fault_fails_each_build_until_it_is_mended(toy_book, capfd
 
 def test_the_plain_command_of_jupyter_book_builds_the_same(toy_book) -> None:
     for expected in (["one", "two"], []):
-        subprocess.run(["jupyter-book", "build", "."], cwd=toy_book.root, check=True, capture_output=True, env=_environment())
+        subprocess.run(
+            ["jupyter-book", "build", "."], cwd=toy_book.root, check=True, capture_output=True, env=_environment()
+        )
         assert toy_book.executed() == expected
         assert "marmalade" in toy_book.page("one")
     toy_book.edit("toylib/deeper.py", "marmalade", "honey")
-    subprocess.run(["jupyter-book", "build", "."], cwd=toy_book.root, check=True, capture_output=True, env=_environment())
+    subprocess.run(
+        ["jupyter-book", "build", "."], cwd=toy_book.root, check=True, capture_output=True, env=_environment()
+    )
     assert toy_book.executed() == ["one"]
     assert "honey" in toy_book.page("one")
 
@@ -208,7 +224,10 @@ def _printed(run: runner.Run) -> str:
 
 
 def test_two_notebooks_run_at_once_in_kernels_of_their_own(tmp_path: Path) -> None:
-    meet = "import pathlib, time\npathlib.Path({mine!r}).touch()\nwhile not pathlib.Path({other!r}).exists(): time.sleep(0.05)"
+    meet = (
+        "import time; from pathlib import Path\nPath({mine!r}).touch()\n"
+        "while not Path({other!r}).exists(): time.sleep(0.05)"
+    )
     jobs = [
         _job("a", tmp_path, meet.format(mine="a", other="b"), "secret = 1"),
         _job("b", tmp_path, meet.format(mine="b", other="a"), "print('secret' in dir())"),
@@ -219,7 +238,9 @@ def test_two_notebooks_run_at_once_in_kernels_of_their_own(tmp_path: Path) -> No
 
 
 def test_executions_are_seeded_and_bind_no_name(tmp_path: Path) -> None:
-    draw = "import random, numpy, torch\nprint(random.random(), numpy.random.rand(), torch.rand(1).item(), hash('word'))"
+    draw = (
+        "import random, numpy, torch\nprint(random.random(), numpy.random.rand(), torch.rand(1).item(), hash('word'))"
+    )
     first, second = runner.run_notebooks([_job("a", tmp_path, draw), _job("b", tmp_path, draw)], runner.Lines(2))
     assert _printed(first) == _printed(second) != ""
     (forgot,) = runner.run_notebooks([_job("c", tmp_path, "'torch'", "torch.rand(1)")], runner.Lines(1))
@@ -227,7 +248,9 @@ def test_executions_are_seeded_and_bind_no_name(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_hangs_is_stopped_and_named(tmp_path: Path) -> None:
-    (run,) = runner.run_notebooks([_job("slow", tmp_path, "1", "import time; time.sleep(60)")], runner.Lines(1), timeout=1)
+    (run,) = runner.run_notebooks(
+        [_job("slow", tmp_path, "1", "import time; time.sleep(60)")], runner.Lines(1), timeout=1
+    )
     assert run.failure is not None and run.failure.cell == 2
     assert "still running after 1 seconds" in run.failure.message
 
@@ -272,8 +295,6 @@ def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> Non
 
 @pytest.mark.parametrize("page", pages(ROOT))
 def test_every_page_of_the_contents_is_built_and_says_what_its_source_says(built_book: Path, page: str) -> None:
-    import re
-
     html = (built_book / f"{page}.html").read_text(encoding="utf-8")
     source = (ROOT / f"{page}.md").read_text(encoding="utf-8")
     text = re.sub(r"<[^>]+>", "", html)

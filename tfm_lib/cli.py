@@ -77,7 +77,9 @@ def serve(
         server = ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(html)))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise Refusal(f"Port {port} is taken by another program. Take a free one: tfm serve --port {_free_port(port)}") from None
+            raise Refusal(
+                f"Port {port} is taken by another program. Take a free one: tfm serve --port {_free_port(port)}"
+            ) from None
         if error.errno == errno.EACCES:
             raise Refusal(f"Port {port} is not open to you. Take one above 1023: tfm serve --port 8000") from None
         raise
@@ -92,8 +94,12 @@ def serve(
 
 @app.command()
 def lab(
-    to: Annotated[Path | None, typer.Option(help="The folder of the working copy; work/ beside the chapters if none.")] = None,
-    start: Annotated[bool, typer.Option("--start/--no-start", help="Open JupyterLab, or write the notebooks only.")] = True,
+    to: Annotated[
+        Path | None, typer.Option(help="The folder of the working copy; work/ beside the chapters if none.")
+    ] = None,
+    start: Annotated[
+        bool, typer.Option("--start/--no-start", help="Open JupyterLab, or write the notebooks only.")
+    ] = True,
 ) -> None:
     """Open the chapters as notebooks in JupyterLab. They are yours: what you changed is never overwritten."""
     from importlib.util import find_spec
@@ -109,9 +115,14 @@ def lab(
     sources = [root / f"{page}.md" for page in pages(root)]
     chapters = [path for path in sources if path.is_file() and "{code-cell}" in path.read_text(encoding="utf-8")]
     report = update(chapters, folder, lambda chapter: export_notebook(chapter, root))
-    console.print(f"{len(report.written)} notebooks written, {len(report.kept)} left as they were: {_relative(folder)}", soft_wrap=True)
+    console.print(
+        f"{len(report.written)} notebooks written, {len(report.kept)} left as they were: {_relative(folder)}",
+        soft_wrap=True,
+    )
     for yours, new in report.beside:
-        console.print(f"  You have changed {yours}: it stays yours. The chapter's new version is {new}.", soft_wrap=True)
+        console.print(
+            f"  You have changed {yours}: it stays yours. The chapter's new version is {new}.", soft_wrap=True
+        )
     if start:
         sys.stdout.flush()
         options = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
@@ -124,14 +135,18 @@ def lab(
 
 @app.command()
 def bench(
-    only: Annotated[list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input.")
+    ] = None,
 ) -> None:
     """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""
     from tfm_lib.book.build import find_root
 
     root = find_root()
     if not (root / "benchmarks" / "__main__.py").is_file():
-        raise Refusal(f"There are no benchmarks in {root}: they are part of the book's sources, not of the installed library.")
+        raise Refusal(
+            f"There are no benchmarks in {root}: they are part of the book's sources, not of the installed library."
+        )
     raise typer.Exit(subprocess.call([sys.executable, "-m", "benchmarks", *(only or [])], cwd=root))
 
 
@@ -155,8 +170,9 @@ def main() -> None:
         where = getattr(full, "filename", None)
         sys.exit(
             _say(
-                f"The disk is full{f' (writing {where})' if where else ''}. The book needs about 200 MB in its folder and as much "
-                "for temporary files. Free some space (`make clean` removes what was built) and run the command again."
+                f"The disk is full{f' (writing {where})' if where else ''}. The book needs about 200 MB in its folder "
+                "and as much for temporary files. Free some space (`make clean` removes what was built) "
+                "and run the command again."
             )
         )
 

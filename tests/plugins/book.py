@@ -108,9 +108,7 @@ def built_book() -> Path:
 
     (ROOT / "_build").mkdir(exist_ok=True)
     with FileLock(ROOT / "_build" / ".tests.lock"):  # the workers of one session share one build
-        run = subprocess.run(
-            [sys.executable, "-m", "tfm_lib.cli", "build"], cwd=ROOT, capture_output=True, text=True
-        )
+        run = subprocess.run([sys.executable, "-m", "tfm_lib.cli", "build"], cwd=ROOT, capture_output=True, text=True)
     if run.returncode != 0:
         pytest.fail(f"the book does not build:\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}", pytrace=False)
     return ROOT / "_build" / "html"

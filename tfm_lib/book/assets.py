@@ -24,7 +24,9 @@ def package_folder(name: str) -> Path:
     """The folder of the npm package `name`; a sentence when it is not installed."""
     folder = NODE_MODULES / name
     if not folder.is_dir():
-        raise FileNotFoundError(f"The npm package {name} is not in frontend/node_modules: run `make book`, or `npm ci` in frontend/.")
+        raise FileNotFoundError(
+            f"The npm package {name} is not in frontend/node_modules: run `make book`, or `npm ci` in frontend/."
+        )
     return folder
 
 
@@ -34,8 +36,12 @@ def copy_assets(app: Sphinx) -> None:
         return
     out = Path(app.outdir) / OURS
     faces, fonts = _font_faces()
-    style = "\n".join([(THEME / "tokens.css").read_text(encoding="utf-8"), faces, (THEME / "book.css").read_text(encoding="utf-8")])
-    write(out / "book.css", style.encode())
+    tokens = (THEME / "tokens.css").read_text(encoding="utf-8")
+    light = re.search(r":root \{([^}]*)\}", tokens)[1]
+    paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # always light, whatever the screen shows
+    write(
+        out / "book.css", "\n".join([tokens, paper, faces, (THEME / "book.css").read_text(encoding="utf-8")]).encode()
+    )
     write(out / "book.js", (THEME / "book.js").read_bytes())
     katex = package_folder("katex") / "dist"
     sheet = (katex / "katex.min.css").read_text(encoding="utf-8")
@@ -54,7 +60,7 @@ def _font_faces() -> tuple[str, list[Path]]:
         folder = package_folder(f"@fontsource-variable/{package}")
         for sheet in sheets:
             text = (folder / sheet).read_text(encoding="utf-8")
-            for rule in re.findall(r"@font-face \{.*?\}", text, flags=re.S):
+            for rule in re.findall(r"@font-face \{.*?\}", text, flags=re.DOTALL):
                 name = re.search(r"url\(\./files/([^)]+)\)", rule)[1]
                 if re.sub(rf"^{package}-|-wght-(?:normal|italic)\.woff2$", "", name) in SUBSETS:
                     rules.append(rule.replace("./files/", "fonts/"))
@@ -62,10 +68,24 @@ def _font_faces() -> tuple[str, list[Path]]:
     return "\n".join(rules), fonts
 
 
+def drop_thebe(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Take out the settings of sphinx-thebe, which Jupyter Book loads unasked: no page starts a foreign kernel."""
+    for raw in list(doctree.findall(nodes.raw)):
+        if "thebe" in raw.astext()[:200] and "<script" in raw.astext():
+            raw.parent.remove(raw)
+
+
 def write(path: Path, content: bytes) -> None:
     if not path.exists() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def mend(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
+    """Mend what Sphinx writes against the rules of accessibility: roles of the bibliography, header cells without words."""
+    body = context.get("body", "")
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    context["body"] = re.sub(r'<th class="head[^"]*">(?:<p>\s*</p>)?</th>', "<td></td>", body)
 
 
 def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
@@ -83,4 +103,6 @@ def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, 
 
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", copy_assets)
+    app.connect("doctree-resolved", drop_thebe, priority=900)
+    app.connect("html-page-context", mend, priority=940)
     app.connect("html-page-context", choose_assets, priority=950)

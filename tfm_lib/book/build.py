@@ -15,7 +15,15 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-NO_SOURCES = {"_build", "benchmarks", "frontend", "node_modules", "tests", "work", "__pycache__"}  # nor is what begins with a dot
+NO_SOURCES = {
+    "_build",
+    "benchmarks",
+    "frontend",
+    "node_modules",
+    "tests",
+    "work",
+    "__pycache__",
+}  # nor is what begins with a dot
 MACHINERY = ("_config.yml", "tfm_lib/book", "tfm_lib/widgets/static")
 PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
 STATE = ".state.json"
@@ -26,7 +34,7 @@ class NoBook(FileNotFoundError):
 
 
 class UnknownChapter(ValueError):
-    """A chapter was asked for that the table of contents does not have; the message names the nearest that it has."""
+    """A chapter was asked for that the table of contents does not have; the message names the nearest."""
 
 
 class BuildStopped(RuntimeError):
@@ -34,14 +42,12 @@ class BuildStopped(RuntimeError):
 
 
 def find_root(start: Path | None = None) -> Path:
-    """The book's folder: the nearest with a `_toc.yml`, from `start` upwards, else where this library was checked out."""
+    """The book's folder: the nearest from `start` upwards with a `_toc.yml`, else this library's checkout."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents, Path(__file__).resolve().parents[2]):
         if (folder / "_toc.yml").is_file() and (folder / "_config.yml").is_file():
             return folder
-    raise NoBook(
-        f"There is no book in {start} or above it (no _toc.yml with _config.yml). Go into the folder of the book's sources."
-    )
+    raise NoBook(f"There is no book in {start} or above it (no _toc.yml with _config.yml). Go into the book's folder.")
 
 
 def pages(root: Path) -> list[str]:
@@ -76,7 +82,7 @@ def pages_named(names: Iterable[str], root: Path) -> list[str]:
 
 
 def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), force: bool = False) -> int:
-    """Builds the book at `root` into `out/html` (`_build/html`) and returns the exit code: 0, or 1 if a page has a fault.
+    """Builds the book at `root` into `out/html` (`_build/html`); the exit code is 1 if a page has a fault, else 0.
 
     With `chapters` only these are executed, and others only if they never were. `force` does it all again,
     or, with `chapters`, executes these again.
@@ -93,9 +99,13 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
             shutil.rmtree(out / name, ignore_errors=True)
     (out / STATE).unlink(missing_ok=True)
 
+    # jsonschema, finding this package (JupyterLab brings it), compiles 38 grammars of addresses: a second for nothing.
+    sys.modules.setdefault("rfc3987_syntax", None)
     from jupyter_book.sphinx import build_sphinx
 
-    anew = before.get("machinery") != now["machinery"]  # which also holds after a build with faults: they are said again
+    anew = (
+        before.get("machinery") != now["machinery"]
+    )  # which also holds after a build with faults: they are said again
     result = build_sphinx(
         root,
         html,
@@ -137,7 +147,9 @@ def _sources(root: Path) -> list[str]:
     return sorted(
         path.name
         for path in root.iterdir()
-        if not path.name.startswith(".") and path.name not in NO_SOURCES and (path.is_dir() or path.suffix in (".yml", ".bib"))
+        if not path.name.startswith(".")
+        and path.name not in NO_SOURCES
+        and (path.is_dir() or path.suffix in (".yml", ".bib"))
     )
 
 
@@ -154,12 +166,16 @@ def _hash(root: Path, names: Iterable[str], more: str) -> str:
 
 def _packages() -> str:
     """The installed packages with their versions, by the names of their folders."""
-    folders = {path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")}
+    folders = {
+        path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")
+    }
     return " ".join(sorted(path.name for path in folders))
 
 
 def _all_there(html: Path, sizes: dict[str, int]) -> bool:
-    return bool(sizes) and all((html / name).is_file() and (html / name).stat().st_size == size for name, size in sizes.items())
+    return bool(sizes) and all(
+        (html / name).is_file() and (html / name).stat().st_size == size for name, size in sizes.items()
+    )
 
 
 def _remove_orphans(html: Path, root: Path) -> None:

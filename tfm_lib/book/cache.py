@@ -94,7 +94,8 @@ def execute_chapters(
     )
     before = getattr(env, "tfm_executions", {})
     env.tfm_executions = states
-    return [page for page in states if states[page] != before.get(page)]
+    executed = {page for page, _ in jobs.values()}
+    return [page for page in states if page in executed or states[page] != before.get(page)]
 
 
 def _notebooks(env: BuildEnvironment) -> Iterable[tuple[str, NotebookNode]]:

@@ -8,54 +8,66 @@ judges (`"masking.leak-test"`), recorded results and the shipped models (`"exper
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 RECORDED = ("experiments", "models")  # folders whose files are recorded results; naming the folder names them all
 BUILT = "static"  # the widgets' bundles: a page takes them from the front end, not from an execution
 CHECKS = "tfm_lib.checks"
+NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
 
 
 def dependencies(cells: Iterable[str], folder: Path, root: Path) -> list[Path]:
     """The files that code `cells`, run in `folder` of the book at `root`, depend on; sorted, each once."""
     bases = [root] if (root / "tfm_lib").is_dir() else [root, Path(__file__).parents[2]]
     found: set[Path] = set()
-    waiting = [(tree, folder, "") for tree in map(_parse, cells)]
+    waiting = [(_facts(cell), folder, "") for cell in cells]
     while waiting:
-        tree, place, package = waiting.pop()
-        for name in _imports(tree, package):
+        (imports, strings), place, package = waiting.pop()
+        names = [_absolute(name, level, package) for name, level in imports]
+        if not package:  # named in a cell, as `check("masking.leak-test", …)` does
+            names += [f"{CHECKS}.{text.partition('.')[0]}" for text in strings if re.fullmatch(r"\w+\.[\w-]+", text)]
+        for name in names:
             for path in _modules(name, bases):
                 if path not in found:
                     found.add(path)
                     here = name if path.name == "__init__.py" else name.rpartition(".")[0]
-                    waiting.append((_parse(path.read_text(encoding="utf-8")), path.parent, here))
-        for text in _strings(tree):
+                    waiting.append((_facts(path.read_text(encoding="utf-8")), path.parent, here or name))
+        for text in strings:
             found.update(_data(text, place, root))
-            if re.fullmatch(r"\w+\.[\w-]+", text):
-                judges = [path for path in _modules(f"{CHECKS}.{text.partition('.')[0]}", bases) if path not in found]
-                found.update(path for path in judges if not package)  # named in a cell, as `check("masking.…")` does
-                waiting += [(_parse(p.read_text(encoding="utf-8")), p.parent, CHECKS) for p in judges if not package]
     return sorted(found)
 
 
-def _parse(source: str) -> ast.Module:
+@lru_cache(maxsize=512)  # chapters share most of what they import
+def _facts(source: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """What a source imports, as (name, level), and the strings in it that may name something."""
     try:
-        return ast.parse(source)
+        tree = ast.parse(source)
     except SyntaxError:  # a cell with %magics or !commands
-        return ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source) if re.search(r"(?m)^\s*[%!]", source) else "")
-
-
-def _imports(tree: ast.Module, package: str) -> Iterator[str]:
+        try:
+            tree = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
+        except SyntaxError:  # which its execution will tell better
+            tree = ast.Module([], [])
+    imports, strings = [], []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            imports += [(alias.name, 0) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")
-            above = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
-            module = ".".join(filter(None, [above, node.module]))
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)  # a name may be a module
+            imports.append((node.module or "", node.level))
+            imports += [
+                (f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names
+            ]  # perhaps a module
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMES.fullmatch(node.value):
+            strings.append(node.value)
+    return tuple(imports), tuple(strings)
+
+
+def _absolute(name: str, level: int, package: str) -> str:
+    parents = package.split(".")
+    return ".".join(filter(None, [*(parents[: len(parents) - level + 1] if level else []), name]))
 
 
 def _modules(name: str, bases: list[Path]) -> Iterator[Path]:
@@ -70,19 +82,11 @@ def _modules(name: str, bases: list[Path]) -> Iterator[Path]:
                 yield path.with_suffix(".py")
 
 
-def _strings(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) < 200:
-            yield node.value
-
-
 def _data(text: str, place: Path, root: Path) -> Iterator[Path]:
-    if "\n" in text or "\0" in text:
-        return
     recorded = [root / name for name in RECORDED]
-    for path in {(place / text).resolve(), (root / text).resolve()}:
+    for path in {Path(os.path.normpath(place / text)), Path(os.path.normpath(root / text))}:
         inside = any(path == folder or folder in path.parents for folder in recorded)
         if inside and path.is_dir():
             yield from (file for file in path.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc"))
-        elif path.is_file() and (inside or (place in path.parents and BUILT not in path.parts)):
+        elif (inside or (place in path.parents and BUILT not in path.parts)) and path.is_file():
             yield path

@@ -8,13 +8,19 @@ from typing import Any
 import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
 from tfm_lib.book.assets import write
+from tfm_lib.book.export import built_wheel, export_notebook, glued
+
+logger = logging.getLogger(__name__)
 
 FOLDER = "_downloads"
 
 
-def offer(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+def offer(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
     """Write the page's downloads and name them to the template."""
     source = Path(app.env.doc2path(pagename)) if doctree is not None else None
     if source is None or source.suffix != ".md":
@@ -22,31 +28,35 @@ def offer(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any]
     text = source.read_text(encoding="utf-8")
     folder, files = Path(app.outdir) / FOLDER, []
     if "{code-cell}" in text:
-        from tfm_lib.book.export import export_notebook
-
-        notebook = export_notebook(source, Path(app.srcdir), values=glued_values(app))
+        values = glued(Path(app.outdir).parent / "jupyter_execute" / f"{pagename}.glue.json")
+        try:
+            notebook = export_notebook(source, Path(app.srcdir), values=values)
+        except (ValueError, KeyError) as error:
+            logger.warning("No notebook of this chapter: %s", error, location=pagename, type="tfm", subtype="export")
+            return
         write(folder / f"{source.stem}.ipynb", nbformat.writes(notebook).encode())
         files.append((f"{source.stem}.ipynb", "to run in Jupyter"))
         write(folder / source.name, text.encode())
         files.append((source.name, "its MyST source"))
-    wheels = sorted(Path(app.srcdir, "dist").glob("tfm_lib-*.whl"))
-    if wheels:
-        write(folder / wheels[-1].name, wheels[-1].read_bytes())
-        files.append((wheels[-1].name, "the library that notebooks need"))
+    if wheel := built_wheel(Path(app.srcdir)):
+        files.append((wheel.name, "the library that notebooks need"))
+        context["tfm_wheel"] = wheel.name if pagename == app.config.root_doc else ""
     pathto = context["pathto"]
-    context["tfm_downloads"] = [{"name": name, "what": what, "href": pathto(f"{FOLDER}/{name}", 1)} for name, what in files]
+    context["tfm_downloads"] = [
+        {"name": name, "what": what, "href": pathto(f"{FOLDER}/{name}", 1)} for name, what in files
+    ]
 
 
-def glued_values(app: Sphinx) -> dict[str, Any]:
-    """What the chapters measured and glued in this build, by name."""
-    import json
-
-    values: dict[str, Any] = {}
-    for path in sorted((Path(app.outdir).parent / "jupyter_execute").rglob("*.glue.json")):
-        for name, output in json.loads(path.read_text(encoding="utf-8")).items():
-            values[name] = output.get("data", {}).get("text/plain", "")
-    return values
+def copy_wheel(app: Sphinx) -> None:
+    """Serve the library's wheel from the book, and no older one."""
+    folder, wheel = Path(app.outdir) / FOLDER, built_wheel(Path(app.srcdir))
+    for old in folder.glob("*.whl"):
+        if wheel is None or old.name != wheel.name:
+            old.unlink()
+    if wheel is not None:
+        write(folder / wheel.name, wheel.read_bytes())
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", copy_wheel)
     app.connect("html-page-context", offer, priority=910)

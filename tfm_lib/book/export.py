@@ -1,4 +1,349 @@
-"""Chapter to plain notebook."""
+"""A chapter as a plain notebook: readable in any Jupyter, with nothing in it that only this book's build understands."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any, Literal
+
 import nbformat
-def export_notebook(path, root, edition="practice", values=None):
-    return nbformat.v4.new_notebook()
+
+from tfm_lib.book import references
+from tfm_lib.book.maths import expand_macros
+from tfm_lib.book.myst import Block, Piece, blocks, convert, without_front_matter
+from tfm_lib.book.outline import Outline, outline
+from tfm_lib.book.predictions import split_prediction
+
+Edition = Literal["practice", "student", "instructor"]
+
+INSTALL = """\
+**Before you run this notebook**, install the library of the book, once, from a terminal:
+
+    pip install {wheel}
+
+The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
+upload it and run `%pip install {wheel}` in a cell."""
+
+BOXES = {
+    "note": "Note",
+    "tip": "Tip",
+    "warning": "Warning",
+    "important": "Important",
+    "seealso": "See also",
+    "margin": "",
+    "sidebar": "",
+}
+
+
+def export_notebook(
+    path: Path, root: Path, edition: Edition = "practice", values: dict[str, str] | None = None
+) -> nbformat.NotebookNode:
+    """The chapter at `path` of the book at `root` as a notebook without outputs.
+
+    `edition`: "practice" has the solutions but those of assigned exercises, "student" has none,
+    "instructor" has all. `values` are the glued numbers (as `repr`) that the prose quotes; by
+    default those of the last build.
+    """
+    if values is None:
+        values = glued(root / "_build" / "jupyter_execute" / "chapters" / f"{path.stem}.glue.json")
+    return _Exporter(path, root, edition, values).notebook()
+
+
+def glued(path: Path) -> dict[str, str]:
+    """The numbers that an execution glued, from the file that myst-nb keeps; none if there is none."""
+    if not path.exists():
+        return {}
+    outputs = json.loads(path.read_text(encoding="utf-8"))
+    return {name: output.get("data", {}).get("text/plain", "") for name, output in outputs.items()}
+
+
+def built_wheel(root: Path) -> Path | None:
+    """The wheel that `make wheel` left, if it did."""
+    return max((root / "dist").glob("tfm_lib-*.whl"), key=lambda path: path.stat().st_mtime, default=None)
+
+
+def wheel_name(root: Path) -> str:
+    """The file name of the library's wheel: the built one, else what its version will make it."""
+    if built := built_wheel(root):
+        return built.name
+    project = root / "pyproject.toml"
+    version = (
+        re.search(r'^version = "([^"]+)"', project.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if project.exists()
+        else None
+    )
+    return f"tfm_lib-{version[1] if version else '0.1.0'}-py3-none-any.whl"
+
+
+class _Exporter:
+    def __init__(self, path: Path, root: Path, edition: Edition, values: dict[str, str]):
+        self.path, self.root, self.edition, self.values = path, root, edition, values
+        self.outline: Outline = outline(path)
+        self.cited: list[str] = []
+        self.cells: list[nbformat.NotebookNode] = []
+        self.text: list[str] = []
+
+    def notebook(self) -> nbformat.NotebookNode:
+        self.text.append(INSTALL.format(wheel=wheel_name(self.root)))
+        self._flush()
+        for block in blocks(without_front_matter(self.path.read_text(encoding="utf-8")).splitlines()):
+            if block.kind == "directive" and block.name == "code-cell":
+                self._flush()
+                self._code_cell(block)
+            else:
+                if block.kind == "heading" or (block.name == "exercise"):
+                    self._flush()
+                self.text.append(self._block(block))
+        self._flush()
+        if self.cited:
+            lines = [f"- {references.listed(self.root, key)}" for key in sorted(self.cited)]
+            self.text.append("## References\n\n" + "\n".join(lines))
+            self._flush()
+        for serial, cell in enumerate(self.cells):
+            cell["id"] = f"{self.path.stem.replace('_', '-')}-{serial}"
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        return nbformat.v4.new_notebook(
+            cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+        )
+
+    def _flush(self) -> None:
+        text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(part.strip("\n") for part in self.text if part.strip())).strip()
+        if text:
+            self.cells.append(nbformat.v4.new_markdown_cell(text))
+        self.text = []
+
+    def _code_cell(self, block: Block) -> None:
+        metadata: dict[str, Any] = {}
+        tags = [tag.strip(" \"'") for tag in block.options.get("tags", "").strip("[]").split(",") if tag.strip()]
+        if tags:
+            metadata["tags"] = tags
+        if "hide-input" in tags:
+            metadata["jupyter"] = {"source_hidden": True}
+        self.cells.append(nbformat.v4.new_code_cell("\n".join(block.lines).strip("\n"), metadata=metadata))
+
+    # ── blocks ────────────────────────────────────────────────────────────
+    def _body(self, lines: list[str]) -> str:
+        parts = [self._block(block) for block in blocks(lines)]
+        return "\n\n".join(part.strip("\n") for part in parts if part.strip())
+
+    def _block(self, block: Block) -> str:
+        if block.kind == "text":
+            return self._inline("\n".join(block.lines))
+        if block.kind == "heading":
+            return f"{'#' * block.level} {self._inline(block.lines[0])}"
+        if block.kind == "code":
+            return "\n".join(block.lines)
+        if block.kind == "math":
+            return self._formula("\n".join(block.lines), block.name)
+        if block.kind in ("target", "comment"):
+            return ""
+        made = self._directive(block)
+        return "\n".join(block.indent + line if line else line for line in made.splitlines())
+
+    def _formula(self, tex: str, label: str) -> str:
+        tag = rf" \tag{{{self.outline.equations[label]}}}" if label in self.outline.equations else ""
+        return f"$$\n{expand_macros(tex.strip())}{tag}\n$$"
+
+    def _directive(self, block: Block) -> str:
+        make = getattr(self, f"_make_{block.name.replace('-', '_')}", None)
+        if make is not None:
+            return make(block)
+        if block.name in BOXES:
+            return self._quoted(BOXES[block.name], block)
+        raise ValueError(
+            f"{self.path.name}: the notebook cannot show the directive {block.name!r}; teach tfm_lib/book/export.py to."
+        )
+
+    def _quoted(self, title: str, block: Block) -> str:
+        body = self._body(block.lines)
+        text = f"**{title}**\n\n{body}" if title else body
+        return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+    def _folded(self, title: str, body: str) -> str:
+        return f"<details>\n<summary>{self._as_html(title)}</summary>\n\n{body}\n\n</details>"
+
+    def _as_html(self, text: str) -> str:
+        """A title for `<summary>`, where Markdown is not read: words, code, formulas."""
+
+        def change(piece: Piece) -> str:
+            if piece.kind == "code":
+                return f"<code>{html.escape(piece.text)}</code>"
+            if piece.kind == "math":
+                return f"${html.escape(expand_macros(piece.text))}$"
+            words = piece.text if piece.kind == "text" else self._piece(piece)
+            return html.escape(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", re.sub(r"\*+", "", words)), quote=False)
+
+        return convert(text, change)
+
+    def _make_kicker(self, block: Block) -> str:
+        return f"*{self._inline(block.argument)}*"
+
+    def _make_div(self, block: Block) -> str:
+        return self._body(block.lines)
+
+    def _make_admonition(self, block: Block) -> str:
+        title = self._inline(block.argument)
+        if "dropdown" in block.options.get("class", "").split():
+            return self._folded(block.argument, self._body(block.lines))
+        return self._quoted(title, block)
+
+    def _make_dropdown(self, block: Block) -> str:
+        return self._folded(block.argument, self._body(block.lines))
+
+    def _make_predict(self, block: Block) -> str:
+        question, choices, after = split_prediction(block.lines)
+        listed = "\n".join(f"- {self._inline(' '.join(lines))}" for _, lines in choices)
+        right = next(" ".join(lines) for is_right, lines in choices if is_right)
+        answer = self._folded("What happens", f"**{self._inline(right)}**\n\n{self._body(after)}")
+        return f"**Predict first.** {self._body(question)}\n\n{listed}\n\n{answer}"
+
+    def _make_big_picture(self, block: Block) -> str:
+        if not block.argument:
+            return "*The big picture of the Transformer stands on the first page of the book.*"
+        return f"*In the big picture of the Transformer, this chapter is the block* **{block.argument.replace('_', '-')}**."
+
+    def _make_figure(self, block: Block) -> str:
+        picture = self._make_image(block)
+        caption = self._body(block.lines)
+        number = self.outline.figure_number(block)
+        return f"{picture}\n\n**Figure {number}.** {caption}" if caption else picture
+
+    def _make_image(self, block: Block) -> str:
+        alt = re.sub(r"[\[\]\n]", " ", block.options.get("alt", ""))
+        return f"![{alt}]({_data_uri(self.path.parent / block.argument)})"
+
+    def _make_literalinclude(self, block: Block) -> str:
+        source = (self.path.parent / block.argument).resolve()
+        code = included_code(source, block.options.get("pyobject"))
+        shown = source.relative_to(self.root.resolve()) if source.is_relative_to(self.root.resolve()) else source.name
+        return f"From `{Path(shown).as_posix()}`:\n\n```{block.options.get('language', 'python')}\n{code}\n```"
+
+    def _make_code_block(self, block: Block) -> str:
+        return "\n".join([f"```{block.argument}", *block.lines, "```"])
+
+    def _make_math(self, block: Block) -> str:
+        return self._formula("\n".join(block.lines), block.options.get("label", ""))
+
+    def _make_exercise(self, block: Block) -> str:
+        label = block.options.get("label", "")
+        number = self.outline.exercises.get(label)
+        title = f" · {self._inline(block.argument)}" if block.argument else ""
+        return f"### Exercise{f' {number}' if number else ''}{title}\n\n{self._body(block.lines)}"
+
+    def _make_solution(self, block: Block) -> str:
+        assigned = block.argument in self.outline.assigned
+        if self.edition == "student" or (assigned and self.edition != "instructor"):
+            return ""
+        return self._folded("Solution", self._body(block.lines))
+
+    def _make_glossary(self, block: Block) -> str:
+        return self._body(block.lines)
+
+    def _make_bibliography(self, block: Block) -> str:
+        return ""
+
+    # ── running text ──────────────────────────────────────────────────────
+    def _inline(self, text: str) -> str:
+        return convert(text, self._piece)
+
+    def _piece(self, piece: Piece) -> str:
+        if piece.kind == "math":
+            mark = "$$" if piece.raw.startswith("$$") else "$"
+            return f"{mark}{expand_macros(piece.text)}{mark}"
+        if piece.kind == "span":
+            inside = self._inline(piece.text)
+            return f"**{inside}**" if set(piece.name.split()) & {".q", ".k", ".v", ".bad"} else inside
+        if piece.kind == "link":
+            inside = self._inline(piece.text)
+            return (
+                f"[{inside}]({piece.name})"
+                if re.match(r"(?:https?|mailto|attachment):", piece.name)
+                else inside or piece.name
+            )
+        if piece.kind == "role":
+            return self._role(piece.name, piece.text)
+        return piece.raw
+
+    def _role(self, name: str, text: str) -> str:
+        shown, target = _titled(text)
+        if name in ("cite:t", "cite:p", "cite"):
+            return self._citation(name, text)
+        if name == "glue:text":
+            return self._value(text)
+        if name == "eq":
+            return self.outline.refer("eq", target)
+        if name == "term":
+            return shown or target
+        if name in ("doc", "ref", "numref"):
+            return shown if shown and "%s" not in shown else self.outline.refer(name, target)
+        if name in ("sub", "sup", "kbd"):
+            return f"<{name}>{html.escape(text, quote=False)}</{name}>"
+        if name == "math":
+            return f"${expand_macros(text)}$"
+        raise ValueError(
+            f"{self.path.name}: the notebook cannot show the role {name!r}; teach tfm_lib/book/export.py to."
+        )
+
+    def _citation(self, name: str, text: str) -> str:
+        """Keys separated by commas, each with words before and behind in braces, as in `{see}key{section 2}`."""
+        parts = []
+        for before, key, behind in re.findall(r"(?:\{([^{}]*)\})?([^\s,{}]+)(?:\{([^{}]*)\})?", text):
+            self.cited += [] if key in self.cited else [key]
+            people, year = references.names(self.root, key), references.year(self.root, key)
+            if name == "cite:t":
+                parts.append(f"{before + ' ' if before else ''}{people} ({year}{', ' + behind if behind else ''})")
+            else:
+                parts.append(f"{before + ' ' if before else ''}{people}, {year}{', ' + behind if behind else ''}")
+        return ", ".join(parts) if name == "cite:t" else f"({'; '.join(parts)})"
+
+    def _value(self, text: str) -> str:
+        """A glued value in the form that the prose asks for, as myst-nb shows it."""
+        name, _, form = text.partition(":")
+        if name not in self.values:
+            return "*(a number that the cells of this chapter measure)*"
+        value = self.values[name].strip("\"'")
+        try:
+            return f"{float(value):{form}}" if form else value
+        except ValueError:
+            return value
+
+
+def _titled(text: str) -> tuple[str, str]:
+    """`title <target>` as its two parts; without a title the first is empty."""
+    found = re.match(r"^(.+?)\s*<([^<>]+)>$", text, flags=re.DOTALL)
+    return (found[1], found[2]) if found else ("", text.strip())
+
+
+def included_code(path: Path, name: str | None) -> str:
+    """The source of the object `name` (dotted) in the file at `path`, decorators included; all of it without a name."""
+    text = path.read_text(encoding="utf-8")
+    if not name:
+        return text.rstrip()
+    body: list[ast.stmt] = ast.parse(text).body
+    node: Any = None
+    for part in name.split("."):
+        node = next((each for each in body if getattr(each, "name", None) == part), None)
+        if node is None:
+            raise ValueError(f"{path.name} has no {name}.")
+        body = node.body
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    lines = text.splitlines()[first - 1 : node.end_lineno]
+    return "\n".join(line[node.col_offset :] for line in lines)
+
+
+def _data_uri(path: Path) -> str:
+    """The picture at `path` as an address that needs no file; an SVG in its light colours, on paper."""
+    if path.suffix != ".svg":
+        kind = {".jpg": "jpeg", ".jpeg": "jpeg"}.get(path.suffix, path.suffix[1:])
+        return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    svg = path.read_text(encoding="utf-8")
+    svg = re.sub(r"var\(--[\w-]+,\s*((?:[^()]|\([^()]*\))*)\)", r"\1", svg)
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    root = re.search(r"<svg\b[^>]*>", svg)
+    style = 'style="background:#fffdf9;color:#1d2329;font-family:sans-serif"'
+    svg = svg.replace(root[0], root[0][:-1] + f" {style}>" if " style=" not in root[0] else root[0], 1)
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

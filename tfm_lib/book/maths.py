@@ -125,12 +125,26 @@ def expand_macros(tex: str) -> str:
         css, body = MACROS[match[0]]
         return rf"{{\color{{{colours()[names[css]]}}}{{{body}}}}}" if css else body
 
-    return re.sub(r"\\(?:[A-Za-z]+|.)", plain, tex, flags=re.S)
+    return re.sub(r"\\(?:[A-Za-z]+|.)", plain, tex, flags=re.DOTALL)
 
 
 def _visit_inline(self, node: nodes.math) -> None:
-    self.body.append(f'<span class="math">{_render(self, node, display=False)}</span>')
+    before, after = _neighbours(node)
+    glue_before = _JOINER if before.endswith(("(", "[", "“", "‘")) else ""
+    glue_after = _JOINER if after.startswith(tuple(",.;:)]!?”’%")) else ""
+    self.body.append(f'{glue_before}<span class="math">{_render(self, node, display=False)}</span>{glue_after}')
     raise nodes.SkipNode
+
+
+_JOINER = "\u2060"  # else a browser breaks the line between a formula and its comma
+
+
+def _neighbours(node: nodes.math) -> tuple[str, str]:
+    siblings = node.parent.children
+    at = siblings.index(node)
+    around = siblings[at - 1] if at else None, siblings[at + 1] if at + 1 < len(siblings) else None
+    before, after = (str(text) if isinstance(text, nodes.Text) else "" for text in around)
+    return before, after
 
 
 def _visit_block(self, node: nodes.math_block) -> None:
@@ -150,12 +164,16 @@ def _render(translator, node: nodes.Element, display: bool) -> str:
         return translator.builder.app.tfm_katex.render(tex, display)
     except FormulaError as error:
         page = translator.builder.current_docname
-        logger.warning("%s: KaTeX cannot read the formula %s: %s", page, tex, error, location=node, type="tfm", subtype="math")
+        logger.warning(
+            "%s: KaTeX cannot read the formula %s: %s", page, tex, error, location=node, type="tfm", subtype="math"
+        )
         return f"<code>{translator.encode(tex)}</code>"
 
 
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("katex", (_visit_inline, None), (_visit_block, None))
     app.connect("config-inited", lambda app, config: setattr(config, "html_math_renderer", "katex"))
-    app.connect("builder-inited", lambda app: setattr(app, "tfm_katex", Katex(Path(app.outdir).parent / "formulas.json")))
+    app.connect(
+        "builder-inited", lambda app: setattr(app, "tfm_katex", Katex(Path(app.outdir).parent / "formulas.json"))
+    )
     app.connect("build-finished", lambda app, exception: app.tfm_katex.close())

@@ -15,6 +15,7 @@ from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
 from sphinx.util import logging
 
 from tfm_lib.book.assets import write
+from tfm_lib.book.pictures import slim
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,11 @@ def page_state(state: dict[str, dict], shown: list[str]) -> tuple[dict[str, dict
         if id not in wanted:
             wanted.append(id)
             queue += [other for other in _references(_kept(state[id])) if other in state]
-    links = [id for id, model in state.items() if model["model_name"] in LINKS and all(o in wanted for o in _references(model["state"]))]
+    links = [
+        id
+        for id, model in state.items()
+        if model["model_name"] in LINKS and all(o in wanted for o in _references(_kept(model)))
+    ]
     names = {id: f"w{i}" for i, id in enumerate(dict.fromkeys([*wanted, *links]), start=1)}
     text = json.dumps({names[id]: _kept_model(state[id]) for id in names}, separators=(",", ":"), ensure_ascii=False)
     return json.loads(re.sub(r"IPY_MODEL_(\w+)", lambda m: f"IPY_MODEL_{names.get(m[1], m[1])}", text)), names
@@ -103,7 +108,9 @@ def _render_nb_finalise(self: NbElementRenderer, metadata: dict) -> None:
         view["model"] = names.get(view["model_id"], "")
         view["module"] = model.get("state", {}).get("_module", "")
         view["label"] = model.get("state", {}).get("title") or "Interactive figure"
-    text = json.dumps({"version_major": 2, "version_minor": 0, "state": state}, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(
+        {"version_major": 2, "version_minor": 0, "state": state}, separators=(",", ":"), ensure_ascii=False
+    )
     text = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")
     document.append(nodes.raw("", f'<script type="{WIDGET_STATE_MIMETYPE}">{text}</script>\n', format="html"))
 
@@ -113,7 +120,7 @@ def _visit_widget_view(self, node: widget_view) -> None:
     alt = tfm.get("alt", "")
     still = ""
     if tfm.get("still"):
-        still = f'<div class="tfm-still" role="img" aria-label="{attribute(alt)}">{tfm["still"]}</div>'
+        still = f'<div class="tfm-still" role="img" aria-label="{attribute(alt)}">{slim(tfm["still"])}</div>'
     elif alt:
         still = f'<p class="tfm-still">{attribute(alt)}</p>'
     module = f' data-module="{attribute(node["module"])}"' if node.get("module") else ""
@@ -124,7 +131,9 @@ def _visit_widget_view(self, node: widget_view) -> None:
     raise nodes.SkipNode
 
 
-def add_widget_assets(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
+def add_widget_assets(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
     """Give a page with widgets the host and the bundles that it uses, and no other page anything."""
     if doctree is None or not doctree.next_node(widget_view):
         return
@@ -132,8 +141,16 @@ def add_widget_assets(app: Sphinx, pagename: str, templatename: str, context: di
     wanted = ["kit.js", *(f"{module}.js" for module in modules), "host.js"] if modules else ["host.js"]
     for name in wanted:
         if not (BUNDLES / name).exists():
-            logger.warning("The bundle %s is missing: `make book` builds it.", name, location=pagename, type="tfm", subtype="widget")
-    context["tfm_widget_scripts"] = [_JavaScript(f"{FOLDER}/{name}", priority=950 + i, defer="defer") for i, name in enumerate(wanted)]
+            logger.warning(
+                "The bundle %s is missing: `make book` builds it.",
+                name,
+                location=pagename,
+                type="tfm",
+                subtype="widget",
+            )
+    context["tfm_widget_scripts"] = [
+        _JavaScript(f"{FOLDER}/{name}", priority=950 + i, defer="defer") for i, name in enumerate(wanted)
+    ]
     context["tfm_widget_styles"] = [_CascadingStyleSheet(f"{FOLDER}/widgets.css", priority=950)]
 
 

@@ -39,7 +39,8 @@ class Failure:
     message: str
 
     def __str__(self) -> str:
-        return f"code cell {self.cell} (`{self.source}`) failed:\n{self.message}"
+        where = f"code cell {self.cell} (`{self.source}`) failed" if self.cell else "its kernel did not start"
+        return f"{where}:\n{self.message}"
 
 
 @dataclass
@@ -80,22 +81,23 @@ def run_notebooks(
     workers = min(workers or cores(), len(jobs), 4)  # each kernel holds a torch: memory ends before cores do
     cure_stalls()
 
-    async def work(environment: dict[str, str]) -> list[Run]:
+    async def work(folder: Path) -> list[Run]:
         turn = asyncio.Semaphore(workers)
+        environment = kernel_environment(max(1, cores() // workers), folder)
 
-        async def one(job: Job) -> Run:
+        async def one(number: int, job: Job) -> Run:
             async with turn:
-                run = await _execute(job, watcher, environment, timeout)
+                run = await _execute(job, watcher, environment, folder / str(number), timeout)
             done(run)
             return run
 
-        return await asyncio.gather(*(one(job) for job in jobs))
+        return await asyncio.gather(*(one(number, job) for number, job in enumerate(jobs)))
 
-    with tempfile.TemporaryDirectory(prefix="tfm-ipython-") as profile:
-        return asyncio.run(work(kernel_environment(max(1, cores() // workers), profile)))
+    with tempfile.TemporaryDirectory(prefix="tfm-") as folder:
+        return asyncio.run(work(Path(folder)))
 
 
-def kernel_environment(threads: int, profile: str) -> dict[str, str]:
+def kernel_environment(threads: int, profile: Path) -> dict[str, str]:
     """What a chapter's kernel finds in its environment: its share of the cores, hashes that repeat, a bare profile."""
     return {
         **os.environ,
@@ -104,7 +106,7 @@ def kernel_environment(threads: int, profile: str) -> dict[str, str]:
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, whatever the user has registered
-        "IPYTHONDIR": profile,  # no start-up files of the user
+        "IPYTHONDIR": str(profile),  # no start-up files of the user
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the debugger that would stand in the page
     }
 
@@ -129,9 +131,10 @@ def cure_stalls() -> None:
     AsyncZMQSocketChannel.get_msg = get_msg
 
 
-async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], timeout: float) -> Run:
+async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], socket: Path, timeout: float) -> Run:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets.config import Config
 
     code = [index for index, cell in enumerate(job.notebook.cells) if cell.cell_type == "code"]
     current = 0
@@ -148,9 +151,10 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], time
 
     client = NotebookClient(
         job.notebook,
+        # Files, because a port may be taken by another between being chosen and being bound.
+        config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket)}}),
         timeout=timeout,
         kernel_name="python3",
-        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no remarks about loopback connections
         record_timing=False,  # times in the outputs would differ from build to build
         resources={"metadata": {"path": str(job.folder)}},
         on_notebook_start=seed,
@@ -163,9 +167,15 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], time
     except CellExecutionError as error:
         failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
     except CellTimeoutError:
-        failure = _failure(job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take")
+        failure = _failure(
+            job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take"
+        )
     except DeadKernelError:
         failure = _failure(job, code, current, "the kernel died (out of memory?)")
+    except RuntimeError as error:
+        if current:
+            raise
+        failure = _failure(job, code, current, str(error))
     run = Run(job, time.monotonic() - began, failure)
     watcher.end(run)
     return run
@@ -188,7 +198,9 @@ def _failure(job: Job, code: list[int], current: int, message: str) -> Failure:
 def _last_lines(traceback: str, error: str, count: int = 6) -> str:
     """The end of a traceback without its colours: the line that raised, and the error."""
     lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", traceback).splitlines() if line.strip()]
-    arrow = max((number for number, line in enumerate(lines) if line.startswith(("---->", "-->", "---> "))), default=None)
+    arrow = max(
+        (number for number, line in enumerate(lines) if line.startswith(("---->", "-->", "---> "))), default=None
+    )
     where = [] if arrow is None else [lines[arrow].strip()]
     return "\n".join([*where, *error.strip().splitlines()[-count:]])
 
@@ -208,7 +220,9 @@ class Lines:
     def end(self, run: Run) -> None:
         self.ended += 1
         word = "failed" if run.failure else "executed"
-        print(f"  {word} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", file=sys.stderr, flush=True)
+        print(
+            f"  {word} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", file=sys.stderr, flush=True
+        )
 
     def __enter__(self) -> Lines:
         return self

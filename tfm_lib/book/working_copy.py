@@ -1,4 +1,4 @@
-"""The reader's working copy: chapters as notebooks that are theirs to change, kept up to date without taking anything."""
+"""The reader's working copy: notebooks that are theirs to change, brought up to date without taking anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATE = ".written-by-tfm.json"  # notebook → the hash of what was last written
 
 @dataclass
 class Report:
-    """What was done: notebooks written, left as they were, and chapters whose new version stands beside the reader's."""
+    """The notebooks written, those left as they were, and those whose new version stands beside the reader's."""
 
     written: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)

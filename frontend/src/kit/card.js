@@ -34,6 +34,8 @@ export function card({ model, el, state }) {
   const bubble = h("div", { class: "tfm-tip", "aria-hidden": "true", hidden: true });
   const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), stage, readout, bar, bubble);
   el.append(root);
+  // In JupyterLab arrows and Enter move among cells, unless the very node that has the focus says otherwise.
+  root.addEventListener("focusin", ({ target }) => target.closest(".jp-Notebook") && target.setAttribute("data-lm-suppress-shortcuts", "true"));
 
   const name = () => {
     title.textContent = model.get("title");

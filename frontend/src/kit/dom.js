@@ -33,11 +33,22 @@ export function set(node, attrs) {
   return node;
 }
 
-let ruler;
+let ruler, family;
+const widths = new Map(); // a word is measured once: an event must not wait for a style
+globalThis.document?.fonts?.addEventListener("loadingdone", () => widths.clear());
+
 export function widthOf(words, size = 13) {
-  ruler ??= h("canvas", {}).getContext("2d");
-  ruler.font = `600 ${size}px ${getComputedStyle(document.documentElement).getPropertyValue("--tfm-sans") || "sans-serif"}`;
-  return Math.max(...words.map((word) => ruler.measureText(word).width));
+  const width = (word) => {
+    const key = `${size} ${word}`;
+    if (!widths.has(key)) {
+      ruler ??= h("canvas", {}).getContext("2d");
+      family ??= getComputedStyle(document.documentElement).getPropertyValue("--tfm-sans") || "sans-serif";
+      ruler.font = `600 ${size}px ${family}`;
+      widths.set(key, ruler.measureText(word).width);
+    }
+    return widths.get(key);
+  };
+  return Math.max(...words.map(width));
 }
 
 export function onWidth(node, tell) {

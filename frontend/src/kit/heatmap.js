@@ -210,7 +210,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       }
     },
   };
-  set(svg, listen);
+  set(el, listen); // not the SVG: one that listens for focus becomes a stop of the Tab key itself
   const release = () => (painting = null);
   for (const end of ["pointerup", "pointercancel"]) {
     addEventListener(end, release);

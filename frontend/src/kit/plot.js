@@ -13,7 +13,7 @@
                                                             pixels; draw them in p.layer (an SVG group)
    Colours are names of the identity: query key value encoder decoder broken ink soft.                                 */
 
-import { h, s, set, onWidth } from "./dom.js";
+import { h, s, set, widthOf, onWidth } from "./dom.js";
 import { scale } from "./scale.js";
 import { clamp, fixed, general } from "./math.js";
 
@@ -88,8 +88,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
         const across = place.y !== undefined;
         const [a, b] = inside([place.x ?? at.x.domain[0], place.y ?? at.y.domain[0]]);
         set(line, across ? { x1: LEFT, x2: at.width - RIGHT, y1: b, y2: b } : { x1: a, x2: a, y1: TOP, y2: at.height - BOTTOM });
-        const flip = a > at.width - 70;
-        set(words, across ? { x: at.width - RIGHT, y: b - 5, "text-anchor": "end" } : { x: a + (flip ? -5 : 5), y: TOP + 10, "text-anchor": flip ? "end" : "start" });
+        set(words, across ? { x: at.width - RIGHT, y: b - 5, "text-anchor": "end" } : { ...beside(a, 5, text, at.width), y: TOP + 10 });
       });
     },
     dot({ colour = "ink", r = 5, name }) {
@@ -100,9 +99,8 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
         words.textContent = place ? (text ?? "") : "";
         if (!place) return;
         const [a, b] = inside(place);
-        const flip = a > at.width - 60;
         set(circle, { cx: a, cy: b });
-        set(words, { x: a + (flip ? -r - 4 : r + 4), y: b - r - 1, "text-anchor": flip ? "end" : "start" });
+        set(words, { ...beside(a, r + 4, text, at.width), y: b - r - 1 });
       });
     },
     handle: (options) => handle(ui, { mark, at, svg, inside }, options),
@@ -120,6 +118,13 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
 }
 
 const paint = (colour) => `--c:var(--tfm-${colour})`;
+
+/* Where words stand `gap` pixels beside a mark at x: on its right, unless only the left has room for them. */
+function beside(x, gap, words, width) {
+  const wide = words ? widthOf([words], 12.5) + gap : 0;
+  const flip = x + wide > width && x > width - x;
+  return { x: flip ? x - gap : x + gap, "text-anchor": flip ? "end" : "start" };
+}
 
 function drawAxes(frame, at, x, y) {
   const [low, right] = [at.height - BOTTOM, at.width - RIGHT];
@@ -169,7 +174,6 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "query", labe
   return mark(s("g", {}, words, knob), (now) => {
     place = now;
     const [a, b] = inside(now);
-    const flip = a > at.width - 70;
     set(knob, {
       transform: `translate(${a.toFixed(1)} ${b.toFixed(1)})`,
       "aria-valuemin": at.x.domain[0],
@@ -177,6 +181,6 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "query", labe
       "aria-valuenow": now[0],
       "aria-valuetext": `x ${say(now[0])}, y ${say(now[1])}`,
     });
-    set(words, { x: a + (flip ? -r - 5 : r + 5), y: b - r - 2, "text-anchor": flip ? "end" : "start" });
+    set(words, { ...beside(a, r + 5, label, at.width), y: b - r - 2 });
   });
 }

@@ -56,13 +56,15 @@
     if (field) { event.preventDefault(); field.focus(); field.select(); }
   });
 
-  for (const form of $$(".tfm-predict")) {
-    const key = `tfm-predict:${form.dataset.predict}`;
-    const answer = $(".tfm-answer", form), outcome = $(".tfm-outcome", form), forget = $(".tfm-forget", form);
-    const inputs = $$("input", form);
+  for (const box of $$(".tfm-predict")) {
+    const key = `tfm-predict:${box.dataset.predict}`;
+    const answer = $(".tfm-answer", box), outcome = $(".tfm-outcome", box), forget = $(".tfm-forget", box);
+    const inputs = $$("input", box);
     const right = inputs.findIndex((input) => input.closest("[data-right]"));
+    const words = [...outcome.childNodes].slice(1); // behind “Answer:”
+    outcome.setAttribute("role", "status");
     const show = (chosen) => {
-      form.dataset.state = chosen < 0 ? "open" : chosen === right ? "right" : "other";
+      box.dataset.state = chosen < 0 ? "open" : chosen === right ? "right" : "other";
       answer.hidden = chosen < 0;
       answer.open = chosen >= 0;
       forget.hidden = chosen < 0;
@@ -71,11 +73,10 @@
         input.closest("label").classList.toggle("tfm-chosen", i === chosen);
       });
       if (chosen < 0) return;
-      outcome.replaceChildren(chosen === right ? "That is what happens." : "Something else happens: ");
-      if (chosen !== right) outcome.append(outcome.dataset.answer);
+      if (chosen === right) outcome.replaceChildren("That is what happens.");
+      else outcome.replaceChildren("Something else happens:", ...words);
     };
-    form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("change", (event) => { store.set(key, event.target.value); show(inputs.indexOf(event.target)); });
+    box.addEventListener("change", (event) => { store.set(key, event.target.value); show(inputs.indexOf(event.target)); });
     forget.addEventListener("click", () => { store.set(key, null); show(-1); inputs[0].focus(); });
     const remembered = store.get(key);
     show(remembered === null || !inputs[remembered] ? -1 : Number(remembered));

@@ -1,0 +1,1 @@
+"""What the book promises in numbers, measured beside its bars: `make bench`."""

@@ -1,0 +1,233 @@
+/* Soft look-up: a query among keys in the plane; every key gets a share, the output is the mean of the values in these shares. */
+
+import { card, clamp, dot, fixed, h, onWidth, plot, range, s, set, short, softmax, transpose, widthOf } from "../kit/index.js";
+
+/* How one query and one key are scored, as in tfm_lib.attention; p holds the matrices that Python sends along. */
+export const SCORES = {
+  dot,
+  "scaled dot": (q, k) => dot(q, k) / Math.sqrt(q.length),
+  bilinear: (q, k, p) => dot(q, p.W.map((row) => dot(row, k))),
+  additive: (q, k, p) => dot(p.v, p.W_1.map((row, i) => Math.tanh(dot(row, q) + dot(p.W_2[i], k)))),
+};
+
+export function lookUp({ value, K, V, score, parameters, temperature, uniform }) {
+  const scores = K.map((key) => SCORES[score](value, key, parameters));
+  const weights = uniform ? K.map(() => 1 / K.length) : softmax(scores.map((x) => x / temperature));
+  return { scores, weights, output: transpose(V).map((column) => dot(weights, column)) };
+}
+
+/* The corners of the smallest convex polygon around points of the plane (Andrew's monotone chain). */
+export function hull(points) {
+  const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const left = ([ax, ay], [bx, by], [cx, cy]) => (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > 0;
+  const chain = (path) => {
+    const corners = [];
+    for (const point of path) {
+      while (corners.length > 1 && !left(corners.at(-2), corners.at(-1), point)) corners.pop();
+      corners.push(point);
+    }
+    return corners.slice(0, -1);
+  };
+  return points.length < 3 ? sorted : [...chain(sorted), ...chain(sorted.reverse())];
+}
+
+const STATE = ["value", "score", "temperature", "uniform"];
+const DATA = ["K", "V", "parameters"];
+const WIDEST = 16; // pixels of a link of weight 1
+const LINE = 14; // pixels between two names
+const HARD = 0.995;
+const MOST_TOLD = 8;
+const DIAMOND = "M0-8L8 0L0 8L-8 0Z";
+const SQUARE = "M-6-6H6V6H-6Z";
+
+const two = fixed(2);
+const point = (place) => (place.length > 1 ? `(${place.map(two).join(", ")})` : two(place[0]));
+const tint = (colour) => `--c:var(--tfm-${colour})`;
+const largest = (rows) => Math.max(...rows.flat().map(Math.abs)) || 1;
+const around = (numbers) => {
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  const room = 0.35 * (high - low || 2);
+  return [low - room, high + room];
+};
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: STATE });
+  const names = ui.get("labels");
+  const flat = ui.get("V")[0].length === 1;
+  const [across, up] = ui.get("axes");
+  const square = { square: true, most: 360 };
+  let now;
+  let reach = 1; // half the plane's width; it may grow, so that Python can send the query anywhere
+
+  const plane = plot(ui, { ...square, x: { label: across, domain: [-1, 1] }, y: { label: up, domain: [-1, 1] }, label: "Plane of the keys and the query" });
+  const origin = s("path", { class: "tfm-axis-line", "stroke-dasharray": "1 4" });
+  plane.layer.append(origin);
+  plane.custom(({ x, y }) => set(origin, { d: `M${x(0)} ${y(-reach)}V${y(reach)}M${x(-reach)} ${y(0)}H${x(reach)}` }));
+  const keys = star(plane, names, DIAMOND, "key");
+  const query = plane.handle({ control: "value", colour: "query", label: "query", onmove: (value) => ui.set({ value }) });
+
+  const mixture = flat ? balance(ui, names) : polygon(ui, names, square);
+  const shares = bars(ui, names);
+  const step = (words, mark, style) => h("div", { style }, h("p", { class: "tfm-caption" }, words), mark.el);
+  const compare = step("Compare · drag the query, or use the arrow keys", plane);
+  const share = step("", shares, !flat && "grid-column:1/-1");
+  const mix = step("Mix · the mean of the values in these shares", mixture, flat && "margin-top:14px");
+  /* Two planes stand side by side above the shares; where they stack, the shares come between them. */
+  ui.stage.append(h("div", { class: "tfm-columns", style: "grid-auto-flow:dense" }, compare, ...(flat ? [h("div", {}, share, mix)] : [share, mix])));
+
+  const score = ui.select("score", { label: "score", options: Object.keys(SCORES) });
+  const temperature = ui.slider("temperature", { label: "temperature", min: 0.05, max: 20, step: 0.01, log: true, format: two });
+  ui.toggle("uniform", { label: "same share for every key" });
+
+  function draw() {
+    now = Object.fromEntries([...STATE, ...DATA].map((trait) => [trait, ui.get(trait)]));
+    Object.assign(now, lookUp(now));
+    reach = Math.max(reach, 1.5 * largest(now.K), 1.05 * largest(now.value));
+    plane.domain({ x: [-reach, reach], y: [-reach, reach] });
+    keys(links(now.K, now.value, now, "query", 0));
+    query(now.value);
+    mixture.update(now, reach);
+    shares.update(now);
+    share.firstChild.textContent = `Share · ${now.uniform ? `1/${names.length} each, whatever the score` : "the softmax of the scores"}`;
+    score.enable(!now.uniform);
+    temperature.enable(!now.uniform);
+    ui.say(...sentence());
+  }
+
+  function sentence() {
+    const { value, weights, output, uniform } = now;
+    const top = range(names.length).sort((a, b) => weights[b] - weights[a]);
+    const told = top.slice(0, MOST_TOLD).sort((a, b) => a - b).map((j) => `${names[j]} ${two(weights[j])}`);
+    const rest = names.length > MOST_TOLD ? " · …" : "";
+    const [q, v] = [["tfm-q", "query"], ["tfm-v", "output"]].map(([kind, word]) => h("b", { class: kind }, word));
+    const parts = [q, ` ${point(value)} → ${told.join(" · ")}${rest} → `, v, ` ${point(output)}`];
+    if (uniform) parts.push(h("span", { class: "tfm-bad" }, "Every key has the same share: move the query, and the output stays."));
+    else if (weights[top[0]] > HARD) parts.push(" · nearly hard");
+    return parts;
+  }
+
+  const csv = () => {
+    const head = ["label", "key x", "key y", ...now.output.map((_, i) => `value ${i + 1}`), "score", "weight"];
+    return [head, ...names.map((name, j) => [name, ...now.K[j], ...now.V[j], now.scores[j], now.weights[j]])];
+  };
+  return ui.start(draw, { watch: DATA, csv });
+}
+
+/* Named points, each tied by a link to its end. Names stand away from `centre` where there is room, and give way to each other. */
+function star(plane, names, shape, colour) {
+  const ties = names.map(() => s("line", { class: "tfm-line", "stroke-opacity": 0.5 }));
+  const words = names.map((name) => s("text", { class: "tfm-mark-label tfm-strong" }, name));
+  const points = words.map((word) => s("g", { style: tint(colour) }, s("path", { class: "tfm-dot", d: shape }), word));
+  const widths = names.map((name) => widthOf([name]) + 12);
+  plane.layer.append(...ties, ...points);
+  let last;
+  const redraw = ({ x, y, width }) => {
+    if (!last || !x) return;
+    const { places, ends, wide, link, dash, centre } = last;
+    const taken = [];
+    places.forEach(([a, b], j) => {
+      const [px, py] = [x(a), y(b)];
+      set(ties[j], { style: `${tint(link)};stroke-width:${wide[j]}px`, "stroke-dasharray": dash, x1: px, y1: py, x2: x(ends[j][0]), y2: y(ends[j][1]) });
+      set(points[j], { transform: `translate(${px.toFixed(1)} ${py.toFixed(1)})` });
+      const left = a < centre ? px - x(x.domain[0]) > widths[j] : px + widths[j] > width;
+      const from = left ? px - widths[j] : px;
+      const free = (up) => !taken.some(([start, end, line]) => start < from + widths[j] && end > from && Math.abs(line - py - up) < LINE);
+      const up = [0, -LINE, LINE].find(free) ?? 0;
+      taken.push([from, from + widths[j], py + up]);
+      set(words[j], { x: left ? -12 : 12, y: 4 + up, "text-anchor": left && "end" });
+    });
+  };
+  plane.custom(redraw);
+  return (next) => {
+    last = next;
+    redraw(plane.at);
+  };
+}
+
+/* Links to one place, as wide as the weights; where every key gets the same share, they show that something is broken. */
+const links = (places, end, { weights, uniform }, colour, centre) => ({
+  places,
+  centre,
+  ends: places.map(() => end),
+  wide: weights.map((weight) => Math.max(0.6, WIDEST * weight).toFixed(1)),
+  link: uniform ? "broken" : colour,
+  dash: uniform && "7 5",
+});
+
+/* Values of two numbers: the output stays in their convex hull. */
+function polygon(ui, names, square) {
+  const axis = (word) => ({ label: `${word} of the value`, domain: [-1, 1] });
+  const plane = plot(ui, { ...square, x: axis("first number"), y: axis("second number"), label: "Plane of the values and the output" });
+  const area = s("polygon", { style: "fill:var(--tfm-value);fill-opacity:.1" });
+  let corners = [];
+  const fence = ({ x, y }) => x && set(area, { points: corners.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" ") });
+  plane.layer.append(area);
+  plane.custom(fence);
+  const values = star(plane, names, SQUARE, "value");
+  const mean = plane.dot({ colour: "value", r: 9 });
+  return {
+    el: plane.el,
+    update(now, reach) {
+      const { K, V, output } = now;
+      const same = JSON.stringify(K) === JSON.stringify(V);
+      const [x, y] = transpose(V).map((column) => (same ? [-reach, reach] : around(column)));
+      plane.domain({ x, y });
+      corners = hull(V);
+      fence(plane.at);
+      values(links(V, output, now, "value", (x[0] + x[1]) / 2));
+      mean(output, "output");
+    },
+  };
+}
+
+/* Values of one number: each weight stands on its value, and the output is where they balance. */
+function balance(ui, names) {
+  const line = plot(ui, { x: { label: "value", domain: [0, 1] }, y: { label: "weight", domain: [0, 1.15] }, height: 230, label: "The weights over the number line of the values, and the output" });
+  const stems = star(line, names, SQUARE, "value");
+  const mean = line.rule({ colour: "value" });
+  return {
+    el: line.el,
+    update({ V, weights, output }) {
+      line.domain({ x: around(V.flat()) });
+      const [places, ends] = [weights, weights.map(() => 0)].map((heights) => V.map(([value], j) => [value, heights[j]]));
+      stems({ places, ends, wide: weights.map(() => 4), link: "value", centre: output[0] });
+      mean({ x: output[0] }, "output");
+    },
+  };
+}
+
+/* One row a key: its score, and its weight as a bar. */
+function bars(ui, names) {
+  const ROW = 23;
+  const first = Math.min(130, Math.ceil(widthOf([...names, "key"])) + 12);
+  const start = first + 66;
+  const rows = names.map((name, j) => {
+    const y = ROW * (j + 1) + 15;
+    const text = (x, anchor, kind) => s("text", { x, y, "text-anchor": anchor, class: kind });
+    const [word, number, weight] = [text(0, "start", "tfm-k tfm-strong"), text(first + 44, "end"), text(0, "end")];
+    word.textContent = short(name, 14);
+    const box = (fill) => s("rect", { x: start, y: y - 12, height: 15, rx: 3, style: `fill:var(--tfm-${fill})` });
+    return { word, number, weight, track: box("w0"), bar: box("w1") };
+  });
+  const heads = ["key", "score", "weight"].map((word, i) => s("text", { class: "tfm-axis", y: 13, x: [0, first + 44, start][i], "text-anchor": i === 1 && "end" }, word));
+  const svg = s("svg", { role: "group", "aria-label": "Scores and weights", height: ROW * (names.length + 1) }, heads, rows.flatMap(Object.values));
+  const el = h("div", { class: "tfm-figure-box" }, svg);
+  let [width, now] = [0];
+  const redraw = () => {
+    if (!width || !now) return;
+    const room = width - start - 48;
+    set(svg, { width });
+    rows.forEach(({ number, weight, track, bar }, j) => {
+      number.textContent = two(now.scores[j]);
+      weight.textContent = two(now.weights[j]);
+      set(weight, { x: width - 4 });
+      set(track, { width: room });
+      const look = now.uniform ? "fill:var(--tfm-broken);fill-opacity:.3;stroke:var(--tfm-broken);stroke-dasharray:4 3" : "fill:var(--tfm-w1)";
+      set(bar, { width: (room * clamp(now.weights[j], 0, 1)).toFixed(1), style: look });
+    });
+  };
+  ui.until(onWidth(el, (to) => ((width = to), redraw())));
+  return { el, update: (next) => ((now = next), redraw()) };
+}
+
+export default { render };

@@ -1,0 +1,223 @@
+"""A widget on a page, driven as a reader without a mouse drives it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from playwright.sync_api import Download, Locator, Page
+from project import ROOT
+
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+PATIENCE = 60_000  # milliseconds until a state is given up that should come at once: the machine may be busy
+
+SOURCES = ROOT / "frontend" / "src"
+#: Every widget there is; each must stand on some page.
+MODULES = sorted(f"{path.parent.name}/{path.stem}" for path in SOURCES.glob("*/*.js") if path.parent.name != "kit")
+
+
+class Place(NamedTuple):
+    """Where a widget stands: the page, and its place among the page's widgets."""
+
+    page: str
+    index: int
+
+
+def places(book: Path, module: str) -> list[Place]:
+    """Where the widget stands in the built book."""
+    found = []
+    for path in sorted(book.glob("**/*.html")):
+        modules = re.findall(r'<div class="tfm-widget"[^>]*? data-module="([^"]*)"', path.read_text(encoding="utf-8"))
+        name = path.relative_to(book).with_suffix("").as_posix()
+        found += [Place(name, index) for index, each in enumerate(modules) if each == module]
+    assert found, f"no page of the book shows {module}"
+    return found
+
+
+# What can be seen of stage and readout. Where the focus is, is left out: moving it is no answer of a widget.
+LOOK = """(box) => {
+  const lines = [];
+  const tell = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) return void lines.push(node.data);
+    if (node.matches(".tfm-ring")) return;
+    const attributes = [...node.attributes].filter(({ name }) => !["tabindex", "data-lm-suppress-shortcuts"].includes(name)).map(({ name, value }) => `${name}="${value}"`);
+    lines.push(`<${node.localName} ${attributes.sort().join(" ")}>`);
+    node.childNodes.forEach(tell);
+  };
+  tell(box.querySelector("[data-stage]"));
+  return [...lines, box.querySelector(".tfm-readout").textContent].join("\\n");
+}"""
+
+FOCUSED = """(box) => {
+  const at = document.activeElement;
+  if (!box.contains(at)) return null;
+  const control = at.closest("[data-control], [data-action]");
+  const ring = at.closest(".tfm-heatmap")?.querySelector(".tfm-ring");
+  const halo = at.querySelector(":scope > .tfm-halo");
+  return {
+    name: control?.dataset.control ?? control?.dataset.action ?? at.outerHTML,
+    looks: [
+      getComputedStyle(at).outlineStyle !== "none" && parseFloat(getComputedStyle(at).outlineWidth) > 0,
+      ring && getComputedStyle(ring).visibility === "visible",
+      halo && getComputedStyle(halo).stroke !== "none",
+    ].filter(Boolean).length,
+  };
+}"""
+
+# A grid and a radio group are one stop of the Tab key; what is inside is reached by arrow keys.
+BEFORE = """(box) => {
+  document.getElementById("before-widget")?.remove();
+  const start = Object.assign(document.createElement("span"), { id: "before-widget", tabIndex: -1 });
+  box.before(start);
+  start.focus();
+}"""
+
+KINDS = """(box) => Object.fromEntries([...box.querySelectorAll("[data-control]")].map((node) => [node.dataset.control, {
+  kind: node.type === "range" ? "range" : node.type === "checkbox" ? "checkbox" : node.localName === "select" ? "select" : node.getAttribute("role") ?? node.localName,
+  off: Boolean(node.disabled),
+  editable: node.classList.contains("tfm-editable"),
+  last: node.type === "range" ? node.value === node.max : node.localName === "select" ? node.selectedIndex === node.length - 1 : false,
+  first: node.querySelector('[tabindex="0"]')?.dataset.i === "0",
+  count: node.length ?? 0,
+}]))"""
+
+
+class Widget:
+    """`page.locator(".tfm-widget")` number `index`, or the `box` that a widget's card stands in."""
+
+    def __init__(self, page: Page, index: int = 0, box: Locator | None = None) -> None:
+        self.page = page
+        self.box = page.locator(".tfm-widget").nth(index) if box is None else box
+
+    @property
+    def state(self) -> str | None:
+        return self.box.get_attribute("data-state")
+
+    def look(self) -> str:
+        """All that can be seen on the stage and in the readout, as text."""
+        return self.box.evaluate(LOOK)
+
+    def readout(self) -> str:
+        return self.box.locator(".tfm-readout").inner_text()
+
+    def controls(self) -> dict[str, dict]:
+        """What is known of each control by its name: kind, off (disabled), editable, at its last or first, count."""
+        return self.box.evaluate(KINDS)
+
+    def cells(self, grid: str) -> list[str]:
+        """The words of a heat-map's cells for a screen reader, row by row."""
+        cells = self.box.locator(f'[data-control="{grid}"] [role="gridcell"]')
+        return cells.evaluate_all("(cells) => cells.map((cell) => cell.getAttribute('aria-label'))")
+
+    def stops(self) -> list[dict]:
+        """Where the Tab key stops in the widget, in order: the control's name, and how many looks of focus it has."""
+        found = []
+        self.box.evaluate(BEFORE)
+        while True:
+            self.page.keyboard.press("Tab")
+            stop = self.box.evaluate(FOCUSED)
+            if stop is None:
+                return found
+            found.append(stop)
+            assert len(found) < 100, "the Tab key never leaves the widget"
+
+    def reach(self, name: str) -> None:
+        """Go to a control by the Tab key."""
+        self.box.evaluate(BEFORE)
+        seen = []
+        while True:
+            self.page.keyboard.press("Tab")
+            stop = self.box.evaluate(FOCUSED)
+            assert stop, f"the Tab key does not reach {name}; it stops at {seen}"
+            if stop["name"] == name:
+                return
+            seen.append(stop["name"])
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def changed_by(self, *keys: str) -> bool:
+        """Whether stage or readout look different after these keys. A drawing follows its event at once."""
+        before = self.look()
+        self.press(*keys)
+        return self.look() != before
+
+    def moves(self, name: str) -> list[tuple[str, ...]]:
+        """Keys, each of which must change what is seen once the control has the focus."""
+        control = self.controls()[name]
+        back, forth = ("ArrowLeft", "ArrowRight") if control["kind"] == "range" else ("ArrowUp", "ArrowDown")
+        return {
+            "range": [(back,) if control["last"] else (forth,)],
+            "select": [(back,) if control["last"] else (forth,)],
+            "checkbox": [("Space",)],
+            "radiogroup": [("Home", "End"), ("ArrowUp",), ("ArrowDown",)],
+            "grid": [("ArrowDown",) if control["first"] else ("ArrowUp",)] + [("Enter",), ("Space",)] * control["editable"],
+            "slider": [("ArrowRight",), ("ArrowUp",), ("ArrowLeft",), ("Shift+ArrowDown",)],
+            "button": [("Enter",)],
+        }[control["kind"]]
+
+    def enable(self, name: str) -> None:
+        """Move other selects and checkboxes, by keyboard, until the control can be used."""
+        for other, control in self.controls().items():
+            if control["off"] or control["kind"] not in ("select", "checkbox"):
+                continue
+            self.reach(other)
+            keys = ["Home", *["ArrowDown"] * (control["count"] - 1)] if control["kind"] == "select" else ["Space"]
+            for key in keys:
+                self.press(key)
+                if not self.controls()[name]["off"]:
+                    return
+            self.reset()
+        raise AssertionError(f"no select and no checkbox enables {name}")
+
+    def reset(self) -> None:
+        self.reach("reset")
+        self.press("Enter")
+
+    def link(self) -> str:
+        """The address that the Link button gives, from the clipboard or from the address bar."""
+        self.reach("link")
+        note = self.box.locator(".tfm-note")
+        note.evaluate("(note) => { note.textContent = ''; }")  # what it said of an earlier link
+        self.press("Enter")
+        note.filter(has_text=re.compile("link", re.IGNORECASE)).wait_for(state="visible")
+        return self.page.evaluate("navigator.clipboard.readText()") if "copied" in note.inner_text() else self.page.url
+
+    def model(self) -> dict:
+        """The state that the build embedded in the page for this widget."""
+        states = self.page.locator('script[type="application/vnd.jupyter.widget-state+json"]').text_content()
+        return json.loads(states)["state"][self.box.get_attribute("data-model")]["state"]
+
+    def rows(self) -> list[dict[str, str]]:
+        """What is saved as CSV, a dictionary a line."""
+        return list(csv.DictReader(io.StringIO(Path(self.save("csv").path()).read_text(encoding="utf-8"))))
+
+    def save(self, kind: str) -> Download:
+        """Save as svg, png or csv, by keyboard."""
+        self.reach("save")
+        self.press("Enter")
+        while self.box.evaluate(FOCUSED)["name"] != f"save-{kind}":
+            self.press("Tab")
+        with self.page.expect_download() as download:
+            self.press("Enter")
+        return download.value
+
+    def show(self, state: dict) -> None:
+        """Follow a link to another state on the same page, and wait until it is drawn."""
+        place = self.box.evaluate("(box) => [...document.querySelectorAll('.tfm-widget')].indexOf(box)")
+        self.go(f"#tfm={self.box.get_attribute('data-module')}.{place}={quote(json.dumps(state))}")
+
+    def go(self, hash: str) -> None:
+        self.page.evaluate(
+            """(hash) => new Promise((done) => {
+              addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(() => done())), { once: true });
+              location.hash = hash;
+            })""",
+            hash,
+        )

@@ -1,0 +1,214 @@
+"""The widgets in a real JupyterLab: what is moved on the screen reaches the kernel, what a cell sets reaches the screen."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import nbformat
+import pytest
+from driving import MODULES, Widget
+from playwright.sync_api import Page
+
+STARTS_WITHIN = 180  # seconds
+KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
+
+# How each widget is made, a trait to set from a cell, and what the readout then says.
+WIDGETS = {
+    "attention/soft_lookup": ("SoftLookup()", "value = [-1.4, 1.6]", "lemon 0.9"),
+    "masking/mask_editor": ("MaskEditor('The cat sat on the mat', focus=2)", "preset = 'strict'", "sees 2 of 6 keys"),
+    "self_attention/attention_weights": ("AttentionWeights('it was tired', torch.eye(3).roll(1, 1))", "weights = torch.eye(3)[None]", "it → it 1.00"),
+    "self_attention/softmax_saturation": ("SoftmaxSaturation(d_k=64)", "scaled = True", "√64 / √64"),
+}
+IMPORTS = """
+import json, torch
+from tfm_lib.widgets.attention import SoftLookup
+from tfm_lib.widgets.masking import MaskEditor
+from tfm_lib.widgets.self_attention import AttentionWeights, SoftmaxSaturation
+"""
+
+
+class Server(NamedTuple):
+    base: str
+    token: str
+    log: Path
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """JupyterLab over a folder with one notebook: no settings of anybody's, no news, no look for updates."""
+    home = tmp_path_factory.mktemp("lab")
+    (home / "notebooks").mkdir()
+    cells = [nbformat.v4.new_code_cell(IMPORTS)]
+    cells += [nbformat.v4.new_code_cell(f"w{i} = {WIDGETS[module][0]}\nw{i}") for i, module in enumerate(MODULES)]
+    cells += [nbformat.v4.new_code_cell("# to try things")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), home / "notebooks" / "widgets.ipynb")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    token, log = secrets.token_hex(16), home / "lab.log"
+    options = {
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.port": port,
+        "ServerApp.port_retries": 0,
+        "ServerApp.root_dir": home / "notebooks",
+        "ServerApp.allow_root": True,
+        "IdentityProvider.token": token,
+        "LabApp.expose_app_in_browser": True,
+        "LabApp.news_url": "",
+        "LabApp.check_for_updates_class": "jupyterlab.handlers.announcements.NeverCheckForUpdate",
+        "LabApp.extension_manager": "readonly",
+    }
+    own = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", *(f"--{name}={value}" for name, value in options.items())]
+    with log.open("w") as output:
+        process = subprocess.Popen(command, cwd=home, env={**os.environ, **own}, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+    server = Server(f"http://127.0.0.1:{port}/", token, log)
+    try:
+        wait_for(server, process)
+        yield server
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)  # the server and its kernels
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(30)
+
+
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}, "language_info": {"name": "python"}}
+
+
+def wait_for(server: Server, process: subprocess.Popen) -> None:
+    until = time.monotonic() + STARTS_WITHIN
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            break
+        with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
+            urllib.request.urlopen(f"{server.base}api/status?token={server.token}", timeout=5).close()
+            return
+        time.sleep(0.2)
+    pytest.fail(f"JupyterLab did not start:\n{server.log.read_text()[-3000:]}", pytrace=False)
+
+
+class Notebook:
+    """The open notebook: its cells run, and what the last one prints."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def command(self, name: str) -> None:
+        self.page.evaluate("(name) => jupyterapp.commands.execute(name)", name)
+
+    def run(self, code: str) -> str:
+        """What a cell with this code prints."""
+        return self.page.evaluate(
+            """async (code) => {
+              const panel = jupyterapp.shell.currentWidget;
+              const { content } = panel;
+              content.activeCellIndex = content.widgets.length - 1;
+              content.activeCell.model.sharedModel.setSource(code);
+              await jupyterapp.commands.execute("notebook:run-cell");
+              const { outputs } = content.widgets[content.widgets.length - 1].model;
+              return outputs.toJSON().map((output) => output.text ?? output.traceback?.join("\\n") ?? "").join("");
+            }""",
+            code,
+        )
+
+    def value(self, expression: str) -> object:
+        return json.loads(self.run(f"print(json.dumps({expression}))"))
+
+    def until(self, expression: str, expected: object) -> None:
+        """Ask the kernel until it says so: what the screen sends may wait for an earlier message's answer."""
+        for _ in range(200):
+            if (said := self.value(expression)) == expected:
+                return
+        assert said == expected
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Server, browser) -> Iterator[Notebook]:
+    """The notebook, opened and run from top to bottom, in a browser that may ask JupyterLab only."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce", permissions=["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(KERNEL_ANSWERS)
+    page = context.new_page()
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{lab.base}lab/tree/widgets.ipynb?token={lab.token}")
+    page.wait_for_function("globalThis.jupyterapp?.shell.currentWidget?.content?.widgets?.length > 1")
+    page.evaluate("jupyterapp.restored")
+    page.evaluate("jupyterapp.shell.currentWidget.sessionContext.ready")
+    book = Notebook(page)
+    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.locator(".tfm-card").nth(len(MODULES) - 1).wait_for()
+    yield book
+    outside = [url for url in asked if not url.startswith((lab.base, "data:", "blob:"))]
+    context.close()
+    assert not outside, f"JupyterLab's page asks elsewhere: {outside}"
+    assert not errors
+
+
+def card(notebook: Notebook, module: str) -> Widget:
+    outputs = notebook.page.locator(".jp-OutputArea-output", has=notebook.page.locator(".tfm-card"))
+    box = outputs.nth(MODULES.index(module))
+    box.scroll_into_view_if_needed()
+    return Widget(notebook.page, box=box)
+
+
+EACH = pytest.mark.parametrize("module", MODULES)
+
+
+@EACH
+def test_what_is_moved_on_the_screen_reaches_the_kernel(notebook: Notebook, module: str) -> None:
+    widget, name = card(notebook, module), f"w{MODULES.index(module)}"
+    for control in widget.controls():
+        if widget.controls()[control]["off"]:
+            widget.enable(control)
+        widget.reach(control)
+        for keys in widget.moves(control):
+            assert widget.changed_by(*keys), f"{control}: {' '.join(keys)} changes nothing on the screen"
+        shown = json.loads(unquote(widget.link()).split("=", 2)[2])
+        assert "value" in shown
+        notebook.until(f"{{trait: getattr({name}, trait) for trait in {list(shown)}}}", shown)
+    before = notebook.value(f"{name}.value"), notebook.run(f"print({name}.alt)")
+    widget.reset()
+    notebook.until(f"[{name}.value, {name}.alt + chr(10)] == {list(before)!r}", False)
+
+
+@EACH
+def test_what_a_cell_sets_reaches_the_screen(notebook: Notebook, module: str) -> None:
+    widget, name = card(notebook, module), f"w{MODULES.index(module)}"
+    widget.reset()
+    _, setting, said = WIDGETS[module]
+    assert said not in widget.readout()
+    assert notebook.run(f"{name}.{setting}") == ""
+    widget.box.locator(".tfm-readout", has_text=said).wait_for()
+
+
+def test_widgets_follow_the_theme_of_jupyterlab(notebook: Notebook) -> None:
+    change = "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })"
+    ground = "() => getComputedStyle(document.querySelector('.tfm-card')).backgroundColor"
+    light = notebook.page.evaluate(ground)
+    notebook.page.evaluate(change, "JupyterLab Dark")
+    notebook.page.wait_for_function(f"(light) => ({ground})() !== light", arg=light)
+    notebook.page.evaluate(change, "JupyterLab Light")
+    notebook.page.wait_for_function(f"(light) => ({ground})() === light", arg=light)
+
+
+def test_every_widget_of_the_book_is_tried_in_jupyterlab() -> None:
+    assert sorted(WIDGETS) == MODULES

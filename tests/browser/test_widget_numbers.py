@@ -1,0 +1,164 @@
+"""The numbers that widgets show in the built pages, in a few states each, beside what `tfm_lib` computes."""
+
+import math
+import re
+
+import pytest
+import torch
+from driving import MODULES, Widget, places
+from torch.testing import assert_close
+
+from tfm_lib.attention import attention
+from tfm_lib.self_attention import entropy, softmax_jacobian
+from tfm_lib.widgets.attention import SCORES, score_function
+from tfm_lib.widgets.masking import PRESETS, preset_mask
+from tfm_lib.widgets.self_attention import SoftmaxSaturation
+
+# 0.44, −12, 3·10⁻⁵, 10⁻⁴
+NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?\d+(?:\.\d+)?)")
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def tensor(rows) -> torch.Tensor:
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def numbers(text: str) -> list[tuple[float, float]]:
+    """The numbers in a text, each with half a unit of its last digit."""
+    found = []
+    for factor, power, plain in NUMBER.findall(text):
+        digits = (plain or factor or "1").replace("−", "-")
+        tail = f"e{power.translate(RAISED) or 0}"
+        found.append((float(digits + tail), float("0.5" + tail) * 10.0 ** -len(digits.partition(".")[2])))
+    return found
+
+
+def assert_shows(text: str, *expected: float) -> None:
+    """The numbers of `text` are the expected ones, as far as their digits go."""
+    shown = numbers(text)
+    assert len(shown) == len(expected), f"{text!r} holds {len(shown)} numbers, not {len(expected)}"
+    for (number, half), value in zip(shown, expected, strict=True):
+        assert abs(number - value) <= half * (1 + 1e-6) + 1e-12, f"{text!r} should show {value:.6g}"
+
+
+def test_numbers_are_read_as_they_are_written() -> None:
+    assert numbers("−0.50 · 3·10⁻⁵ · 10⁻⁴ · 12") == [(-0.5, 0.005), (3e-5, 0.5e-5), (1e-4, 0.5e-4), (12.0, 0.5)]
+    with pytest.raises(AssertionError):
+        assert_shows("weight 0.44", 0.45)
+
+
+def attention_weights(widget: Widget) -> None:
+    model = widget.model()
+    tokens, keys, weights = model["tokens"], model["key_tokens"], tensor(model["weights"])
+    heads, n, _ = weights.shape
+    assert_close(weights.sum(-1), torch.ones(heads, n, dtype=torch.float64), atol=1e-3, rtol=0)
+    for head in range(heads):
+        for row in (0, n // 2, n - 1):
+            widget.show({"value": row, "head": head})
+            labels = widget.cells("weights")
+            assert len(labels) == weights[head].numel()
+            for (i, j), label in zip(((i, j) for i in range(n) for j in range(len(keys))), labels, strict=True):
+                start = f"query {tokens[i]}, key {keys[j]}: "
+                assert label.startswith(start)
+                assert_shows(label.removeprefix(start), weights[head, i, j])
+            shares, nats = widget.readout().split(" · entropy ")
+            assert_shows(nats, entropy(weights[head, row]))
+            told = shares.removeprefix(f"{tokens[row]} → ").removesuffix(" · …").split(" · ")
+            largest = weights[head, row].sort(descending=True, stable=True)
+            for words, j, value in zip(told, largest.indices, largest.values, strict=False):
+                assert words.startswith(keys[j] + " ")
+                assert_shows(words.removeprefix(keys[j]), value)
+    cells = [float(row["weight"]) for row in widget.rows()]
+    assert_close(tensor(cells).view_as(weights), weights)
+
+
+def mask_editor(widget: Widget) -> None:
+    model = widget.model()
+    tokens, scores = model["tokens"], tensor(model["scores"])
+    n = len(tokens)
+    own = torch.rand(n, n, generator=torch.Generator().manual_seed(1)) < 0.5
+    own[2] = False  # a row that may see nothing
+    states = [{"preset": preset, "size": size} for preset in PRESETS for size in (1, 3)]
+    states = [state for state in states if state["preset"] != "padding" or "<pad>" in tokens]
+    for state in [*states, {"preset": "own", "value": own.tolist()}]:
+        mask = own if state["preset"] == "own" else preset_mask(state["preset"], tokens, state["size"])
+        widget.show({**state, "focus": 1})
+        seen = [("hidden" not in label) for label in widget.cells("mask")]
+        assert torch.tensor(seen).view(n, n).equal(mask), f"{state} shows another mask"
+        # A query that may see something gets what `attention` gives it: with K = V = I the scores are Q / √n.
+        eye, alive = torch.eye(n, dtype=torch.float64), mask.any(-1)
+        output, weights = attention(scores * math.sqrt(n), eye, eye, mask | ~alive[:, None])
+        assert_close(output, weights)
+        labels = widget.cells("weights")
+        for i in range(n):
+            for j in range(n):
+                label = labels[i * n + j].removeprefix(f"query {tokens[i]}, key {tokens[j]}: ")
+                if alive[i]:
+                    assert_shows(label, weights[i, j])
+                else:
+                    assert label == "no weight, the row is empty"
+        if alive[1]:
+            assert_shows(widget.readout().split("nats")[0].split("entropy")[1], entropy(weights[1]))
+        saved = tensor([float(row["weight"]) for row in widget.rows()]).view(n, n)
+        assert_close(saved[alive], weights[alive])
+        assert saved[~alive].isnan().all()
+        assert set(re.findall("“(.*?)”", widget.readout())) == {tokens[i] for i in range(n) if not alive[i]}
+
+
+def softmax_saturation(widget: Widget) -> None:
+    model = widget.model()
+    assert model["scores"] == SoftmaxSaturation(d_k=model["value"]).scores, "the page holds other scores than the library makes"
+    sizes, scores = model["sizes"], [tensor(each) for each in model["scores"]]
+
+    def measures(at: int, scaled: bool, temperature: float):
+        weights = (scores[at] / (temperature * (math.sqrt(sizes[at]) if scaled else 1))).softmax(-1)
+        return weights, entropy(weights), softmax_jacobian(weights).flatten(1).norm(dim=1)
+
+    for d_k, scaled, temperature, query in [(1, False, 1, 0), (64, False, 1, 7), (64, True, 1, 7), (1024, False, 1, 20), (1024, True, 2.83, 3)]:
+        widget.show({"value": d_k, "scaled": scaled, "temperature": temperature, "query": query})
+        weights, nats, norms = measures(sizes.index(d_k), scaled, temperature)
+        spread, own, middle = widget.box.locator(".tfm-readout > div").all_inner_texts()
+        assert_shows(re.split("[=≈]", spread)[1], math.sqrt(d_k) / (temperature * (math.sqrt(d_k) if scaled else 1)))
+        assert own.startswith(f"query {query + 1} →")
+        assert_shows(own.split("→")[1], weights[query].max(), nats[query], math.log(weights.shape[1]), norms[query])
+        assert_shows(middle.split("→")[1], nats.median(), norms.median())
+        label = widget.box.locator('svg[aria-label^="Weights of the keys"]').get_attribute("aria-label")
+        assert_shows(label, *weights[query])
+        for at, row in enumerate(widget.rows()):
+            for name, how in {"with scale": (True, 1), "without": (False, 1), "as set": (scaled, temperature)}.items():
+                _, nats, norms = measures(at, *how)
+                assert_close(float(row[f"entropy {name}"]), nats.median().item(), atol=1e-9, rtol=1e-9)
+                assert_close(float(row[f"gradient norm {name}"]), norms.median().item(), atol=1e-9, rtol=1e-9)
+
+
+def soft_lookup(widget: Widget) -> None:
+    model = widget.model()
+    K, V, labels = tensor(model["K"]), tensor(model["V"]), model["labels"]
+    for score in SCORES:
+        for query, temperature, uniform in [([-0.7, 1.25], 0.1, False), ([0.3, -1.1], 2.0, False), ([0.3, -1.1], 1.0, True)]:
+            widget.show({"value": query, "score": score, "temperature": temperature, "uniform": uniform})
+            with torch.no_grad():
+                scores = score_function(score, model["parameters"])(tensor([query]), K)
+            weights = torch.full_like(scores, 1 / len(K)) if uniform else (scores / temperature).softmax(-1)
+            if score == "scaled dot" and not uniform:
+                output, same = attention(tensor([query]) / temperature, K, V)
+                assert_close(same, weights)
+            else:
+                output = weights @ V
+            rows = widget.rows()
+            assert_close(tensor([[float(row["score"]) for row in rows]]), scores)
+            assert_close(tensor([[float(row["weight"]) for row in rows]]), weights)
+            readout = widget.readout().split("\n")[0].split("Every key")[0].split("· nearly hard")[0]
+            asked, shares, mixed = readout.split(" → ")
+            assert_shows(asked, *query)
+            for label, share, weight in zip(labels, shares.split(" · "), weights[0], strict=True):
+                assert_shows(share.removeprefix(label), weight)
+            assert_shows(mixed, *output[0])
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_numbers_on_the_page_are_those_of_the_library(visit, built_book, module: str) -> None:
+    compare = globals().get(module.split("/")[1])
+    assert compare, f"say here what {module} must show: a function {module.split('/')[1]}(widget)"
+    for place in places(built_book, module):
+        compare(Widget(visit(place.page), place.index))

@@ -1,0 +1,218 @@
+"""Every widget of the built pages, without a kernel: live, moved by keyboard alone, linked to, saved, and mourned well."""
+
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from driving import DESKTOP, MODULES, Widget, places
+from PIL import Image
+from playwright.sync_api import Page
+
+FAILED = "This widget did not start in your browser."
+ON = pytest.mark.parametrize("at", ["http", "file"])
+EACH = pytest.mark.parametrize("module", MODULES)
+
+
+@EACH
+@ON
+def test_every_control_changes_what_is_seen_by_keyboard_alone(visit, built_book: Path, module: str, at: str) -> None:
+    for place in places(built_book, module):
+        page = visit(place.page, at)
+        widget = Widget(page, place.index)
+        assert widget.state == "live" and not widget.box.locator(".tfm-still").count()
+        fresh, known = widget.look(), widget.controls()
+        assert known, "a widget without a control"
+        for name in known:
+            if widget.controls()[name]["off"]:
+                widget.enable(name)
+            widget.reach(name)
+            for keys in widget.moves(name):
+                assert widget.changed_by(*keys), f"{name}: {' '.join(keys)} changes nothing on {place.page}"
+        widget.reset()
+        assert widget.look() == fresh, f"Reset does not bring {place.page} back"
+
+
+@EACH
+def test_every_stop_of_the_tab_key_has_a_name_and_one_look_of_focus(visit, built_book: Path, module: str) -> None:
+    for place in places(built_book, module):
+        widget = Widget(visit(place.page), place.index)
+        stops = widget.stops()
+        usable = [name for name, control in widget.controls().items() if not control["off"]]
+        assert [stop["name"] for stop in stops] == [*usable, "save", "link", "reset"]
+        assert {stop["name"]: stop["looks"] for stop in stops if stop["looks"] != 1} == {}
+
+
+@EACH
+@ON
+def test_a_link_opens_the_widget_as_it_was_left(visit, built_book: Path, module: str, at: str) -> None:
+    place = places(built_book, module)[-1]
+    page = visit(place.page, at)
+    widget = Widget(page, place.index)
+    fresh = widget.look()
+    for name, control in widget.controls().items():
+        if not control["off"]:
+            widget.reach(name)
+            widget.press(*widget.moves(name)[0])
+    left, address = widget.look(), widget.link()
+    assert left != fresh and "#tfm=" in address
+
+    other = visit(place.page, at, hash="#" + address.split("#")[1])
+    assert Widget(other, place.index).look() == left
+    assert in_sight(other, place.index)
+    other.reload()
+    settle(other)
+    assert Widget(other, place.index).look() == left
+    Widget(other, place.index).reset()
+    assert Widget(other, place.index).look() == fresh
+
+    key = unquote(address).split("#tfm=")[1].split("=")[0]
+    for nonsense in ("{", "null", "[]", '"x"', json.dumps(state_of(address) | {"value": "nonsense"}), json.dumps({"value": -1e9})):
+        Widget(other, place.index).go(f"#tfm={key}={nonsense}")
+    Widget(other, place.index).reset()
+    assert Widget(other, place.index).look() == fresh
+
+
+def settle(page: Page) -> None:
+    page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
+
+
+def state_of(address: str) -> dict:
+    return json.loads(unquote(address).split("=", 2)[2])
+
+
+def in_sight(page: Page, index: int) -> bool:
+    """Whether the middle of the widget can be seen without scrolling."""
+    return page.evaluate(
+        """(index) => {
+          const { top, height } = document.querySelectorAll(".tfm-widget")[index].getBoundingClientRect();
+          return top + height / 2 > 0 && top + height / 2 < innerHeight;
+        }""",
+        index,
+    )
+
+
+@EACH
+@ON
+def test_what_is_saved_stands_alone(visit, built_book: Path, module: str, at: str) -> None:
+    place = places(built_book, module)[0]
+    widget = Widget(visit(place.page, at), place.index)
+    title = widget.box.locator("header b").inner_text()
+
+    svg = Path(widget.save("svg").path()).read_text(encoding="utf-8")
+    words = "".join(ET.fromstring(svg).itertext())
+    assert title in words and len(words) > len(title) + 20
+    assert "var(" not in svg and "class=" not in svg and "http" not in svg.replace("http://www.w3.org/", "")
+
+    download = widget.save("png")
+    with Image.open(download.path()) as picture:
+        assert picture.width >= 600 and len(picture.convert("RGB").quantize(64).getcolors()) > 8
+    assert re.fullmatch(r"[\w-]+\.png", download.suggested_filename)
+
+    rows = widget.rows()
+    assert len(rows) > 2 and all(name for name in rows[0])
+    assert not any(cell in ("undefined", "NaN", "", None) for row in rows for cell in row.values())
+
+
+# Colours as they are drawn, of the card and of the marks on its stage.
+COLOURS = """(box) => {
+  const of = (node, ...names) => names.map((name) => getComputedStyle(node)[name]);
+  const marks = [...box.querySelectorAll("[data-stage] :is(text, rect, path, circle, line, p)")];
+  return { ground: of(box.querySelector(".tfm-card"), "backgroundColor", "color"), marks: [...new Set(marks.flatMap((mark) => of(mark, "fill", "stroke", "color")))].sort() };
+}"""
+
+
+@EACH
+def test_the_dark_scheme_has_colours_of_its_own(visit, built_book: Path, module: str) -> None:
+    place = places(built_book, module)[0]
+    light, dark = (visit(place.page, scheme=scheme).locator(".tfm-widget").nth(place.index).evaluate(COLOURS) for scheme in ("light", "dark"))
+    assert all(a != b for a, b in zip(light["ground"], dark["ground"], strict=True))
+    neutral = {"none", "rgba(0, 0, 0, 0)", "rgb(0, 0, 0)"}  # what is not painted at all reads as black
+    patterns = {colour for colour in light["marks"] if colour.startswith(("url", 'url("'))}
+    assert not set(light["marks"]) & set(dark["marks"]) - neutral - patterns
+
+
+def test_the_button_changes_the_scheme_of_widgets_too(visit, built_book: Path) -> None:
+    place = places(built_book, MODULES[0])[0]
+    page = visit(place.page)
+    box = page.locator(".tfm-widget").nth(place.index)
+    before = box.evaluate(COLOURS)
+    page.locator("[data-scheme]").press("Enter")
+    assert box.evaluate(COLOURS)["ground"] != before["ground"]
+    page.reload()
+    settle(page)
+    assert box.evaluate(COLOURS)["ground"] != before["ground"], "the choice is not remembered"
+    page.locator("[data-scheme]").press("Enter")
+    assert box.evaluate(COLOURS) == before
+
+
+BLOCKED = {"blocked": None, "throwing": 'globalThis.tfmWidgets ??= {}; tfmWidgets["%s"] = { render() { throw new Error("on purpose"); } };', "broken": "this is no script"}
+
+
+@EACH
+@pytest.mark.parametrize("how", BLOCKED)
+@ON
+def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, built_book: Path, module: str, how: str, at: str) -> None:
+    place = places(built_book, module)[0]
+    page = visit.blank(bases[at], broken=True)
+    code = BLOCKED[how]
+
+    def answer(route) -> None:
+        route.fulfill(body=code.replace("%s", module), content_type="text/javascript") if code else route.abort()
+
+    page.route(f"**/_widgets/{module}.js*", answer)  # the address carries a version
+    page.goto(f"{bases[at]}{place.page}.html")
+    settle(page)
+    for box in page.locator(".tfm-widget").all():
+        if box.get_attribute("data-module") != module:
+            assert box.get_attribute("data-state") == "live"
+            continue
+        assert box.get_attribute("data-state") == "failed"
+        assert box.locator(".tfm-widget-failed").inner_text().startswith(FAILED)
+        assert not box.locator(".tfm-card").count()
+        assert_picture(box.locator(".tfm-still"))
+    page.unroute_all()
+
+
+@EACH
+@ON
+def test_without_scripts_the_picture_stands(visit, built_book: Path, module: str, at: str) -> None:
+    for place in places(built_book, module):
+        page = visit(place.page, at, scripts=False)
+        box = page.locator(".tfm-widget").nth(place.index)
+        assert_picture(box.locator(".tfm-still"))
+        assert not box.locator(".tfm-card").count()
+
+
+def assert_picture(still) -> None:
+    """Something is to be seen: large enough, of several colours, and told in words."""
+    assert still.is_visible() and len(still.get_attribute("aria-label")) > 40
+    box = still.bounding_box()
+    assert box["width"] > 300 and box["height"] > 120
+    assert shades(still) > 12
+
+
+def shades(part) -> int:
+    """How many different colours a part of the page shows; a hole has one."""
+    with Image.open(io.BytesIO(part.screenshot(animations="disabled"))) as picture:
+        return len(picture.convert("RGB").getcolors(1 << 24))
+
+
+@EACH
+def test_print_shows_the_widget_and_no_hole(visit, built_book: Path, module: str) -> None:
+    for place in places(built_book, module):
+        page = visit(place.page)
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 700, "height": 1000})
+        box = page.locator(".tfm-widget").nth(place.index)
+        assert shades(box.locator("[data-stage]")) > 12
+        assert box.bounding_box()["height"] > 150
+        assert not box.locator(".tfm-bar").is_visible()
+        pdf = page.pdf()
+        assert pdf.startswith(b"%PDF") and pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") >= 1
+        page.emulate_media(media="screen")
+        page.set_viewport_size(DESKTOP)
+        assert box.locator(".tfm-bar").is_visible()

@@ -1,0 +1,207 @@
+"""The `tfm` command as a user meets it: what it writes, and the sentence it says when something is amiss."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tfm_lib import cli
+from tfm_lib.book import browser
+from tfm_lib.book.working_copy import update
+
+ROOT = Path(__file__).parents[1]
+
+
+def tfm(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command and gives its exit code and words, on one line each."""
+    return subprocess.run(
+        [sys.executable, "-m", "tfm_lib.cli", *arguments],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_help_lists_the_commands() -> None:
+    said = tfm("--help").stdout
+    assert all(f" {name} " in said for name in ("build", "serve", "lab", "bench"))
+
+
+# --- build ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_chapter_is_answered_with_those_of_a_like_name() -> None:
+    run = tfm("build", "maskin")
+    assert run.returncode == 1
+    assert run.stderr.strip() == "There is no chapter maskin. Did you mean masking?"
+    assert "There are intro, notation, " in tfm("build", "zzzz").stderr
+
+
+def test_build_says_where_the_book_is_and_which_cell_failed(toy_book) -> None:
+    run = tfm("build", cwd=toy_book.root)
+    assert run.returncode == 0, run.stderr
+    assert re.fullmatch(r"The book is built \([\d.]+ s\): _build/html/index.html\n", run.stdout)
+    assert re.search(r"executed one in [\d.]+ s \(\d/2\)", run.stderr)
+    assert tfm("build", "chapters/two.md", "--force", cwd=toy_book.root).returncode == 0
+    toy_book.chapter("bad", "x = 0", "1 / x")
+    run = tfm("build", cwd=toy_book.root)
+    assert run.returncode == 1
+    assert "chapter bad, code cell 2 (`1 / x`) failed" in run.stderr
+    assert "Pages without a fault are built." in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_full_disk_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from tfm_lib.book import build
+
+    def fails(*_: object) -> int:
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device", "/book/_build/html/x.html")
+        except OSError as full:
+            raise RuntimeError("while writing") from full
+
+    monkeypatch.setattr(build, "build", fails)
+    monkeypatch.setattr(sys, "argv", ["tfm", "build"])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 1
+    said = capsys.readouterr().err
+    assert "The disk is full (writing /book/_build/html/x.html)" in said and "make clean" in said
+
+
+# --- serve ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def built_toy(toy_book) -> Path:
+    toy_book.write("_build/html/index.html", "<title>Toy</title>")
+    return toy_book.root
+
+
+def test_serve_shows_the_book_and_a_second_one_is_told_of_a_free_port(built_toy: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "tfm_lib.cli", "serve", "--port", str(port)]
+    with subprocess.Popen(command, cwd=built_toy, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert f"http://localhost:{port}" in server.stdout.readline()
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+                assert b"Toy" in answer.read()
+            second = tfm("serve", "--port", str(port), cwd=built_toy)
+            assert second.returncode == 1
+            free = re.fullmatch(
+                rf"Port {port} is taken by another program. Take a free one: tfm serve --port (\d+)\n", second.stderr
+            )
+            assert free and int(free[1]) != port
+        finally:
+            server.terminate()
+
+
+def test_serve_without_a_book_says_to_build_it(toy_book) -> None:
+    run = tfm("serve", cwd=toy_book.root)
+    assert (run.returncode, run.stderr) == (1, "The book is not built yet. Build it first: tfm build\n")
+
+
+# --- lab -----------------------------------------------------------------------------------------------------------
+
+
+def _notebook(text: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+
+
+def _texts(folder: Path) -> dict[str, str]:
+    return {path.name: nbformat.read(path, 4).cells[0].source for path in sorted(folder.glob("*.ipynb"))}
+
+
+def test_the_working_copy_takes_nothing_from_its_reader(tmp_path: Path) -> None:
+    chapters, work = [Path("one.md"), Path("two.md")], tmp_path / "work"
+
+    def write(text: str):
+        return update(chapters, work, lambda chapter: _notebook(f"{chapter.stem} {text}"))
+
+    assert write("v1").written == ["one.ipynb", "two.ipynb"]
+    made = {path: path.stat().st_mtime_ns for path in work.iterdir() if path.suffix == ".ipynb"}
+    assert write("v1").kept == ["one.ipynb", "two.ipynb"]
+    assert {path: path.stat().st_mtime_ns for path in work.iterdir() if path.suffix == ".ipynb"} == made
+
+    nbformat.write(_notebook("my own"), work / "one.ipynb")
+    (work / "mine.ipynb").write_text(nbformat.writes(_notebook("also mine")))
+    for _ in range(2):
+        assert write("v1").kept == ["one.ipynb", "two.ipynb"]
+    assert _texts(work) == {"mine.ipynb": "also mine", "one.ipynb": "my own", "two.ipynb": "two v1"}
+
+    report = write("v2")
+    assert report.written == ["two.ipynb"] and report.beside == [("one.ipynb", "one-new-version.ipynb")]
+    assert write("v2").beside == []  # said once
+    assert _texts(work)["one.ipynb"] == "my own" and _texts(work)["one-new-version.ipynb"] == "one v2"
+
+    nbformat.write(_notebook("mine again"), work / "one-new-version.ipynb")
+    assert write("v3").beside == [("one.ipynb", "one-new-version-2.ipynb")]
+    assert write("v4").beside == [("one.ipynb", "one-new-version-2.ipynb")]  # untouched, so it may be replaced
+    assert _texts(work) == {
+        "mine.ipynb": "also mine",
+        "one.ipynb": "my own",
+        "one-new-version.ipynb": "mine again",
+        "one-new-version-2.ipynb": "one v4",
+        "two.ipynb": "two v4",
+    }
+
+
+def test_a_working_copy_without_its_records_is_the_readers(tmp_path: Path) -> None:
+    nbformat.write(_notebook("from somewhere"), tmp_path / "one.ipynb")
+    report = update([Path("one.md")], tmp_path, lambda _: _notebook("v1"))
+    assert report.beside == [("one.ipynb", "one-new-version.ipynb")]
+    assert _texts(tmp_path)["one.ipynb"] == "from somewhere"
+
+
+def test_lab_writes_the_chapters_twice_and_loses_nothing(built_book: Path, tmp_path: Path) -> None:
+    run = tfm("lab", "--to", str(tmp_path), "--no-start")
+    assert run.returncode == 0, run.stderr
+    names = {path.name for path in tmp_path.glob("*.ipynb")}
+    assert {"attention.ipynb", "masking.ipynb", "self_attention.ipynb"} <= names
+    notebook = json.loads((tmp_path / "masking.ipynb").read_text())
+    notebook["cells"][0]["source"] = "my note"
+    (tmp_path / "masking.ipynb").write_text(json.dumps(notebook))
+    run = tfm("lab", "--to", str(tmp_path), "--no-start")
+    assert run.returncode == 0 and run.stdout.startswith("0 notebooks written")
+    assert json.loads((tmp_path / "masking.ipynb").read_text())["cells"][0]["source"] == "my note"
+    assert {path.name for path in tmp_path.glob("*.ipynb")} == names
+
+
+# --- browser -------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_browser_is_told_with_what_helps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    monkeypatch.setattr(browser, "APPLICATIONS", ())
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    with pytest.raises(browser.MissingBrowser, match="apt install chromium.*CHROMIUM=/path/to/chromium"):
+        browser.find_browser()
+    fetched = tmp_path / "chromium-1234" / "chrome-linux" / "chrome"
+    fetched.parent.mkdir(parents=True)
+    fetched.touch(mode=0o755)
+    assert browser.find_browser() == fetched
+    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
+    with pytest.raises(browser.MissingBrowser, match="CHROMIUM names /nowhere/chromium"):
+        browser.find_browser()
+
+
+def test_bench_says_that_a_browser_is_missing() -> None:
+    run = tfm("bench", "input", CHROMIUM="/nowhere/chromium")
+    assert run.returncode == 1
+    assert "CHROMIUM names /nowhere/chromium" in run.stderr and "Traceback" not in run.stderr

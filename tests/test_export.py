@@ -1,0 +1,279 @@
+"""A chapter's notebook is plain: any Jupyter reads it, it runs with the wheel alone, and it gives no assigned solution away."""
+
+import base64
+import re
+import zipfile
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+from project import CHAPTERS, ROOT
+
+from tfm_lib.book.export import export_notebook, included_code
+from tfm_lib.book.maths import expand_macros
+from tfm_lib.book.myst import blocks, convert, pieces
+
+NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
+TOKEN = re.compile(r"\{[a-z][\w:.-]*\}`|^ *:{3,}|^ *[`~]{3,} *\{|\]\{[.#][\w-]+\}|^\([\w:.-]+\)=$", re.MULTILINE)
+
+CHAPTER = r"""---
+file_format: mystnb
+---
+(top)=
+# Toy
+
+:::{kicker} Part I · 5 minutes
+:::
+
+:::{admonition} In this chapter
+:class: goals
+- **see** [query]{.q}, [마스크]{.ko} and {doc}`other`
+
+```python
+inner = "{doc}`not a role`"
+```
+:::
+
+Prose with {term}`keys <key>`, {cite:t}`vaswani2017attention`, {cite:p}`vaswani2017attention,bahdanau2015neural` and
+{cite:t}`vaswani2017attention{section 3}`; `code {ref}` stays, and so does \$5. See {eq}`eq:a`, {ref}`top`, {ref}`sec`,
+{numref}`fig`, {ref}`toy.one`, {ref}`this one <toy.two>`, {eq}`eq:other`, $\Q\K^\top$, {glue:text}`half:.1f` and {glue:text}`unknown`.
+
+% a comment
+(sec)=
+## The formula
+
+$$
+\softmax(\Q) \\ \V
+$$ (eq:a)
+
+$$x$$
+
+:::{figure} figures/f.svg
+:name: fig
+:alt: A [line].
+
+The caption, $\q$.
+:::
+
+```{literalinclude} ../lib.py
+:pyobject: C.f
+:language: python
+```
+
+```{code-cell}
+:tags: [hide-input]
+
+text = "{doc}`x`"  # $ not \Q math $
+```
+
+:::{predict} one
+What?
+
+- [ ] this
+- [x] that, $1$
+
+Because of {term}`key`.
+:::
+
+::::{exercise} Easy *one*
+:label: toy.one
+*5 minutes · ★☆☆*
+
+:::{note}
+Nested.
+:::
+::::
+
+```{code-cell}
+def f(): ...
+```
+
+:::{dropdown} Hint 1: `a < b` and $\K$
+:class: hint
+Think.
+:::
+
+:::{solution} toy.one
+:class: dropdown
+SECRET-ONE
+
+```python
+def f(): return "{ref}`x`"
+```
+:::
+
+:::{exercise} Hard
+:label: toy.two
+:class: assigned
+:::
+
+:::{solution} toy.two
+SECRET-TWO
+:::
+
+## Summary
+
+:::{big-picture} toy
+:::
+"""
+OTHER = "# The other\n\n$$\ny\n$$ (eq:other)\n"
+LIB = "class C:\n    @staticmethod\n    def f(x):\n        '''Doc.'''\n        return x\n\n\ndef g():\n    pass\n"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path stroke="var(--tfm-query, #0067a5)" fill="currentColor"/></svg>'
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    files = {"chapters/toy.md": CHAPTER, "chapters/other.md": OTHER, "chapters/figures/f.svg": SVG, "lib.py": LIB}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "references.bib").write_text((ROOT / "references.bib").read_text(encoding="utf-8"), encoding="utf-8")
+    return tmp_path
+
+
+def toy(book: Path, **options) -> nbformat.NotebookNode:
+    return export_notebook(book / "chapters/toy.md", book, values={"half": "0.5"}, **options)
+
+
+def markdown(notebook: nbformat.NotebookNode) -> str:
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def outside_code(text: str) -> str:
+    """Markdown without its code and its embedded pictures."""
+    text = re.sub(r"^((?:> )?)(`{3,}).*?^\1\2`* *$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|base64,[\w+/=]+", "", text)
+
+
+def test_the_whole_vocabulary_becomes_plain_markdown(book: Path) -> None:
+    notebook = toy(book)
+    nbformat.validate(notebook)
+    text = markdown(notebook)
+    assert not TOKEN.search(outside_code(text))
+    for expected in [
+        "pip install tfm_lib-",
+        "# Toy\n\n*Part I · 5 minutes*",
+        "> **In this chapter**\n>\n> - **see** **query**, 마스크 and *The other*",
+        '> ```python\n> inner = "{doc}`not a role`"\n> ```',
+        "Prose with keys, Vaswani et al. (2017), (Vaswani et al., 2017; Bahdanau et al., 2015) and\nVaswani et al. (2017, section 3)",
+        "`code {ref}` stays, and so does \\$5",
+        "See (1), Toy, The formula,\nFigure 1, Exercise 1, this one, (1) in *The other*",
+        r"${\color{#0067a5}{Q}}{\color{#a85100}{K}}^\top$, 0.5 and *(a number that the cells of this chapter measure)*",
+        "$$\n\\operatorname{softmax}({\\color{#0067a5}{Q}}) \\\\ {\\color{#00795a}{V}} \\tag{1}\n$$",
+        "$$\nx\n$$",
+        "![A  line .](data:image/svg+xml;base64,",
+        "**Figure 1.** The caption, ${\\color{#0067a5}{q}}$.",
+        "From `lib.py`:\n\n```python\n@staticmethod\ndef f(x):\n    '''Doc.'''\n    return x\n```",
+        "**Predict first.** What?\n\n- this\n- that, $1$\n\n<details>\n<summary>What happens</summary>\n\n**that, $1$**\n\nBecause of key.",
+        "### Exercise 1 · Easy *one*\n\n*5 minutes · ★☆☆*\n\n> **Note**\n>\n> Nested.",
+        "<summary>Hint 1: <code>a &lt; b</code> and ${\\color{#a85100}{K}}$</summary>\n\nThink.",
+        'def f(): return "{ref}`x`"',
+        "### Exercise 2 · Hard",
+        "*In the big picture of the Transformer, this chapter is the block* **toy**.",
+        "## References\n\n- Dzmitry Bahdanau",
+    ]:
+        assert expected in text, expected
+
+
+def test_code_cells_are_what_the_chapter_has(book: Path) -> None:
+    cells = [cell for cell in toy(book).cells if cell.cell_type == "code"]
+    assert [cell.source for cell in cells] == ['text = "{doc}`x`"  # $ not \\Q math $', "def f(): ..."]
+    assert cells[0].metadata.jupyter.source_hidden and "hide-input" in cells[0].metadata.tags
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)
+
+
+@pytest.mark.parametrize(
+    "edition, secrets", [("practice", {"ONE"}), ("student", set()), ("instructor", {"ONE", "TWO"})]
+)
+def test_an_edition_decides_which_solutions_there_are(book: Path, edition: str, secrets: set[str]) -> None:
+    assert set(re.findall(r"SECRET-(\w+)", markdown(toy(book, edition=edition)))) == secrets
+
+
+def test_a_figure_carries_its_light_colours_with_it(book: Path) -> None:
+    found = re.search(r"base64,([\w+/=]+)", markdown(toy(book)))
+    svg = base64.b64decode(found[1]).decode()
+    assert "var(" not in svg and 'stroke="#0067a5"' in svg and "background:#fffdf9" in svg
+
+
+@pytest.mark.parametrize(
+    "source, complaint",
+    [
+        ("{unheard}`x`", "role 'unheard'"),
+        ("```{unheard}\n```", "directive 'unheard'"),
+        ("{ref}`nowhere`", "called 'nowhere'"),
+        ("$$\nx", "no closing"),
+    ],
+)
+def test_what_it_does_not_know_is_said(book: Path, source: str, complaint: str) -> None:
+    (book / "chapters/toy.md").write_text(f"# T\n\n{source}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=complaint):
+        toy(book)
+
+
+def test_macros_are_expanded_where_they_stand_for_themselves() -> None:
+    assert expand_macros(r"\vec{x} \\Q \V_j \Kappa \R^n") == r"\vec{x} \\Q {\color{#00795a}{V}}_j \Kappa \mathbb{R}^n"
+
+
+def test_fences_are_respected() -> None:
+    kinds = [
+        (block.kind, block.name)
+        for block in blocks("````\n```{ref}\n````\n:::{note}\n```\n# x\n```\n:::\n```a``` b".splitlines())
+    ]
+    assert kinds == [("code", ""), ("directive", "note"), ("text", "")]
+
+
+def test_pieces_give_the_text_back() -> None:
+    text = r"a \` `b ``c`` ` {x}`y` $z\$$ [p [q]]{.q} [l](u) { ] [ $ \\"
+    assert "".join(piece.raw for piece in pieces(text)) == text
+    assert convert(text, lambda piece: piece.raw) == text
+
+
+def test_included_code_is_the_object_alone(book: Path) -> None:
+    assert included_code(book / "lib.py", "g") == "def g():\n    pass"
+    with pytest.raises(ValueError, match="has no h"):
+        included_code(book / "lib.py", "h")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_token_is_left_of_any_chapter(path: Path) -> None:
+    notebook = export_notebook(path, ROOT)
+    nbformat.validate(notebook)
+    text = outside_code(markdown(notebook))
+    assert TOKEN.findall(text) == []
+    assert not re.search(r"\\(?:Q|K|V|q|k|v|softmax|R)(?![A-Za-z])", text)
+    expected = jupytext.reads(path.read_text(encoding="utf-8"), fmt="md:myst")
+    code = [[cell.source for cell in each.cells if cell.cell_type == "code"] for each in (notebook, expected)]
+    assert code[0] == code[1]
+
+
+@pytest.fixture(scope="session")
+def unpacked_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library as a reader has it who installed the wheel and nothing else of ours."""
+    from hatchling.builders.wheel import WheelBuilder
+
+    folder = tmp_path_factory.mktemp("wheel")
+    wheel = next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_downloaded_notebook_runs_with_the_wheel_alone(
+    path: Path, built_book: Path, unpacked_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tfm_lib.book.runner import Job, cure_stalls, run_notebooks, watcher
+
+    cure_stalls()
+
+    notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)
+    assert "a number that the cells" not in markdown(notebook), "a glued number is missing from the download"
+    where = nbformat.v4.new_code_cell("import tfm_lib; print(tfm_lib.__file__)")
+    notebook.cells.insert(0, where)
+    monkeypatch.setenv("PYTHONPATH", str(unpacked_wheel))
+    monkeypatch.delenv("TFM_BOOK", raising=False)
+    with watcher(1) as watching:
+        [run] = run_notebooks([Job(path.stem, notebook, tmp_path)], watching, workers=2, timeout=300)
+    assert run.failure is None
+    assert str(unpacked_wheel) in run.job.notebook.cells[0].outputs[0].text

@@ -1,0 +1,274 @@
+"""The built pages as files: whole, light, and asking nobody outside for anything. What they do is tried in tests/browser."""
+
+import gzip
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+from project import CHAPTERS, ROOT
+
+from tfm_lib.book.build import pages
+from tfm_lib.book.page_widgets import StockWidget, page_state
+
+PAGES = pages(ROOT)
+PAGE_BUDGET, WIDGET_BUDGET = 300 * 1024, 60 * 1024
+STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
+
+
+@pytest.fixture(scope="session")
+def soups(built_book: Path) -> dict[str, BeautifulSoup]:
+    files = [*(f"{page}.html" for page in PAGES), "search.html"]
+    return {name: BeautifulSoup((built_book / name).read_text(encoding="utf-8"), "html.parser") for name in files}
+
+
+def loaded(page: str, soup: BeautifulSoup) -> list[str]:
+    """The addresses that a browser asks for when it shows the page, relative to the book's root."""
+    links = [
+        link["href"]
+        for link in soup.select("link[href]")
+        if set(link["rel"]) & {"stylesheet", "icon", "preload", "modulepreload"}
+    ]
+    sources = [
+        tag["src"]
+        for tag in soup.select("script[src], img[src], iframe[src], source[src], audio[src], video[src], embed[src]")
+    ]
+    return [address for address in links + sources if not address.startswith("data:")]
+
+
+def local(built_book: Path, page: str, address: str) -> Path:
+    return (built_book / page).parent / unquote(urlsplit(address).path)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_exists_and_holds_what_its_source_says(soups, page: str) -> None:
+    soup = soups[f"{page}.html"]
+    source = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^(`{3,}|~{3,}).*?^\1", "", source, flags=re.MULTILINE | re.DOTALL)
+    headings = [
+        re.sub(r"[`*$\\]", "", title).strip() for title in re.findall(r"^#{1,3} +(.+)$", prose, flags=re.MULTILINE)
+    ]
+    for link in soup.select("a.headerlink"):
+        link.decompose()
+    shown = [re.sub(r"\s+", " ", h.get_text()).strip() for h in soup.select("article :is(h1, h2, h3)")]
+    assert len(shown) == len(headings)
+    assert [a for a, b in zip(headings, shown, strict=True) if "_" not in a and "^" not in a and a != b] == []
+    assert len(soup.article.get_text().split()) > 150
+
+
+def test_the_book_begins_at_its_index(built_book: Path) -> None:
+    assert "chapters/intro.html" in (built_book / "index.html").read_text(encoding="utf-8")
+
+
+def test_nothing_is_loaded_from_elsewhere_and_all_of_it_is_there(built_book: Path, soups) -> None:
+    for page, soup in soups.items():
+        for address in loaded(page, soup):
+            assert not urlsplit(address).scheme and not urlsplit(address).netloc, f"{page} asks for {address}"
+            assert local(built_book, page, address).is_file(), f"{page}: {address} is missing"
+    for sheet in [*built_book.glob("_tfm/*.css"), *built_book.glob("_widgets/**/*.css")]:
+        for address in re.findall(r"url\(([^)]+)\)", sheet.read_text(encoding="utf-8")):
+            address = address.strip("\"'")
+            assert address.startswith(("data:", "#")) or (sheet.parent / address).is_file(), f"{sheet.name}: {address}"
+        assert "@import" not in sheet.read_text(encoding="utf-8")
+
+
+def test_no_script_or_style_names_a_foreign_host(built_book: Path, soups) -> None:
+    for page, soup in soups.items():
+        code = "\n".join(tag.get_text() for tag in soup.select("script:not([type]), style"))
+        files = [local(built_book, page, a) for a in loaded(page, soup) if urlsplit(a).path.endswith((".js", ".css"))]
+        for name, text in [("inline", code), *((file.name, file.read_text(encoding="utf-8")) for file in files)]:
+            hosts = set(re.findall(r"https?://([\w.-]+)", text)) - {"www.w3.org", "localhost"}
+            assert not hosts or name in ("searchtools.js", "searchindex.js", "doctools.js"), f"{page}, {name}: {hosts}"
+
+
+def test_no_page_carries_what_it_must_not(soups) -> None:
+    for page, soup in soups.items():
+        text = str(soup).lower()
+        for unwanted in (
+            "fontawesome",
+            "fa-solid",
+            "mathjax",
+            "thebe",
+            "require.js",
+            "html-manager",
+            "cdn.",
+            "unpkg",
+            "jsdelivr",
+        ):
+            assert unwanted not in text, f"{page}: {unwanted}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_directive_role_or_traceback_is_shown(soups, page: str) -> None:
+    article = BeautifulSoup(str(soups[f"{page}.html"].article), "html.parser")
+    assert "Traceback" not in article.get_text()
+    assert not article.select(".system-message, .problematic, .katex-error, .output.stderr, .output.traceback")
+    for code in article.select("pre, code, script, annotation"):
+        code.decompose()
+    text = article.get_text()
+    assert not re.search(r":::|```|\{[a-z:]+\}`|\]\{\.\w+\}|\\[QKVqkv]\b|\$\\", text)
+    assert "None" not in [span.get_text() for span in article.select("span.pasted-text")]
+
+
+def test_ids_are_unique_and_labels_point_somewhere(soups) -> None:
+    for page, soup in soups.items():
+        ids = Counter(tag["id"] for tag in soup.select("[id]"))
+        assert [name for name, count in ids.items() if count > 1] == [], page
+        for tag in soup.select("[aria-labelledby], [aria-describedby], [aria-controls]"):
+            for name in (tag.get("aria-labelledby") or tag.get("aria-describedby") or tag.get("aria-controls")).split():
+                assert name in ids, f"{page}: nothing has the id {name}"
+
+
+def test_links_inside_the_book_lead_somewhere(built_book: Path, soups) -> None:
+    for page, soup in soups.items():
+        for link in soup.select("a[href]"):
+            split = urlsplit(link["href"])
+            if split.scheme or split.netloc:
+                continue
+            target = local(built_book, page, link["href"]) if split.path else built_book / page
+            assert target.is_file(), f"{page}: {link['href']}"
+            name = (
+                target.relative_to(built_book.resolve()).as_posix()
+                if target.is_absolute() and ".." not in target.parts
+                else None
+            )
+            name = target.resolve().relative_to(built_book.resolve()).as_posix()
+            if split.fragment and name in soups:
+                assert soups[name].find(id=unquote(split.fragment)), f"{page}: {link['href']}"
+
+
+def test_pictures_have_a_text_alternative(soups) -> None:
+    for page, soup in soups.items():
+        assert [image["src"] for image in soup.select("article img:not([alt]), article img[alt='']")] == [], page
+        for picture in soup.select('article [role="img"]'):
+            assert len(picture.get("aria-label", "")) > 15, f"{page}: {str(picture)[:120]}"
+        for svg in soup.select("article svg"):
+            named = (
+                svg.get("aria-hidden") == "true"
+                or svg.find_parent(attrs={"aria-label": True})
+                or svg.find_parent(attrs={"aria-hidden": "true"})
+            )
+            assert named, f"{page}: {str(svg)[:120]}"
+
+
+def test_formulas_are_there_before_any_script_runs(soups) -> None:
+    for page, soup in soups.items():
+        assert all(span.select_one(".katex") for span in soup.select(".math")), page
+    assert soups["chapters/notation.html"].select(".katex .enclosing.q, .katex .q")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_keeps_its_budget(built_book: Path, soups, page: str) -> None:
+    name = f"{page}.html"
+    soup = soups[name]
+    html = (built_book / name).read_bytes()
+    files = {local(built_book, name, address).resolve() for address in loaded(name, soup)}
+    weights = {file: len(gzip.compress(file.read_bytes(), 9)) for file in files}
+    data = "".join(str(tag) for tag in [*soup.select(STATE), *soup.select(".tfm-widget")])
+    widgets = sum(size for file, size in weights.items() if "_widgets" in file.parts) + len(
+        gzip.compress(data.encode(), 9)
+    )
+    assert len(gzip.compress(html, 9)) + sum(weights.values()) <= PAGE_BUDGET
+    assert widgets <= WIDGET_BUDGET
+
+
+def test_widgets_are_embedded_small_and_whole(built_book: Path, soups) -> None:
+    shown = 0
+    for page, soup in soups.items():
+        boxes = soup.select(".tfm-widget")
+        states = soup.select(STATE)
+        assert len(states) == (1 if boxes else 0), page
+        scripts = [urlsplit(script["src"]).path for script in soup.select("script[src]")]
+        assert len(scripts) == len(set(scripts)), f"{page}: {scripts}"
+        assert any("_widgets" in script for script in scripts) == bool(boxes), page
+        for box in boxes:
+            model = json.loads(states[0].get_text())["state"][box["data-model"]]
+            assert not {"_esm", "_css"} & set(model["state"]) or not model["state"].get("_module")
+            assert any(script.endswith(f"/{box['data-module']}.js") for script in scripts)
+            assert box["role"] == "group" and box["aria-label"]
+            assert box.select_one(".tfm-still svg") and len(box.select_one(".tfm-still")["aria-label"]) > 15
+            shown += 1
+    assert shown >= 4
+
+
+def test_chapters_offer_what_can_be_used(built_book: Path, soups) -> None:
+    for path in CHAPTERS.glob("*.md"):
+        soup = soups.get(f"chapters/{path.stem}.html")
+        if soup is None or "{code-cell}" not in path.read_text(encoding="utf-8"):
+            continue
+        offered = {Path(urlsplit(link["href"]).path).name for link in soup.select(".tfm-downloads a[download]")}
+        assert {f"{path.stem}.ipynb", f"{path.stem}.md"} <= offered
+        assert any(name.endswith(".whl") for name in offered), "no wheel: make wheel"
+
+
+def test_a_prediction_can_be_read_without_scripts(soups) -> None:
+    boxes = [box for soup in soups.values() for box in soup.select(".tfm-predict")]
+    assert boxes
+    for box in boxes:
+        assert len(box.select("input[type=radio]")) >= 2
+        assert len(box.select("[data-right]")) == 1
+        assert box.select_one("details > summary") and box.select_one("details").get_text(strip=True)
+    names = [box["data-predict"] for box in boxes]
+    assert len(names) == len(set(names))
+
+
+def test_the_big_picture_lights_the_block_of_its_chapter(soups) -> None:
+    for stem in ("attention", "self_attention", "masking"):
+        picture = soups[f"chapters/{stem}.html"].select_one(".tfm-big-picture svg")
+        assert {group["data-block"] for group in picture.select(".lit")} == {stem}
+        hrefs = {link["href"] for link in picture.select("a[href]")}
+        assert hrefs and all((CHAPTERS / href.replace(".html", ".md")).exists() or href == "#" for href in hrefs)
+
+
+def model(name: str, module: str = "anywidget", **state) -> dict:
+    return {
+        "model_name": name,
+        "model_module": module,
+        "state": {"_view_name": "V", "layout": "IPY_MODEL_lay", **state},
+    }
+
+
+def test_the_embedded_state_is_what_the_page_needs() -> None:
+    state = {
+        "lay": model("LayoutModel", "@jupyter-widgets/base"),
+        "b2": model("AnyModel", _module="x/y", _esm="code", _css="style", value=None, friend="IPY_MODEL_c3"),
+        "c3": model("AnyModel", _esm="foreign", v=1)
+        | {"buffers": [{"path": ["d"], "data": "AQI=", "encoding": "base64"}]},
+        "d4": model("AnyModel", _esm="never shown"),
+        "l5": model(
+            "LinkModel", "@jupyter-widgets/controls", source=["IPY_MODEL_b2", "v"], target=["IPY_MODEL_c3", "v"]
+        ),
+        "l6": model(
+            "LinkModel", "@jupyter-widgets/controls", source=["IPY_MODEL_b2", "v"], target=["IPY_MODEL_d4", "v"]
+        ),
+    }
+    kept, names = page_state(state, ["b2"])
+    assert names == {"b2": "w1", "c3": "w2", "l5": "w3"}
+    assert kept["w1"]["state"] == {"_module": "x/y", "value": None, "friend": "IPY_MODEL_w2"}
+    assert kept["w2"]["state"] == {"_esm": "foreign", "v": 1} and kept["w2"]["buffers"][0]["data"] == "AQI="
+    assert kept["w3"]["state"] == {"source": ["IPY_MODEL_w1", "v"], "target": ["IPY_MODEL_w2", "v"]}
+
+
+def test_a_stock_widget_is_named_and_refused() -> None:
+    with pytest.raises(StockWidget, match="dead IntSlider"):
+        page_state({"a": model("IntSliderModel", "@jupyter-widgets/controls")}, ["a"])
+
+
+def test_what_would_be_dead_mute_or_unreadable_fails_the_build(toy_book, capfd) -> None:
+    toy_book.edit(
+        "_config.yml", "[tfm_lib.book.cache]", "[sphinx_exercise, tfm_lib.book.cache, tfm_lib.book.extension]"
+    )
+    toy_book.edit(
+        "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"
+    )
+    toy_book.chapter(
+        "one", "from ipywidgets import IntSlider; IntSlider()", "import matplotlib.pyplot as plt; plt.plot([1]);"
+    )
+    toy_book.write("chapters/intro.md", "# Intro\n\n$\\frac{1}{$\n\n:::{predict} p\nWhat?\n\n- [ ] a\n- [ ] b\n:::\n")
+    assert toy_book.build() == 1
+    said = " ".join(capfd.readouterr().err.split())
+    assert "dead IntSlider" in said and "intro: KaTeX cannot read the formula" in said
+    assert "without a text alternative" in said and "exactly one of them" in said
