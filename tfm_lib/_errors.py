@@ -49,6 +49,17 @@ def require_heads(n_heads: int, width: int) -> None:
         raise bad_input("n_heads", f"be a whole number of at least 1 that divides the width {width}", n_heads)
 
 
+def require_words(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:
+    """The words that multi-head attention is given: vectors of `d_model` numbers, a value for each key, one batch."""
+    for name, X in {"query": query, "key": key, "value": value}.items():
+        if X.dim() != 3 or X.shape[-1] != d_model:
+            raise bad_input(name, f"have shape (batch, positions, {d_model})", shape_of(X))
+        if len(X) != len(query):
+            raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
+    if value.shape != key.shape:
+        raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
+
+
 def require_one_sequence(argument: str, x: Tensor) -> None:
     """`x` must be finite floats of shape (n, d) or (1, n, d)."""
     require_vectors(argument, x, "(n, d) or (1, n, d)")
