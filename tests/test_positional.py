@@ -66,9 +66,9 @@ def test_sinusoidal_encoding_equals_the_formula(n, half, base):
 
 
 def test_far_positions_keep_their_digits():
-    last = sinusoidal_encoding(50_001, 4)[-1]
-    expected = [math.sin(50_000), math.cos(50_000), math.sin(500), math.cos(500)]
-    assert_close(last, torch.tensor(expected), **exact)
+    last = sinusoidal_encoding(50_000, 6)[-1]
+    turned = [49_999 / 10_000 ** (i / 3) for i in range(3)]
+    assert_close(last, torch.tensor([f(angle) for angle in turned for f in (math.sin, math.cos)]), **exact)
 
 
 def test_position_0_is_sine_0_and_cosine_1():
