@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from beartype._cache.cacheclear import clear_caches
 
 TESTS = Path(__file__).parent
 ALWAYS_FRESH = ("tfm_lib", "conftest", "project")
@@ -43,6 +44,7 @@ def run(folder: str, test: str) -> dict[str, list[str]]:
     """The outcome of `test` when `tfm_lib` is imported from `folder`."""
     for name in [name for name in sys.modules if name.split(".")[0] in ALWAYS_FRESH or name.startswith("test_")]:
         del sys.modules[name]
+    clear_caches()  # beartype knows `KeyValueCache | None` by its text, and would hold the new class to be a stranger
     path, finders, recorder = list(sys.path), list(sys.meta_path), Recorder()
     sys.path.insert(0, folder)
     importlib.invalidate_caches()

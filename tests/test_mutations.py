@@ -25,6 +25,79 @@ HIDE = "scores = scores.masked_fill(~mask, -torch.inf)"
 SOFTMAX = "weights = scores.softmax(dim=-1)"
 
 MUTATIONS = {
+    "recurrence": {
+        "the slip gets lost": Mutation(
+            "self.decode(tgt_ids, state)\n        return logits",
+            "self.decode(tgt_ids, None)\n        return logits",
+            "test_last_state_is_all_that_the_decoder_knows_of_the_source",
+        ),
+        "padding is read": Mutation(
+            "lengths.cpu(), batch_first",
+            "torch.full_like(lengths, X.shape[1]).cpu(), batch_first",
+            "test_padding_of_the_source_is_invisible",
+        ),
+        "encoder and decoder are one": Mutation(
+            "states, state = self.decoder(",
+            "states, state = self.encoder(",
+            "test_seq2seq_equals_a_slow_loop",
+        ),
+        "source read with the target's words": Mutation(
+            "self.src_embedding(src_ids)", "self.tgt_embedding(src_ids % 7)", "test_seq2seq_equals_a_slow_loop"
+        ),
+        "decoder's state not handed on": Mutation(
+            "logits, state = step(ids, state)",
+            "logits, _ = step(ids, state)",
+            "test_greedy_begins_with_bos_and_goes_on_from_its_own_words",
+        ),
+        "least probable word": Mutation(
+            "logits[:, -1:].argmax(dim=-1)", "logits[:, -1:].argmin(dim=-1)", "test_greedy_equals_a_slow_loop"
+        ),
+        "stops at the first end sign": Mutation(
+            "not finished.all()", "not finished.any()", "test_greedy_waits_for_the_last_eos"
+        ),
+        "an end sign is soon forgotten": Mutation(
+            "finished = finished | (ids == eos_id)", "finished = ids == eos_id", "test_greedy_waits_for_the_last_eos"
+        ),
+        "one word more than asked for": Mutation(
+            "len(written) < max_len", "len(written) <= max_len", "test_greedy_stops_at_max_len"
+        ),
+        "window looks back only": Mutation(
+            "F.pad(X, (0, 0, self.window, self.window))",
+            "F.pad(X, (0, 0, 2 * self.window, 0))",
+            "test_window_hears_its_neighbours_only",
+        ),
+        "window with features and words mixed up": Mutation(
+            "2 * self.window + 1, 1).mT", "2 * self.window + 1, 1)", "test_word_window_equals_a_slow_loop"
+        ),
+        "window without a bend": Mutation(
+            "F.relu(self.W(neighbours.flatten(2)))",
+            "self.W(neighbours.flatten(2))",
+            "test_word_window_equals_a_slow_loop",
+        ),
+        "no dilation": Mutation(
+            "k**layer for layer in range(n_layers)",
+            "1 for layer in range(n_layers)",
+            "test_dilated_convolutions_hear_k_to_the_number_of_layers",
+        ),
+        "dilated the wrong way up": Mutation(
+            "for layer in range(n_layers)]",
+            "for layer in reversed(range(n_layers))]",
+            "test_dilated_convolutions_equal_a_slow_loop",
+        ),
+        "convolutions look ahead": Mutation(
+            "F.pad(features, (before, 0))",
+            "F.pad(features, (0, before))",
+            "test_dilated_convolutions_hear_k_to_the_number_of_layers",
+        ),
+        "reach squared": Mutation(
+            ".sum(dim=(0, 2)).sqrt()", ".sum(dim=(0, 2))", "test_reach_equals_finite_differences"
+        ),
+        "reach of sums that cancel": Mutation(
+            "jacobian.square().sum(dim=(0, 2)).sqrt()",
+            "jacobian.sum(dim=(0, 2)).abs()",
+            "test_reach_equals_finite_differences",
+        ),
+    },
     "attention": {
         "no √d_k": Mutation(SCALED, "Q @ K.transpose(-2, -1)", "test_attention_equals_torch"),
         "d_k in place of √d_k": Mutation(
@@ -82,6 +155,83 @@ MUTATIONS = {
             "test_parameters_of_the_scores_are_those_of_their_formulas",
         ),
     },
+    "alignment": {
+        "context of the wrong weights": Mutation(
+            "c = weights @ reading.H", "c = weights.flip(-1) @ reading.H", "test_translator_equals_a_slow_loop"
+        ),
+        "context cut out": Mutation(
+            "torch.cat([h, c], dim=-1)", "torch.cat([h, 0 * c], dim=-1)", "test_translator_equals_a_slow_loop"
+        ),
+        "context before the state": Mutation(
+            "torch.cat([h, c], dim=-1)", "torch.cat([c, h], dim=-1)", "test_translator_equals_a_slow_loop"
+        ),
+        "combination without tanh": Mutation(
+            "torch.tanh(self.W_c(torch.cat([h, c], dim=-1)))",
+            "self.W_c(torch.cat([h, c], dim=-1))",
+            "test_translator_equals_a_slow_loop",
+        ),
+        "padding takes part": Mutation(
+            "scores.masked_fill(~reading.mask, -torch.inf)", "scores", "test_padding_is_invisible"
+        ),
+        "0 in place of −∞": Mutation(
+            "scores.masked_fill(~reading.mask, -torch.inf)",
+            "scores.masked_fill(~reading.mask, 0)",
+            "test_weights_are_a_distribution_over_the_words_of_the_source",
+        ),
+        "padding is id 0 whatever it is": Mutation(
+            "(src_ids != self.pad_id).unsqueeze(1)", "(src_ids != 0).unsqueeze(1)", "test_padding_may_have_another_id"
+        ),
+        "softmax over the target": Mutation(
+            "-torch.inf).softmax(dim=-1)\n        c =",
+            "-torch.inf).softmax(dim=-2)\n        c =",
+            "test_weights_are_a_distribution_over_the_words_of_the_source",
+        ),
+        "state not handed on": Mutation(
+            "reading._replace(state=state), weights",
+            "reading, weights",
+            "test_one_word_at_a_time_gives_what_one_pass_gives",
+        ),
+        "the scale forgotten": Mutation(
+            '"scaled dot": lambda: scaled_dot_score',
+            '"scaled dot": lambda: dot_score',
+            "test_translator_equals_a_slow_loop",
+        ),
+        "possible links ignored": Mutation(
+            "(predicted & (sure | possible)).sum()",
+            "(predicted & sure).sum()",
+            "test_alignment_error_rate_by_hand",
+        ),
+        "sure links no longer possible": Mutation(
+            "(predicted & (sure | possible))", "(predicted & possible)", "test_alignment_error_rate_equals_sets"
+        ),
+        "possible links must be found": Mutation(
+            "predicted.sum() + sure.sum()",
+            "predicted.sum() + (sure | possible).sum()",
+            "test_alignment_error_rate_by_hand",
+        ),
+        "hop forgets the question": Mutation(
+            "return u + (weights @ M_out)", "return (weights @ M_out)", "test_a_hop_equals_a_slow_loop"
+        ),
+        "hop reads what it searched": Mutation(
+            "return u + (weights @ M_out)", "return u + (weights @ M_in)", "test_a_hop_equals_a_slow_loop"
+        ),
+        "hop scaled": Mutation(
+            "dot_score(u.unsqueeze(1), M_in)",
+            "scaled_dot_score(u.unsqueeze(1), M_in)",
+            "test_a_hop_is_unscaled_attention_with_the_question_added",
+        ),
+        "every hop asks the first question": Mutation(
+            "u, shares = self.hop(u, M_in, M_out, mask)",
+            "u, shares = self.hop(self.ask(question).sum(dim=1), M_in, M_out, mask)",
+            "test_memory_network_equals_a_slow_loop",
+        ),
+        "age counted from the oldest": Mutation(
+            "mask.flip(-1).cumsum(dim=-1).flip(-1)", "mask.cumsum(dim=-1)", "test_memory_network_equals_a_slow_loop"
+        ),
+        "empty facts are found": Mutation(
+            "self.hop(u, M_in, M_out, mask)", "self.hop(u, M_in, M_out)", "test_padding_of_facts_and_words_is_invisible"
+        ),
+    },
     "self_attention": {
         "W_Q and W_K swapped": Mutation(
             "self.W_Q(X), self.W_K(X)", "self.W_K(X), self.W_Q(X)", "test_self_attention_equals_a_slow_loop"
@@ -123,6 +273,251 @@ MUTATIONS = {
             ".amax(dim=(1, 3))", ".amax(dim=(1, 3)).mT", "test_leak_rows_are_outputs_and_columns_are_inputs"
         ),
         "leak hears only positive slopes": Mutation(".abs().amax", ".amax", "test_leak_equals_finite_differences"),
+    },
+    "multihead": {
+        "heads cut without exchanging axes": Mutation(
+            "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
+            "X.reshape(*X.shape[:-2], n_heads, X.shape[-2], -1)",
+            "test_a_head_is_a_slice_of_every_vector",
+        ),
+        "heads joined without exchanging axes": Mutation(
+            "return heads.transpose(-3, -2).flatten(-2)",
+            "return heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)",
+            "test_merged_heads_stand_side_by_side_at_each_position",
+        ),
+        "joined wrongly, the future leaks": Mutation(
+            "return heads.transpose(-3, -2).flatten(-2)",
+            "return heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)",
+            "test_future_token_changes_nothing_earlier",
+        ),
+        "heads interleaved": Mutation(
+            "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
+            "X.unflatten(-1, (-1, n_heads)).movedim(-1, -3)",
+            "test_one_big_projection_equals_separate_heads",
+        ),
+        "no W_O": Mutation(
+            "return self.W_O(merge_heads(heads))", "return merge_heads(heads)", "test_multihead_equals_torch"
+        ),
+        "scaled by the root of d_model": Mutation(
+            "heads, weights = attention(Q, K, V, mask)",
+            "heads, weights = attention(Q / Q.shape[1] ** 0.5, K, V, mask)",
+            "test_every_head_is_scaled_by_its_own_width",
+        ),
+        "values projected by W_K": Mutation(
+            "K, V = self.W_K(key), self.W_V(value)",
+            "K, V = self.W_K(key), self.W_K(value)",
+            "test_multihead_equals_torch",
+        ),
+        "the first head's weights for all": Mutation(
+            "return self.W_O(merge_heads(heads)), weights",
+            "return self.W_O(merge_heads(heads)), weights if weights is None else weights[:, :1].expand_as(weights)",
+            "test_heads_do_not_see_each_other",
+        ),
+        "fused without the mask": Mutation("attn_mask=mask", "attn_mask=None", "test_padding_is_invisible"),
+        "fused scaled otherwise": Mutation(
+            "attn_mask=mask, dropout_p=dropout",
+            "attn_mask=mask, dropout_p=dropout, scale=1.0",
+            "test_fused_kernel_equals_the_clear_form",
+        ),
+        "dropout also at rest": Mutation(
+            "self.dropout if self.training else 0.0",
+            "self.dropout",
+            "test_dropout_falls_on_the_weights_while_training_only",
+        ),
+        "no dropout on the weights": Mutation(
+            "(F.dropout(weights, dropout) @ V if dropout else heads)",
+            "heads",
+            "test_dropout_falls_on_the_weights_while_training_only",
+        ),
+        "cache puts new keys in front": Mutation(
+            "torch.cat([self.K, K], dim=-2)", "torch.cat([K, self.K], dim=-2)", "test_cache_equals_no_cache"
+        ),
+        "cache forgets": Mutation(
+            "self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)",
+            "self.K = K",
+            "test_cache_equals_no_cache",
+        ),
+        "memory cache projects every time": Mutation(
+            "        if self.K is None:\n            self.K, self.V = project()",
+            "        self.K, self.V = project()",
+            "test_memory_cache_projects_the_memory_once_and_keeps_it",
+        ),
+        "a beam keeps its old values": Mutation(
+            "self.K, self.V = self.K[rows], self.V[rows]",
+            "self.K = self.K[rows]",
+            "test_selected_rows_go_on_as_if_they_had_been_alone",
+        ),
+    },
+    "positional": {
+        "angles in single precision": Mutation(
+            "return positions[:, None] * frequencies",
+            "return positions.float()[:, None] * frequencies.float()",
+            "test_far_positions_keep_their_digits",
+        ),
+        "i in place of 2i": Mutation(
+            "torch.arange(0, d, 2, dtype=torch.double) / d",
+            "torch.arange(d // 2, dtype=torch.double) / d",
+            "test_sinusoidal_encoding_equals_the_formula",
+        ),
+        "positions begin at 1": Mutation(
+            "torch.arange(start, start + n, dtype=torch.double)",
+            "torch.arange(start + 1, start + n + 1, dtype=torch.double)",
+            "test_position_0_is_sine_0_and_cosine_1",
+        ),
+        "the start is forgotten": Mutation(
+            "turned = angles(X.shape[-2], X.shape[-1], base, start)",
+            "turned = angles(X.shape[-2], X.shape[-1], base)",
+            "test_cache_equals_no_cache",
+        ),
+        "both lines written for 2i": Mutation(
+            "torch.stack([turned.sin(), turned.cos()], dim=-1)",
+            "torch.stack([turned.cos(), 0 * turned], dim=-1)",
+            "test_a_shift_of_sinusoids_is_a_rotation_of_each_pair",
+        ),
+        "sines first, then cosines": Mutation(
+            "torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)",
+            "torch.cat([turned.sin(), turned.cos()], dim=-1)",
+            "test_sinusoidal_encoding_equals_the_formula",
+        ),
+        "the table gives its last rows": Mutation(
+            "return self.table[:n]",
+            "return self.table[-n:]",
+            "test_learned_positions_are_rows_of_a_table_that_is_trained",
+        ),
+        "a table that pretends to go on": Mutation(
+            "if not 1 <= n <= len(self.table):", "if False:", "test_bad_input_gets_a_sentence[not learned]"
+        ),
+        "a turn that stretches": Mutation(
+            "even * sin + odd * cos", "even * sin - odd * cos", "test_rotary_equals_complex_multiplication"
+        ),
+        "keys turned, queries not": Mutation(
+            "rotary(Q, start), rotary(K)", "Q, rotary(K)", "test_words_far_into_a_text_are_treated_like_the_first"
+        ),
+        "values turned too": Mutation(
+            "rotary(K), V, mask", "rotary(K), rotary(V), mask", "test_attention_equals_a_slow_loop"
+        ),
+        "queries turned as if they stood first": Mutation(
+            "start = _first_query(Q.shape[-2], K.shape[-2])", "start = 0", "test_cache_equals_no_cache"
+        ),
+        "distances with the other sign": Mutation(
+            "return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]",
+            "return torch.arange(_first_query(n, m), m)[:, None] - torch.arange(m)",
+            "test_distances_are_key_minus_query",
+        ),
+        "the bias forgotten": Mutation(
+            "weights = (scaled_dot_score(Q, K) + B).softmax(dim=-1)",
+            "weights = (scaled_dot_score(Q, K) + 0 * B).softmax(dim=-1)",
+            "test_order_matters",
+        ),
+        "the mask forgotten where there is a bias": Mutation(
+            "B = B.masked_fill(~mask, -torch.inf)", "pass", "test_future_and_padding_are_invisible"
+        ),
+        "dropout forgotten where there is a bias": Mutation(
+            "return F.dropout(weights, dropout) @ V, weights",
+            "return weights @ V, weights",
+            "test_dropout_falls_on_the_weights_while_training_only",
+        ),
+        "Shaw without √d_k": Mutation(
+            "Q @ self.a.T / math.sqrt(Q.shape[-1])", "Q @ self.a.T", "test_attention_equals_a_slow_loop"
+        ),
+        "distances not clipped alike": Mutation(
+            ".clamp(-most, most) + most", ".clamp(-most, most).abs() + most", "test_attention_equals_a_slow_loop"
+        ),
+        "one slope for all heads": Mutation(
+            "2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)",
+            "2.0 ** (-8 * torch.ones(n_heads) / n_heads)",
+            "test_slopes_of_eight_heads_are_those_of_the_paper",
+        ),
+        "ALiBi rewards distance": Mutation(
+            "return -slopes[:, None, None]", "return slopes[:, None, None]", "test_alibi_bias_equals_a_slow_loop"
+        ),
+    },
+    "layers": {
+        "variance unbiased": Mutation(
+            "centred.square().mean(dim=-1, keepdim=True)",
+            "X.var(dim=-1, keepdim=True)",
+            "test_variance_is_biased",
+        ),
+        "ε outside the root": Mutation(
+            "torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)", "test_epsilon_stands_inside_the_root"
+        ),
+        "no ε": Mutation(
+            "torch.sqrt(variance + eps)",
+            "torch.sqrt(variance)",
+            "test_a_constant_vector_becomes_0_and_its_gradient_is_finite",
+        ),
+        "mean not subtracted": Mutation(
+            "X - X.mean(dim=-1, keepdim=True)", "X", "test_standardise_forgets_shift_and_scale"
+        ),
+        "one mean for all positions": Mutation(
+            "X - X.mean(dim=-1, keepdim=True)", "X - X.mean()", "test_each_token_is_normalised_by_itself"
+        ),
+        "norm without γ and β": Mutation(
+            "F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)",
+            "F.layer_norm(X, self.gain.shape, None, None, self.eps)",
+            "test_layer_norm_equals_torch",
+        ),
+        "norm forgotten": Mutation(
+            "return F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)",
+            "return X + 0 * self.gain",
+            "test_encoder_layer_equals_torch",
+        ),
+        "no ReLU": Mutation("F.relu(self.W_1(X))", "self.W_1(X)", "test_feed_forward_bends"),
+        "ReLU after the second matrix": Mutation(
+            "self.W_2(F.relu(self.W_1(X)))", "F.relu(self.W_2(self.W_1(X)))", "test_feed_forward_equals_a_slow_loop"
+        ),
+        "no residual": Mutation(
+            "X = X + self.dropout(change)", "X = self.dropout(change)", "test_the_residual_adds_1_to_the_derivative"
+        ),
+        "no residual, seen by a whole layer": Mutation(
+            "X = X + self.dropout(change)", "X = self.dropout(change)", "test_decoder_layer_equals_torch"
+        ),
+        "dropout on the sum": Mutation(
+            "X = X + self.dropout(change)",
+            "X = self.dropout(X + change)",
+            "test_dropout_falls_on_the_change_and_never_on_what_goes_round_it",
+        ),
+        "no dropout": Mutation(
+            "X = X + self.dropout(change)",
+            "X = X + change",
+            "test_dropout_falls_on_the_change_and_never_on_what_goes_round_it",
+        ),
+        "post-norm and pre-norm swapped": Mutation(
+            'self.is_post = norm == "post"', 'self.is_post = norm == "pre"', "test_post_norm_is_the_norm_of_the_sum"
+        ),
+        "pre-norm also carries the normed vector": Mutation(
+            "return self.leave(X, sublayer(self.enter(X)))",
+            "return self.leave(self.enter(X), sublayer(self.enter(X)))",
+            "test_pre_norm_adds_the_sublayer_of_the_norm",
+        ),
+        "residual of the feed-forward network left out": Mutation(
+            "return around_feed_forward(X, self.feed_forward), weights",
+            "return around_feed_forward.leave(0 * X, self.feed_forward(around_feed_forward.enter(X))), weights",
+            "test_encoder_layer_is_two_sublayers_each_within_its_residual",
+        ),
+        "mask of the encoder layer dropped": Mutation(
+            "self.self_attention(inner, inner, inner, mask, need_weights)",
+            "self.self_attention(inner, inner, inner, None, need_weights)",
+            "test_padding_is_invisible",
+        ),
+        "mask of the decoder layer dropped": Mutation(
+            "self.self_attention(inner, inner, inner, tgt_mask, need_weights, caches[0])",
+            "self.self_attention(inner, inner, inner, None, need_weights, caches[0])",
+            "test_future_token_changes_nothing_earlier",
+        ),
+        "memory's mask dropped": Mutation(
+            "around_cross.enter(Y), memory, memory, memory_mask,",
+            "around_cross.enter(Y), memory, memory, None,",
+            "test_padding_is_invisible",
+        ),
+        "memory normed with the queries' norm": Mutation(
+            "around_cross.enter(Y), memory, memory, memory_mask,",
+            "around_cross.enter(Y), around_cross.enter(memory), around_cross.enter(memory), memory_mask,",
+            "test_decoder_layer_equals_torch",
+        ),
+        "one cache for both attentions": Mutation(
+            "need_weights, caches[1]", "need_weights, caches[0]", "test_decoder_with_caches_equals_decoder_without"
+        ),
     },
     "_errors": {
         "a query with no key goes unnoticed": Mutation(

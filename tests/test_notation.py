@@ -43,6 +43,7 @@ def axes_of(path: Path) -> set[str]:
         node.slice.elts[1].value
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Subscript)
+        and getattr(node.value, "id", None) != "Literal"
         and isinstance(node.slice, ast.Tuple)
         and len(node.slice.elts) == 2
         and isinstance(node.slice.elts[1], ast.Constant)

@@ -43,6 +43,23 @@ def require_vectors(argument: str, value: Tensor, axes: str, size: int | None = 
         raise bad_input(argument, f"have shape {axes} with {size} numbers a vector", shape_of(value))
 
 
+def require_heads(n_heads: int, width: int) -> None:
+    """`n_heads` must be a whole number of at least 1 that divides the vectors' `width`."""
+    if not isinstance(n_heads, int) or n_heads < 1 or width % n_heads:
+        raise bad_input("n_heads", f"be a whole number of at least 1 that divides the width {width}", n_heads)
+
+
+def require_words(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:
+    """The words that multi-head attention is given: vectors of `d_model` numbers, a value for each key, one batch."""
+    for name, X in {"query": query, "key": key, "value": value}.items():
+        if X.dim() != 3 or X.shape[-1] != d_model:
+            raise bad_input(name, f"have shape (batch, positions, {d_model})", shape_of(X))
+        if len(X) != len(query):
+            raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
+    if value.shape != key.shape:
+        raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
+
+
 def require_one_sequence(argument: str, x: Tensor) -> None:
     """`x` must be finite floats of shape (n, d) or (1, n, d)."""
     require_vectors(argument, x, "(n, d) or (1, n, d)")
@@ -86,11 +103,16 @@ def require_distribution(argument: str, value: Tensor) -> None:
 
 def require_mask(argument: str, mask: Tensor, shape: tuple[int, ...]) -> None:
     """`mask` must be boolean, broadcast to the scores' `shape`, and leave every query a key."""
+    require_mask_fits(argument, mask, shape)
+    require_no_empty_row(argument, mask)
+
+
+def require_mask_fits(argument: str, mask: Tensor, shape: tuple[int, ...]) -> None:
+    """`mask` must be boolean and broadcast to the scores' `shape`; its values are not looked at."""
     require_booleans(argument, mask)
     if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):
         must = f"broadcast to the scores' shape {shape}, as a causal (n, n) or a padding (batch, 1, m) mask does"
         raise bad_input(argument, must, shape_of(mask))
-    require_no_empty_row(argument, mask)
 
 
 def require_booleans(argument: str, mask: Tensor) -> None:

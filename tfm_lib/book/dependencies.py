@@ -2,7 +2,7 @@
 
 The files found are the modules of the book's own packages that the code imports, directly or through
 others, and the data that those sources name: a file beside a module (`"theme/tokens.css"`), a check's
-judges (`"masking.leak-test"`), recorded results and the shipped models (`"experiments/results/x.json"`).
+judges (`"masking.leak-test"`), recorded results and the shipped models (`recorded("x")`, `"models/x.json"`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 RECORDED = ("experiments", "models")  # folders whose files are recorded results; naming the folder names them all
 BUILT = "static"  # the widgets' bundles: a page takes them from the front end, not from an execution
 CHECKS = "tfm_lib.checks"
+READER = "tfm_lib.book.recorded"  # names the folder of all results; which one is meant stands where it is called
 NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
 
 
@@ -35,7 +36,8 @@ def dependencies(cells: Iterable[str], folder: Path, root: Path) -> list[Path]:
                 if path not in found:
                     found.add(path)
                     here = name if path.name == "__init__.py" else name.rpartition(".")[0]
-                    waiting.append((_facts(path.read_text(encoding="utf-8")), path.parent, here or name))
+                    imported, named = _facts(path.read_text(encoding="utf-8"))
+                    waiting.append(((imported, () if name == READER else named), path.parent, here or name))
         for text in strings:
             found.update(_data(text, place, root))
     return sorted(found)
@@ -60,6 +62,8 @@ def _facts(source: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
             imports += [
                 (f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names
             ]  # perhaps a module
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "recorded":
+            strings += [f"experiments/results/{arg.value}.json" for arg in node.args if isinstance(arg, ast.Constant)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMES.fullmatch(node.value):
             strings.append(node.value)
     return tuple(imports), tuple(strings)

@@ -96,10 +96,11 @@ export function links(ui, { queries, keys, name, label, onFocus, most = 320 }) {
   return { el, update };
 }
 
-/* One of several: roving focus for any elements, HTML or SVG. */
+/* One of several: roving focus for any elements, HTML or SVG; adopt(nodes, labels, columns) if they stand in a grid. */
 export function radios(el, { name, onFocus, hover = false }) {
   let items = [];
   let checked = -1;
+  let across = 1;
   const indexOf = (event) => items.findIndex((item) => item.contains(event.target));
   const choose = (i) => i >= 0 && i !== checked && onFocus(i);
   set(el, {
@@ -108,7 +109,7 @@ export function radios(el, { name, onFocus, hover = false }) {
     onpointerover: (event) => hover && event.pointerType === "mouse" && choose(indexOf(event)),
     onkeydown(event) {
       const at = indexOf(event);
-      const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: items.length - 1 }[event.key];
+      const to = { ArrowDown: at + across, ArrowRight: at + 1, ArrowUp: at - across, ArrowLeft: at - 1, Home: 0, End: items.length - 1 }[event.key];
       if (to === undefined || at < 0) return;
       event.preventDefault();
       const next = clamp(to, 0, items.length - 1);
@@ -117,8 +118,9 @@ export function radios(el, { name, onFocus, hover = false }) {
     },
   });
   return {
-    adopt(nodes, labels) {
+    adopt(nodes, labels, columns = 1) {
       items = nodes;
+      across = columns;
       range(nodes.length).forEach((i) => set(nodes[i], { role: "radio", "aria-label": labels[i], "aria-checked": "false", tabindex: -1 }));
       checked = -1;
     },

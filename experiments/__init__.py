@@ -1,0 +1,1 @@
+"""Recorded runs, each repeatable by `python -m experiments.<name>`."""

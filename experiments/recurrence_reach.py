@@ -1,0 +1,111 @@
+"""How far back does the last state hear? Gradient norms against distance, before and after a task that needs memory."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from experiments.record import record
+from tfm_lib.self_attention import SelfAttention
+
+CUES, NOISE, LENGTH, D_MODEL = 8, 8, 64, 32
+ASK = CUES + NOISE
+STEPS, BATCH, JUDGED, MEASURED = 2000, 64, 500, 4
+SEEDS = [0, 1, 2, 3, 4]
+CELLS = {"rnn": nn.RNN, "rnn ×4": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+KINDS = [*CELLS, "attention"]
+
+
+class Recall(nn.Module):
+    """Reads signs, among them one cue, and names the cue when it is asked at the end."""
+
+    def __init__(self, kind: str):
+        super().__init__()
+        self.embedding = nn.Embedding(ASK + 1, D_MODEL)
+        if kind == "attention":
+            self.read = SelfAttention(D_MODEL, D_MODEL)
+        else:
+            self.read = CELLS[kind](D_MODEL, D_MODEL, batch_first=True)
+        if kind == "rnn ×4":
+            nn.init.uniform_(self.read.weight_hh_l0, -4 / D_MODEL**0.5, 4 / D_MODEL**0.5)
+        self.output = nn.Linear(D_MODEL, CUES)
+
+    def last(self, X: Tensor) -> Tensor:
+        return self.read(X)[0][:, -1]
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.output(self.last(self.embedding(ids)))
+
+
+def questions(count: int, generator: torch.Generator, distance: int | None = None) -> tuple[Tensor, Tensor]:
+    """Signs (count, LENGTH) with a cue `distance` places before the end, at a random place if None; and the cues."""
+    ids = torch.randint(CUES, ASK, (count, LENGTH), generator=generator)
+    cues = torch.randint(CUES, (count,), generator=generator)
+    places = torch.randint(LENGTH - 1, (count,), generator=generator)
+    if distance is not None:
+        places = torch.full((count,), LENGTH - 1 - distance)
+    ids[torch.arange(count), places] = cues
+    ids[:, -1] = ASK
+    return ids, cues
+
+
+def reach(model: Recall) -> list[float]:
+    """‖∂h_T/∂x_t‖ at the cue for every distance T − t from 1, the geometric mean over a few sequences, in 64 bits."""
+    generator = torch.Generator().manual_seed(1000)
+    distances = torch.arange(1, LENGTH)
+    ids = torch.cat([questions(MEASURED, generator, int(distance))[0] for distance in distances])
+    place = (LENGTH - 1 - distances).repeat_interleave(MEASURED)
+    model.double()
+    X = model.embedding(ids).detach().requires_grad_()
+    last, squares = model.last(X), 0
+    for feature in range(D_MODEL):
+        (slopes,) = torch.autograd.grad(last[:, feature].sum(), X, retain_graph=True)
+        squares = squares + slopes[torch.arange(len(ids)), place].square().sum(dim=-1)
+    model.float()
+    norms = squares.sqrt().view(-1, MEASURED).log().mean(dim=1).exp()
+    return [float(f"{norm:.3g}") for norm in norms.tolist()]
+
+
+def train(model: Recall, generator: torch.Generator) -> None:
+    optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for _ in range(STEPS):
+        ids, cues = questions(BATCH, generator)
+        loss = F.cross_entropy(model(ids), cues)
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+
+
+@torch.no_grad()
+def accuracy(model: Recall, distance: int) -> float:
+    ids, cues = questions(JUDGED, torch.Generator().manual_seed(2000 + distance), distance)
+    return (model(ids).argmax(dim=-1) == cues).float().mean().item()
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    what = (
+        f"{LENGTH} signs, one of {CUES} cues at a random place among noise, to be named at the end; width {D_MODEL}. "
+        f"start and trained: ‖∂h_T/∂x_t‖ at the cue, the geometric mean of {MEASURED} sequences, for distances "
+        f"1 to {LENGTH - 1}, one row per seed; accuracy: share of {JUDGED} fresh cues named at each distance listed."
+    )
+    with record("recurrence_reach", what, SEEDS) as numbers:
+        numbers["settings"] = {"steps": STEPS, "batch": BATCH, "lr": 3e-3, "length": LENGTH, "d_model": D_MODEL}
+        numbers["distances"] = list(range(1, LENGTH))
+        numbers["judged_at"] = [1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 63]
+        numbers["kinds"] = {}
+        for kind in KINDS:
+            found = {"start": [], "trained": [], "accuracy": []}
+            for seed in SEEDS:
+                torch.manual_seed(seed)
+                model = Recall(kind)
+                found["start"].append(reach(model))
+                train(model, torch.Generator().manual_seed(seed))
+                found["trained"].append(reach(model))
+                found["accuracy"].append([round(accuracy(model, distance), 4) for distance in numbers["judged_at"]])
+                print(kind, seed, found["start"][-1][-1], found["trained"][-1][-1], found["accuracy"][-1], flush=True)
+            numbers["kinds"][kind] = found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+/* Alignment: a translation's weights over its source, by score function; the true links on demand. */
+
+import { card, clamp, fixed, h, heatmap, legend, links, range, s } from "../kit/index.js";
+
+const share = fixed(2);
+
+/* The place of the largest weight, the first of equals. */
+export const heaviest = (row) => row.indexOf(Math.max(...row));
+
+/* Alignment error rate of one sentence, 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); null where no sure link is known.
+   A links each target word that has a sure link with its heaviest source word. */
+export function errorRate(weights, sure, possible = []) {
+  if (!sure.length) return null;
+  const has = (pairs, i, j) => pairs.some(([a, b]) => a === i && b === j);
+  const linked = range(weights.length).filter((i) => sure.some(([a]) => a === i));
+  let found = 0;
+  for (const i of linked) {
+    const j = heaviest(weights[i]);
+    found += has(sure, i, j) ? 2 : has(possible, i, j) ? 1 : 0;
+  }
+  return 1 - found / (linked.length + sure.length);
+}
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["sentence", "score", "truth", "value"] });
+  const example = () => ui.get("examples")[clamp(ui.get("sentence") | 0, 0, ui.get("examples").length - 1)];
+  const scores = () => Object.keys(example().weights);
+  const weights = () => example().weights[ui.get("score")] ?? example().weights[scores()[0]];
+  const row = () => clamp(ui.get("value") | 0, 0, example().tgt.length - 1);
+  const focus = (i) => ui.set({ value: i });
+  const kindOf = (i, j) => ["links", "possible"].find((kind) => example()[kind].some(([a, b]) => a === i && b === j));
+  const named = (i, j) => (ui.get("truth") ? { links: ", a true link", possible: ", a possible link" }[kindOf(i, j)] ?? "" : "");
+
+  const map = heatmap(ui, {
+    rows: example().tgt,
+    cols: example().src,
+    name: "weights",
+    label: "Weights: target words down, source words across.",
+    onFocus: focus,
+    text: (i, j) => share(weights()[i][j]),
+    describe: (i, j) => `${example().tgt[i]} looks at ${example().src[j]}: ${share(weights()[i][j])}${named(i, j)}`,
+  });
+  const net = links(ui, {
+    queries: example().tgt,
+    keys: example().src,
+    name: "value",
+    label: "Target words: choose one to see where it looks",
+    onFocus: focus,
+  });
+  const frame = (kind) => `stroke:var(--tfm-value);stroke-width:2.6;stroke-dasharray:${kind === "links" ? "none" : "3 3"}`;
+  const swatch = (kind) => s("svg", { width: 16, height: 16, "aria-hidden": "true" }, s("rect", { x: 2, y: 2, width: 12, height: 12, rx: 2, fill: "none", style: frame(kind) }));
+  const key = h("div", { class: "tfm-legend" }, swatch("links"), h("span", {}, "true link"), swatch("possible"), h("span", {}, "possible link"));
+  ui.stage.append(
+    h(
+      "div",
+      { class: "tfm-columns" },
+      h("div", {}, h("p", { class: "tfm-caption" }, h("span", { class: "tfm-q" }, "target"), " → ", h("span", { class: "tfm-k" }, "source"), " · thicker is more"), net.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, "All target words · each row sums to 1"), map.el, legend({}), key),
+    ),
+  );
+
+  const plain = (words) => words.filter((word) => word !== "<eos>").join(" ");
+  if (ui.get("examples").length > 1) {
+    ui.select("sentence", { label: "sentence", options: ui.get("examples").map((each, k) => [k, plain(each.src)]) });
+  }
+  if (scores().length > 1) ui.select("score", { label: "score", options: scores() });
+  const known = ui.get("examples").some((each) => each.links.length);
+  if (known) ui.toggle("truth", { label: "show the truth" });
+
+  function mark() {
+    const shown = known && ui.get("truth");
+    key.style.display = shown ? "" : "none";
+    for (const cell of map.el.querySelectorAll("[data-j]")) {
+      const kind = shown && kindOf(Number(cell.dataset.i), Number(cell.dataset.j));
+      const style = kind ? frame(kind) : "";
+      if (cell.look !== style) cell.firstChild.setAttribute("style", (cell.look = style));
+    }
+  }
+
+  function draw() {
+    const { src, tgt } = example();
+    const i = row();
+    map.update({ rows: tgt, cols: src, values: weights(), row: i });
+    net.update({ focus: i, weights: weights()[i], queries: tgt, keys: src });
+    mark();
+    ui.say(...sentence(i));
+  }
+
+  function sentence(i) {
+    const { src, tgt, links: sure, possible } = example();
+    const j = heaviest(weights()[i]);
+    const said = [h("b", { class: "tfm-q" }, tgt[i]), " looks hardest at ", h("b", { class: "tfm-k" }, src[j]), ` ${share(weights()[i][j])}`];
+    if (!ui.get("truth") || !sure.length) return said;
+    const due = sure.filter(([a]) => a === i).map(([, b]) => src[b]);
+    const verdict = { links: "a true link", possible: "a possible link" }[kindOf(i, j)] ?? `not its word, ${due.join(" ")}`;
+    said.push(due.length ? ` · ${verdict}` : " · it has no counterpart in the source");
+    return [...said, ` · alignment error rate of this sentence ${share(errorRate(weights(), sure, possible))}`];
+  }
+
+  const csv = () => [
+    ["score", "target", "source", "weight", "truth"],
+    ...scores().flatMap((score) =>
+      example().weights[score].flatMap((line, i) =>
+        line.map((weight, j) => [score, example().tgt[i], example().src[j], weight, { links: "sure", possible: "possible" }[kindOf(i, j)] ?? ""]),
+      ),
+    ),
+  ];
+
+  return ui.start(draw, { watch: ["examples"], csv });
+}
+
+export default { render };

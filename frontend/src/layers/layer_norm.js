@@ -1,0 +1,121 @@
+/* LayerNorm by hand: drag the features of one word; mean, variance and the normalised vector follow. */
+
+import { card, clamp, fixed, general, h, mean, plot, range, set as attributes, sum } from "../kit/index.js";
+
+const LIMIT = 12; // features stay between −LIMIT and LIMIT
+const [two, one] = [fixed(2), fixed(1)];
+
+/* The two steps of tfm_lib.layers.standardise, and what they pass through. */
+export function standardise(x, eps) {
+  const mu = mean(x);
+  const variance = sum(x.map((feature) => (feature - mu) ** 2)) / x.length;
+  const spread = Math.sqrt(variance + eps);
+  return { mu, variance, spread, out: x.map((feature) => (feature - mu) / spread) };
+}
+
+/* Every feature changed alike, if there is room for all; else null. */
+export function together(x, change) {
+  const moved = x.map((feature) => +change(feature).toFixed(3));
+  return moved.every((feature) => Math.abs(feature) <= LIMIT) ? moved : null;
+}
+
+function render({ model, el }) {
+  const first = structuredClone(model.get("value"));
+  const ui = card({ model, el, state: ["value", "eps"] });
+  const count = first.length;
+  const features = () => {
+    const value = ui.get("value");
+    return Array.isArray(value) && value.length === count && value.every(Number.isFinite) ? value.map((x) => clamp(x, -LIMIT, LIMIT)) : first;
+  };
+  const eps = () => (ui.get("eps") > 0 ? ui.get("eps") : 1e-5);
+  const set = (i, to) => ui.set({ value: features().map((old, k) => (k === i ? +clamp(to, -LIMIT, LIMIT).toFixed(2) : old)) });
+  let full = ""; // what there was no room for
+
+  const axis = { label: "feature", domain: [0.4, count + 0.6] };
+  const left = plot(ui, { x: axis, y: { label: "x", domain: [-LIMIT, LIMIT] }, height: 260, label: "Features of one word; drag them, or use the arrow keys." });
+  const right = plot(ui, { x: axis, y: { label: "normalised", domain: [-2.6, 2.6] }, height: 260, label: "The same features at mean 0 and variance 1." });
+  const stems = range(count).map(() => left.line({ colour: "soft" }));
+  const meanRule = left.rule({ colour: "ink" });
+  const [upper, lower] = [0, 1].map(() => left.rule({ colour: "soft" }));
+  const outStems = range(count).map(() => right.line({ colour: "value" }));
+  const outs = range(count).map(() => right.dot({ colour: "value", r: 6 }));
+  const zero = right.rule({ colour: "ink" });
+  const ones = [1, -1].map(() => right.rule({ colour: "soft" }));
+  const knobs = range(count).map((i) =>
+    left.handle({
+      control: `feature-${i + 1}`,
+      colour: "query",
+      label: "",
+      step: 0.25,
+      onmove([x, y]) {
+        const aside = x - (i + 1);
+        const byKey = y === features()[i] && [0.25, 2.5].some((step) => Math.abs(Math.abs(aside) - step) < 1e-6);
+        full = "";
+        set(i, byKey ? y + aside : y); // left and right arrows lower and raise, as on every slider
+      },
+    }),
+  );
+  ui.stage.append(
+    h("div", { class: "tfm-columns" },
+      h("div", {}, h("p", { class: "tfm-caption" }, "One word, to drag. Lines: mean, mean ± σ"), left.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, "After the norm. Lines: 0, ± 1"), right.el)),
+  );
+
+  const change = (words, by) => () => {
+    const moved = together(features(), by);
+    full = moved ? "" : ` No room to ${words}.`;
+    ui.set({ value: moved ?? [...features()] });
+  };
+  ui.button("raise", { label: "all + 1", onclick: change("raise all", (x) => x + 1) });
+  ui.button("stretch", { label: "all × 1.25", onclick: change("stretch all", (x) => 1.25 * x) });
+  ui.button("level", {
+    label: "all equal",
+    onclick: () => {
+      full = "";
+      const level = +mean(features()).toFixed(2);
+      ui.set({ value: features().map(() => level) });
+    },
+  });
+  ui.slider("eps", { label: "ε", min: 1e-6, max: 10, log: true, step: 0, format: general });
+
+  /* A handle speaks of x and y; a feature has one number. Said again after each layout, which the handle draws too. */
+  const handles = range(count).map((i) => left.el.querySelector(`[data-control="feature-${i + 1}"]`));
+  const tell = () =>
+    features().forEach((x, i) =>
+      attributes(handles[i], { "aria-label": `feature ${i + 1}`, "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT, "aria-valuenow": x, "aria-valuetext": two(x) }),
+    );
+  left.custom(tell);
+
+  function draw() {
+    const x = features();
+    const { mu, variance, spread, out } = standardise(x, eps());
+    const sigma = Math.sqrt(variance);
+    meanRule({ y: mu }, "");
+    upper({ y: mu + sigma }, "");
+    lower({ y: mu - sigma }, "");
+    zero({ y: 0 }, "");
+    ones.forEach((rule, k) => rule({ y: [1, -1][k] }, ""));
+    x.forEach((feature, i) => {
+      stems[i]([[i + 1, mu], [i + 1, feature]]);
+      knobs[i]([i + 1, feature]);
+      outStems[i]([[i + 1, 0], [i + 1, out[i]]]);
+      outs[i]([i + 1, out[i]]);
+    });
+    tell();
+    const after = mean(out.map((z) => z * z));
+    ui.say(
+      h("b", { class: "tfm-q" }, x.map(one).join("  ")),
+      ` · mean ${two(mu)} · variance ${two(variance)} · √(variance + ε) ${two(spread)} with ε ${general(eps())} → (γ = 1, β = 0) `,
+      h("b", { class: "tfm-v" }, out.map(two).join("  ")),
+      ` · mean ${two(mean(out))}, variance ${two(after)}.${variance === 0 ? " All features are equal: 0 divided by √ε is 0." : ""}${full}`,
+    );
+  }
+
+  const csv = () => {
+    const { out } = standardise(features(), eps());
+    return [["feature", "x", "normalised"], ...features().map((x, i) => [i + 1, x, out[i]])];
+  };
+  return ui.start(draw, { csv });
+}
+
+export default { render };

@@ -1,0 +1,156 @@
+/* Heads: every layer and head of an attention as small squares, and the one that is chosen as links and as a matrix. */
+
+import { card, clamp, entropy, fixed, h, heatmap, legend, links, mean, radios, range, s, sum } from "../kit/index.js";
+
+const NAMES = { self: "self-attention", encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
+const MOST_LINKED = 18; // words a side; longer texts are read in the matrix
+const MOST_TOLD = 4; // keys that the readout names
+const FINEST = 16; // cells a side of a small square; a longer text is drawn in blocks
+const SHADES = 5;
+
+const share = fixed(2);
+
+/* Queries and keys of each attention. */
+export const wordsOf = (kind, src, tgt) => [kind === "decoder" || kind === "cross" ? tgt : src, kind === "decoder" ? tgt : src];
+
+/* What a head does on average over its queries, as tfm_lib.widgets.multihead.habits. */
+export function habits(weights, asksItself) {
+  const line = (offset) => weights.flatMap((row, i) => (row[i + offset] === undefined ? [] : [row[i + offset] / sum(row)]));
+  const lines = asksItself ? { itself: line(0), before: line(-1), after: line(1) } : {};
+  const means = Object.entries(lines).flatMap(([name, shares]) => (shares.length ? [[name, mean(shares)]] : []));
+  return { ...Object.fromEntries(means), entropy: mean(weights.map((row) => entropy(row.map((weight) => weight / sum(row))))) };
+}
+
+/* At most `most` rows and columns: each block of cells gives its largest weight. */
+export function shrink(weights, most) {
+  const [n, m] = [weights.length, weights[0].length];
+  if (Math.max(n, m) <= most) return weights;
+  const block = Math.ceil(Math.max(n, m) / most);
+  const small = range(Math.ceil(n / block)).map(() => new Array(Math.ceil(m / block)).fill(0));
+  weights.forEach((row, i) => row.forEach((weight, j) => {
+    const [a, b] = [Math.floor(i / block), Math.floor(j / block)];
+    small[a][b] = Math.max(small[a][b], weight);
+  }));
+  return small;
+}
+
+/* Does no head of any layer look ahead? */
+export const causal = (layers) => layers.every((heads) => heads.every((rows) => rows.every((row, i) => row.every((weight, j) => j <= i || weight === 0))));
+
+export const darkest = (layers) => Math.ceil(10 * Math.max(...layers.flat(2).map((row) => Math.max(...row))) - 1e-9) / 10;
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["kind", "layer", "value", "focus"] });
+  const layers = () => ui.get("weights")[ui.get("kind")];
+  const words = () => wordsOf(ui.get("kind"), ui.get("src_tokens"), ui.get("tgt_tokens"));
+  const place = () => {
+    const [l, k] = [clamp(ui.get("layer"), 0, layers().length - 1), clamp(ui.get("value"), 0, layers()[0].length - 1)];
+    return { l, k, i: clamp(ui.get("focus"), 0, layers()[0][0].length - 1), head: layers()[l][k] };
+  };
+  const focus = (i) => ui.set({ focus: i });
+  let hidden; // the future, where no head looks ahead
+  let shown, max;
+
+  const overview = squares((layer, value) => ui.set({ layer, value }));
+  const map = heatmap(ui, {
+    rows: words()[0],
+    cols: words()[1],
+    name: "weights",
+    label: "Weights of the chosen head: queries down, keys across.",
+    onFocus: focus,
+    text: (i, j) => (hidden?.[i][j] ? "" : share(place().head[i][j])),
+    describe: (i, j) => `query ${words()[0][i]}, key ${words()[1][j]}: ${hidden?.[i][j] ? "hidden" : share(place().head[i][j])}`,
+  });
+  const net = links(ui, { queries: words()[0], keys: words()[1], name: "focus", label: "Queries: choose one to see its weights", onFocus: focus });
+  const caption = h("p", { class: "tfm-caption" }, h("span", { class: "tfm-q" }, "query"), " → ", h("span", { class: "tfm-k" }, "keys"), " · thicker is more");
+  const linked = h("div", {}, caption, net.el);
+  const scale = h("div", {});
+  const title = h("p", { class: "tfm-caption" });
+  ui.stage.append(overview.el, h("div", { class: "tfm-columns" }, linked, h("div", {}, title, map.el, scale)));
+
+  const kinds = Object.keys(ui.get("weights"));
+  if (kinds.length > 1) ui.select("kind", { label: "attention", options: kinds.map((kind) => [kind, NAMES[kind]]) });
+  ui.on("kind", () => {
+    const { l, k, i } = place();
+    ui.set({ layer: l, value: k, focus: i });
+  });
+
+  function draw() {
+    const [queries, keys] = words();
+    const { l, k, i, head } = place();
+    if (shown !== layers()) {
+      shown = layers();
+      max = darkest(shown);
+      hidden = ui.get("kind") === "decoder" && causal(shown) ? queries.map((_, i) => keys.map((_, j) => j > i)) : undefined;
+      overview.build(shown, max);
+      scale.replaceChildren(legend({ max, masked: hidden && "hidden" }));
+      linked.hidden = Math.max(queries.length, keys.length) > MOST_LINKED;
+    }
+    overview.choose(l, k);
+    title.textContent = `${shown.length > 1 ? `Layer ${l + 1}, head` : "Head"} ${k + 1} · each row sums to 1`;
+    map.update({ rows: queries, cols: keys, values: head, row: i, max, hidden });
+    if (!linked.hidden) net.update({ focus: i, weights: head[i], queries, keys });
+    ui.say(...sentence(queries[i], keys, head[i]), h("br", {}), `head ${k + 1} on average: ${habit(head)}`);
+  }
+
+  function sentence(query, keys, row) {
+    const told = range(keys.length).sort((a, b) => row[b] - row[a]).slice(0, MOST_TOLD);
+    const rest = keys.length > told.length ? " · …" : "";
+    return [h("b", { class: "tfm-q" }, query), ` → ${told.map((j) => `${keys[j]} ${share(row[j])}`).join(" · ")}${rest}`];
+  }
+
+  function habit(head) {
+    const said = { itself: "on itself", before: "on the word before", after: "on the word after", entropy: "entropy" };
+    const all = habits(head, ui.get("kind") !== "cross");
+    return Object.entries(all).map(([name, x]) => `${said[name]} ${share(x)}`).join(" · ") + " nats";
+  }
+
+  const csv = () => {
+    const line = (kind, l, k, i, row) => row.map((weight, j) => {
+      const [queries, keys] = wordsOf(kind, ui.get("src_tokens"), ui.get("tgt_tokens"));
+      return [kind, l + 1, k + 1, queries[i], keys[j], weight];
+    });
+    const all = Object.entries(ui.get("weights"));
+    return [
+      ["attention", "layer", "head", "query", "key", "weight"],
+      ...all.flatMap(([kind, heads]) => heads.flatMap((layer, l) => layer.flatMap((head, k) => head.flatMap((row, i) => line(kind, l, k, i, row))))),
+    ];
+  };
+
+  return ui.start(draw, { watch: ["weights", "src_tokens", "tgt_tokens"], csv });
+}
+
+/* A row of small squares for each layer, one square a head: a radio group in which all arrow keys work. */
+function squares(onChoose) {
+  const el = h("div", { role: "radiogroup", "aria-label": "Heads: choose one" });
+  let across = 1;
+  const group = radios(el, { name: "value", onFocus: (at) => onChoose(Math.floor(at / across), at % across) });
+  return {
+    el,
+    build(layers, max) {
+      across = layers[0].length;
+      const items = layers.map((heads) => heads.map((head, k) => h("div", { class: "tfm-head" }, square(shrink(head, FINEST), max), h("small", {}, String(k + 1)))));
+      const name = (l) => layers.length > 1 && h("span", { class: "tfm-caption" }, `layer ${l + 1}`);
+      const grid = `grid-template-columns:${layers.length > 1 ? "auto " : ""}repeat(${across},minmax(0,66px))`;
+      el.replaceChildren(h("div", { class: "tfm-heads-grid", style: grid }, items.flatMap((row, l) => [name(l), ...row])));
+      const label = (l, k) => (layers.length > 1 ? `layer ${l + 1}, head ${k + 1}` : `head ${k + 1}`);
+      group.adopt(items.flat(), layers.flatMap((heads, l) => heads.map((_, k) => label(l, k))), across);
+    },
+    choose: (l, k) => group.check(l * across + k),
+  };
+}
+
+/* One path for each shade. */
+function square(weights, max) {
+  const [n, m] = [weights.length, weights[0].length];
+  const shades = range(SHADES).map(() => []);
+  weights.forEach((row, i) => row.forEach((weight, j) => {
+    const shade = Math.min(SHADES, Math.ceil((SHADES * weight) / max - 0.25));
+    if (shade > 0) shades[shade - 1].push(`M${j} ${i}h1v1h-1z`);
+  }));
+  const cell = (attrs, w) => s(attrs.d === undefined ? "rect" : "path", { class: "tfm-cell", style: `--w:${w}`, ...attrs });
+  const paths = shades.flatMap((parts, k) => (parts.length ? [cell({ d: parts.join("") }, (k + 1) / SHADES)] : []));
+  return s("svg", { viewBox: `0 0 ${m} ${n}`, class: "tfm-tiny", "aria-hidden": "true" }, cell({ width: m, height: n }, 0), paths);
+}
+
+export default { render };

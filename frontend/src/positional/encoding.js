@@ -1,0 +1,211 @@
+/* Encoding: the sinusoidal encoding as a picture, two of its rows as clocks, and how alike any two rows are. */
+
+import { card, clamp, fixed, general, h, mean, onWidth, plot, range, s, set, sub, uid } from "../kit/index.js";
+
+/* ω_i of every pair of numbers, as in tfm_lib.positional. */
+export const frequencies = (d, base) => range(d / 2).map((i) => base ** ((-2 * i) / d));
+
+export const row = (pos, omegas) => omegas.flatMap((omega) => [Math.sin(pos * omega), Math.cos(pos * omega)]);
+
+/* PE(a)·PE(b) / (d/2) for places that far apart: 1 for a place and itself. */
+export const likeness = (distance, omegas) => mean(omegas.map((omega) => Math.cos(distance * omega)));
+
+export const wavelength = (omega) => (2 * Math.PI) / omega;
+
+const share = fixed(2);
+const places = (x) => (x < 100 ? general(x) : String(Math.round(x)));
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["d_model", "base", "length", "value", "other"] });
+  const now = () => {
+    const [d, base, n] = ["d_model", "base", "length"].map(ui.get);
+    return { d, base, n, a: clamp(ui.get("value"), 0, n - 1), b: clamp(ui.get("other"), 0, n - 1) };
+  };
+
+  const map = picture(ui, (pos) => ui.set({ value: pos }));
+  const dial = clock();
+  const curve = plot(ui, {
+    x: { label: "position", domain: [0, ui.get("length") - 1] },
+    y: { label: "likeness to a", domain: [-1, 1] },
+    height: 210,
+    label: "How alike each position is to position a",
+  });
+  const zero = curve.rule({ colour: "soft" });
+  const own = curve.rule({ colour: "query" });
+  const line = curve.line({ colour: "ink" });
+  const drag = curve.handle({
+    control: "other",
+    colour: "key",
+    label: "b",
+    step: 1,
+    r: 7,
+    onmove: ([x]) => ui.set({ other: Math.round(x) }),
+  });
+  const box = (caption, figure) => h("div", {}, h("p", { class: "tfm-caption" }, caption), figure.el);
+  ui.stage.append(
+    h(
+      "div",
+      { class: "tfm-columns" },
+      box("One row a position: −1 light, 1 dark · click or drag to move a", map),
+      h("div", { style: "display:grid;gap:14px" }, box("The hands of a and b, the fastest outside", dial), box("How alike: PE(a)·PE(b) divided by d/2 · drag b", curve)),
+    ),
+  );
+  ui.slider("d_model", { label: sub("d", "model"), values: ui.get("widths"), format: String });
+  ui.slider("base", { label: "base", values: ui.get("bases"), format: (x) => String(x) });
+  ui.slider("length", { label: "length", values: ui.get("lengths"), format: String });
+
+  function draw() {
+    const { d, base, n, a, b } = now();
+    const omegas = frequencies(d, base);
+    map.update({ d, base, n, a, b, omegas });
+    dial.update({ omegas, a, b });
+    curve.domain({ x: [0, n - 1] });
+    zero({ y: 0 }, "");
+    own({ x: a }, "a");
+    line(range(n).map((pos) => [pos, likeness(pos - a, omegas)]));
+    const alike = likeness(b - a, omegas);
+    drag([b, alike]);
+    const apart = Math.abs(b - a);
+    ui.say(
+      h("div", {}, h("b", { class: "tfm-q" }, `a = ${a}`), " · ", h("b", { class: "tfm-k" }, `b = ${b}`), ` · ${apart} ${apart === 1 ? "place" : "places"} apart → PE(a)·PE(b) = ${share((alike * d) / 2)} of ${d / 2} · likeness `, h("b", {}, share(alike))),
+      h("div", {}, `${d / 2} hands · the fastest is round in ${places(wavelength(omegas[0]))} places · the slowest in ${places(wavelength(omegas.at(-1)))}`),
+    );
+  }
+
+  const csv = () => {
+    const { d, base, n } = now();
+    const omegas = frequencies(d, base);
+    return [["position", ...range(d).map((c) => `${c % 2 ? "cos" : "sin"} ${c >> 1}`)], ...range(n).map((pos) => [pos, ...row(pos, omegas)])];
+  };
+  return ui.start(draw, { csv });
+}
+
+const [LEFT, TOP, HEIGHT, MOST] = [50, 24, 400, 420];
+
+/* The encoding as an image: one pixel a number, stretched. A mask makes light and dark of it in the page's colours. */
+function picture(ui, choose) {
+  const canvas = h("canvas", {});
+  const id = uid("encoding");
+  const image = s("image", { preserveAspectRatio: "none", "image-rendering": "pixelated" });
+  const fill = (colour, more) => s("rect", { style: `fill:var(--tfm-${colour})`, ...more });
+  const fields = [fill("w0"), fill("w1", { mask: `url(#${id})` })];
+  const mask = s("mask", { id, maskUnits: "userSpaceOnUse" }, image);
+  const frames = ["query", "key"].map((colour, k) => s("rect", { fill: "none", "stroke-width": 2, style: `stroke:var(--tfm-${colour})`, "stroke-dasharray": k ? "6 4" : null, rx: 2 }));
+  const names = ["q", "k"].map((kind) => s("text", { class: `tfm-${kind}`, "text-anchor": "end", "font-weight": 700 }, kind === "q" ? "a" : "b"));
+  const axes = [s("text", { class: "tfm-axis", x: 0, y: 12 }, "position ↓"), s("text", { class: "tfm-axis", y: 12, "text-anchor": "end" })];
+  const ticks = s("g", {});
+  const svg = s("svg", { role: "slider", tabindex: 0, "aria-label": "Position a, a row of the encoding", "aria-orientation": "vertical", "data-control": "value", style: "touch-action:none;cursor:pointer" });
+  svg.append(s("defs", {}, mask), ...fields, ...axes, ticks, ...frames, ...names);
+  const el = h("div", { class: "tfm-figure-box" }, svg);
+  let [width, last, drawn] = [0, null, ""];
+
+  const at = (pos) => TOP + (pos * (HEIGHT - TOP)) / last.n;
+  const pointed = (event) => choose(clamp(Math.floor(((event.clientY - svg.getBoundingClientRect().top - TOP) * last.n) / (HEIGHT - TOP)), 0, last.n - 1));
+  set(svg, {
+    onpointerdown(event) {
+      svg.setPointerCapture(event.pointerId);
+      pointed(event);
+    },
+    onpointermove: (event) => svg.hasPointerCapture(event.pointerId) && pointed(event),
+    onkeydown(event) {
+      const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      choose(clamp(last.a + step, 0, last.n - 1));
+    },
+  });
+
+  function paint({ d, n, base, omegas }) {
+    const key = `${d} ${n} ${base}`;
+    if (key === drawn) return;
+    drawn = key;
+    Object.assign(canvas, { width: d, height: n });
+    const context = canvas.getContext("2d");
+    const data = context.createImageData(d, n);
+    const pixels = new Uint32Array(data.data.buffer);
+    const grey = (x) => 0xff000000 | (Math.round(127.5 * (1 + x)) * 0x10101);
+    for (let i = 0; i < d / 2; i++) {
+      for (let pos = 0; pos < n; pos++) {
+        pixels[pos * d + 2 * i] = grey(Math.sin(pos * omegas[i]));
+        pixels[pos * d + 2 * i + 1] = grey(Math.cos(pos * omegas[i]));
+      }
+    }
+    context.putImageData(data, 0, 0);
+    set(image, { href: canvas.toDataURL() });
+  }
+
+  function update(next) {
+    last = next;
+    const { d, n, a, b } = next;
+    set(svg, { "aria-valuemin": 0, "aria-valuemax": n - 1, "aria-valuenow": a, "aria-valuetext": `position ${a}` });
+    if (!width) return;
+    paint(next);
+    const [high, wide] = [(HEIGHT - TOP) / n, width - LEFT - 2];
+    const area = { x: LEFT, y: TOP, width: wide, height: HEIGHT - TOP };
+    for (const node of [image, mask, ...fields]) set(node, area);
+    set(svg, { width, height: HEIGHT + 4 });
+    set(axes[1], { x: width - 2 });
+    axes[1].textContent = `number 0 … ${d - 1} →`;
+    [a, b].forEach((pos, k) => {
+      set(frames[k], { x: LEFT - 2, y: at(pos) - 1, width: wide + 4, height: Math.max(4, high + 2) });
+      set(names[k], { x: LEFT - (k ? 6 : 16), y: at(pos) + high / 2 + 5 });
+    });
+    const step = n / 4;
+    ticks.replaceChildren(...range(4).map((k) => s("text", { class: "tfm-axis", x: 0, y: at(k * step) + high / 2 + 4 }, String(k * step))));
+  }
+
+  ui.until(
+    onWidth(el, (total) => {
+      width = Math.min(total, MOST);
+      if (last) update(last);
+    }),
+  );
+  return { el, update };
+}
+
+const [SIZE, FEW] = [240, 8];
+
+/* Every pair of numbers is the tip of a hand: sine to the right, cosine up, so that it starts at 12 and runs clockwise. */
+function clock() {
+  const rings = s("g", { fill: "none", style: "stroke:var(--tfm-line)" });
+  const hands = ["key", "query"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }));
+  const noon = s("text", { class: "tfm-axis", x: SIZE / 2, y: 12, "text-anchor": "middle" }, "0");
+  const svg = s("svg", { role: "img", width: SIZE, height: SIZE + 14 }, noon, rings, hands);
+  const el = h("div", { class: "tfm-figure-box" }, svg);
+  const [cx, cy, outer] = [SIZE / 2, SIZE / 2 + 14, SIZE / 2 - 24];
+  let made = 0;
+
+  function build(count) {
+    made = count;
+    rings.replaceChildren(...range(count).map((i) => s("circle", { cx, cy, r: radius(i) })));
+    for (const group of hands) {
+      const tips = range(count).map(() => s("circle", { class: "tfm-dot", r: count > 16 ? 2.6 : 5 }));
+      const many = count > FEW ? { "stroke-opacity": 0.4 } : {};
+      group.replaceChildren(s("path", { class: "tfm-line tfm-thin", ...many }), ...tips, s("text", { class: "tfm-mark-label tfm-strong", "text-anchor": "middle" }));
+    }
+  }
+  const radius = (i) => outer * (1 - (0.82 * i) / made);
+
+  return {
+    el,
+    update({ omegas, a, b }) {
+      if (omegas.length !== made) build(omegas.length);
+      [b, a].forEach((pos, k) => {
+        const path = hands[k].firstChild;
+        const tips = [...hands[k].children].slice(1, -1);
+        const points = omegas.map((omega, i) => [cx + radius(i) * Math.sin(pos * omega), cy - radius(i) * Math.cos(pos * omega)].map((x) => x.toFixed(1)));
+        tips.forEach((tip, i) => set(tip, { cx: points[i][0], cy: points[i][1] }));
+        const few = made <= FEW;
+        const name = hands[k].lastChild;
+        name.textContent = "ba"[k];
+        const [nx, ny] = [Math.sin(pos * omegas[0]), Math.cos(pos * omegas[0])];
+        set(name, { x: (cx + (outer + 13) * nx).toFixed(1), y: (cy - (outer + 13) * ny + 4).toFixed(1) });
+        set(path, { d: points.map(([x, y], i) => (few ? `M${cx} ${cy}L${x} ${y}` : `${i ? "L" : "M"}${x} ${y}`)).join("") });
+      });
+      const hours = (pos) => omegas.slice(0, 4).map((omega) => `${Math.round((((pos * omega) % (2 * Math.PI)) * 180) / Math.PI)}°`).join(", ");
+      set(svg, { "aria-label": `Hands of position a = ${a}: ${hours(a)}; of b = ${b}: ${hours(b)}; the fastest first, at most four told` });
+    },
+  };
+}
+
+export default { render };

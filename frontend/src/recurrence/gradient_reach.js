@@ -1,0 +1,97 @@
+/* Gradient reach: how strongly the last output hears a word, against the word's distance, before and after training. */
+
+import { card, fixed, general, h, plot, range } from "../kit/index.js";
+
+const LOOKS = ["ink", "encoder", "decoder", "query", "key", "value"].map((colour, i) => [colour, [undefined, "8 3", "2 3", undefined, "8 3 2 3", "4 4"][i]]);
+const BROKEN = ["broken", "6 3 2 3"];
+
+/* What lies between the seeds: their geometric mean, the least and the greatest, for each distance. rows[seed][distance] */
+export const summary = (rows) =>
+  rows[0].map((_, i) => {
+    const norms = rows.map((row) => row[i]);
+    return {
+      mean: Math.exp(norms.reduce((sum, norm) => sum + Math.log(norm), 0) / norms.length),
+      low: Math.min(...norms),
+      high: Math.max(...norms),
+    };
+  });
+
+export const nearest = (distances, distance) =>
+  distances.reduce((best, d, i) => (Math.abs(d - distance) < Math.abs(distances[best] - distance) ? i : best), 0);
+
+/* A few significant digits, as a power of ten where the number is far from 1. */
+export const scientific = (x) => (x >= 0.01 && x < 1000 ? String(+x.toPrecision(2)) : x === 0 ? "0" : general(x));
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "kind", "stage"] });
+  const [kinds, stages] = [ui.get("kinds"), ui.get("stages")];
+  const distances = ui.get("distances");
+  const found = Object.fromEntries(kinds.map((kind) => [kind, Object.fromEntries(stages.map((stage, i) => [stage, summary(ui.get("reach")[kind][i])]))]));
+  const floor = ui.get("floor");
+  const all = kinds.flatMap((kind) => stages.flatMap((stage) => found[kind][stage].flatMap(({ low, high }) => [low, high])));
+  const top = 10 ** Math.ceil(Math.log10(Math.max(...all)) + 0.3);
+  const bottom = Math.max(floor, 10 ** Math.floor(Math.log10(Math.max(Math.min(...all), floor))));
+  const shown = (norm) => Math.max(bottom, norm);
+
+  const plain = kinds.filter((kind) => !kind.includes("×"));
+  const look = (kind) => (kind.includes("×") ? BROKEN : kind === "attention" ? LOOKS[3] : LOOKS[plain.indexOf(kind) % LOOKS.length]);
+  const plane = plot(ui, {
+    x: { label: "distance T − t in words", domain: [0, distances.at(-1) + 1] },
+    y: { label: "norm of ∂h_T/∂x_t", domain: [bottom, top], log: true },
+    height: 300,
+    most: 684,
+    label: "Gradient norm against distance, one line a model; the chosen one is thick.",
+  });
+  const lines = kinds.map((kind) => plane.line({ colour: look(kind)[0], dash: look(kind)[1] }));
+  const [high, low] = [0, 1].map(() => plane.line({ colour: "soft", dash: "1 3" }));
+  const rule = plane.rule({ colour: "soft" });
+  const dot = plane.dot({ colour: "ink", r: 6 });
+  const key = h("div", { class: "tfm-legend" });
+  ui.stage.append(plane.el, key);
+  key.append(
+    ...kinds.flatMap((kind) => {
+      const swatch = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      swatch.innerHTML = `<path class="tfm-line" style="--c:var(--tfm-${look(kind)[0]})" stroke-dasharray="${look(kind)[1] ?? "none"}" d="M0 6H26"/>`;
+      for (const [name, value] of [["width", 26], ["height", 12], ["aria-hidden", "true"]]) swatch.setAttribute(name, value);
+      return h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:10px" }, swatch, kind);
+    }),
+  );
+
+  ui.select("kind", { label: "model", options: kinds });
+  ui.select("stage", { label: "when", options: stages });
+  ui.slider("value", { label: "distance", values: distances, format: (d) => `${d} word${d === 1 ? "" : "s"}` });
+
+  function draw() {
+    const [kind, stage] = [ui.get("kind"), ui.get("stage")];
+    const i = nearest(distances, ui.get("value"));
+    const points = (pick) => range(distances.length).map((j) => [distances[j], shown(pick(j))]);
+    kinds.forEach((name, j) => {
+      lines[j](points((at) => found[name][stage][at].mean));
+      const node = plane.layer.children[j];
+      node.style.opacity = name === kind ? 1 : 0.8;
+      node.firstChild.style.strokeWidth = name === kind ? 3.6 : 1.6;
+    });
+    high(points((at) => found[kind][stage][at].high));
+    low(points((at) => found[kind][stage][at].low));
+    const here = found[kind][stage][i];
+    rule({ x: distances[i] });
+    dot([distances[i], shown(here.mean)]);
+    const rival = kinds.includes("attention") && kind !== "attention" ? found.attention[stage][i].mean : null;
+    ui.say(
+      h("b", {}, kind),
+      ` ${stage}, ${distances[i]} word${distances[i] === 1 ? "" : "s"} back: norm ${scientific(here.mean)} (seeds from ${scientific(here.low)} to ${scientific(here.high)})`,
+      rival ? ` · attention ${scientific(rival)}, ${ratio(rival / here.mean)}` : "",
+      here.mean < bottom ? ` · below the picture, which ends at ${general(bottom)}` : "",
+    );
+  }
+
+  const csv = () => [
+    ["model", "when", "distance", "geometric mean", "least", "greatest"],
+    ...kinds.flatMap((kind) => stages.flatMap((stage) => found[kind][stage].map(({ mean, low, high }, i) => [kind, stage, distances[i], mean, low, high]))),
+  ];
+  return ui.start(draw, { csv });
+}
+
+const ratio = (x) => (x >= 1 ? `${x < 100 ? fixed(1)(x) : scientific(x)} times as loud` : `${x > 0.01 ? fixed(1)(1 / x) : scientific(1 / x)} times fainter`);
+
+export default { render };

@@ -1,0 +1,122 @@
+/* Interaction path: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
+
+import { card, h, onWidth, range, s, set, tokenRow } from "../kit/index.js";
+
+const KINDS = [
+  ["rnn", "RNN"],
+  ["window", "windows"],
+  ["dilated", "dilated convolutions"],
+  ["attention", "attention"],
+];
+
+/* Where the signal of a word stands after each hop, counted from that word: the first entry is 0, the last the distance. */
+export const path = {
+  rnn: (distance) => range(distance + 1),
+  window: (distance, { window }) => range(Math.ceil(distance / window) + 1).map((hop) => Math.min(distance, hop * window)),
+  /* Layer ℓ hops by whole multiples of k^ℓ: the digits of the distance, written in base k. */
+  dilated(distance, { k }) {
+    const places = [0];
+    for (let step = 1; places.at(-1) < distance; step *= k) places.push(places.at(-1) + (Math.floor(distance / step) % k) * step);
+    return places;
+  },
+  attention: (distance) => [0, distance],
+};
+
+const [GAP, EDGE] = [13, 10];
+const words = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "word", "window", "k"] });
+  const tokens = () => ui.get("tokens");
+  const [last, first] = [() => ui.get("word"), () => ui.get("word") - ui.get("value")];
+
+  const row = tokenRow(ui, {
+    tokens: tokens(),
+    name: "word",
+    label: "The later word",
+    onFocus: (word) => ui.set({ word: Math.max(1, word) }),
+  });
+  const panels = KINDS.map(([kind, name]) => panel(ui, kind, name));
+  ui.stage.append(row.el, ...panels.map((one) => one.el));
+
+  ui.slider("value", { label: "distance", min: 1, max: tokens().length - 1, format: (d) => words(d, "word") });
+  ui.slider("window", { label: "window, each side", min: 1, max: 4 });
+  ui.slider("k", { label: "convolution k", min: 2, max: 5 });
+  /* The one that was not moved follows. */
+  ui.on("value", () => last() < ui.get("value") && ui.set({ word: ui.get("value") }));
+  ui.on("word", () => last() < ui.get("value") && ui.set({ value: last() }));
+
+  const sizes = () => ({ window: ui.get("window"), k: ui.get("k") });
+  const hops = (kind) => path[kind](ui.get("value"), sizes()).length - 1;
+
+  function draw() {
+    row.update({ focus: last(), tokens: tokens() });
+    [...row.el.children].forEach((word, i) => {
+      word.style.color = word.style.borderColor = i === first() ? "var(--tfm-key)" : "";
+    });
+    panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](ui.get("value"), sizes()) }));
+    ui.say(
+      "From ",
+      h("b", { class: "tfm-k" }, tokens()[first()]),
+      " to ",
+      h("b", { class: "tfm-q" }, tokens()[last()]),
+      `, ${words(ui.get("value"), "word")} apart: RNN ${words(hops("rnn"), "step")} · windows of ${ui.get("window")} a side ${words(hops("window"), "layer")} · `,
+      `dilated convolutions, k = ${ui.get("k")}, ${words(hops("dilated"), "layer")} · attention ${words(hops("attention"), "layer")}`,
+    );
+  }
+
+  const csv = () => [
+    ["model", "distance", "hops"],
+    ...KINDS.map(([kind, name]) => [name, ui.get("value"), hops(kind)]),
+  ];
+  return ui.start(draw, { watch: ["tokens"], csv });
+}
+
+/* One model: its words below, its hops above. The RNN hops along one row, the others one layer up at a time. */
+function panel(ui, kind, name) {
+  const caption = h("p", { class: "tfm-caption" });
+  const grid = s("g", { class: "tfm-bars" });
+  const line = s("path", { class: "tfm-line", style: "--c:var(--tfm-encoder)" });
+  const marks = s("g", {});
+  const svg = s("svg", { role: "img" }, grid, line, marks);
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  let width, told;
+
+  function layout() {
+    const { first, last, count, places } = told;
+    const levels = kind === "rnn" ? 1 : places.length - 1;
+    const up = Math.min(20, 66 / levels);
+    const height = levels * up + 2 * EDGE;
+    const x = (i) => EDGE + (i * (width - 2 * EDGE)) / (count - 1);
+    const y = (level) => height - EDGE - level * up;
+    const at = places.map((place, hop) => [x(first + place), y(kind === "rnn" ? Math.min(hop, 1) : hop)]);
+    if (kind === "rnn") at.splice(0, 1, [x(first), y(0)], [x(first), y(1)]);
+    const r = Math.min(3.4, up / 3.2, (width - 2 * EDGE) / count / 3.2);
+    const dots = range((levels + 1) * count).map((i) => [x(i % count), y(Math.floor(i / count))]);
+    set(svg, { width, height, "aria-label": `${name}: ${places.length - 1} hops` });
+    set(line, { d: at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("") });
+    grid.replaceChildren(s("path", { style: "fill:var(--tfm-soft);fill-opacity:.4", d: dots.map(([a, b]) => `M${(a - r / 1.7).toFixed(1)} ${b.toFixed(1)}a${r / 1.7} ${r / 1.7} 0 1 0 ${(2 * r) / 1.7} 0a${r / 1.7} ${r / 1.7} 0 1 0 ${(-2 * r) / 1.7} 0`).join("") }));
+    marks.replaceChildren(
+      ...at.slice(1).map(([cx, cy]) => s("circle", { class: "tfm-dot", cx, cy, r, style: "--c:var(--tfm-encoder)" })),
+      s("circle", { class: "tfm-dot", cx: x(first), cy: y(0), r: 5.5, style: "--c:var(--tfm-key)" }),
+      s("circle", { class: "tfm-dot", cx: at.at(-1)[0], cy: at.at(-1)[1], r: 5.5, style: "--c:var(--tfm-query)" }),
+    );
+  }
+
+  ui.until(onWidth(box, (now) => {
+    width = Math.min(now, 684);
+    if (told) layout();
+  }));
+  return {
+    kind,
+    el: h("div", {}, caption, box),
+    update(now) {
+      told = now;
+      const hops = now.places.length - 1;
+      caption.replaceChildren(h("b", {}, name), ` · ${words(hops, kind === "rnn" ? "step" : "layer")}`);
+      if (width) layout();
+    },
+  };
+}
+
+export default { render };

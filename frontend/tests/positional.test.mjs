@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { frequencies, likeness, row, wavelength } from "../src/positional/encoding.js";
+import { hand, product, turn, turned } from "../src/positional/shift_rotation.js";
+import { close, golden } from "./golden.mjs";
+
+const { encodings, rotations, shifts } = golden("positional");
+
+test("frequencies and rows of the encoding are those of tfm_lib.positional", () => {
+  assert.equal(encodings.length, 5);
+  for (const { d, base, omegas, rows } of encodings) {
+    close(frequencies(d, base), omegas, 1e-12, `d ${d}, base ${base}`);
+    for (const [pos, expected] of Object.entries(rows)) close(row(+pos, frequencies(d, base)), expected, 1e-9, `d ${d}, position ${pos}`);
+  }
+});
+
+test("the likeness of two positions depends on their distance as in Python", () => {
+  for (const { d, base, likeness: expected } of encodings) {
+    const omegas = frequencies(d, base);
+    close(expected.map((_, pos) => likeness(pos - 20, omegas)), expected, 1e-9, `d ${d}`);
+  }
+});
+
+test("a shift turns each pair by the matrix that Python builds", () => {
+  for (const { position, shift, base, pair, matrix, from, to, product: expected } of shifts) {
+    const omegas = frequencies(8, base);
+    const R = turn(shift * omegas[pair]);
+    close(R, matrix, 1e-12);
+    close(hand(position * omegas[pair]), from, 1e-9);
+    close(turned(R, from), to, 1e-9);
+    close(product(shift, omegas), expected, 1e-9);
+  }
+});
+
+test("rotary turns by the same angle", () => {
+  rotations.forEach(([cosine, sine], pos) => close(hand(pos), [sine, cosine], 1e-9));
+});
+
+test("the fastest hand is round in 2π places", () => {
+  close(wavelength(frequencies(16, 10000)[0]), 2 * Math.PI);
+});

@@ -1,0 +1,93 @@
+"""The alignment widget in a kernel: its traits, its numbers, its sentences."""
+
+import json
+
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from tfm_lib.alignment import alignment_error_rate
+from tfm_lib.book import recorded
+from tfm_lib.widgets.alignment import Alignment
+
+WEIGHTS = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]])
+OTHER = torch.tensor([[0.1, 0.2, 0.7], [0.1, 0.6, 0.3]])
+EXAMPLE = {
+    "src": "ein Hund <eos>",
+    "tgt": ["a", "dog"],
+    "weights": {"dot": WEIGHTS, "additive": OTHER},
+    "links": [(0, 0), (1, 1)],
+}
+
+
+def test_a_readers_own_weights() -> None:
+    widget = Alignment([{"src": "ein Hund", "tgt": "a dog", "weights": [[0.9, 0.1], [0.2, 0.8]]}])
+    assert widget.weights == [[0.9, 0.1], [0.2, 0.8]]
+    assert widget.error_rate is None
+    assert "Each target word looks hardest: a at ein (0.90), dog at Hund (0.80)." in widget.alt
+
+
+def test_error_rate_is_the_librarys() -> None:
+    widget = Alignment([EXAMPLE])
+    assert widget.error_rate == 0
+    widget.score = "additive"
+    predicted, sure = torch.tensor([[0, 0, 1], [0, 1, 0]]).bool(), torch.tensor([[1, 0, 0], [0, 1, 0]]).bool()
+    assert widget.error_rate == alignment_error_rate(predicted, sure) == 0.5
+    assert "Alignment error rate of this sentence: 0.50." in widget.alt
+
+
+def test_words_without_a_true_link_do_not_count() -> None:
+    example = {**EXAMPLE, "links": [(1, 1)], "possible": [(0, 0)]}
+    assert Alignment([example], score="additive").error_rate == 0
+
+
+def test_the_recorded_sentences_come_by_themselves() -> None:
+    widget = Alignment()
+    run = recorded("alignment_error")
+    assert len(widget.examples) == len(run["examples"]) >= 8
+    assert list(widget.examples[0]["weights"]) == ["dot", "scaled dot", "additive", "bilinear"]
+    assert json.dumps(widget.examples[0]["tgt"]) == json.dumps(run["examples"][0]["tgt"])
+    for example in widget.examples:
+        for weights in example["weights"].values():
+            assert all(abs(sum(row) - 1) < 0.02 for row in weights)
+
+
+def test_another_sentence_may_be_shorter() -> None:
+    short = {"src": "ja <eos> .", "tgt": "yes", "weights": {"dot": [[1, 0, 0]], "additive": [[0, 1, 0]]}}
+    widget = Alignment([EXAMPLE, short], value=1)
+    widget.sentence = 1
+    assert widget.value == 0
+    widget.examples = [short]
+    assert widget.sentence == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"examples": []}, "examples must be a list with at least one translation"),
+        ({"examples": [{"src": "a"}]}, "examples[0] must hold src, tgt and weights; it lacks tgt, weights"),
+        ({"examples": [{**EXAMPLE, "tgt": "a big dog"}]}, "examples[0].weights must have shape (3, 3)"),
+        ({"examples": [{**EXAMPLE, "links": [(0, 3)]}]}, "examples[0].links must lie within (2, 3)"),
+        ({"examples": [EXAMPLE, {**EXAMPLE, "weights": WEIGHTS}]}, "examples[1].weights must have the score functions"),
+        ({"examples": [EXAMPLE], "score": "cosine"}, "score must be one of dot, additive; it is 'cosine'"),
+        ({"examples": [EXAMPLE], "sentence": 1}, "sentence must be from 0 to 0; it is 1"),
+        ({"examples": [EXAMPLE], "value": 2}, "value must be from 0 to 1; it is 2"),
+    ],
+)
+def test_bad_input_gets_a_sentence(arguments, words) -> None:
+    with pytest.raises(ValueError) as caught:
+        Alignment(**arguments)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("truth", [False, True])
+def test_a_picture_with_and_without_the_truth(truth) -> None:
+    figure = Alignment([EXAMPLE], truth=truth).figure()
+    assert isinstance(figure, Figure)
+    assert len(figure.axes[0].patches) == (2 if truth else 0)
+
+
+def test_the_state_is_plain_data() -> None:
+    state = Alignment([EXAMPLE]).get_state()
+    json.dumps({key: value for key, value in state.items() if key != "layout"})
+    assert state["_module"] == "alignment/alignment"

@@ -1,0 +1,105 @@
+"""Encoding and shift as rotation in a kernel: what they accept, hold, say and draw."""
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from tfm_lib.book.display import svg_text
+from tfm_lib.positional import sinusoidal_encoding
+from tfm_lib.widgets.positional import Encoding, ShiftRotation
+
+
+def size(widget) -> int:
+    state = {k: v for k, v in widget.get_state().items() if k not in ("layout", "_esm", "_css")}
+    return len(gzip.compress(json.dumps(state).encode(), mtime=0))
+
+
+def test_likeness_is_1_at_the_position_itself_and_depends_on_the_distance() -> None:
+    widget = Encoding(d_model=16, base=100, length=64, value=30)
+    likeness = np.array(widget.likeness)
+    assert likeness[30] == pytest.approx(1)
+    np.testing.assert_allclose(likeness[30:60], likeness[30:0:-1], atol=1e-5)
+    P = sinusoidal_encoding(64, 16, 100.0)
+    assert likeness[40] == pytest.approx((P[30] @ P[40]).item() / 8, abs=1e-6)
+
+
+def test_your_own_sizes_stand_among_the_choices() -> None:
+    widget = Encoding(d_model=6, base=50, length=100)
+    assert 6 in widget.widths and 50 in widget.bases and 100 in widget.lengths
+    assert widget.positions == (20, 24)
+    assert Encoding(length=8).positions == (7, 7)
+
+
+def test_positions_beyond_the_length_are_shown_at_its_end() -> None:
+    widget = Encoding(length=64, value=60)
+    widget.length = 16
+    assert widget.positions == (15, 15)
+    assert "Positions 15 and 15 have likeness 1.00" in widget.alt
+
+
+def test_traits_can_be_read_set_and_observed() -> None:
+    widget, heard = Encoding(), []
+    widget.observe(lambda change: heard.append((change.name, change.new)), ["value", "d_model"])
+    widget.value, widget.d_model = 3, 64
+    assert heard == [("value", 3), ("d_model", 64)]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Encoding(d_model=7), "d_model must be even, from 2 to 128; it is 7"),
+        (lambda: Encoding(d_model=256), "d_model must be even, from 2 to 128; it is 256"),
+        (lambda: Encoding(base=1), "base must be at least 2; it is 1.0"),
+        (lambda: Encoding(length=1000), "length must be from 2 to 256; it is 1000"),
+        (lambda: Encoding(value=-1), "value must be a position from 0 to 255; it is -1"),
+        (lambda: ShiftRotation(position=5), "value must be from 20 to 120; it is 5"),
+        (lambda: ShiftRotation(shift=21), "shift must be from -20 to 20; it is 21"),
+        (lambda: ShiftRotation(pair=4), "pair must be from 0 to 3; it is 4"),
+        (lambda: ShiftRotation(base=math.inf), "base must be at least 2; it is inf"),
+    ],
+)
+def test_bad_settings_get_a_sentence(make, words) -> None:
+    with pytest.raises(ValueError) as caught:
+        make()
+    assert words in str(caught.value)
+
+
+def test_the_block_leads_from_the_position_to_the_shifted_one() -> None:
+    for position in (20, 77, 120):
+        widget = ShiftRotation(position, shift=-7, base=1000, pair=2)
+        P = sinusoidal_encoding(141, 8, 1000.0)
+        np.testing.assert_allclose(np.array(widget.matrix) @ P[position, 4:6].numpy(), P[position - 7, 4:6], atol=1e-5)
+
+
+def test_the_turn_is_the_same_from_everywhere() -> None:
+    one, two = ShiftRotation(20, 5), ShiftRotation(100, 5)
+    assert one.matrix == two.matrix
+    assert one.alt.split(": ")[1].split(".")[0] == two.alt.split(": ")[1].split(".")[0]
+
+
+@pytest.mark.parametrize("settings", [(4, 10, 64), (2, 10_000, 16), (128, 100_000, 256), (32, 10_000, 64)])
+def test_encoding_as_a_picture_and_a_sentence(settings) -> None:
+    d_model, base, length = settings
+    widget = Encoding(*settings)
+    assert isinstance(widget.figure(), Figure)
+    svg = svg_text(widget.figure())
+    assert "var(--tfm-w1, #23386b)" in svg
+    assert len(gzip.compress(svg.encode(), mtime=0)) < 30 * 1024
+    assert f"positions 0 to {length - 1} in {d_model} numbers" in widget.alt
+    assert f"at base {base:g}" in widget.alt
+
+
+@pytest.mark.parametrize("shift", [-20, 0, 3, 20])
+def test_rotation_as_a_picture_and_a_sentence(shift) -> None:
+    widget = ShiftRotation(shift=shift)
+    assert "var(--tfm-query, #0067a5)" in svg_text(widget.figure())
+    assert f"position {25 + shift}, {shift} places on" in widget.alt
+
+
+def test_what_a_page_carries_is_small() -> None:
+    assert size(Encoding()) <= 1024
+    assert size(ShiftRotation()) <= 1024

@@ -1,0 +1,117 @@
+"""The widgets of chapter `recurrence` in a kernel."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from tfm_lib.widgets.recurrence import GradientReach, InteractionPath, path
+
+NORMS = {"GRU": [[[0.5, 0.25, 0.125], [0.5, 0.25, 0.5]], [[1.0, 1.0, 1.0], [1.0, 1.0, 4.0]]]}
+
+
+def reach(**arguments) -> GradientReach:
+    return GradientReach(**{"reach": NORMS, "value": 3, **arguments})
+
+
+# interaction path
+
+
+def test_hops_of_each_model() -> None:
+    widget = InteractionPath(value=8)
+    assert widget.hops == {"rnn": 8, "window": 4, "dilated": 2, "attention": 1}
+    widget.value = 9
+    assert widget.hops["dilated"] == 3
+    widget.k, widget.window = 2, 4
+    assert widget.hops == {"rnn": 9, "window": 3, "dilated": 4, "attention": 1}
+
+
+def test_hops_of_dilated_convolutions_are_the_digits_of_the_distance() -> None:
+    assert path("dilated", 12) == [0, 0, 3, 12]  # 110 in base 3
+    assert path("dilated", 17) == [0, 2, 8, 17]  # 122
+
+
+def test_a_distance_longer_than_the_way_back_moves_the_word() -> None:
+    widget = InteractionPath("a b c d", value=1, word=1)
+    widget.value = 3
+    assert widget.word == 3
+    widget.word = 2
+    assert widget.value == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"tokens": "alone"}, "tokens must hold at least two words; it holds 1"),
+        ({"tokens": "a b", "value": 2}, "value must be a distance from 1 to 1; it is 2"),
+        ({"tokens": "a b", "value": 1, "word": 0}, "word must be a place from 1 to 1; it is 0"),
+    ],
+)
+def test_bad_places_get_a_sentence(arguments, words) -> None:
+    with pytest.raises(ValueError) as caught:
+        InteractionPath(**arguments)
+    assert words in str(caught.value)
+
+
+def test_path_in_a_sentence_and_a_picture() -> None:
+    widget = InteractionPath("the cat sat on the mat", value=4)
+    assert "From “cat” to “mat”, 4 words apart: RNN 4 steps, windows of 2 a side 2 layers" in widget.alt
+    assert "attention 1 layer." in widget.alt
+    assert isinstance(widget.figure(), Figure)
+
+
+# gradient reach
+
+
+def test_summary_is_the_geometric_mean_and_the_spread() -> None:
+    found = reach().summary("GRU", "at the start")
+    np.testing.assert_allclose(found["mean"], [0.5, 0.25, 0.25])
+    np.testing.assert_allclose([found["low"], found["high"]], [[0.5, 0.25, 0.125], [0.5, 0.25, 0.5]])
+
+
+@pytest.mark.parametrize("make", [np.array, torch.tensor, list])
+def test_norms_of_any_kind_are_taken(make) -> None:
+    assert reach(reach={"GRU": make(NORMS["GRU"])}).reach == NORMS
+    one_stage = reach(reach={"mine": make(NORMS["GRU"][0])})
+    assert one_stage.stages == ["stage 0"] and one_stage.distances == [1, 2, 3]
+
+
+def test_without_norms_it_shows_the_recorded_run() -> None:
+    widget = GradientReach()
+    assert list(widget.reach) == ["RNN", "RNN, U × 4", "LSTM", "GRU", "attention"]
+    assert widget.distances[0] == 1 and widget.distances[-1] == 63
+    assert widget.summary("attention", "trained")["mean"][-1] > 1e6 * widget.summary("RNN", "trained")["mean"][-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"reach": {}}, "reach must hold at least one model"),
+        ({"reach": {"GRU": [[0.0, 1.0]]}}, "reach['GRU'] must be above 0, for a logarithmic scale; it holds 0"),
+        ({"reach": {"a": [[1.0]], "b": [[1.0, 2.0]]}}, "as many stages and distances for every model"),
+        ({"stages": ["once"]}, "stages must name the 2 stages of reach; it names 1"),
+        ({"distances": [1, 2]}, "distances must have shape (3); it has shape (2,)"),
+        ({"kind": "LSTM"}, "kind must be one of GRU; it is 'LSTM'"),
+        ({"stage": "later"}, "stage must be one of at the start, trained; it is 'later'"),
+    ],
+)
+def test_bad_norms_get_a_sentence(arguments, words) -> None:
+    with pytest.raises(ValueError) as caught:
+        reach(**arguments)
+    assert words in str(caught.value)
+
+
+def test_reach_in_a_sentence_and_a_picture() -> None:
+    widget = reach()
+    assert widget.alt == "Norm of ∂h_T/∂x_t at the start, 3 words back, the geometric mean of the seeds: GRU 0.25."
+    widget.stage = "trained"
+    assert "GRU 2." in widget.alt
+    assert isinstance(widget.figure(), Figure)
+
+
+@pytest.mark.parametrize("make", [InteractionPath, reach])
+def test_the_state_is_plain_data(make) -> None:
+    state = make().get_state()
+    json.dumps({key: value for key, value in state.items() if key != "layout"})

@@ -1,0 +1,158 @@
+"""Alignment: a decoder that looks back at every word of the source while it writes."""
+
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from tfm_lib._errors import bad_input, require_booleans, require_no_empty_row, shape_of
+from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
+from tfm_lib.recurrence import Seq2Seq
+
+__all__ = ["AttentiveSeq2Seq", "MemoryHop", "MemoryNetwork", "Reading", "alignment_error_rate"]
+
+
+class Reading(NamedTuple):
+    """What the decoder may look at, and the state from which it goes on."""
+
+    H: Float[Tensor, "batch m d_model"]  # a state of the encoder for each source word
+    mask: Bool[Tensor, "batch 1 m"]  # True where a source word stands
+    state: Tensor | tuple[Tensor, Tensor]
+
+
+class AttentiveSeq2Seq(Seq2Seq):
+    """A sequence-to-sequence model whose decoder attends to every state of the encoder.
+
+    Four stages at each step: the scores of the decoder's state h_t against the encoder's states H; their
+    softmax; the context c_t, a weighted mean of H; and the combination tanh([h_t; c_t]W_c), from which the
+    next word is read. `score` is "dot", "scaled dot", "additive" or "bilinear".
+
+    Source: Luong, Pham and Manning (2015), section 3, equations 5 to 7; Bahdanau et al. (2015) for the additive score.
+    Differs: one layer, W_c has a bias, and the state stands before the context.
+    """
+
+    def __init__(
+        self,
+        src_vocab: int,
+        tgt_vocab: int,
+        d_model: int,
+        cell: Literal["rnn", "lstm", "gru"] = "gru",
+        score: Literal["dot", "scaled dot", "additive", "bilinear"] = "dot",
+        pad_id: int = 0,
+    ):
+        super().__init__(src_vocab, tgt_vocab, d_model, cell, pad_id)
+        scores = {
+            "dot": lambda: dot_score,
+            "scaled dot": lambda: scaled_dot_score,
+            "additive": lambda: AdditiveScore(d_model, d_model, d_model),
+            "bilinear": lambda: BilinearScore(d_model, d_model),
+        }
+        if score not in scores:
+            raise bad_input("score", f"be one of {', '.join(scores)}", repr(score))
+        self.score = scores[score]()
+        self.W_c = nn.Linear(2 * d_model, d_model)
+
+    def forward(self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
+        logits, _, _ = self.attend(tgt_ids, self.read(src_ids))
+        return logits
+
+    def read(self, src_ids: Int[Tensor, "batch m"]) -> Reading:
+        """Every state of the encoder, which of them belong to words, and the last one."""
+        H, state = self.encode(src_ids)
+        return Reading(H, (src_ids != self.pad_id).unsqueeze(1), state)
+
+    def attend(
+        self, tgt_ids: Int[Tensor, "batch n"], reading: Reading
+    ) -> tuple[Float[Tensor, "batch n v"], Reading, Float[Tensor, "batch n m"]]:
+        """Logits of the words after `tgt_ids`, the reading from which to go on, and each position's weights."""
+        h, state = self.decoder(self.tgt_embedding(tgt_ids), reading.state)
+        scores = self.score(h, reading.H)  # (batch, n, m)
+        weights = scores.masked_fill(~reading.mask, -torch.inf).softmax(dim=-1)
+        c = weights @ reading.H  # (batch, n, d_model)
+        return self.output(self.combine(h, c)), reading._replace(state=state), weights
+
+    def combine(
+        self, h: Float[Tensor, "batch n d_model"], c: Float[Tensor, "batch n d_model"]
+    ) -> Float[Tensor, "batch n d_model"]:
+        """The decoder's state and its context in one vector, tanh([h_t; c_t]W_c)."""
+        return torch.tanh(self.W_c(torch.cat([h, c], dim=-1)))
+
+
+def alignment_error_rate(
+    predicted: Bool[Tensor, "n m"], sure: Bool[Tensor, "n m"], possible: Bool[Tensor, "n m"] | None = None
+) -> float:
+    """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|): 0 when the predicted links A hold all sure ones S and none that is wrong.
+
+    Links in `possible` may be found but need not be; sure links are possible ones too, so P is `sure | possible`.
+
+    Source: Och and Ney (2003), the section on evaluation.
+    """
+    possible = sure if possible is None else possible
+    for argument, links in {"predicted": predicted, "sure": sure, "possible": possible}.items():
+        require_booleans(argument, links)
+        if links.shape != predicted.shape:
+            raise bad_input(argument, f"have the shape of predicted, {tuple(predicted.shape)}", shape_of(links))
+    links = (predicted.sum() + sure.sum()).item()
+    hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
+    return 1 - hits.item() / links if links else 0.0
+
+
+class MemoryHop(nn.Module):
+    """One look-up in a memory of m facts: the answer o = softmax(u M_inᵀ) M_out, and with it the next question u + o.
+
+    `u` asks, the rows of `M_in` are what facts are found by, the rows of `M_out` what they hand over;
+    `mask[b, j]` is True where the memory holds a fact.
+
+    Source: Sukhbaatar et al. (2015), sections 2.1 and 2.2.
+    """
+
+    def forward(
+        self,
+        u: Float[Tensor, "batch d"],
+        M_in: Float[Tensor, "batch m d"],
+        M_out: Float[Tensor, "batch m d"],
+        mask: Bool[Tensor, "batch m"] | None = None,
+    ) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch m"]]:
+        scores = dot_score(u.unsqueeze(1), M_in)  # (batch, 1, m)
+        if mask is not None:
+            require_no_empty_row("mask", mask, "leave every question a fact")
+            scores = scores.masked_fill(~mask.unsqueeze(1), -torch.inf)
+        weights = scores.softmax(dim=-1)
+        return u + (weights @ M_out).squeeze(1), weights.squeeze(1)
+
+
+class MemoryNetwork(nn.Module):
+    """Answers a question about a list of facts with `n_hops` look-ups, each asking with what the last one found.
+
+    A fact is found by one sum of word vectors and hands over another; both know its age, 1 for the newest.
+    `facts` (batch, m, words) and `question` (batch, words) are padded with `pad_id`; a row of padding is no fact.
+
+    Source: Sukhbaatar et al. (2015), sections 2.2 and 4.1, with layer-wise (RNN-like) weight tying.
+    Differs: words are summed without position weights, and u passes from hop to hop without a matrix.
+    """
+
+    def __init__(self, vocab: int, answers: int, d_model: int, n_hops: int, oldest: int = 16, pad_id: int = 0):
+        super().__init__()
+        self.n_hops, self.oldest, self.pad_id = n_hops, oldest, pad_id
+        self.ask, self.find, self.tell = (nn.Embedding(vocab, d_model, padding_idx=pad_id) for _ in range(3))
+        self.find_age, self.tell_age = (nn.Embedding(oldest + 1, d_model) for _ in range(2))
+        self.hop = MemoryHop()
+        self.output = nn.Linear(d_model, answers)
+        for embedding in (self.ask, self.find, self.tell, self.find_age, self.tell_age):
+            embedding.weight.data.mul_(0.05)  # so that hops begin as plain means; sharper ones get stuck
+
+    def forward(
+        self, facts: Int[Tensor, "batch m words"], question: Int[Tensor, "batch words"]
+    ) -> tuple[Float[Tensor, "batch v"], Float[Tensor, "batch hops m"]]:
+        mask = (facts != self.pad_id).any(dim=-1)
+        age = mask.flip(-1).cumsum(dim=-1).flip(-1)
+        if age.max() > self.oldest:
+            raise bad_input("facts", f"hold at most {self.oldest} facts, the oldest age", int(age.max()))
+        M_in = self.find(facts).sum(dim=2) + self.find_age(age)
+        M_out = self.tell(facts).sum(dim=2) + self.tell_age(age)
+        u, weights = self.ask(question).sum(dim=1), []
+        for _ in range(self.n_hops):
+            u, shares = self.hop(u, M_in, M_out, mask)
+            weights.append(shares)
+        return self.output(u), torch.stack(weights, dim=1)

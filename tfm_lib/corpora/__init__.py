@@ -1,0 +1,32 @@
+"""Corpora: embedded ones, made by seeded code and always at hand."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tfm_lib.corpora.corpus import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Corpus, Pair, Vocabulary
+from tfm_lib.corpora.dates import dates
+from tfm_lib.corpora.numbers import numbers
+from tfm_lib.corpora.questions import memory_tensors, questions
+from tfm_lib.corpora.toys import copy_order, reverse_order, sort_order, toy
+
+__all__ = ["BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "Corpus", "Pair", "Vocabulary", "load_corpus", "memory_tensors"]
+
+_CORPORA: dict[str, Callable[..., Corpus]] = {
+    "copy": partial(toy, "copy", copy_order),
+    "reverse": partial(toy, "reverse", reverse_order),
+    "sort": partial(toy, "sort", sort_order),
+    "dates": dates,
+    "numbers": numbers,
+    "questions": questions,
+}
+
+
+def load_corpus(name: str, **options: Any) -> Corpus:
+    """The corpus called `name`; `options` go to its maker (such as `size`, `max_len`, `seed`).
+
+    Raises ValueError, with the names that exist, for an unknown one.
+    """
+    if name not in _CORPORA:
+        raise ValueError(f"No corpus is called {name!r}; there are {', '.join(sorted(_CORPORA))}.")
+    return _CORPORA[name](**options)

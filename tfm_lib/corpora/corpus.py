@@ -1,0 +1,89 @@
+"""What every corpus is: pairs of token lists, a vocabulary for each side, and a split that never changes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One example: source and target tokens; `links` holds (target position, source position) where the truth is known.
+
+    `possible` holds links that a good aligner may find but need not, such as *hundred* with the digit before it.
+    """
+
+    src: tuple[str, ...]
+    tgt: tuple[str, ...]
+    links: frozenset[tuple[int, int]] = frozenset()
+    possible: frozenset[tuple[int, int]] = frozenset()
+
+
+class Vocabulary:
+    """Tokens by id and ids by token; the first four ids are <pad>, <bos>, <eos> and <unk>."""
+
+    def __init__(self, tokens: Iterable[str]):
+        self.tokens = (PAD, BOS, EOS, UNK, *sorted(set(tokens)))
+        self.ids = {token: i for i, token in enumerate(self.tokens)}
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def encode(self, tokens: Sequence[str]) -> list[int]:
+        """The ids of `tokens`; an unknown token becomes <unk>."""
+        return [self.ids.get(token, UNK_ID) for token in tokens]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """The tokens of `ids` up to the first <eos>, without <pad> and <bos>."""
+        tokens = []
+        for i in ids:
+            if i == EOS_ID:
+                break
+            if i not in (PAD_ID, BOS_ID):
+                tokens.append(self.tokens[i])
+        return tokens
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Pairs of sentences with their vocabularies. `split` is by the source's hash, so it never changes."""
+
+    name: str
+    pairs: tuple[Pair, ...] = field(repr=False)
+
+    @cached_property
+    def src_vocab(self) -> Vocabulary:
+        return Vocabulary(token for pair in self.pairs for token in pair.src)
+
+    @cached_property
+    def tgt_vocab(self) -> Vocabulary:
+        return Vocabulary(token for pair in self.pairs for token in pair.tgt)
+
+    def split(self, part: Literal["train", "val", "test"]) -> list[Pair]:
+        """The pairs of one part: about 80 % train, 10 % val, 10 % test; equal sources always stand together."""
+        return [pair for pair in self.pairs if _part(pair) == part]
+
+    def tensors(self, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
+        """Padded ids of `pairs`: sources with <eos> (batch, m), decoder inputs <bos> … and outputs … <eos> (batch, n)."""
+        src = _padded([[*self.src_vocab.encode(pair.src), EOS_ID] for pair in pairs])
+        tgt = [self.tgt_vocab.encode(pair.tgt) for pair in pairs]
+        return src, _padded([[BOS_ID, *ids] for ids in tgt]), _padded([[*ids, EOS_ID] for ids in tgt])
+
+
+def _part(pair: Pair) -> str:
+    bucket = hashlib.sha256(" ".join(pair.src).encode()).digest()[0]
+    return "test" if bucket < 26 else "val" if bucket < 51 else "train"
+
+
+def _padded(rows: list[list[int]]) -> Tensor:
+    longest = max(map(len, rows))
+    return torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])

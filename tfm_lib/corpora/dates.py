@@ -1,0 +1,81 @@
+"""Dates as people of several countries write them, and the same date in one fixed form."""
+
+import datetime
+import random
+import re
+from collections.abc import Sequence
+
+from babel.core import UnknownLocaleError
+from babel.dates import format_date, get_date_format
+
+from tfm_lib.corpora.corpus import Corpus, Pair
+
+LOCALES = ("en_US", "en_GB", "de", "es", "fr", "hu", "ko", "lt")
+_FIELDS = {"y": "year", "M": "month", "L": "month", "d": "day", "E": "weekday", "c": "weekday"}
+_PIECE = re.compile(r"'([^']*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")  # 'quoted', a field such as MMMM, or other signs
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+Written = list[tuple[str, str | None]]  # tokens, each with the field that it belongs to
+
+
+def dates(
+    size: int = 5000,
+    locales: Sequence[str] = LOCALES,
+    target: str = "iso",
+    pattern: str = "long",
+    first_year: int = 1950,
+    last_year: int = 2049,
+    seed: int = 0,
+) -> Corpus:
+    """`size` dates, each written by the `pattern` ("full", "long", "medium") of one of the `locales`.
+
+    The target is the same date as YYYY - MM - DD, or as the locale named by `target` writes it. Day, month
+    and year are linked with themselves; the weekday and the signs between the fields have no counterpart in
+    an ISO date, and no link.
+    """
+    if first_year > last_year or not 1 <= first_year <= 9999:
+        raise ValueError(f"Need 1 ≤ first_year ≤ last_year; got {first_year} and {last_year}.")
+    draw, pairs = random.Random(f"dates {seed}"), {}
+    first, last = datetime.date(first_year, 1, 1).toordinal(), datetime.date(last_year, 12, 31).toordinal()
+    for _ in range(20 * size):
+        date = datetime.date.fromordinal(draw.randint(first, last))
+        src = written(date, draw.choice(locales), pattern)
+        tgt = iso(date) if target == "iso" else written(date, target, pattern)
+        pair = Pair(tuple(token for token, _ in src), tuple(token for token, _ in tgt), links(tgt, src))
+        pairs.setdefault(pair.src, pair)
+        if len(pairs) == size:
+            break
+    return Corpus("dates", tuple(pairs.values()))
+
+
+def written(date: datetime.date, locale: str, pattern: str = "long") -> Written:
+    """The tokens of `date` in `locale`, by the locale's own pattern, each with its field or None."""
+    tokens: Written = []
+    for quoted, letters, letter, other in _PIECE.findall(_pattern(locale, pattern)):
+        text = format_date(date, letters, locale) if letters else quoted or other
+        tokens += [(token, _FIELDS[letter] if letters else None) for token in _TOKEN.findall(text)]
+    return tokens
+
+
+def iso(date: datetime.date) -> Written:
+    """The tokens of `date` as YYYY - MM - DD."""
+    return [(f"{date.year:04}", "year"), ("-", None), (f"{date:%m}", "month"), ("-", None), (f"{date:%d}", "day")]
+
+
+def links(tgt: Written, src: Written) -> frozenset[tuple[int, int]]:
+    """(target position, source position) wherever the two tokens belong to the same field."""
+    return frozenset(
+        (i, j)
+        for i, (_, field) in enumerate(tgt)
+        for j, (_, other) in enumerate(src)
+        if field is not None and field == other
+    )
+
+
+def _pattern(locale: str, pattern: str) -> str:
+    if pattern not in ("full", "long", "medium"):
+        raise ValueError(f"pattern must be full, long or medium; got {pattern!r}.")
+    try:
+        return get_date_format(pattern, locale).pattern
+    except (UnknownLocaleError, ValueError):
+        raise ValueError(f"Babel knows no locale {locale!r}; {', '.join(LOCALES)} are some that it knows.") from None

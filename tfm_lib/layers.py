@@ -1,0 +1,162 @@
+"""Layers: residual connection, layer normalisation and feed-forward network around attention."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from tfm_lib._errors import bad_input, require_floats, shape_of
+from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
+
+__all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "LayerNorm", "Residual", "standardise"]
+
+
+def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor, "*batch d"]:
+    """Each vector shifted to mean 0 and scaled to variance 1, (x − μ) / √(σ² + ε).
+
+    σ² is the biased variance, the mean of the squared distances from μ. ε stands inside the root,
+    where it keeps a constant vector from 0 / 0, and its gradient finite.
+
+    Source: Ba, Kiros and Hinton (2016), equations 3 and 4; ε as in Ioffe and Szegedy (2015), algorithm 1.
+    """
+    require_floats("X", X)
+    centred = X - X.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return centred / torch.sqrt(variance + eps)
+
+
+class LayerNorm(nn.Module):
+    """Layer normalisation, γ · (x − μ) / √(σ² + ε) + β, for each token by itself.
+
+    `forward` runs PyTorch's kernel for `gain * standardise(X) + bias`; a test holds the two equal.
+
+    Source: Ba, Kiros and Hinton (2016), section 3.1.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5):
+        super().__init__()
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model))  # γ
+        self.bias = nn.Parameter(torch.zeros(d_model))  # β
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        _require_width(X, len(self.gain))
+        return F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)
+
+
+class FeedForward(nn.Module):
+    """The position-wise network max(0, xW₁ + b₁)W₂ + b₂, the same at every position.
+
+    Source: Vaswani et al. (2017), section 3.3, equation 2.
+    """
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        self.W_1 = nn.Linear(d_model, d_ff)
+        self.W_2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        _require_width(X, self.W_1.in_features)
+        return self.W_2(F.relu(self.W_1(X)))
+
+
+class Residual(nn.Module):
+    """A sub-layer's way around itself: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x)) with `norm="pre"`.
+
+    `dropout` falls on the sub-layer's output before it is added.
+
+    Source: Vaswani et al. (2017), sections 3.1 and 5.4; Xiong et al. (2020) for `norm="pre"`.
+    """
+
+    def __init__(self, d_model: int, dropout: float = 0.0, norm: Literal["post", "pre"] = "post"):
+        super().__init__()
+        if norm not in ("post", "pre"):
+            raise bad_input("norm", 'be "post" or "pre"', repr(norm))
+        self.norm = LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.is_post = norm == "post"
+
+    def forward(self, X: Float[Tensor, "*batch d_model"], sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return self.leave(X, sublayer(self.enter(X)))
+
+    def enter(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        """What the sub-layer reads."""
+        return X if self.is_post else self.norm(X)
+
+    def leave(
+        self, X: Float[Tensor, "*batch d_model"], change: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """`X` with the sub-layer's `change` added."""
+        X = X + self.dropout(change)
+        return self.norm(X) if self.is_post else X
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network, each within its residual connection.
+
+    Source: Vaswani et al. (2017), section 3.1, figure 1 left.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.0, norm: Literal["post", "pre"] = "post"
+    ):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads, dropout)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(2))
+
+    def forward(
+        self,
+        X: Float[Tensor, "batch n d_model"],
+        mask: Bool[Tensor, "*#batch #n n"] | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n n"] | None]:
+        around_attention, around_feed_forward = self.residuals
+        inner = around_attention.enter(X)
+        change, weights = self.self_attention(inner, inner, inner, mask, need_weights)
+        X = around_attention.leave(X, change)
+        return around_feed_forward(X, self.feed_forward), weights
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the encoder's memory, then a feed-forward network, each within its residual.
+
+    Source: Vaswani et al. (2017), section 3.1, figure 1 right.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.0, norm: Literal["post", "pre"] = "post"
+    ):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads, dropout)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads, dropout)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(3))
+
+    def forward(
+        self,
+        Y: Float[Tensor, "batch n d_model"],
+        memory: Float[Tensor, "batch m d_model"],
+        tgt_mask: Bool[Tensor, "*#batch #n #total"] | None = None,
+        memory_mask: Bool[Tensor, "*#batch #n m"] | None = None,
+        need_weights: bool = False,
+        caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
+    ) -> tuple[Float[Tensor, "batch n d_model"], tuple[Tensor | None, Tensor | None]]:
+        """Output, and the weights of self-attention and cross-attention; `caches` are one for each of the two."""
+        around_self, around_cross, around_feed_forward = self.residuals
+        inner = around_self.enter(Y)
+        change, self_weights = self.self_attention(inner, inner, inner, tgt_mask, need_weights, caches[0])
+        Y = around_self.leave(Y, change)
+        change, cross_weights = self.cross_attention(
+            around_cross.enter(Y), memory, memory, memory_mask, need_weights, caches[1]
+        )
+        Y = around_cross.leave(Y, change)
+        return around_feed_forward(Y, self.feed_forward), (self_weights, cross_weights)
+
+
+def _require_width(X: Tensor, width: int) -> None:
+    if X.dim() == 0 or X.shape[-1] != width:
+        raise bad_input("X", f"have {width} numbers a vector", shape_of(X))

@@ -1,0 +1,123 @@
+"""Multi-head attention: several small attentions side by side, mixed by one matrix."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from tfm_lib._errors import require_heads, require_mask_fits, require_words
+from tfm_lib.attention import attention
+
+__all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads"]
+
+
+def split_heads(
+    X: Float[Tensor, "*batch n d_model"],
+    n_heads: int,
+) -> Float[Tensor, "*batch {n_heads} n d_k"]:
+    """Cut each vector of `X` into `n_heads` equal pieces; heads before positions."""
+    require_heads(n_heads, X.shape[-1])
+    return X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
+
+
+def merge_heads(
+    heads: Float[Tensor, "*batch n_heads n d_v"],
+) -> Float[Tensor, "*batch n d_model"]:
+    """Concatenate the heads of each position: the inverse of `split_heads`."""
+    return heads.transpose(-3, -2).flatten(-2)
+
+
+class KeyValueCache:
+    """Keys and values of the positions read so far, so that each is projected once."""
+
+    def __init__(self) -> None:
+        self.K: Tensor | None = None  # (batch, n_heads, length, d_k)
+        self.V: Tensor | None = None
+
+    @property
+    def length(self) -> int:
+        """How many positions the cache holds."""
+        return 0 if self.K is None else self.K.shape[-2]
+
+    def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """All keys and values: the kept ones, then those that `project` makes of the new positions."""
+        K, V = project()
+        self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)
+        self.V = V if self.V is None else torch.cat([self.V, V], dim=-2)
+        return self.K, self.V
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these `rows` of the batch, in this order: the survivors of a beam search."""
+        if self.K is not None:
+            self.K, self.V = self.K[rows], self.V[rows]
+
+
+class MemoryCache(KeyValueCache):
+    """Keys and values of an encoder's memory, which does not change while the decoder writes."""
+
+    def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        if self.K is None:
+            self.K, self.V = project()
+        return self.K, self.V
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention, Concat(head₁, …, head_h) W^O, headᵢ = Attention(QWᵢ^Q, KWᵢ^K, VWᵢ^V).
+
+    Each of the `n_heads` heads is d_k = d_v = d_model / n_heads wide. `W_Q` holds the
+    matrices Wᵢ^Q of all heads side by side, and so do `W_K` and `W_V`. `dropout` falls on
+    the weights while training.
+
+    Source: Vaswani et al. (2017), section 3.2.2.
+    Differs: the projections have biases, as in `nn.MultiheadAttention`, and the
+    weights dropout, as in the authors' tensor2tensor.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
+        super().__init__()
+        require_heads(n_heads, d_model)
+        self.n_heads, self.dropout = n_heads, dropout
+        self.W_Q = nn.Linear(d_model, d_model)
+        self.W_K = nn.Linear(d_model, d_model)
+        self.W_V = nn.Linear(d_model, d_model)
+        self.W_O = nn.Linear(d_model, d_model)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch n d_model"],
+        key: Float[Tensor, "batch m d_model"],
+        value: Float[Tensor, "batch m d_model"],
+        mask: Bool[Tensor, "*#batch #n #total"] | None = None,
+        need_weights: bool = True,
+        cache: KeyValueCache | None = None,
+    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
+        """Output and weights (before dropout).
+
+        Without `need_weights` a fused kernel runs, and None stands for the weights.
+        With a `cache`, `key` and `value` are the new positions; `mask` covers all.
+        """
+        require_words(query, key, value, self.W_Q.in_features)
+
+        def project() -> tuple[Tensor, Tensor]:
+            K, V = self.W_K(key), self.W_V(value)
+            return split_heads(K, self.n_heads), split_heads(V, self.n_heads)
+
+        Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
+        K, V = project() if cache is None else cache.update(project)
+        if mask is not None:
+            require_mask_fits("mask", mask, (len(Q), Q.shape[-2], K.shape[-2]))
+            mask = mask.unsqueeze(-3)  # the same for every head
+        heads, weights = self.attend(Q, K, V, mask, need_weights)
+        return self.W_O(merge_heads(heads)), weights
+
+    def attend(
+        self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attention in every head at once; here positions change what they change."""
+        dropout = self.dropout if self.training else 0.0
+        if not need_weights:
+            return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout), None
+        heads, weights = attention(Q, K, V, mask)
+        return (F.dropout(weights, dropout) @ V if dropout else heads), weights

@@ -1,0 +1,245 @@
+"""The widgets of chapter `recurrence`: the hops between two words, and how far back a model hears."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from tfm_lib.widgets.base import Numbers, Widget, to_numpy, to_words
+
+SENTENCE = "The old man who sells maps at the station and knows every street of the town by heart has never left it"
+KINDS = {"rnn": "RNN", "window": "windows", "dilated": "dilated convolutions", "attention": "attention"}
+
+
+class InteractionPath(Widget):
+    """The shortest way from one word to a later one, `value` words apart, in four kinds of model.
+
+    `tokens` is a sentence or a list of words, `word` the place of the later word (the last if None),
+    `window` the words that a window sees on each side, `k` (2 to 5) those that a convolution sees, itself and back.
+    """
+
+    _module = traitlets.Unicode("recurrence/interaction_path").tag(sync=True)
+    title = traitlets.Unicode("Interaction path").tag(sync=True)
+    question = traitlets.Unicode("How many hops lie between two words?").tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    value = traitlets.Int(12).tag(sync=True)
+    word = traitlets.Int().tag(sync=True)
+    window = traitlets.Int(2, min=1, max=4).tag(sync=True)
+    k = traitlets.Int(3, min=2, max=5).tag(sync=True)
+
+    def __init__(self, tokens=None, value=12, word=None, **kwargs):
+        words = to_words("tokens", SENTENCE if tokens is None else tokens)
+        if len(words) < 2:
+            raise ValueError("tokens must hold at least two words; it holds 1")
+        super().__init__(tokens=words, word=len(words) - 1 if word is None else word, value=value, **kwargs)
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        if not 1 <= proposal["value"] < len(self.tokens):
+            raise ValueError(f"value must be a distance from 1 to {len(self.tokens) - 1}; it is {proposal['value']}")
+        return proposal["value"]
+
+    @traitlets.validate("word")
+    def _valid_word(self, proposal):
+        if not 1 <= proposal["value"] < len(self.tokens):
+            raise ValueError(f"word must be a place from 1 to {len(self.tokens) - 1}; it is {proposal['value']}")
+        return proposal["value"]
+
+    @traitlets.observe("value", "word")
+    def _keep_inside(self, change):
+        if self.word < self.value:  # the one that was not moved follows
+            if change["name"] == "value":
+                self.word = self.value
+            else:
+                self.value = self.word
+
+    @property
+    def hops(self) -> dict[str, int]:
+        """Steps or layers between the two words, by model."""
+        return {kind: len(self._path(kind)) - 1 for kind in KINDS}
+
+    def _path(self, kind: str) -> list[int]:
+        return path(kind, self.value, window=self.window, k=self.k)
+
+    @property
+    def alt(self) -> str:
+        first, last = self.tokens[self.word - self.value], self.tokens[self.word]
+        hops = self.hops
+        return (
+            f"From “{first}” to “{last}”, {_count(self.value, 'word')} apart: RNN {_count(hops['rnn'], 'step')}, "
+            f"windows of {self.window} a side {_count(hops['window'], 'layer')}, dilated convolutions of {self.k} words "
+            f"{_count(hops['dilated'], 'layer')}, attention {_count(hops['attention'], 'layer')}."
+        )
+
+    def figure(self):
+        """The four models below each other, each with the path through it."""
+        from tfm_lib.book.display import colours, figure
+
+        c, n, start = colours(), len(self.tokens), self.word - self.value
+        fig, axes = figure(rows=4, width=6.4, height=5.4)
+        for ax, (kind, name) in zip(axes, KINDS.items()):
+            places = self._path(kind)
+            levels = 1 if kind == "rnn" else len(places) - 1
+            x = [start + place for place in places]
+            y = [min(hop, levels) for hop in range(len(places))]
+            if kind == "rnn":
+                x, y = [start, *x], [0, 1, *y[1:]]
+            grid = np.array([(i, level) for level in range(levels + 1) for i in range(n)])
+            ax.scatter(*grid.T, s=4, color=c["soft"], alpha=0.5)
+            ax.plot(x, y, color=c["encoder"], marker="o", markersize=3.5)
+            ax.plot(x[0], y[0], "o", color=c["key"])
+            ax.plot(x[-1], y[-1], "o", color=c["query"])
+            unit = "step" if kind == "rnn" else "layer"
+            ax.set(title=f"{name}: {_count(len(places) - 1, unit)}", xticks=[], yticks=[])
+            ax.margins(y=0.2)
+            ax.spines[:].set_visible(False)
+        axes[-1].set_xticks([start, self.word], [self.tokens[start], self.tokens[self.word]])
+        return fig
+
+
+def path(kind: str, distance: int, window: int = 2, k: int = 3) -> list[int]:
+    """Where the signal of a word stands after each hop, counted from that word: from 0 to `distance`."""
+    if kind == "rnn":
+        return list(range(distance + 1))
+    if kind == "window":
+        return [min(distance, hop * window) for hop in range(math.ceil(distance / window) + 1)]
+    if kind == "attention":
+        return [0, distance]
+    places, layer = [0], 0
+    while (
+        places[-1] < distance
+    ):  # layer ℓ hops by whole multiples of k^ℓ: the digits of the distance, written in base k
+        places.append(places[-1] + distance // k**layer % k * k**layer)
+        layer += 1
+    return places
+
+
+class GradientReach(Widget):
+    """The norm of ∂h_T/∂x_t against the distance T − t, by model and stage of training; `value` is the distance.
+
+    `reach` maps the name of a model to its norms, one array (seeds, distances) for each of `stages`; all above 0.
+    `distances` counts words, 1, 2, … if None. Without `reach` it shows the recorded run of chapter `recurrence`.
+    What lies below `floor` is drawn at the lower edge.
+    """
+
+    _module = traitlets.Unicode("recurrence/gradient_reach").tag(sync=True)
+    title = traitlets.Unicode("Gradient reach").tag(sync=True)
+    question = traitlets.Unicode("How far back does the last output hear?").tag(sync=True)
+    reach = traitlets.Dict().tag(sync=True)
+    kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the order of reach, which a page's JSON may lose
+    stages = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    distances = Numbers().tag(sync=True)
+    value = traitlets.Int(32).tag(sync=True)
+    kind = traitlets.Unicode().tag(sync=True)
+    stage = traitlets.Unicode().tag(sync=True)
+    floor = traitlets.Float(1e-25).tag(sync=True)
+
+    def __init__(self, reach: Mapping[str, Any] | None = None, distances=None, stages=None, value=32, **kwargs):
+        if reach is None:
+            reach, distances, stages = recorded_reach()
+        if not reach:
+            raise ValueError("reach must hold at least one model; it is empty")
+        arrays = {name: [_norms(f"reach[{name!r}]", rows) for rows in _stages(rows)] for name, rows in reach.items()}
+        shapes = {rows[0].shape[1:] + (len(rows),) for rows in arrays.values()}
+        if len(shapes) > 1:
+            raise ValueError("reach must hold as many stages and distances for every model; they differ")
+        (count, depth) = shapes.pop()
+        stages = list(stages or (["at the start", "trained"] if depth == 2 else [f"stage {i}" for i in range(depth)]))
+        if len(stages) != depth:
+            raise ValueError(f"stages must name the {depth} stages of reach; it names {len(stages)}")
+        distances = list(range(1, count + 1)) if distances is None else to_numpy("distances", distances, (count,))
+        distances = [int(distance) for distance in distances]
+        rounded = {name: [[_significant(row) for row in rows] for rows in both] for name, both in arrays.items()}
+        kinds = list(rounded)
+        nearest = distances[int(np.abs(np.array(distances) - value).argmin())]
+        first = {"kind": kinds[0], "stage": stages[0]}
+        super().__init__(
+            reach=rounded, kinds=kinds, distances=distances, stages=stages, value=nearest, **{**first, **kwargs}
+        )
+
+    @traitlets.validate("kind")
+    def _valid_kind(self, proposal):
+        return _one_of("kind", proposal["value"], self.kinds)
+
+    @traitlets.validate("stage")
+    def _valid_stage(self, proposal):
+        return _one_of("stage", proposal["value"], self.stages)
+
+    def summary(self, kind: str, stage: str) -> dict[str, np.ndarray]:
+        """Geometric mean, least and greatest of the seeds, for each distance."""
+        rows = np.array(self.reach[kind][self.stages.index(stage)])
+        return {"mean": np.exp(np.log(rows).mean(0)), "low": rows.min(0), "high": rows.max(0)}
+
+    @property
+    def alt(self) -> str:
+        i = int(np.abs(np.array(self.distances) - self.value).argmin())
+        norms = ", ".join(f"{kind} {self.summary(kind, self.stage)['mean'][i]:.2g}" for kind in self.kinds)
+        back = _count(self.distances[i], "word")
+        return f"Norm of ∂h_T/∂x_t {self.stage}, {back} back, the geometric mean of the seeds: {norms}."
+
+    def figure(self):
+        """One panel for each stage, one line for each model, with the seeds' spread."""
+        from tfm_lib.book.display import colours, figure
+
+        c = colours()
+        fig, axes = figure(cols=len(self.stages), width=7, height=3.4, sharey=True, squeeze=False)
+        cycle = ["ink", "encoder", "decoder", "key", "value"]
+        plain = [kind for kind in self.kinds if "×" not in kind and kind != "attention"]
+        for ax, stage in zip(axes[0], self.stages):
+            for kind in self.kinds:
+                known = {"attention": ("query", "-")}
+                colour, dash = (
+                    ("broken", "-.") if "×" in kind else known.get(kind) or (cycle[plain.index(kind) % 5], "--")
+                )
+                found = {name: np.maximum(norms, self.floor) for name, norms in self.summary(kind, stage).items()}
+                ax.fill_between(self.distances, found["low"], found["high"], color=c[colour], alpha=0.15, linewidth=0)
+                ax.plot(self.distances, found["mean"], color=c[colour], linestyle=dash, label=kind)
+            ax.axvline(self.value, color=c["soft"], linewidth=1)
+            ax.set(yscale="log", xlabel="distance T − t, in words", title=stage)
+        axes[0][0].set(ylabel="norm of ∂h_T/∂x_t")
+        axes[0][0].legend(fontsize=8.5)
+        return fig
+
+
+def recorded_reach(every: int = 2) -> tuple[dict[str, list], list[int], list[str]]:
+    """Norms, distances and stages of the recorded run, every so many distances."""
+    from tfm_lib.book.recorded import recorded
+
+    run = recorded("recurrence_reach")
+    names = {"rnn": "RNN", "rnn ×4": "RNN, U × 4", "lstm": "LSTM", "gru": "GRU"}
+    keep = slice(None, None, every)
+    reach = {
+        names.get(kind, kind): [[row[keep] for row in found[stage]] for stage in ("start", "trained")]
+        for kind, found in run["kinds"].items()
+    }
+    return reach, run["distances"][keep], ["at the start", "trained"]
+
+
+def _stages(rows: Any) -> list:
+    """The arrays of one model, also where it was given as one array for a single stage."""
+    return list(rows) if np.ndim(rows[0]) == 2 else [rows]
+
+
+def _norms(name: str, rows: Any) -> np.ndarray:
+    array = to_numpy(name, rows, ("seeds", "distances"))
+    if (array <= 0).any():
+        raise ValueError(f"{name} must be above 0, for a logarithmic scale; it holds {array.min():.3g}")
+    return array
+
+
+def _significant(row: np.ndarray) -> list[float]:
+    return [float(f"{norm:.3g}") for norm in row]
+
+
+def _one_of(name: str, value: str, names) -> str:
+    if value not in names:
+        raise ValueError(f"{name} must be one of {', '.join(names)}; it is {value!r}")
+    return value
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one}{'' if number == 1 else 's'}"
