@@ -1,10 +1,10 @@
 """Every page of the book, on http and on file: quiet, within a phone's width, and without a finding of axe."""
 
 import pytest
-from driving import DESKTOP, PHONE, Widget
 from playwright.sync_api import Page
 from project import ROOT
 
+from browser.driving import DESKTOP, PHONE, Widget
 from tfm_lib.book.build import pages
 
 PAGES = pages(ROOT)

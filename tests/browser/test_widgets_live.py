@@ -8,9 +8,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from driving import MODULES, Widget, pages_with_widgets, places
 from PIL import Image
 from playwright.sync_api import Page
+
+from browser.driving import MODULES, Widget, pages_with_widgets, places
 
 FAILED = "This widget did not start in your browser."
 ON = pytest.mark.parametrize("at", ["http", "file"])
