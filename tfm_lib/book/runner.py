@@ -163,7 +163,8 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
     watcher.start(job.name, len(code))
     began, failure = time.monotonic(), None
     try:
-        await client.async_execute(env=environment)
+        with socket.with_suffix(".log").open("wb") as log:  # a kernel's complaints about its own end are no reader's
+            await client.async_execute(env=environment, stderr=log)
     except CellExecutionError as error:
         failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
     except CellTimeoutError:
@@ -171,7 +172,8 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
             job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take"
         )
     except DeadKernelError:
-        failure = _failure(job, code, current, "the kernel died (out of memory?)")
+        last_words = socket.with_suffix(".log").read_text(errors="replace").strip()[-500:]
+        failure = _failure(job, code, current, f"the kernel died (out of memory?) {last_words}".strip())
     except RuntimeError as error:
         if current:
             raise
