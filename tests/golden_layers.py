@@ -12,7 +12,7 @@ def numbers() -> dict:
     normed = [
         {"x": x, "eps": eps, "out": standardise(torch.tensor(x, dtype=torch.float64), eps).tolist()}
         for x in words
-        for eps in (1e-6, 1e-5, 0.3, 10)
+        for eps in (1e-6, 1e-5, 0.3, 10.0)
     ]
     widget, picks = GradientThroughDepth(measure(depths=(2, 4), seeds=range(2), d_model=8, n=4), value=2), []
     for widget.residual in (True, False):

@@ -375,8 +375,8 @@ MUTATIONS = {
             "test_a_shift_of_sinusoids_is_a_rotation_of_each_pair",
         ),
         "sines first, then cosines": Mutation(
-            "torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)",
-            "torch.cat([turned.sin(), turned.cos()], dim=-1)",
+            "return waves.flatten(-2)",
+            "return waves.transpose(-2, -1).flatten(-2)",
             "test_sinusoidal_encoding_equals_the_formula",
         ),
         "the table gives its last rows": Mutation(

@@ -26,29 +26,39 @@ __all__ = [
 ]
 
 
-def angles(n: int, d: int, base: float = 10_000.0, start: int = 0) -> Float[Tensor, "{n} pairs"]:
-    """The angle pos / base^(2i/d) of every position from `start` on and every pair of numbers i = 0 … d/2 − 1.
+def angles(
+    n: int,
+    d: int,
+    base: float = 10_000.0,
+    start: int = 0,
+) -> Float[Tensor, "{n} pairs"]:
+    """The angle pos / base^(2i/d) of every position pos and every pair i of the d numbers.
 
-    In double precision: in single precision the sine of a large angle loses digits.
+    Positions are counted from `start`. The angles are in double precision: in single
+    precision the sine of a large one loses digits.
 
     Source: Vaswani et al. (2017), section 3.5.
     """
-    if n < 1:
-        raise bad_input("n", "be at least 1", n)
-    if d < 2 or d % 2:
-        raise bad_input("the width of a vector", "be even, a sine and a cosine for each frequency", d)
+    _require_pairs(n, d)
     positions = torch.arange(start, start + n, dtype=torch.double)
     frequencies = base ** (-torch.arange(0, d, 2, dtype=torch.double) / d)
     return positions[:, None] * frequencies
 
 
-def sinusoidal_encoding(n: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "{n} {d_model}"]:
-    """PE(pos, 2i) = sin(pos / base^(2i/d_model)) and PE(pos, 2i+1) = cos(the same), for positions 0 … n−1.
+def sinusoidal_encoding(
+    n: int,
+    d_model: int,
+    base: float = 10_000.0,
+) -> Float[Tensor, "{n} {d_model}"]:
+    """PE(pos, 2i) = sin(pos / base^(2i/d_model)) and PE(pos, 2i+1) = cos(the same).
+
+    For positions 0 … n−1, in the default precision.
 
     Source: Vaswani et al. (2017), section 3.5.
     """
     turned = angles(n, d_model, base)
-    return torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2).to(torch.get_default_dtype())
+    waves = torch.stack([turned.sin(), turned.cos()], dim=-1)  # (n, pairs, 2)
+    return waves.flatten(-2).to(torch.get_default_dtype())
 
 
 class LearnedPositions(nn.Module):
@@ -63,24 +73,29 @@ class LearnedPositions(nn.Module):
 
     def forward(self, n: int) -> Float[Tensor, "{n} d_model"]:
         if not 1 <= n <= len(self.table):
-            raise bad_input("n", f"be from 1 to max_len = {len(self.table)}, the positions that were learned", n)
+            must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
+            raise bad_input("n", must, n)
         return self.table[:n]
 
 
-def rotary(X: Float[Tensor, "*batch n d_k"], start: int = 0, base: float = 10_000.0) -> Float[Tensor, "*batch n d_k"]:
-    """Turn each pair (x_2i, x_2i+1) of the vector at position pos by the angle pos / base^(2i/d_k).
+def rotary(
+    X: Float[Tensor, "*batch n d_k"],
+    start: int = 0,
+    base: float = 10_000.0,
+) -> Float[Tensor, "*batch n d_k"]:
+    """Turn each pair (x_2i, x_2i+1) of the vector at pos by the angle pos / base^(2i/d_k).
 
     The dot product of a turned query and a turned key depends on their distance only.
     `start` is the position of the first vector.
 
     Source: Su et al. (2021), section 3.4.2.
     """
-    if X.dim() < 2:
-        raise bad_input("X", "have at least two axes, (..., n, d_k)", shape_of(X))
+    _require_rows(X)
     turned = angles(X.shape[-2], X.shape[-1], base, start)
-    cos, sin = turned.cos().to(X), turned.sin().to(X)  # (n, d_k / 2)
+    cos, sin = turned.cos().to(X), turned.sin().to(X)  # (n, pairs)
     even, odd = X[..., 0::2], X[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+    pairs = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1)
+    return pairs.flatten(-2)
 
 
 class RotaryAttention(MultiHeadAttention):
@@ -92,7 +107,10 @@ class RotaryAttention(MultiHeadAttention):
 
 
 def distances(n: int, m: int) -> Int[Tensor, "{n} {m}"]:
-    """j − i for queries i, the last `n` of `m` positions, and keys j: negative where the key comes before."""
+    """j − i for keys j and queries i: negative where the key comes before the query.
+
+    The `n` queries are the last of the `m` positions.
+    """
     return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]
 
 
@@ -103,46 +121,70 @@ class BiasedAttention(MultiHeadAttention):
     """
 
     def bias(self, Q: Tensor, m: int) -> Tensor:
-        """B for queries `Q`, (batch, n_heads, n, d_k), and `m` keys; broadcasts to (batch, n_heads, n, m)."""
+        """B for queries `Q`, (batch, n_heads, n, d_k), and `m` keys.
+
+        Broadcasts to (batch, n_heads, n, m).
+        """
         raise NotImplementedError
 
     def attend(self, Q, K, V, mask, need_weights):
-        B, dropout = self.bias(Q, K.shape[-2]), self.dropout if self.training else 0.0
+        B = self.bias(Q, K.shape[-2])
+        dropout = self.dropout if self.training else 0.0
         if mask is not None:
             B = B.masked_fill(~mask, -torch.inf)
         if not need_weights:
-            return F.scaled_dot_product_attention(Q, K, V, attn_mask=B, dropout_p=dropout), None
+            fused = F.scaled_dot_product_attention
+            return fused(Q, K, V, attn_mask=B, dropout_p=dropout), None
         require_attention_inputs(Q, K, V, mask)
         weights = (scaled_dot_score(Q, K) + B).softmax(dim=-1)
         return F.dropout(weights, dropout) @ V, weights
 
 
 class ShawAttention(BiasedAttention):
-    """Scores q · (k + a) / √d_k with a learned vector a for each distance, clipped to ±`max_distance`.
+    """Scores q · (k + a) / √d_k with a learned vector a for each distance.
+
+    Distances are clipped to ±`max_distance`; all heads share the vectors.
 
     Source: Shaw, Uszkoreit and Vaswani (2018), equation 4.
-    Differs: the keys get a vector for their distance, the values none, which is enough in the paper’s table 3.
+    Differs: the values get no vector for their distance, which is enough in the
+    paper's table 3.
     """
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, max_distance: int = 16):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        dropout: float = 0.0,
+        max_distance: int = 16,
+    ):
         super().__init__(d_model, n_heads, dropout)
         self.max_distance = max_distance
-        self.a = nn.Parameter(torch.randn(2 * max_distance + 1, d_model // n_heads) * 0.1)  # the same for all heads
+        d_k = d_model // n_heads
+        self.a = nn.Parameter(torch.randn(2 * max_distance + 1, d_k) * 0.1)
 
     def bias(self, Q, m):
-        every = Q @ self.a.T / math.sqrt(Q.shape[-1])  # (batch, n_heads, n, distances)
+        every = Q @ self.a.T / math.sqrt(Q.shape[-1])  # a column for each distance
         place = _clipped(Q.shape[-2], m, self.max_distance).to(Q.device)
         return every.gather(-1, place.expand(*every.shape[:-1], m))
 
 
 class RelativeAttention(BiasedAttention):
-    """One learned number for each head and each distance, clipped to ±`max_distance`, added to the scores.
+    """Scores plus one learned number for each head and each distance.
+
+    Distances are clipped to ±`max_distance`.
 
     Source: Raffel et al. (2020), section 2.1.
-    Differs: in T5 far distances share logarithmic buckets, and all layers share one table.
+    Differs: in T5 far distances share logarithmic buckets, all layers share one table,
+    and the scores are not divided by √d_k.
     """
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, max_distance: int = 16):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        dropout: float = 0.0,
+        max_distance: int = 16,
+    ):
         super().__init__(d_model, n_heads, dropout)
         self.max_distance = max_distance
         self.b = nn.Parameter(torch.zeros(n_heads, 2 * max_distance + 1))
@@ -152,24 +194,41 @@ class RelativeAttention(BiasedAttention):
         return self.b[:, place]  # (n_heads, n, m)
 
 
-def alibi_bias(n_heads: int, n: int, m: int | None = None) -> Float[Tensor, "{n_heads} {n} m"]:
-    """What ALiBi adds to the scores: −slope · |distance|, with slope 2^(−8h/n_heads) in head h = 1 … n_heads.
+def alibi_bias(
+    n_heads: int,
+    n: int,
+    m: int | None = None,
+) -> Float[Tensor, "{n_heads} {n} m"]:
+    """What ALiBi adds to the scores, −slope · |distance|.
 
-    The `n` queries are the last of the `m` positions (all of them unless given).
+    The slope is 2^(−8h/n_heads) in head h = 1 … n_heads. The `n` queries are the last
+    of the `m` positions (all of them unless given).
 
     Source: Press, Smith and Lewis (2022), section 3.
-    Differs: |distance| serves an encoder as well, and is the same under a causal mask; one rule for any `n_heads`,
-    where the authors' code fills in between powers of 2.
+    Differs: |distance| serves an encoder as well, and changes nothing under a causal
+    mask; one rule for any `n_heads`, where the authors fill in between powers of 2.
     """
     slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
     return -slopes[:, None, None] * distances(n, n if m is None else m).abs()
 
 
 class AlibiAttention(BiasedAttention):
-    """Scores that fall linearly with distance, at a rate of its own in each head (`alibi_bias`)."""
+    """Scores that fall with distance, in each head at its own rate (`alibi_bias`)."""
 
     def bias(self, Q, m):
         return alibi_bias(self.n_heads, Q.shape[-2], m).to(Q)
+
+
+def _require_pairs(n: int, d: int) -> None:
+    if n < 1:
+        raise bad_input("n", "be at least 1", n)
+    if d < 2 or d % 2:
+        raise bad_input("the width of a vector", "be even, a sine and a cosine for each frequency", d)
+
+
+def _require_rows(X: Tensor) -> None:
+    if X.dim() < 2:
+        raise bad_input("X", "have at least two axes, (..., n, d_k)", shape_of(X))
 
 
 def _first_query(n: int, m: int) -> int:

@@ -9,9 +9,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from driving import DESKTOP, PATIENCE
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from browser.driving import DESKTOP, PATIENCE
 from tfm_lib.book.browser import MissingBrowser, find_browser
 
 
@@ -22,14 +22,15 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-# The browser and what depends on it live as long as this folder's tests: its event loop would stop others' from running.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A headless Chromium, the machine's own; without one the tests fail and say how to get it."""
     try:
-        path = find_browser()
-    except MissingBrowser as missing:
-        pytest.fail(str(missing), pytrace=False)
+        path, missing = find_browser(), ""
+    except MissingBrowser as error:
+        path, missing = None, str(error)
+    if missing:
+        pytest.fail(missing, pytrace=False)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(path))
         yield browser

@@ -39,6 +39,10 @@ def places(book: Path, module: str) -> list[Place]:
     return found
 
 
+def pages_with_widgets(book: Path) -> list[str]:
+    return sorted({place.page for module in MODULES for place in places(book, module)})
+
+
 # What can be seen of stage and readout. Where the focus is, is left out: moving it is no answer of a widget.
 LOOK = """(box) => {
   const lines = [];

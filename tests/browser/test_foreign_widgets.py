@@ -64,7 +64,10 @@ def test_links_between_foreign_widgets_live_in_the_page(visit, serve, built_book
     boxes = page.locator(".tfm-widget")
     page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state === 'live')")
     sliders, shown = page.locator("input"), boxes.nth(2)
-    values = lambda: [slider.input_value() for slider in sliders.all()]  # noqa: E731
+
+    def values() -> list[str]:
+        return [slider.input_value() for slider in sliders.all()]
+
     assert values() == ["3", "3", "3"] and shown.inner_text() == "3 0.5 2"
     sliders.first.press("ArrowRight")
     assert values() == ["4", "4", "4"] and shown.inner_text() == "4 0.5 2"

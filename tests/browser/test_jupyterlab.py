@@ -20,8 +20,9 @@ from urllib.parse import unquote
 
 import nbformat
 import pytest
-from driving import MODULES, Widget
 from playwright.sync_api import Page
+
+from browser.driving import MODULES, Widget
 
 STARTS_WITHIN = 180  # seconds
 KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch

@@ -1,10 +1,10 @@
 """Predictions: chosen by keyboard, explained, remembered, and forgotten on request."""
 
 import pytest
-from driving import BEFORE
 from playwright.sync_api import Locator, Page
 from project import CHAPTERS, ROOT
 
+from browser.driving import BEFORE
 from tfm_lib.book.build import pages
 
 WITH_PREDICTIONS = [page for page in pages(ROOT) if "{predict}" in (CHAPTERS.parent / f"{page}.md").read_text(encoding="utf-8")]

@@ -5,9 +5,9 @@ import re
 
 import pytest
 import torch
-from driving import MODULES, Widget, places
 from torch.testing import assert_close
 
+from browser.driving import MODULES, Widget, places
 from tfm_lib.attention import attention
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.widgets.attention import SCORES, score_function

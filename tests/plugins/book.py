@@ -1,17 +1,12 @@
-"""The book as the tests see it: built once a session, and a browser to look at it."""
+"""The book as the tests see it: built once a session. The browser that looks at it is in tests/browser."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,16 +107,3 @@ def built_book() -> Path:
     if run.returncode != 0:
         pytest.fail(f"the book does not build:\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}", pytrace=False)
     return ROOT / "_build" / "html"
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """A headless Chromium, the machine's own; without one the tests that need it fail and say how to get it."""
-    from playwright.sync_api import sync_playwright
-
-    from tfm_lib.book.browser import find_browser
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(find_browser()), args=["--no-sandbox"])
-        yield browser
-        browser.close()

@@ -83,7 +83,7 @@ def run_notebooks(
 
     async def work(folder: Path) -> list[Run]:
         turn = asyncio.Semaphore(workers)
-        environment = kernel_environment(max(1, cores() // workers), folder)
+        environment = kernel_environment(folder)
 
         async def one(number: int, job: Job) -> Run:
             async with turn:
@@ -97,14 +97,17 @@ def run_notebooks(
         return asyncio.run(work(Path(folder)))
 
 
-def kernel_environment(threads: int, profile: Path) -> dict[str, str]:
-    """What a chapter's kernel finds in its environment: its share of the cores, hashes that repeat, a bare profile."""
+def kernel_environment(profile: Path) -> dict[str, str]:
+    """What a chapter's kernel finds in its environment: one thread, hashes that repeat, a bare profile.
+
+    A chapter's tensors are small. Two threads gain little on quiet cores, and on busy ones they wait for each other.
+    """
     return {
         **os.environ,
         "TFM_BOOK": "1",
         "PYTHONHASHSEED": "0",
-        "OMP_NUM_THREADS": str(threads),
-        "MKL_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, whatever the user has registered
         "IPYTHONDIR": str(profile),  # no start-up files of the user
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the debugger that would stand in the page
@@ -163,7 +166,8 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
     watcher.start(job.name, len(code))
     began, failure = time.monotonic(), None
     try:
-        await client.async_execute(env=environment)
+        with socket.with_suffix(".log").open("wb") as log:  # a kernel's complaints about its own end are no reader's
+            await client.async_execute(env=environment, stderr=log)
     except CellExecutionError as error:
         failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
     except CellTimeoutError:
@@ -171,7 +175,8 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
             job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take"
         )
     except DeadKernelError:
-        failure = _failure(job, code, current, "the kernel died (out of memory?)")
+        last_words = socket.with_suffix(".log").read_text(errors="replace").strip()[-500:]
+        failure = _failure(job, code, current, f"the kernel died (out of memory?) {last_words}".strip())
     except RuntimeError as error:
         if current:
             raise

@@ -17,7 +17,7 @@ export function decades(rows) {
   return [10 ** Math.floor(Math.log10(Math.min(0.1, ...all))), 10 ** Math.ceil(Math.log10(Math.max(10, ...all)))];
 }
 
-const number = (x) => (x >= 0.01 && x < 1000 ? String(+x.toPrecision(2)) : general(x));
+const number = (x) => (x >= 0.01 && x < 100 ? String(+x.toPrecision(2)) : general(x));
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "residual", "norm"] });
