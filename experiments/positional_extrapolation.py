@@ -158,7 +158,7 @@ def main() -> None:
         training = {"batch": BATCH, "steps": STEPS, "lr": LR, "warmup": WARMUP}
         numbers["settings"] = {**model, "norm": "pre", "max_distance": MAX_DISTANCE, **training, "judged": JUDGED}
         numbers.update(jobs=jobs, short=SHORT, long=LONG, group=GROUP, chance=round(1 / LETTERS, 4))
-        numbers["cpu_seconds_of_runs"] = round(sum(result["cpu_seconds"] for result in done.values()), 1)
+        numbers["cpu_seconds"] = round(sum(result["cpu_seconds"] for result in done.values()), 1)
         for part in ("short", "long"):
             numbers[f"on_{part}"] = {
                 task: {kind: [done[task, kind, seed][part] for seed in SEEDS] for kind in KINDS} for task in TASKS
