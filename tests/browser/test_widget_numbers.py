@@ -8,10 +8,15 @@ import torch
 from torch.testing import assert_close
 
 from browser.driving import MODULES, Widget, places
+from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.attention import attention
+from tfm_lib.layers import standardise
+from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.widgets.attention import SCORES, score_function
 from tfm_lib.widgets.masking import PRESETS, preset_mask
+from tfm_lib.widgets.multihead import habits
+from tfm_lib.widgets.recurrence import GradientReach, path
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
 
 # 0.44, −12, 3·10⁻⁵, 10⁻⁴
@@ -154,6 +159,123 @@ def soft_lookup(widget: Widget) -> None:
             for label, share, weight in zip(labels, shares.split(" · "), weights[0], strict=True):
                 assert_shows(share.removeprefix(label), weight)
             assert_shows(mixed, *output[0])
+
+
+def interaction_path(widget: Widget) -> None:
+    tokens = widget.model()["tokens"]
+    for distance, word, window, k in [(12, 21, 2, 3), (1, 1, 1, 2), (9, 15, 4, 3), (21, 21, 3, 5)]:
+        widget.show({"value": distance, "word": word, "window": window, "k": k})
+        hops = [len(path(kind, distance, window, k)) - 1 for kind in ("rnn", "window", "dilated", "attention")]
+        assert [int(row["hops"]) for row in widget.rows()] == hops
+        words, models = widget.readout().split(" apart: ")
+        assert words.startswith(f"From {tokens[word - distance]} to {tokens[word]}, ")
+        assert_shows(words.split(", ")[-1], distance)
+        assert_shows(models, hops[0], window, hops[1], k, hops[2], hops[3])
+
+
+def gradient_reach(widget: Widget) -> None:
+    model = widget.model()
+    own = GradientReach()
+    assert model["reach"] == own.reach, "the page holds other norms than the recorded run"
+    rows = iter(widget.rows())
+    for kind in own.kinds:
+        for stage in own.stages:
+            found = own.summary(kind, stage)
+            for at, distance in enumerate(own.distances):
+                row = next(rows)
+                assert (row["model"], row["when"], int(row["distance"])) == (kind, stage, distance)
+                for name, key in {"geometric mean": "mean", "least": "low", "greatest": "high"}.items():
+                    assert abs(float(row[name]) / found[key][at] - 1) < 1e-9
+    for kind, stage, distance in [("RNN", "at the start", 33), ("GRU", "trained", 63), ("attention", "trained", 1)]:
+        widget.show({"kind": kind, "stage": stage, "value": distance})
+        at = own.distances.index(distance)
+        found = {key: norms[at] for key, norms in own.summary(kind, stage).items()}
+        shown = re.search(r"norm (\S+) \(seeds from (\S+) to (\S+)\)", widget.readout())
+        for text, key in zip(shown.groups(), ("mean", "low", "high"), strict=True):
+            assert_shows(text, found[key])
+
+
+def layer_norm(widget: Widget) -> None:
+    for value, eps in (([1.0, 3, 3, 9, 5, 3], 1e-5), ([-2.5, 0, 4, 1, 1, 7], 0.5), ([2.0] * 6, 1e-5)):
+        widget.show({"value": value, "eps": eps})
+        shown = tensor([float(row["normalised"]) for row in widget.rows()])
+        assert_close(shown, standardise(tensor(value), eps))
+        before, after = widget.readout().split(" → ")
+        assert_shows(after.split("variance")[0].split("·")[0].replace("(γ = 1, β = 0)", ""), *shown.tolist())
+
+
+def gradient_depth(widget: Widget) -> None:
+    model = widget.model()
+    for residual in (True, False):
+        for norm in ("none", "pre", "post"):
+            for depth, expected in zip(model["depths"], model["measured"][f"{'with' if residual else 'without'} {norm}"], strict=True):
+                widget.show({"value": depth, "residual": residual, "norm": norm})
+                rows = widget.rows()
+                shown = [[float(row[name]) for name in ("least", "geometric mean", "greatest")] for row in rows]
+                assert_close(tensor(shown), tensor(expected))
+                assert len(rows) == depth + 1
+
+
+def alignment(widget: Widget) -> None:
+    def links(pairs, shape) -> torch.Tensor:
+        table = torch.zeros(shape, dtype=torch.bool)
+        for i, j in pairs:
+            table[i, j] = True
+        return table
+
+    for sentence, example in enumerate(widget.model()["examples"]):
+        src, tgt = example["src"], example["tgt"]
+        for score, rows in example["weights"].items():
+            weights, last = tensor(rows), len(tgt) - 1
+            widget.show({"sentence": sentence, "score": score, "truth": True, "value": last})
+            labels = widget.cells("weights")
+            for at, label in enumerate(labels):
+                i, j = divmod(at, len(src))
+                start = f"{tgt[i]} looks at {src[j]}: "
+                assert label.startswith(start)
+                assert_shows(label.removeprefix(start).split(",")[0], weights[i, j])
+            sure, possible = links(example["links"], weights.shape), links(example["possible"], weights.shape)
+            predicted = torch.zeros_like(sure)
+            predicted[torch.arange(len(tgt)), weights.argmax(-1)] = True
+            predicted &= sure.any(-1, keepdim=True)
+            rate = widget.readout().split("alignment error rate of this sentence")[1]
+            assert_shows(rate, alignment_error_rate(predicted, sure, possible))
+
+
+def heads(widget: Widget) -> None:
+    for kind, layers in widget.model()["weights"].items():
+        for layer, value in {(0, 0), (len(layers) - 1, len(layers[0]) - 1)}:
+            weights = tensor(layers[layer][value])
+            widget.show({"kind": kind, "layer": layer, "value": value, "focus": len(weights) - 1})
+            for label, weight in zip(widget.cells("weights"), weights.flatten(), strict=True):
+                told = label.rsplit(": ", 1)[1]
+                assert weight == 0 if told == "hidden" else assert_shows(told, weight) is None
+            average = widget.readout().split("on average:")[1]
+            assert_shows(average, *habits(weights.numpy(), kind != "cross").values())
+
+
+def encoding(widget: Widget) -> None:
+    for d_model, base, length, a, b in [(4, 10, 64, 20, 24), (16, 10000, 64, 0, 63)]:
+        widget.show({"d_model": d_model, "base": base, "length": length, "value": a, "other": b})
+        PE = sinusoidal_encoding(length, d_model, float(base))
+        shown = tensor([[float(x) for x in list(row.values())[1:]] for row in widget.rows()])
+        assert_close(shown, PE.double(), atol=1e-5, rtol=0)
+        product = widget.readout().split("=")[-1].split("hands")[0].splitlines()[0]
+        dot = (PE[a] @ PE[b]).item()
+        assert_shows(product, dot, d_model / 2, dot / (d_model / 2))
+
+
+def shift_rotation(widget: Widget) -> None:
+    d_model = widget.model()["d_model"]
+    for position, shift, base, pair in [(25, 3, 100, 1), (100, -20, 100, 0)]:
+        widget.show({"value": position, "shift": shift, "base": base, "pair": pair})
+        PE = sinusoidal_encoding(position + abs(shift) + 1, d_model, float(base))
+        for i, row in enumerate(widget.rows()):
+            for name, at in {"pos": position, "pos+k": position + shift}.items():
+                shown = tensor([float(row[f"sin {name}"]), float(row[f"cos {name}"])])
+                assert_close(shown, PE[at, 2 * i : 2 * i + 2].double(), atol=2e-5, rtol=0)
+        product = widget.readout().split("=")[-1]
+        assert_shows(product, (PE[position] @ PE[position + shift]).item(), d_model / 2)
 
 
 @pytest.mark.parametrize("module", MODULES)
