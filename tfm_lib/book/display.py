@@ -30,11 +30,14 @@ def colours() -> dict[str, str]:
 
 
 def figure(rows: int = 1, cols: int = 1, width: float = 6.4, height: float = 3.2, **kwargs: Any):
-    """A matplotlib figure and its axes in the book's style; sizes in inches, `kwargs` as in `plt.subplots`."""
+    """A matplotlib figure and its axes in the book's style; sizes in inches, `kwargs` as in `plt.subplots`.
+
+    The style stays on, because legends and texts are drawn later and take their colours then.
+    """
     import matplotlib.pyplot as plt
 
-    with plt.rc_context(_style()):
-        fig, axes = plt.subplots(rows, cols, figsize=(width, height), layout="constrained", **kwargs)
+    plt.rcParams.update(_style())
+    fig, axes = plt.subplots(rows, cols, figsize=(width, height), layout="constrained", **kwargs)
     plt.close(fig)  # shown by `show`, not a second time by the notebook
     return fig, axes
 
