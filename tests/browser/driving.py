@@ -50,7 +50,7 @@ LOOK = """(box) => {
     if (node.nodeType === Node.TEXT_NODE) return void lines.push(node.data);
     if (node.matches(".tfm-ring")) return;
     const attributes = [...node.attributes].filter(({ name }) => !["tabindex", "data-lm-suppress-shortcuts"].includes(name)).map(({ name, value }) => `${name}="${value}"`);
-    lines.push(`<${node.localName} ${attributes.sort().join(" ")}>`);
+    lines.push(`<${node.localName} ${attributes.sort().join(" ")}>`.replace(/tfm-([a-z]+)-\\d+/g, "tfm-$1")); // ids are counted, not seen
     node.childNodes.forEach(tell);
   };
   tell(box.querySelector("[data-stage]"));

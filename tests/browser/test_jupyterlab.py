@@ -29,15 +29,28 @@ KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
 
 # How each widget is made, a trait to set from a cell, and what the readout then says.
 WIDGETS = {
+    "alignment/alignment": ("Alignment()", "truth = True", "alignment error rate"),
     "attention/soft_lookup": ("SoftLookup()", "value = [-1.4, 1.6]", "lemon 0.9"),
+    "layers/gradient_depth": ("GradientThroughDepth()", "residual = False", "without residuals"),
+    "layers/layer_norm": ("LayerNormByHand()", "value = [2.0] * 6", "mean 2.00 · variance 0.00"),
     "masking/mask_editor": ("MaskEditor('The cat sat on the mat', focus=2)", "preset = 'strict'", "sees 2 of 6 keys"),
+    "multihead/heads": ("Heads(torch.stack([torch.eye(3), torch.eye(3).roll(1, 1)]), 'it was tired')", "value = 1", "head 2 on average"),
+    "positional/encoding": ("Encoding()", "value = 30", "a = 30"),
+    "positional/shift_rotation": ("ShiftRotation()", "shift = -7", "PE(18)"),
+    "recurrence/gradient_reach": ("GradientReach()", "kind = 'GRU'", "GRU at the start"),
+    "recurrence/interaction_path": ("InteractionPath()", "window = 4", "windows of 4 a side"),
     "self_attention/attention_weights": ("AttentionWeights('it was tired', torch.eye(3).roll(1, 1))", "weights = torch.eye(3)[None]", "it → it 1.00"),
     "self_attention/softmax_saturation": ("SoftmaxSaturation(d_k=64)", "scaled = True", "√64 / √64"),
 }
 IMPORTS = """
 import json, torch
+from tfm_lib.widgets.alignment import Alignment
 from tfm_lib.widgets.attention import SoftLookup
+from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand
 from tfm_lib.widgets.masking import MaskEditor
+from tfm_lib.widgets.multihead import Heads
+from tfm_lib.widgets.positional import Encoding, ShiftRotation
+from tfm_lib.widgets.recurrence import GradientReach, InteractionPath
 from tfm_lib.widgets.self_attention import AttentionWeights, SoftmaxSaturation
 """
 

@@ -87,13 +87,13 @@ def state_of(address: str) -> dict:
 
 def in_sight(page: Page, index: int) -> bool:
     """Whether the middle of the widget can be seen without scrolling."""
-    return page.evaluate(
+    return page.wait_for_function(
         """(index) => {
           const { top, height } = document.querySelectorAll(".tfm-widget")[index].getBoundingClientRect();
           return top + height / 2 > 0 && top + height / 2 < innerHeight;
         }""",
-        index,
-    )
+        arg=index,
+    ).json_value()
 
 
 @EACH

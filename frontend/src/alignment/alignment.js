@@ -69,7 +69,7 @@ function render({ model, el }) {
 
   function mark() {
     const shown = known && ui.get("truth");
-    key.style.display = shown ? "" : "none";
+    key.hidden = !shown;
     for (const cell of map.el.querySelectorAll("[data-j]")) {
       const kind = shown && kindOf(Number(cell.dataset.i), Number(cell.dataset.j));
       const style = kind ? frame(kind) : "";
@@ -101,7 +101,7 @@ function render({ model, el }) {
     ["score", "target", "source", "weight", "truth"],
     ...scores().flatMap((score) =>
       example().weights[score].flatMap((line, i) =>
-        line.map((weight, j) => [score, example().tgt[i], example().src[j], weight, { links: "sure", possible: "possible" }[kindOf(i, j)] ?? ""]),
+        line.map((weight, j) => [score, example().tgt[i], example().src[j], weight, { links: "sure", possible: "possible" }[kindOf(i, j)] ?? "none"]),
       ),
     ),
   ];

@@ -116,7 +116,11 @@ export function card({ model, el, state }) {
       ),
     );
     draw();
-    if (restored(key, first)) root.scrollIntoView({ block: "center" });
+    if (restored(key, first)) {
+      const show = () => root.scrollIntoView({ block: "center" });
+      show();
+      document.fonts?.ready.then(() => setTimeout(show, 100)); // fonts and drawings above have changed the heights
+    }
     return () => {
       gone = true;
       removeEventListener("hashchange", restore);

@@ -24,7 +24,8 @@ export function restored(key, present) {
   if (named !== key) return null;
   try {
     const state = JSON.parse(decodeURIComponent(json));
-    const fits = Object.keys(present).filter((trait) => sameForm(state[trait], present[trait]));
+    if (Array.isArray(state) || typeof state !== "object") return null; // a list has a length of its own
+    const fits = Object.keys(present).filter((trait) => Object.hasOwn(state, trait) && sameForm(state[trait], present[trait]));
     return Object.fromEntries(fits.map((trait) => [trait, state[trait]]));
   } catch {
     return null;

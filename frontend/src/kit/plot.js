@@ -6,8 +6,9 @@
    const bars = p.bars({ colour: "key" });                  bars([[x0, x1, y], …]);      a histogram: math.histogram
    const rule = p.rule({ colour: "broken", name? });        rule({ x: 3 }, "√d_k") or rule({ y: 1 }); rule(null) hides
    const dot  = p.dot({ colour: "value", r?, name? });      dot([x, y], "label"); dot(null) hides
-   const drag = p.handle({ control: "query", colour, label, step?, onmove: ([x, y]) => … });  drag([x, y])
-                         a point to drag, or to move with the arrow keys (Shift: ten times as far)
+   const drag = p.handle({ control: "query", colour, label, step?, along?, onmove: ([x, y]) => … });  drag([x, y])
+                         a point to drag, or to move with the arrow keys (Shift: ten times as far);
+                         along: "x" for one that moves sideways only, up being more
    p.domain({ x: [0, 8], y: [0, 1] });                      new limits; everything is drawn again
    p.custom((at) => …)                                      your own marks: called at each layout, at.x(…), at.y(…) in
                                                             pixels; draw them in p.layer (an SVG group)
@@ -141,11 +142,12 @@ function drawAxes(frame, at, x, y) {
   frame.replaceChildren(...parts);
 }
 
-function handle(ui, { mark, at, svg, inside }, { control, colour = "query", label, step, onmove, r = 9 }) {
+function handle(ui, { mark, at, svg, inside }, { control, colour = "query", label, step, along, onmove, r = 9 }) {
   const words = s("text", { class: "tfm-mark-label tfm-strong", style: paint(colour) }, label);
   const knob = s("g", { class: "tfm-handle", role: "slider", tabindex: 0, "aria-label": label, "data-control": control, style: paint(colour) },
     s("circle", { class: "tfm-halo", r: r + 9 }), s("circle", { class: "tfm-dot", r }));
   let place = [0, 0];
+  const up = (far) => (along === "x" ? [far, 0] : [0, far]);
   const say = fixed(2);
   const move = ([a, b]) => {
     const [x0, x1] = at.x.domain;
@@ -165,7 +167,7 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "query", labe
     onpointermove: (event) => knob.hasPointerCapture(event.pointerId) && follow(event),
     onkeydown(event) {
       const unit = (step ?? (at.x.domain[1] - at.x.domain[0]) / 40) * (event.shiftKey ? 10 : 1);
-      const to = { ArrowLeft: [-unit, 0], ArrowRight: [unit, 0], ArrowUp: [0, unit], ArrowDown: [0, -unit] }[event.key];
+      const to = { ArrowLeft: [-unit, 0], ArrowRight: [unit, 0], ArrowUp: up(unit), ArrowDown: up(-unit) }[event.key];
       if (!to) return;
       event.preventDefault();
       move([place[0] + to[0], place[1] + to[1]]);

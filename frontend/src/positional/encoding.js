@@ -38,6 +38,7 @@ function render({ model, el }) {
     colour: "key",
     label: "b",
     step: 1,
+    along: "x",
     r: 7,
     onmove: ([x]) => ui.set({ other: Math.round(x) }),
   });

@@ -1,6 +1,6 @@
 /* Interaction path: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
 
-import { card, h, onWidth, range, s, set, tokenRow } from "../kit/index.js";
+import { card, clamp, h, onWidth, range, s, set, tokenRow } from "../kit/index.js";
 
 const KINDS = [
   ["rnn", "RNN"],
@@ -28,7 +28,10 @@ const words = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "word", "window", "k"] });
   const tokens = () => ui.get("tokens");
-  const [last, first] = [() => ui.get("word"), () => ui.get("word") - ui.get("value")];
+  /* A link may ask for more words than there are. */
+  const distance = () => clamp(Math.round(ui.get("value")), 1, tokens().length - 1);
+  const last = () => clamp(Math.round(ui.get("word")), distance(), tokens().length - 1);
+  const first = () => last() - distance();
 
   const row = tokenRow(ui, {
     tokens: tokens(),
@@ -43,31 +46,31 @@ function render({ model, el }) {
   ui.slider("window", { label: "window, each side", min: 1, max: 4 });
   ui.slider("k", { label: "convolution k", min: 2, max: 5 });
   /* The one that was not moved follows. */
-  ui.on("value", () => last() < ui.get("value") && ui.set({ word: ui.get("value") }));
-  ui.on("word", () => last() < ui.get("value") && ui.set({ value: last() }));
+  ui.on("value", () => ui.get("word") < distance() && ui.set({ word: distance() }));
+  ui.on("word", () => ui.get("word") < distance() && ui.set({ value: Math.max(1, ui.get("word")) }));
 
-  const sizes = () => ({ window: ui.get("window"), k: ui.get("k") });
-  const hops = (kind) => path[kind](ui.get("value"), sizes()).length - 1;
+  const sizes = () => ({ window: clamp(ui.get("window"), 1, 4), k: clamp(Math.round(ui.get("k")), 2, 5) });
+  const hops = (kind) => path[kind](distance(), sizes()).length - 1;
 
   function draw() {
     row.update({ focus: last(), tokens: tokens() });
     [...row.el.children].forEach((word, i) => {
       word.style.color = word.style.borderColor = i === first() ? "var(--tfm-key)" : "";
     });
-    panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](ui.get("value"), sizes()) }));
+    panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](distance(), sizes()) }));
     ui.say(
       "From ",
       h("b", { class: "tfm-k" }, tokens()[first()]),
       " to ",
       h("b", { class: "tfm-q" }, tokens()[last()]),
-      `, ${words(ui.get("value"), "word")} apart: RNN ${words(hops("rnn"), "step")} · windows of ${ui.get("window")} a side ${words(hops("window"), "layer")} · `,
-      `dilated convolutions, k = ${ui.get("k")}, ${words(hops("dilated"), "layer")} · attention ${words(hops("attention"), "layer")}`,
+      `, ${words(distance(), "word")} apart: RNN ${words(hops("rnn"), "step")} · windows of ${sizes().window} a side ${words(hops("window"), "layer")} · `,
+      `dilated convolutions, k = ${sizes().k}, ${words(hops("dilated"), "layer")} · attention ${words(hops("attention"), "layer")}`,
     );
   }
 
   const csv = () => [
     ["model", "distance", "hops"],
-    ...KINDS.map(([kind, name]) => [name, ui.get("value"), hops(kind)]),
+    ...KINDS.map(([kind, name]) => [name, distance(), hops(kind)]),
   ];
   return ui.start(draw, { watch: ["tokens"], csv });
 }
