@@ -126,7 +126,7 @@ def test_a_picture_of_every_head(kind) -> None:
     widget = Heads(three_kinds(), SRC, TGT, kind=kind, head=1)
     picture = widget.figure()
     assert isinstance(picture, Figure)
-    titles = [ax.get_title() for ax in picture.axes]
+    titles = [ax.get_title(loc="left") for ax in picture.axes]
     assert titles == [f"head {i + 1}" for i in range(len(widget.weights[kind][0]))]
 
 
