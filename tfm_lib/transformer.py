@@ -1,6 +1,7 @@
 """The Transformer: embeddings, encoder, decoder, and the way back to words."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input
+from tfm_lib._errors import bad_input, require_tokens, shape_of
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
 from tfm_lib.masking import causal_mask, combine, padding_mask
 from tfm_lib.multihead import KeyValueCache, MemoryCache
@@ -23,6 +24,7 @@ __all__ = [
     "TransformerConfig",
     "base_config",
     "big_config",
+    "count_parameters",
     "decoder_caches",
 ]
 
@@ -42,8 +44,16 @@ class TransformerConfig:
     max_len: int = 512
 
     def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"):
+            size = getattr(self, name)
+            if not isinstance(size, int) or size < 1:
+                raise bad_input(name, "be a whole number of at least 1", size)
+        if self.d_model % 2:
+            raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", self.d_model)
         if self.d_model % self.n_heads:
             raise bad_input("n_heads", f"divide d_model = {self.d_model}", self.n_heads)
+        if not 0 <= self.dropout < 1:
+            raise bad_input("dropout", "be a probability below 1", self.dropout)
         if not 0 <= self.pad_id < self.vocab_size:
             raise bad_input("pad_id", f"be an id below vocab_size = {self.vocab_size}", self.pad_id)
 
@@ -74,9 +84,10 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "batch n"], start: int = 0) -> Float[Tensor, "batch n d_model"]:
         """The vectors of `ids`, whose first position is `start`."""
+        require_tokens("ids", ids, len(self.tokens.weight))
         end = start + ids.shape[1]
         if end > len(self.positions):
-            raise bad_input("ids", f"be at most max_len = {len(self.positions)} long", end)
+            raise bad_input("ids", f"end before position max_len = {len(self.positions)}", f"{end} positions")
         return self.dropout(self.tokens(ids) * self.scale + self.positions[start:end])
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
@@ -87,8 +98,8 @@ class Embedding(nn.Module):
 class Transformer(nn.Module):
     """The encoder–decoder of *Attention Is All You Need*: source and target ids to logits.
 
-    `src_ids` (batch, m) and `tgt_ids` (batch, n) are padded with `config.pad_id`; the logits at
-    position i are for the token after position i.
+    `src_ids` (batch, m) and `tgt_ids` (batch, n) are padded with `config.pad_id`, the target on the right, where the
+    causal mask hides it. The logits at position i are for the token after position i.
 
     Source: Vaswani et al. (2017), section 3, figure 1.
     """
@@ -128,6 +139,10 @@ class Transformer(nn.Module):
         caches: list[tuple[KeyValueCache, MemoryCache]] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
         """The decoder's last vectors; with `caches` (from `decoder_caches`), `tgt_ids` are the new tokens only."""
+        if len(tgt_ids) != len(memory):
+            raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
+        if caches is not None and len(caches) != len(self.decoder):
+            raise bad_input("caches", f"hold a pair for each of the {len(self.decoder)} decoder layers", len(caches))
         start = caches[0][0].length if caches else 0
         Y = self.embedding(tgt_ids, start)
         mask = causal_mask(start + tgt_ids.shape[1])[start:].to(Y.device)
@@ -135,7 +150,7 @@ class Transformer(nn.Module):
             Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)
         return self.decoder_norm(Y)
 
-    def attention_weights(self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]) -> dict[str, Tensor]:
+    def all_weights(self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]) -> dict[str, Tensor]:
         """Every weight of the model: "encoder", "decoder" and "cross", each (batch, n_layers, n_heads, queries, keys)."""
         src_mask = padding_mask(src_ids, self.config.pad_id)
         kept: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
@@ -169,22 +184,34 @@ class EncoderOnly(nn.Module):
         _initialise(self)
 
     def forward(self, ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
-        mask = padding_mask(ids, self.config.pad_id)
-        X = self.embedding(ids)
+        X, mask = self.embedding(ids), self.mask(ids)
         for layer in self.layers:
             X, _ = layer(X, mask)
         return self.embedding.unembed(self.norm(X))
+
+    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, "batch #n n"]:
+        """What each token may see."""
+        return padding_mask(ids, self.config.pad_id)
 
 
 class DecoderOnly(EncoderOnly):
     """The same layers under a causal mask, as in GPT: logits for the token after each position."""
 
-    def forward(self, ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
-        mask = combine(causal_mask(ids.shape[1]).to(ids.device), padding_mask(ids, self.config.pad_id))
-        X = self.embedding(ids)
-        for layer in self.layers:
-            X, _ = layer(X, mask)
-        return self.embedding.unembed(self.norm(X))
+    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, "batch #n n"]:
+        return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))
+
+
+def count_parameters(model: nn.Module) -> dict[str, int]:
+    """How many parameters each part of a Transformer holds, all its layers together; a shared matrix counts once.
+
+    A model made under `torch.device("meta")` has shapes without numbers, and can be counted at any size.
+    """
+    counts: Counter[str] = Counter()
+    for name, parameter in model.named_parameters():
+        path = [word for word in name.split(".") if not word.isdigit()]  # decoder.3.self_attention.W_Q.weight
+        part = "norms" if any("norm" in word for word in path) else ".".join(path[:2])
+        counts[part] += parameter.numel()
+    return dict(counts)
 
 
 def _final_norm(config: TransformerConfig) -> nn.Module:
