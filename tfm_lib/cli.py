@@ -1,4 +1,4 @@
-"""The `tfm` command: build the book, show it, work in it, measure it."""
+"""The `tfm` command: build the book, show it, work in it, measure it; train a model, translate with it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tfm_lib.engine import commands as engine
+
 app = typer.Typer(
-    help="Build the book, show it, open it as notebooks, measure it.",
+    help="Build the book, show it, open it as notebooks, measure it; train a Transformer and translate with it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -148,6 +150,10 @@ def bench(
             f"There are no benchmarks in {root}: they are part of the book's sources, not of the installed library."
         )
     raise typer.Exit(subprocess.call([sys.executable, "-m", "benchmarks", *(only or [])], cwd=root))
+
+
+app.command()(engine.train)
+app.command()(engine.translate)
 
 
 def main() -> None:

@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.distributed as dist
@@ -29,21 +28,28 @@ from tfm_lib.transformer import Transformer
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """How to train. An update uses about `max_tokens` target tokens, split into `accumulate` micro-batches."""
+    """How to train. An update uses about `max_tokens` target tokens, split into `accumulate` micro-batches.
+
+    `schedule` "paper" is `factor` times the paper's learning rate; "cosine" rises to `peak` within `warmup` steps
+    and falls to 0 at the end of the run: after `steps`, or, where `seconds` is given, when the `clock` ("wall"
+    or the process's "cpu") has gone so far. A run on a clock is not repeatable bit for bit; one on steps is.
+    """
 
     max_tokens: int = 4096
     accumulate: int = 1
     steps: int = 1000
-    warmup: int = 400
-    factor: float = 1.0  # times the paper's learning rate
+    seconds: float = math.inf
+    clock: Literal["wall", "cpu"] = "wall"
     schedule: Literal["paper", "cosine"] = "paper"
-    epsilon: float = 0.1
-    clip: float = 1.0
+    warmup: int = 4000
+    factor: float = 1.0
+    peak: float = 1e-3
+    epsilon: float = 0.1  # of label smoothing
+    clip: float = 1.0  # largest norm of the gradient; 0: none
+    average: float = 0.0  # decay of the running mean of the weights; 0: none
     seed: int = 0
     bfloat16: bool = False
-    average: float = 0.0  # decay of the running mean of the weights; 0: none
-    cpu_seconds: float = math.inf  # stop when the process has used so much; the schedule then follows that clock
-    validate_every: int = 200
+    validate_every: int = 500
     patience: int = 0  # stop after so many validations without progress; 0: never
 
 
@@ -53,63 +59,100 @@ class Progress:
 
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # batches of this epoch already used
-    cpu_seconds: float = 0.0
-    best: float = math.inf
-    stale: int = 0
-    history: list[dict[str, float]] = field(default_factory=list)
+    batch: int = 0  # micro-batches of this epoch already used
+    seconds: float = 0.0  # on the clock of the options
+    tokens: int = 0
+    best: float = math.inf  # lowest validation loss
+    stale: int = 0  # validations since then
+
+
+MAY_GROW = {"steps", "seconds", "patience"}  # what a resumed run may have more of
+
+
+class OtherRun(ValueError):
+    """A checkpoint that belongs to another model or other options."""
 
 
 class Trainer:
     """Trains `model` on `examples`; `run` yields a record after each update."""
 
-    def __init__(
-        self, model: Transformer, examples: Sequence[Example], options: TrainOptions, folder: Path | None = None
-    ):
-        self.options, self.examples, self.folder = options, examples, folder
+    def __init__(self, model: Transformer, examples: Sequence[Example], options: TrainOptions):
+        self.model, self.examples, self.options = model, examples, options
         self.rank, self.world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
-        self.model = model
         self.device = next(model.parameters()).device
         self.optimiser = paper_optimiser(model)
         self.averaged = {name: p.detach().clone() for name, p in model.named_parameters()} if options.average else None
         self.progress = Progress()
-        self._clock = time.process_time()
-        random.seed(options.seed)
+        self._clock = {"wall": time.monotonic, "cpu": time.process_time}[options.clock]
+        self._last = self._clock()
         torch.manual_seed(options.seed + self.rank)
 
-    def run(self) -> Iterator[dict[str, float]]:
-        """Update until the steps or the CPU seconds are used up; yields step, loss (nats a token), lr, tokens."""
+    def run(self) -> Iterator[dict[str, Any]]:
+        """Update until `done`; yields step, loss (nats a target token, a tensor), lr, tokens, epoch."""
         self.model.train()
+        self._tick()
         for group in self._updates():
-            record = self._update(group)
-            yield record
-            if self._spent() >= self.options.cpu_seconds or self.progress.step >= self.options.steps:
+            if self.done():
                 return
+            yield self._update(group)
+
+    def done(self) -> bool:
+        """Whether the steps, the seconds or the patience are used up."""
+        options, progress = self.options, self.progress
+        tired = 0 < options.patience <= progress.stale
+        return tired or progress.step >= options.steps or progress.seconds >= options.seconds
+
+    def any_process(self, flag: bool) -> bool:
+        """Whether `flag` is set in any process."""
+        flags = torch.tensor(float(flag), device=self.device)
+        if self.world > 1:
+            dist.all_reduce(flags)
+        return flags.item() > 0
+
+    def _tick(self) -> None:
+        """Put the clock forward; all processes go by the first one's."""
+        now = self._clock()
+        passed = torch.tensor(now - self._last, dtype=torch.float64)
+        self._last = now
+        if self.world > 1 and math.isfinite(self.options.seconds):
+            passed = passed.to(self.device)
+            dist.broadcast(passed, src=0)
+        self.progress.seconds += passed.item()
+
+    def lr(self) -> float:
+        """The learning rate of the present step."""
+        options, step = self.options, self.progress.step
+        if options.schedule == "paper":
+            return options.factor * warmup_lr(step, self.model.config.d_model, options.warmup)
+        done = min(1.0, max(step / options.steps, self.progress.seconds / options.seconds))
+        return options.peak * min(1.0, step / options.warmup) * 0.5 * (1 + math.cos(math.pi * done))
 
     def _updates(self) -> Iterator[list[list[Example]]]:
         """The micro-batches of each update, from where the progress stands, for ever."""
-        size = self.options.max_tokens // self.options.accumulate
+        size, progress = self.options.max_tokens // self.options.accumulate, self.progress
         while True:
-            epoch = list(batches(self.examples, size, seed=hash((self.options.seed, self.progress.epoch))))
-            while self.progress.batch < len(epoch):
-                group = epoch[self.progress.batch : self.progress.batch + self.options.accumulate]
-                self.progress.batch += len(group)
+            epoch = list(batches(self.examples, size, seed=10_000 * self.options.seed + progress.epoch))
+            while progress.batch < len(epoch):
+                group = epoch[progress.batch : progress.batch + self.options.accumulate]
+                progress.batch += len(group)
                 yield group
-            self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+            progress.epoch, progress.batch = progress.epoch + 1, 0
 
-    def _update(self, group: list[list[Example]]) -> dict[str, float]:
+    def _update(self, group: list[list[Example]]) -> dict[str, Any]:
         options, progress = self.options, self.progress
         progress.step += 1
-        tokens = sum(len(example.tgt) + 1 for batch in group for example in batch)  # of all processes
+        self._tick()
+        tokens = sum(_targets(batch) for batch in group)  # of all processes
         total = torch.zeros((), device=self.device)
         for batch in group:
             mine = batch[self.rank :: self.world]
             if mine:
-                loss = self._loss(mine) * (sum(len(example.tgt) + 1 for example in mine) / tokens)
+                loss = self._loss(mine) * (_targets(mine) / tokens)
                 loss.backward()
                 total += loss.detach()
         self._sum_over_processes(total)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
+        if options.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
         lr = self.lr()
         for parameters in self.optimiser.param_groups:
             parameters["lr"] = lr
@@ -117,26 +160,21 @@ class Trainer:
         self.optimiser.zero_grad()
         if self.averaged:
             self._average()
-        return {"step": progress.step, "loss": total, "lr": lr, "tokens": tokens, "norm": norm, "epoch": progress.epoch}
+        progress.tokens += tokens
+        return {"step": progress.step, "loss": total, "lr": lr, "tokens": tokens, "epoch": progress.epoch}
 
-    def _loss(self, examples: list[Example]) -> Tensor:
+    def _loss(self, examples: Sequence[Example], epsilon: float | None = None) -> Tensor:
+        """The smoothed loss per target token; the last matrix works on real tokens only."""
         src, tgt_in, tgt_out = collate(examples, self.device)
-        amp = torch.autocast(self.device.type, torch.bfloat16) if self.options.bfloat16 else contextlib.nullcontext()
-        with amp:
-            hidden = self.model.hidden(src, tgt_in)
         real = tgt_out != self.model.config.pad_id
-        with amp:
-            logits = self.model.embedding.unembed(hidden[real])  # no work on padding
-        return label_smoothed_loss(logits.float(), tgt_out[real], self.options.epsilon, self.model.config.pad_id)
+        with self._precision():
+            logits = self.model.embedding.unembed(self.model.hidden(src, tgt_in)[real])
+        epsilon = self.options.epsilon if epsilon is None else epsilon
+        return label_smoothed_loss(logits.float(), tgt_out[real], epsilon, self.model.config.pad_id)
 
-    def lr(self) -> float:
-        """The learning rate of the present step; under "cosine" it falls to 0 at the end of the run."""
-        options, d_model = self.options, self.model.config.d_model
-        if options.schedule == "paper":
-            return options.factor * warmup_lr(self.progress.step, d_model, options.warmup)
-        peak = options.factor * (d_model * options.warmup) ** -0.5
-        done = min(1.0, max(self.progress.step / options.steps, self._spent() / options.cpu_seconds))
-        return peak * min(1.0, self.progress.step / options.warmup) * 0.5 * (1 + math.cos(math.pi * done))
+    def _precision(self) -> contextlib.AbstractContextManager:
+        """Matrix products in bfloat16 where the options say so; weights, norms and the loss stay in float32."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.bfloat16)
 
     def _average(self) -> None:
         """Mean over about the last 1 / (1 − decay) steps; at the beginning over fewer."""
@@ -157,18 +195,17 @@ class Trainer:
         for p, piece in zip(parameters, flat[1:].split([p.numel() for p in parameters])):
             p.grad.copy_(piece.view_as(p))
 
-    def _spent(self) -> float:
-        return self.progress.cpu_seconds + time.process_time() - self._clock
-
     @contextlib.contextmanager
-    def averaged_weights(self) -> Iterator[None]:
+    def averaged_weights(self) -> Iterator[Transformer]:
         """Within the block the model has its averaged weights, if there are any, and does not drop out."""
         own = {name: p.detach().clone() for name, p in self.model.named_parameters()} if self.averaged else {}
         self._load(self.averaged or {})
         self.model.eval()
-        yield
-        self._load(own)
-        self.model.train()
+        try:
+            yield self.model
+        finally:
+            self._load(own)
+            self.model.train()
 
     @torch.no_grad()
     def _load(self, weights: dict[str, Tensor]) -> None:
@@ -177,55 +214,65 @@ class Trainer:
                 p.copy_(weights[name])
 
     @torch.no_grad()
-    def validate(self, examples: Sequence[Example]) -> float:
-        """Cross-entropy per target token, in nats, without smoothing."""
-        total = torch.zeros((), device=self.device)
+    def validate(self, examples: Sequence[Example]) -> tuple[float, bool]:
+        """Cross-entropy per target token of the averaged weights, in nats, without smoothing; whether it is the best."""
+        total = 0.0
         with self.averaged_weights():
-            for batch in batches(examples, 8192):
-                src, tgt_in, tgt_out = collate(batch, self.device)
-                logits = self.model(src, tgt_in)
-                total += nn.functional.cross_entropy(
-                    logits.flatten(0, 1), tgt_out.flatten(), ignore_index=self.model.config.pad_id, reduction="sum"
-                )
-        return total.item() / sum(len(example.tgt) + 1 for example in examples)
+            for batch in batches(examples, 4096):
+                total += self._loss(batch, epsilon=0.0).item() * _targets(batch)
+        loss = total / _targets(examples)
+        better = loss < self.progress.best
+        self.progress.best = min(loss, self.progress.best)
+        self.progress.stale = 0 if better else self.progress.stale + 1
+        return loss, better
 
     def save(self, path: Path) -> None:
-        """Everything that `resume` needs, written beside `path` first, so that a cut leaves the old one whole."""
-        self.progress.cpu_seconds, self._clock = self._spent(), time.process_time()
+        """Everything that `resume` needs, written by the first process, beside `path` first, so that a cut leaves the old one whole."""
         state = {
-            "model": self.model.state_dict(),
             "config": asdict(self.model.config),
             "options": asdict(self.options),
-            "optimiser": self.optimiser.state_dict(),
+            "model": self.model.state_dict(),
             "averaged": self.averaged,
+            "optimiser": self.optimiser.state_dict(),
             "progress": asdict(self.progress),
-            "random": {
-                "python": random.getstate(),
-                "torch": torch.get_rng_state(),
-                "cuda": torch.cuda.get_rng_state() if self.device.type == "cuda" else None,
-            },
+            "random": self._of_all_processes(self._random_state()),
         }
-        part = path.with_suffix(".part")
+        if self.rank:
+            return
+        part = path.with_name(f"{path.name}.part")
         torch.save(state, part)
         os.replace(part, path)
 
     def resume(self, path: Path) -> None:
-        """Go on from what `save` wrote; ValueError if it belongs to another model or other options."""
-        state = torch.load(path, map_location="cpu", weights_only=False)
+        """Go on from what `save` wrote; raises `OtherRun` where it belongs to another model or other options."""
+        state = torch.load(path, map_location="cpu", weights_only=True)
         for name, mine in {"config": self.model.config, "options": self.options}.items():
-            differing = {key for key, value in asdict(mine).items() if state[name].get(key) != value} - {"steps", "cpu_seconds"}
+            differing = sorted(key for key, value in asdict(mine).items() if state[name].get(key) != value and key not in MAY_GROW)
             if differing:
-                raise ValueError(f"{path} was written with other {name}: {', '.join(sorted(differing))} differ.")
+                key = differing[0]
+                raise OtherRun(
+                    f"{path} was written with other {name}: {key} was {state[name].get(key)}, now it is "
+                    f"{asdict(mine)[key]}{f' (and {len(differing) - 1} more)' if differing[1:] else ''}."
+                )
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         if self.averaged:
             self.averaged = {name: value.to(self.device) for name, value in state["averaged"].items()}
-        self.progress = Progress(**state["progress"])
-        self._clock = time.process_time()
-        random.setstate(state["random"]["python"])
-        torch.set_rng_state(state["random"]["torch"])
-        if state["random"]["cuda"] is not None:
-            torch.cuda.set_rng_state(state["random"]["cuda"])
+        self.progress, self._last = Progress(**state["progress"]), self._clock()
+        self._set_random_state(state["random"][self.rank % len(state["random"])])
+
+    def _random_state(self) -> Tensor:
+        return torch.cuda.get_rng_state() if self.device.type == "cuda" else torch.get_rng_state()
+
+    def _set_random_state(self, state: Tensor) -> None:
+        torch.cuda.set_rng_state(state) if self.device.type == "cuda" else torch.set_rng_state(state)
+
+    def _of_all_processes(self, state: Tensor) -> list[Tensor]:
+        if self.world == 1:
+            return [state]
+        states: list[Tensor] = [torch.empty(0)] * self.world
+        dist.all_gather_object(states, state)
+        return states
 
 
 def collate(examples: Sequence[Example], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor, Tensor]:
@@ -235,3 +282,8 @@ def collate(examples: Sequence[Example], device: torch.device | str = "cpu") -> 
     tgt_in = pad([[bos, *example.tgt] for example in examples])
     tgt_out = pad([[*example.tgt, eos] for example in examples])
     return src.to(device), tgt_in.to(device), tgt_out.to(device)
+
+
+def _targets(examples: Sequence[Example]) -> int:
+    """Tokens to predict, <eos> included."""
+    return sum(len(example.tgt) + 1 for example in examples)
