@@ -267,10 +267,9 @@ def test_cached_equals_uncached(norm, n, cut, batch, seed):
     model, src, tgt = machine(norm), padded(batch, 5), words(batch, n)
     memory, mask = model.encode(src), padding_mask(src, 0)
     whole = model.decode(tgt, memory, mask)
-    caches, parts, cut = decoder_caches(2), [], min(cut, n)
-    pieces = [tgt[:, :cut], *tgt[:, cut:].split(1, dim=1)] if cut else tgt.split(1, dim=1)
-    for piece in pieces:  # a beginning at once, then token by token
-        parts.append(model.decode(piece, memory, mask, caches))
+    caches, cut = decoder_caches(2), min(cut, n)
+    pieces = tgt.split([cut, *[1] * (n - cut)] if cut else 1, dim=1)  # a beginning at once, then token by token
+    parts = [model.decode(piece, memory, mask, caches) for piece in pieces]
     close_to(torch.cat(parts, dim=1), whole)
     assert [cache.length for cache, _ in caches] == [n, n]
 
