@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
 
     Source: Sennrich, Haddow and Birch (2016), section 3.2, algorithm 1.
     """
+    if n_merges < 0:
+        raise bad_input("n_merges", "be at least 0", n_merges)
     symbols = {word: _letters(word) for word in words}
     merges: list[Merge] = []
     for _ in range(n_merges):
@@ -33,7 +35,7 @@ def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
             for pair in zip(symbols[word], symbols[word][1:]):
                 pairs[pair] += count
         if not pairs:
-            break
+            break  # every word is one symbol
         best = min(pairs, key=lambda pair: (-pairs[pair], pair))
         merges.append(best)
         symbols = {word: _merge(pieces, best) for word, pieces in symbols.items()}
@@ -41,7 +43,10 @@ def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
 
 
 def apply_merges(word: str, merges: Sequence[Merge]) -> list[str]:
-    """`word` cut into sub-words: its letters, joined by the `merges` in the order in which they were learned."""
+    """`word` cut into sub-words: its letters, joined by the `merges` in the order in which they were learned.
+
+    Source: Sennrich, Haddow and Birch (2016), section 3.2.
+    """
     pieces = _letters(word)
     for merge in merges:
         pieces = _merge(pieces, merge)
@@ -49,6 +54,8 @@ def apply_merges(word: str, merges: Sequence[Merge]) -> list[str]:
 
 
 def _letters(word: str) -> list[str]:
+    if not word:
+        raise bad_input("word", "have at least one letter", "an empty one")
     return [*word[:-1], f"{word[-1]}·"]
 
 
@@ -65,26 +72,37 @@ def _merge(pieces: list[str], pair: Merge) -> list[str]:
 class Tokenizer:
     """Byte-pair encoding for both languages at once, by the library `tokenizers`; ids 0 to 3 are <pad> <bos> <eos> <unk>.
 
+    A special token that somebody types is text like any other: no sentence can end itself early.
+
     Source: Sennrich, Haddow and Birch (2016); Vaswani et al. (2017), section 5.1, share one vocabulary likewise.
     """
 
     pad_id, bos_id, eos_id, unk_id = range(4)
 
     def __init__(self, backend):
+        backend.encode_special_tokens = True
         self._backend = backend
 
     @classmethod
-    def train(cls, sentences: Iterator[str], vocab_size: int, lowercase: bool = False) -> "Tokenizer":
-        """A tokenizer with at most `vocab_size` pieces, learned from `sentences`."""
+    def train(cls, sentences: Iterable[str], vocab_size: int, lowercase: bool = False) -> "Tokenizer":
+        """A tokenizer with at most `vocab_size` pieces, learned from `sentences`.
+
+        Where the letters alone are more than that, the rarest of them become <unk>.
+        """
         from tokenizers import Tokenizer as Backend
         from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
+        if vocab_size < 5:
+            raise bad_input("vocab_size", "be at least 5, four special tokens and a letter", vocab_size)
         backend = Backend(models.BPE(unk_token=UNK))
         steps = [normalizers.NFKC(), *([normalizers.Lowercase()] if lowercase else [])]
         backend.normalizer = normalizers.Sequence(steps)
         backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
         backend.decoder = decoders.Metaspace()
-        trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=[PAD, BOS, EOS, UNK], show_progress=False)
+        special = [PAD, BOS, EOS, UNK]
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size, limit_alphabet=vocab_size - 4, special_tokens=special, show_progress=False
+        )
         backend.train_from_iterator(sentences, trainer)
         return cls(backend)
 
@@ -93,6 +111,8 @@ class Tokenizer:
         """The tokenizer that `save` wrote to `path`."""
         from tokenizers import Tokenizer as Backend
 
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"There is no tokenizer at {path}.")
         return cls(Backend.from_file(str(path)))
 
     def save(self, path: Path | str) -> None:
@@ -114,6 +134,10 @@ class Tokenizer:
         """The sub-words of `sentence`; `▁` marks the beginning of a word."""
         return self._backend.encode(sentence).tokens
 
+    def piece(self, token_id: int) -> str:
+        """The sub-word behind one id."""
+        return self._backend.id_to_token(token_id)
+
     def decode(self, ids: Sequence[int]) -> str:
         """The sentence of `ids`, up to the first <eos>, without special tokens."""
         ids = list(ids)
@@ -131,8 +155,10 @@ class Example(NamedTuple):
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Int[Tensor, "batch n"]:
     """`rows` as one rectangle, filled up with `pad_id` on the right."""
+    if not rows:
+        raise bad_input("rows", "hold at least one row", "none")
     longest = max(map(len, rows))
-    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows])
+    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], dtype=torch.long)
 
 
 def batches(
@@ -179,6 +205,8 @@ def _length(example: Example) -> tuple[int, int]:
 
 def padding_waste(groups: Sequence[Sequence[Example]]) -> float:
     """The share of places in the target rectangles of `groups` that hold padding."""
+    if not groups:
+        raise bad_input("groups", "hold at least one batch", "none")
     real = sum(_length(example)[0] for group in groups for example in group)
     places = sum(len(group) * max(_length(example)[0] for example in group) for group in groups)
     return 1 - real / places
