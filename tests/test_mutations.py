@@ -519,6 +519,101 @@ MUTATIONS = {
             "need_weights, caches[1]", "need_weights, caches[0]", "test_decoder_with_caches_equals_decoder_without"
         ),
     },
+    "transformer": {
+        "embeddings not scaled": Mutation(
+            "self.tokens(ids) * self.scale", "self.tokens(ids)", "test_embedding_is_scaled_and_knows_places"
+        ),
+        "no positions": Mutation(
+            "self.tokens(ids) * self.scale + self.positions[start:end]",
+            "self.tokens(ids) * self.scale",
+            "test_embedding_is_scaled_and_knows_places",
+        ),
+        "positions always from the start": Mutation(
+            "self.positions[start:end]", "self.positions[: end - start]", "test_cached_equals_uncached"
+        ),
+        "embeddings as small as they are kept": Mutation(
+            "std=config.d_model**-0.5", "std=config.d_model**-1.0", "test_scaled_embeddings_are_as_large_as_positions"
+        ),
+        "no dropout on the sum": Mutation(
+            "return self.dropout(self.tokens(ids)",
+            "return (self.tokens(ids)",
+            "test_dropout_falls_on_embeddings_while_training_only",
+        ),
+        "output not tied": Mutation(
+            "return F.linear(X, self.tokens.weight)",
+            "return F.linear(X, self.tokens.weight.roll(1, 0))",
+            "test_logits_are_dot_products_with_the_embeddings",
+        ),
+        "padding of the source is read": Mutation(
+            "            X, _ = layer(X, mask)\n        return self.encoder_norm(X)",
+            "            X, _ = layer(X, None)\n        return self.encoder_norm(X)",
+            "test_padding_is_invisible",
+        ),
+        "padding of the memory is read": Mutation(
+            "return self.decode(tgt_ids, memory, padding_mask(src_ids, self.config.pad_id))",
+            "return self.decode(tgt_ids, memory)",
+            "test_padding_is_invisible",
+        ),
+        "the decoder sees the future": Mutation(
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+            "Y, _ = layer(Y, memory, None, memory_mask, caches=layer_caches)",
+            "test_future_token_changes_nothing_earlier",
+        ),
+        "memory and target swapped": Mutation(
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+            "Y, _ = layer(Y, Y, mask, None, caches=layer_caches)",
+            "test_every_output_depends_on_every_source_token",
+        ),
+        "a decoder layer reads what the last one made of the memory": Mutation(
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)\n            memory = memory * 0.9",
+            "test_every_decoder_layer_reads_the_finished_memory",
+        ),
+        "a norm after the stack under post-norm": Mutation(
+            'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
+            "LayerNorm(config.d_model)",
+            "test_post_norm_has_no_norm_after_the_stack_and_pre_norm_has_one",
+        ),
+        "no norm after the stack under pre-norm": Mutation(
+            'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
+            "nn.Identity()",
+            "test_transformer_equals_torch",
+        ),
+        "pre-norm stacks end without their norm": Mutation(
+            "        return self.decoder_norm(Y)", "        return Y", "test_transformer_equals_torch"
+        ),
+        "the new tokens see only themselves": Mutation(
+            "mask = causal_mask(start + tgt_ids.shape[1])[start:]",
+            "mask = causal_mask(start + tgt_ids.shape[1])[:1].expand(tgt_ids.shape[1], -1)",
+            "test_cached_equals_uncached",
+        ),
+        "the weights of the first layer for all": Mutation(
+            'kept["cross"].append(cross_weights)',
+            'kept["cross"].append(kept["cross"][0] if kept["cross"] else cross_weights)',
+            "test_all_weights_are_those_of_every_layer_and_head",
+        ),
+        "one norm too few counted": Mutation(
+            "counts[part] += parameter.numel()", "counts[part] = parameter.numel()", "test_paper_sizes_part_by_part"
+        ),
+        "the big model as wide as the base": Mutation(
+            "d_model=1024, n_heads=16, d_ff=4096", "d_model=512, n_heads=16, d_ff=4096", "test_paper_sizes_part_by_part"
+        ),
+        "GPT that looks ahead": Mutation(
+            "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
+            "return super().mask(ids)",
+            "test_who_sees_ahead",
+        ),
+        "GPT that reads padding as words": Mutation(
+            "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
+            "return causal_mask(ids.shape[1]).T.expand(len(ids), -1, -1)",
+            "test_decoder_only_is_encoder_only_under_a_causal_mask",
+        ),
+        "an id beyond the vocabulary goes unnoticed": Mutation(
+            'require_tokens("ids", ids, len(self.tokens.weight))',
+            "pass",
+            "test_bad_input_gets_a_sentence[an id beyond the vocabulary]",
+        ),
+    },
     "_errors": {
         "a query with no key goes unnoticed": Mutation(
             "if empty.any():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
@@ -535,6 +630,85 @@ MUTATIONS = {
             "if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):",
             "if False:",
             "test_attention.py::test_bad_input_gets_a_sentence[mask transposed]",
+        ),
+    },
+    "training": {
+        "the peak misplaced": Mutation(
+            "step * warmup**-1.5)",
+            "step * warmup**-1.4)",
+            "test_peak_is_at_warmup_and_as_high_as_one_over_the_root_of_d_model_times_warmup",
+        ),
+        "no warm-up": Mutation(
+            "min(step**-0.5, step * warmup**-1.5)",
+            "step**-0.5",
+            "test_schedule_equals_the_papers_formula_by_powers_of_logarithms",
+        ),
+        "rate grows with the width": Mutation(
+            "return d_model**-0.5 *",
+            "return d_model**0.5 *",
+            "test_base_model_of_the_paper_peaks_at_7e_minus_4",
+        ),
+        "targets not smoothed": Mutation(
+            "* (1 - epsilon) + epsilon / vocab_size",
+            "* (1 - 0 * epsilon)",
+            "test_no_model_gets_below_the_entropy_of_the_smoothed_targets",
+        ),
+        "the other convention": Mutation(
+            "* (1 - epsilon) + epsilon / vocab_size",
+            "* (1 - epsilon * vocab_size / (vocab_size - 1)) + epsilon / (vocab_size - 1)",
+            "test_smoothed_targets_are_a_distribution_with_the_true_token_on_top",
+        ),
+        "loss not smoothed": Mutation(
+            "label_smoothing=epsilon, ",
+            "",
+            "test_loss_is_the_cross_entropy_against_the_smoothed_targets",
+        ),
+        "padding counts": Mutation(
+            ", ignore_index=pad_id)\n\n\nclass",
+            ")\n\n\nclass",
+            "test_padding_is_ignored_whatever_its_id",
+        ),
+        "padding is id 0 whatever it is": Mutation(
+            "ignore_index=pad_id)\n\n\nclass", "ignore_index=0)\n\n\nclass", "test_padding_is_ignored_whatever_its_id"
+        ),
+        "the target not shifted": Mutation(
+            "tgt_in=pad([[bos, *example.tgt]",
+            "tgt_in=pad([[*example.tgt, eos]",
+            "test_a_batch_shifts_the_target_right",
+        ),
+        "PyTorch's own β₂": Mutation("betas=(0.9, 0.98)", "betas=(0.9, 0.999)", "test_adam_has_the_papers_settings"),
+        "PyTorch's own ε": Mutation("eps=1e-9", "eps=1e-8", "test_adam_has_the_papers_settings"),
+        "another optimiser": Mutation("torch.optim.Adam(", "torch.optim.Adamax(", "test_three_updates_equal_adam_by_hand"),
+        "every micro-batch counts the same": Mutation(
+            "share = (batch.tgt_out != pad_id).sum() / tokens",
+            "share = 1 / len(group)",
+            "test_accumulation_equals_one_big_batch",
+        ),
+        "micro-batches not averaged": Mutation(
+            "epsilon, pad_id) * share", "epsilon, pad_id)", "test_accumulation_equals_one_big_batch"
+        ),
+        "the schedule steps per micro-batch": Mutation(
+            "enumerate(_groups(batches, accumulate), start=1)",
+            "zip(range(1, 10**9, accumulate), _groups(batches, accumulate))",
+            "test_one_schedule_step_for_each_update_and_not_for_each_micro_batch",
+        ),
+        "steps count from 0": Mutation("start=1)", "start=0)", "test_a_step_tells_its_number_loss_rate_and_tokens"),
+        "the rate never set": Mutation(
+            'parameters["lr"] = lr(step)', "lr(step)", "test_three_updates_equal_adam_by_hand"
+        ),
+        "gradients pile up": Mutation(
+            "        optimiser.zero_grad()\n", "", "test_gradients_do_not_pile_up_from_one_update_to_the_next"
+        ),
+        "not clipped": Mutation(
+            "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n",
+            "",
+            "test_clipping_shortens_a_long_gradient_and_leaves_a_short_one",
+        ),
+        "dropout off": Mutation("model.train()", "model.eval()", "test_the_loop_trains_with_dropout_on"),
+        "the last micro-batches lost": Mutation(
+            "while group := list(islice(rest, size)):",
+            "while len(group := list(islice(rest, size))) == size:",
+            "test_one_schedule_step_for_each_update_and_not_for_each_micro_batch",
         ),
     },
 }
