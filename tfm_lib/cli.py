@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.engine import commands as engine
 
 app = typer.Typer(
@@ -23,10 +24,6 @@ app = typer.Typer(
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
-
-
-class Refusal(Exception):
-    """Something that the user can mend; the message says what and how."""
 
 
 @app.command()

@@ -14,6 +14,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tfm_lib._refusal import Refusal
+
 MODELS = Path("trained")
 
 
@@ -38,7 +40,6 @@ def train(
 
     On several processes: torchrun --nproc-per-node 2 -m tfm_lib.cli train …
     """
-    from tfm_lib.cli import Refusal
     from tfm_lib.corpora.real import CorpusUnavailable
     from tfm_lib.engine.presets import PRESETS
     from tfm_lib.engine.progress import Bar
@@ -91,7 +92,6 @@ def translate(
     attention: Annotated[Path | None, typer.Option(help="Write tokens and every attention weight to this JSON file.")] = None,
 ) -> None:
     """Translate: one sentence a line in, one translation a line out, and nothing else on standard output."""
-    from tfm_lib.cli import Refusal
     from tfm_lib.engine.trained import NoModel
     from tfm_lib.engine.translator import Translator
 
@@ -116,8 +116,6 @@ def translate(
 
 def _bfloat16(precision: str, d_model: int) -> bool:
     import torch
-
-    from tfm_lib.cli import Refusal
 
     if precision not in ("auto", "float32", "bfloat16"):
         raise Refusal(f"--precision must be auto, float32 or bfloat16; got {precision!r}.")

@@ -40,6 +40,7 @@ class TrainOptions:
     steps: int = 1000
     seconds: float = math.inf
     clock: Literal["wall", "cpu"] = "wall"
+    optimiser: Literal["adam", "muon"] = "adam"
     schedule: Literal["paper", "cosine"] = "paper"
     warmup: int = 4000
     factor: float = 1.0
@@ -80,7 +81,7 @@ class Trainer:
         self.model, self.examples, self.options = model, examples, options
         self.rank, self.world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         self.device = next(model.parameters()).device
-        self.optimiser = paper_optimiser(model)
+        self.optimisers = _optimisers(model, options)
         self.averaged = {name: p.detach().clone() for name, p in model.named_parameters()} if options.average else None
         self.progress = Progress()
         self._clock = {"wall": time.monotonic, "cpu": time.process_time}[options.clock]
@@ -154,10 +155,11 @@ class Trainer:
         if options.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
         lr = self.lr()
-        for parameters in self.optimiser.param_groups:
-            parameters["lr"] = lr
-        self.optimiser.step()
-        self.optimiser.zero_grad()
+        for optimiser in self.optimisers:
+            for parameters in optimiser.param_groups:
+                parameters["lr"] = lr
+            optimiser.step()
+            optimiser.zero_grad()
         if self.averaged:
             self._average()
         progress.tokens += tokens
@@ -233,7 +235,7 @@ class Trainer:
             "options": asdict(self.options),
             "model": self.model.state_dict(),
             "averaged": self.averaged,
-            "optimiser": self.optimiser.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
             "progress": asdict(self.progress),
             "random": self._of_all_processes(self._random_state()),
         }
@@ -255,7 +257,8 @@ class Trainer:
                     f"{asdict(mine)[key]}{f' (and {len(differing) - 1} more)' if differing[1:] else ''}."
                 )
         self.model.load_state_dict(state["model"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
         if self.averaged:
             self.averaged = {name: value.to(self.device) for name, value in state["averaged"].items()}
         self.progress, self._last = Progress(**state["progress"]), self._clock()
@@ -273,6 +276,21 @@ class Trainer:
         states: list[Tensor] = [torch.empty(0)] * self.world
         dist.all_gather_object(states, state)
         return states
+
+
+def _optimisers(model: nn.Module, options: TrainOptions) -> list[torch.optim.Optimizer]:
+    """The paper's Adam for all parameters, or Muon for the layers' matrices and Adam for the rest.
+
+    Muon makes each update of a matrix orthogonal (Jordan et al., 2024); scaled to Adam's typical size
+    (Liu et al., 2025), it takes the same learning rate.
+    """
+    adam = paper_optimiser(model)
+    if options.optimiser == "adam":
+        return [adam]
+    matrices = [p for name, p in model.named_parameters() if p.dim() == 2 and not name.startswith("embedding")]
+    chosen = set(map(id, matrices))
+    adam.param_groups[0]["params"] = [p for p in model.parameters() if id(p) not in chosen]
+    return [adam, torch.optim.Muon(matrices, lr=0.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")]
 
 
 def collate(examples: Sequence[Example], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor, Tensor]:

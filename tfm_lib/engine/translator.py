@@ -40,14 +40,25 @@ class Translator:
 
     def translate(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6) -> list[str]:
         """A translation of each sentence, by beam search, or greedily with `beam=1`; an empty one for an empty one."""
-        if beam == 1:
-            return self._greedy(sentences)
-        return [self.tokenizer.decode(self.search(sentence, beam, alpha)) if sentence.strip() else "" for sentence in sentences]
+        return [self.tokenizer.decode(ids) for ids in self.search(sentences, beam, alpha)]
 
-    def search(self, sentence: str, beam: int = 4, alpha: float = 0.6) -> list[int]:
-        """The ids of the best translation that a beam search finds."""
-        src, tokenizer = self.ids(sentence), self.tokenizer
-        return beam_search(self.model, src, tokenizer.bos_id, tokenizer.eos_id, beam, alpha, self._longest(src))[0].ids
+    def search(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6, at_once: int = 32) -> list[list[int]]:
+        """The ids of each sentence's translation; `at_once` sentences of similar length are translated together."""
+        tokenizer, found = self.tokenizer, [[] for _ in sentences]
+        sources = tokenizer.encode_all(sentences)
+        order = sorted((i for i, source in enumerate(sources) if source), key=lambda i: len(sources[i]))
+        for start in range(0, len(order), at_once):
+            rows = order[start : start + at_once]
+            src = pad([[*sources[i], tokenizer.eos_id] for i in rows], tokenizer.pad_id)
+            how = src, tokenizer.bos_id, tokenizer.eos_id
+            if beam == 1:
+                ids = greedy_decode(self.model, *how, max_len=self._longest(src)).tolist()
+            else:
+                best = beam_search(self.model, *how, beam, alpha, self._longest(src))
+                ids = [hypotheses[0].ids for hypotheses in best]
+            for i, row in zip(rows, ids):
+                found[i] = _until_end(row, tokenizer)
+        return found
 
     def attention(self, sentence: str, beam: int = 4) -> dict[str, Any]:
         """The translation with every attention weight behind it: tokens read, tokens written, weights by place.
@@ -56,28 +67,15 @@ class Translator:
         "decoder" and "cross" is the token that was read when target token i was written.
         """
         src, tokenizer = self.ids(sentence), self.tokenizer
-        ids = self.search(sentence, beam)
+        (ids,) = self.search([sentence], beam)
         with torch.no_grad():
-            weights = self.model.attention_weights(src, torch.tensor([[tokenizer.bos_id, *ids]]))
+            weights = self.model.all_weights(src, torch.tensor([[tokenizer.bos_id, *ids]]))
         return {
             "source": [*tokenizer.pieces(sentence), "<eos>"],
             "target": [*(tokenizer.piece(i) for i in ids), "<eos>"],
             "translation": tokenizer.decode(ids),
             "weights": {place: value[0] for place, value in weights.items()},
         }
-
-    def _greedy(self, sentences: Sequence[str], at_once: int = 64) -> list[str]:
-        """Batches of sentences of similar length, back in their order."""
-        written = [""] * len(sentences)
-        order = sorted((i for i, text in enumerate(sentences) if text.strip()), key=lambda i: len(sentences[i]))
-        tokenizer = self.tokenizer
-        for start in range(0, len(order), at_once):
-            rows = order[start : start + at_once]
-            src = pad([[*tokenizer.encode(sentences[i]), tokenizer.eos_id] for i in rows], tokenizer.pad_id)
-            out = greedy_decode(self.model, src, tokenizer.bos_id, tokenizer.eos_id, self._longest(src))
-            for i, ids in zip(rows, out.tolist()):
-                written[i] = tokenizer.decode(ids)
-        return written
 
     def _longest(self, src: Tensor) -> int:
         """When to give up: no translation of ours is more than twice as long, and some."""
@@ -88,3 +86,7 @@ def shipped_folder() -> Path:
     """Where the shipped translator lies: in the checkout's models/, or in the installed library."""
     checkout = Path(__file__).parents[2] / "models" / SHIPPED
     return checkout if checkout.is_dir() else Path(str(files("tfm_lib") / "models" / SHIPPED))
+
+
+def _until_end(ids: list[int], tokenizer: Tokenizer) -> list[int]:
+    return ids[: ids.index(tokenizer.eos_id)] if tokenizer.eos_id in ids else ids
