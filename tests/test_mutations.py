@@ -582,9 +582,9 @@ MUTATIONS = {
         "pre-norm stacks end without their norm": Mutation(
             "        return self.decoder_norm(Y)", "        return Y", "test_transformer_equals_torch"
         ),
-        "the new tokens see only themselves": Mutation(
+        "new tokens masked as if they came first": Mutation(
             "mask = causal_mask(start + tgt_ids.shape[1])[start:]",
-            "mask = causal_mask(start + tgt_ids.shape[1])[:1].expand(tgt_ids.shape[1], -1)",
+            "mask = causal_mask(start + tgt_ids.shape[1])[: tgt_ids.shape[1]]",
             "test_cached_equals_uncached",
         ),
         "the weights of the first layer for all": Mutation(
