@@ -30,7 +30,7 @@ serve: book  ## build, then show the book at http://localhost:8000
 lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in a working copy under work/
 	@$(PY) -m tfm_lib.cli lab
 
-bench: $(DONE)/dev book browser  ## measure page weight, build times, latency, each beside its bar
+bench: $(DONE)/dev book browser  ## measure page weight, build times, latency, training and decoding speed, each beside its bar
 	@$(PY) -m tfm_lib.cli bench
 
 wheel: $(WHEEL)  ## one file with the library and its widgets, in dist/

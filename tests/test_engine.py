@@ -15,12 +15,13 @@ import pytest
 import torch
 from project import ROOT
 
+from tfm_lib.data import Example
+from tfm_lib.engine.loss import ROWS, linear_smoothed_loss
 from tfm_lib.engine.presets import PRESETS, Preset
 from tfm_lib.engine.run import RunFolder, exact_match, train_run
 from tfm_lib.engine.trained import NoModel, load_trained, save_trained
-from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions, collate
+from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
 from tfm_lib.engine.translator import Translator
-from tfm_lib.data import Example, Tokenizer
 from tfm_lib.training import Batch, label_smoothed_loss, train
 from tfm_lib.transformer import Transformer, TransformerConfig
 
@@ -74,7 +75,7 @@ def test_the_trainer_is_the_plain_loop_and_machinery():
     options = TrainOptions(max_tokens=60, steps=6, schedule="cosine", peak=1e-2, warmup=2, clip=0.7)
     mine = trainer_of(options, replace(CONFIG, dropout=0.0))
     plain = trainer_of(options, replace(CONFIG, dropout=0.0))  # for its model and the order of its batches
-    batches = (Batch(*collate(group[0])) for group, _ in zip(plain._updates(), range(6)))
+    batches = (Batch.of(group[0]) for group, _ in zip(plain._updates(), range(6)))
     rates = []
 
     def lr(step: int) -> float:
@@ -149,9 +150,23 @@ def test_a_cut_while_saving_leaves_the_old_checkpoint(tmp_path: Path, monkeypatc
 
 def test_the_loss_counts_real_tokens_only():
     trainer = trainer_of(config=replace(CONFIG, dropout=0.0))
-    src, tgt_in, tgt_out = collate(EXAMPLES[:5])
-    by_hand = label_smoothed_loss(trainer.model(src, tgt_in), tgt_out, 0.1, 0)
+    batch = Batch.of(EXAMPLES[:5])
+    by_hand = label_smoothed_loss(trainer.model(batch.src, batch.tgt_in), batch.tgt_out, 0.1, 0)
     torch.testing.assert_close(trainer._loss(EXAMPLES[:5]), by_hand, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("rows", [3, ROWS, ROWS + 7])  # one part, a full one, two
+def test_the_fused_loss_is_the_clear_one(rows: int, epsilon: float):
+    X, E = torch.randn(rows, 8, requires_grad=True), torch.randn(30, 8, requires_grad=True)
+    targets = torch.randint(1, 30, (rows,))
+    fused = linear_smoothed_loss(X, E, targets, epsilon)
+    clear = label_smoothed_loss(X @ E.T, targets, epsilon)
+    torch.testing.assert_close(fused, clear, rtol=0, atol=1e-5)
+    for mine, theirs in zip(torch.autograd.grad(3 * fused, (X, E)), torch.autograd.grad(3 * clear, (X, E))):
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-6)
+    with torch.no_grad():
+        assert linear_smoothed_loss(X, E, targets, epsilon) == fused
 
 
 def test_early_stop():

@@ -135,7 +135,7 @@ def lab(
 @app.command()
 def bench(
     only: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input.")
+        list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input, speed.")
     ] = None,
 ) -> None:
     """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""

@@ -21,8 +21,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from tfm_lib.data import Example, Tokenizer, batches, pad
-from tfm_lib.training import label_smoothed_loss, paper_optimiser, warmup_lr
+from tfm_lib.data import Example, batches
+from tfm_lib.engine.loss import linear_smoothed_loss
+from tfm_lib.training import Batch, paper_optimiser, warmup_lr
 from tfm_lib.transformer import Transformer
 
 
@@ -166,13 +167,14 @@ class Trainer:
         return {"step": progress.step, "loss": total, "lr": lr, "tokens": tokens, "epoch": progress.epoch}
 
     def _loss(self, examples: Sequence[Example], epsilon: float | None = None) -> Tensor:
-        """The smoothed loss per target token; the last matrix works on real tokens only."""
-        src, tgt_in, tgt_out = collate(examples, self.device)
-        real = tgt_out != self.model.config.pad_id
+        """The smoothed loss per target token; no work is spent on the logits of padding."""
+        batch = Batch(*(ids.to(self.device) for ids in Batch.of(examples)))
+        real = batch.tgt_out != self.model.config.pad_id
         with self._precision():
-            logits = self.model.embedding.unembed(self.model.hidden(src, tgt_in)[real])
+            hidden = self.model.hidden(batch.src, batch.tgt_in)
         epsilon = self.options.epsilon if epsilon is None else epsilon
-        return label_smoothed_loss(logits.float(), tgt_out[real], epsilon, self.model.config.pad_id)
+        dtype = torch.bfloat16 if self.options.bfloat16 else torch.float32
+        return linear_smoothed_loss(hidden[real].float(), self.model.embedding.tokens.weight, batch.tgt_out[real], epsilon, dtype)
 
     def _precision(self) -> contextlib.AbstractContextManager:
         """Matrix products in bfloat16 where the options say so; weights, norms and the loss stay in float32."""
@@ -291,15 +293,6 @@ def _optimisers(model: nn.Module, options: TrainOptions) -> list[torch.optim.Opt
     chosen = set(map(id, matrices))
     adam.param_groups[0]["params"] = [p for p in model.parameters() if id(p) not in chosen]
     return [adam, torch.optim.Muon(matrices, lr=0.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")]
-
-
-def collate(examples: Sequence[Example], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor, Tensor]:
-    """Padded ids of `examples`: source with <eos>, decoder input with <bos>, decoder output with <eos>."""
-    bos, eos = Tokenizer.bos_id, Tokenizer.eos_id
-    src = pad([[*example.src, eos] for example in examples])
-    tgt_in = pad([[bos, *example.tgt] for example in examples])
-    tgt_out = pad([[*example.tgt, eos] for example in examples])
-    return src.to(device), tgt_in.to(device), tgt_out.to(device)
 
 
 def _targets(examples: Sequence[Example]) -> int:
