@@ -226,17 +226,19 @@ def multi30k(part: str) -> Sentences:
 
     Licence: research and education only; nothing made from it may ship with an openly licensed book.
     """
-    stem = _MULTI30K_PARTS[part]
-    sides = []
+    stem, sides = _MULTI30K_PARTS[part], []
     for language in ("en", "de"):
-        name = f"{stem}.{language}"
-        sha256, megabytes = _MULTI30K_FILES[name]
-        mirrors = [Mirror(f"{_MULTI30K}/{name}.gz")]
-        if part != "test_2017":  # the hub has the three others only
-            mirrors.append(Mirror(f"{_MULTI30K_HUB}/{part}.jsonl", member=language))
-        path = fetch(RemoteFile(f"multi30k/{name}", sha256, megabytes, tuple(mirrors)))
+        path = fetch(_multi30k_file(f"{stem}.{language}", part))
         sides.append(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
     return list(zip(*sides, strict=True))
+
+
+def _multi30k_file(name: str, part: str) -> RemoteFile:
+    sha256, megabytes = _MULTI30K_FILES[name]
+    mirrors = [Mirror(f"{_MULTI30K}/{name}.gz")]
+    if part != "test_2017":  # the hub has the three others only
+        mirrors.append(Mirror(f"{_MULTI30K_HUB}/{part}.jsonl", member=name.rpartition(".")[2]))
+    return RemoteFile(f"multi30k/{name}", sha256, megabytes, tuple(mirrors))
 
 
 _TATOEBA_FILES = {
@@ -310,6 +312,17 @@ def wmt14(part: str, size: int | None = None) -> Sentences:
             f"wmt14-en-de (about 1.3 GB) could not be downloaded: {error}\nTry again with a network, or {own}."
         ) from error
     return [(row["translation"]["en"], row["translation"]["de"]) for row in rows]
+
+
+def files_of(name: str) -> list[RemoteFile]:
+    """The files of a real corpus, with their sizes and checksums; none for WMT14, which a library fetches."""
+    if name == "multi30k":
+        return [
+            _multi30k_file(file, part)
+            for part, stem in _MULTI30K_PARTS.items()
+            for file in (f"{stem}.en", f"{stem}.de")
+        ]
+    return [file for language, file in _TATOEBA_FILES.items() if name == f"tatoeba-en-{language}"]
 
 
 def _multi30k() -> TextCorpus:
