@@ -462,9 +462,9 @@ MUTATIONS = {
             "return X + 0 * self.gain",
             "test_encoder_layer_equals_torch",
         ),
-        "no ReLU": Mutation("F.relu(self.W_1(X))", "self.W_1(X)", "test_feed_forward_bends"),
+        "no ReLU": Mutation("self.W_1(X).relu_()", "self.W_1(X)", "test_feed_forward_bends"),
         "ReLU after the second matrix": Mutation(
-            "self.W_2(F.relu(self.W_1(X)))", "F.relu(self.W_2(self.W_1(X)))", "test_feed_forward_equals_a_slow_loop"
+            "self.W_2(self.W_1(X).relu_())", "self.W_2(self.W_1(X)).relu_()", "test_feed_forward_equals_a_slow_loop"
         ),
         "no residual": Mutation(
             "X = X + self.dropout(change)", "X = self.dropout(change)", "test_the_residual_adds_1_to_the_derivative"
