@@ -354,29 +354,29 @@ def adam_step(student, expect):
         got[2],
         first[2],
         holds="and so is the mean of their squares",
-        describe="the new v",
+        describe="the new s",
         mistakes=[
             Mistake(
                 "corrected means handed on",
                 g**2,
                 "You return the corrected mean. The correction is for this step only; the running mean goes on uncorrected.",
             ),
-            Mistake("β₁ and β₂ swapped", 0.1 * g**2, "Your v decays with 0.9. That is β₁, for the mean; v has β₂ = 0.98."),
+            Mistake("β₁ and β₂ swapped", 0.1 * g**2, "Your s decays with 0.9. That is β₁, for the mean; s has β₂ = 0.98."),
             Mistake(
                 "the square forgotten",
                 0.02 * g,
-                "v is the running mean of the squares, g². Its root could not be taken otherwise.",
+                "s is the running mean of the squares, g². Its root could not be taken otherwise.",
             ),
         ],
     )
-    p, g, m, v = torch.randn(4, 2, 3)
-    v = v.abs()
-    want = _adam(p, g, m, v, 5, lr)
+    p, g, m, s = torch.randn(4, 2, 3)
+    s = s.abs()
+    want = _adam(p, g, m, s, 5, lr)
     expect.close(
-        _three(student.adam_step(p, g, m, v, 5, lr), expect),
+        _three(student.adam_step(p, g, m, s, 5, lr), expect),
         torch.stack(want),
         holds="a fifth step, from means that are not 0",
-        describe="p, m and v after a fifth step",
+        describe="p, m and s after a fifth step",
         mistakes=[
             Mistake(
                 "β not raised to t",
@@ -385,19 +385,19 @@ def adam_step(student, expect):
             ),
             Mistake(
                 "t from 0",
-                torch.stack(_adam(p, g, m, v, 4, lr)[:1] + want[1:]),
+                torch.stack(_adam(p, g, m, s, 4, lr)[:1] + want[1:]),
                 "Your correction has t − 1 in the exponent. t counts from 1, and at t = 1 it must be 1 − β.",
             ),
         ],
     )
 
 
-def _adam(p: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> tuple[Tensor, Tensor, Tensor]:
-    m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.98**t)).sqrt() + 1e-9), m, v
+def _adam(p: Tensor, g: Tensor, m: Tensor, s: Tensor, t: int, lr: float) -> tuple[Tensor, Tensor, Tensor]:
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
 
 
 def _three(answer, expect) -> tuple[Tensor, Tensor, Tensor]:
     fits = isinstance(answer, (tuple, list)) and len(answer) == 3
-    expect.true(fits, holds="p, m and v come back", otherwise="Expected three tensors, (p, m, v).")
+    expect.true(fits, holds="p, m and s come back", otherwise="Expected three tensors, (p, m, s).")
     return answer
