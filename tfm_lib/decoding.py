@@ -61,7 +61,12 @@ class NextToken:
 
 @torch.no_grad()
 def greedy_decode(
-    model: Transformer, src_ids: Int[Tensor, "batch m"], bos_id: int, eos_id: int, max_len: int = 60, use_cache: bool = True
+    model: Transformer,
+    src_ids: Int[Tensor, "batch m"],
+    bos_id: int,
+    eos_id: int,
+    max_len: int = 60,
+    use_cache: bool = True,
 ) -> Int[Tensor, "batch n"]:
     """The most probable token at each step, until every sentence has its <eos>; padded behind it."""
     return _write(model, src_ids, bos_id, eos_id, max_len, use_cache, lambda logits: logits.argmax(dim=-1))
@@ -134,12 +139,12 @@ class Beam:
     Source: Sutskever, Vinyals and Le (2014), section 3.2; Vaswani et al. (2017), section 6.1.
     """
 
-    def __init__(self, bos_id: int, eos_id: int, width: int = 4, alpha: float = 0.6, max_len: int = 60):
-        _require_count("width", width)
+    def __init__(self, bos_id: int, eos_id: int, beam: int = 4, alpha: float = 0.6, max_len: int = 60):
+        _require_count("beam", beam)
         _require_count("max_len", max_len)
         if not alpha >= 0:
             raise bad_input("alpha", "be at least 0, or a longer hypothesis would be punished twice", alpha)
-        self.bos_id, self.eos_id, self.width, self.alpha, self.max_len = bos_id, eos_id, width, alpha, max_len
+        self.bos_id, self.eos_id, self.beam, self.alpha, self.max_len = bos_id, eos_id, beam, alpha, max_len
         self.length = 0
         self.open = [Hypothesis([], 0.0, 0.0)]
         self.finished: list[Hypothesis] = []
@@ -150,9 +155,9 @@ class Beam:
         return [hypothesis.ids[-1] if hypothesis.ids else self.bos_id for hypothesis in self.open]
 
     def advance(self, tokens: Sequence[Sequence[int]], log_p: Sequence[Sequence[float]]) -> list[int]:
-        """Keep the `width` best continuations of all; those with <eos> are finished. Returns which row each open one continues.
+        """Keep the `beam` best continuations of all; those with <eos> are finished. Returns which row each open one continues.
 
-        `tokens[i]` are the likeliest tokens after `open[i]`, at least `width` of them if there are so many;
+        `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` of them if there are so many;
         `log_p[i]` are their log-probabilities.
         """
         self.length += 1
@@ -162,7 +167,7 @@ class Beam:
             for token, more in zip(tokens[row], log_p[row])
         ]
         grown, parents = [], []
-        for total, row, token in heapq.nlargest(self.width, ways, key=lambda way: way[0]):
+        for total, row, token in heapq.nlargest(self.beam, ways, key=lambda way: way[0]):
             ids, score = self.open[row].ids, total / length_penalty(self.length, self.alpha)
             if token == self.eos_id:
                 self.finished.append(Hypothesis(ids, total, score))
@@ -187,8 +192,8 @@ class Beam:
 
     @property
     def found(self) -> list[Hypothesis]:
-        """The finished hypotheses, at most `width`; if there are none, the open ones, cut off."""
-        return self.finished[: self.width] or self.open
+        """The finished hypotheses, at most `beam`; if there are none, the open ones, cut off."""
+        return self.finished[: self.beam] or self.open
 
 
 @torch.no_grad()
@@ -201,7 +206,7 @@ def beam_search(
     alpha: float = 0.6,
     max_len: int = 60,
 ) -> list[list[Hypothesis]]:
-    """For each source what a `Beam` of width `beam` found, best first; the beams of all sources advance in one batch.
+    """For each source what a `Beam` found, best first; the beams of all sources advance in one batch.
 
     A search ends once its best hypothesis cannot be beaten; the others are those that had ended by then.
     """
