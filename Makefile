@@ -12,7 +12,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
-LIBRARY := $(shell find tfm_lib -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
+LIBRARY := $(shell find tfm_lib models experiments/results -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
 
 help:  ## this list

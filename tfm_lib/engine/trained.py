@@ -33,6 +33,7 @@ def save_trained(
     save_file(weights, folder / f"{WEIGHTS}.part")
     tokenizer.save(folder / f"{TOKENIZER}.part")
     (folder / f"{CONFIG}.part").write_text(json.dumps({"model": asdict(model.config), **about}, indent=1) + "\n")
+    (folder / f"{WEIGHTS}.part").chmod(0o644)  # readable like any other file
     for name in (TOKENIZER, CONFIG, WEIGHTS):
         (folder / f"{name}.part").replace(folder / name)
 
