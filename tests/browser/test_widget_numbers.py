@@ -13,11 +13,14 @@ from tfm_lib.attention import attention
 from tfm_lib.layers import standardise
 from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.self_attention import entropy, softmax_jacobian
+from tfm_lib.training import label_smoothed_loss, smoothed_targets, warmup_lr
 from tfm_lib.widgets.attention import SCORES, score_function
+from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, waste
 from tfm_lib.widgets.masking import PRESETS, preset_mask
 from tfm_lib.widgets.multihead import habits
 from tfm_lib.widgets.recurrence import GradientReach, path
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
+from tfm_lib.widgets.training import TrainingReplay, rates
 
 # 0.44, −12, 3·10⁻⁵, 10⁻⁴
 NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?\d+(?:\.\d+)?)")
@@ -216,6 +219,37 @@ def gradient_depth(widget: Widget) -> None:
                 assert len(rows) == depth + 1
 
 
+def tokeniser(widget: Widget) -> None:
+    model = widget.model()
+    ours = MergeSteps(model["value"], [pair.split(" ") for pair in model["merges"]], model["letters"])
+    for sentence in (model["value"], "Speaking louder, never helps!", "banana 등대 keeperless"):
+        for used in (0, 3, len(ours.merges)):
+            ours.value, ours.used = sentence, used
+            widget.show({"value": sentence, "used": used})
+            assert [row["pieces"].split(" ") for row in widget.rows()] == ours._cut(used)
+            drawn = widget.box.locator("[data-stage] > div:first-child svg text").all_text_contents()
+            assert drawn == [piece for word in ours.pieces for piece in word]
+            told = widget.readout().split(":")[1].split("unknown")[0].split(".")[0]
+            unknown = [n for n in [drawn.count("<unk>")] if n]
+            assert_shows(told, len(drawn), len(ours.pieces), *unknown)
+
+
+def batch_packer(widget: Widget) -> None:
+    lengths = widget.model()["lengths"]
+    for rule in RULES:
+        for size, places, pool in ((12, 96, len(lengths)), (7, 64, 16)):
+            ours = BatchPacker(lengths, rule, pool, places, size=size)
+            widget.show({"value": rule, "size": size, "places": places, "pool": pool})
+            groups = ours.groups()
+            rows = [[int(row[name]) for name in ("sentences", "longest", "real tokens")] for row in widget.rows()]
+            real = [sum(lengths[i] for i in group) for group in groups]
+            assert rows == [[len(g), max(lengths[i] for i in g), r] for g, r in zip(groups, real, strict=True)]
+            told, compared = widget.readout().split("With these settings")
+            shares = [100 * waste(lengths, ours.groups(each)) for each in RULES]
+            assert_shows(told.split(": ")[1], len(groups), shares[RULES.index(rule)], min(real), max(real))
+            assert_shows(compared, *shares)
+
+
 def alignment(widget: Widget) -> None:
     def links(pairs, shape) -> torch.Tensor:
         table = torch.zeros(shape, dtype=torch.bool)
@@ -276,6 +310,63 @@ def shift_rotation(widget: Widget) -> None:
                 assert_close(shown, PE[at, 2 * i : 2 * i + 2].double(), atol=2e-5, rtol=0)
         product = widget.readout().split("=")[-1]
         assert_shows(product, (PE[position] @ PE[position + shift]).item(), d_model / 2)
+
+
+def learning_rate(widget: Widget) -> None:
+    for state in (
+        {"d_model": 512, "warmup": 4000, "factor": 1.0, "steps": 20_000, "accumulate": 1},
+        {"d_model": 64, "warmup": 200, "factor": 0.4, "steps": 2000, "accumulate": 8},
+    ):
+        for step, log in ((1, False), (150, True), (1999, False)):
+            widget.show({**state, "value": step, "log": log, "compare": "cosine"})
+            now, first = rates(step, **state), rates(1, **state)
+            assert abs(now["paper"] - state["factor"] * warmup_lr(step, state["d_model"], state["warmup"])) < 1e-15
+            for row in widget.rows():
+                found = rates(int(row["step"]), **state)
+                assert all(abs(float(row[name]) - value) <= 1e-9 * value + 1e-18 for name, value in found.items())
+            peak, here, *_, rival = widget.readout().splitlines()
+            highest = state["factor"] * (state["d_model"] * state["warmup"]) ** -0.5
+            assert_shows(peak, highest, state["warmup"], first["paper"])
+            assert_shows(here.split(" · ")[0], step, now["paper"])
+            assert_shows(rival, now["cosine"], first["cosine"])
+            if state["accumulate"] > 1:
+                wrong = next(line for line in widget.readout().splitlines() if "for each micro-batch" in line)
+                assert_shows(wrong, now["miscounted"], math.ceil(state["warmup"] / state["accumulate"]))
+
+
+def label_smoothing(widget: Widget) -> None:
+    for v, epsilon, p in ((5, 0.1, 0.5), (5, 0.1, 0.92), (100, 0.3, 0.05), (2, 0.0, 0.999)):
+        widget.show({"vocabulary": v, "epsilon": epsilon, "value": p, "convention": "all"})
+        wanted = smoothed_targets(torch.tensor(0), v, epsilon).double()
+        shares = torch.full((1, v), (1 - p) / (v - 1), dtype=torch.double)
+        shares[0, 0] = p
+        loss = label_smoothed_loss(shares.log(), torch.tensor([0]), epsilon, pad_id=-1).item()
+        least = -(wanted * wanted.clamp(min=1e-30).log()).sum().item()
+        target, here = widget.readout().splitlines()
+        assert_shows(target, wanted[0].item(), v - 1, wanted[1].item())
+        assert_shows(here, p, loss, least, wanted[0].item(), -math.log(p))
+
+
+def training_replay(widget: Widget) -> None:
+    model = widget.model()
+    own = TrainingReplay()
+    assert model["losses"] == own.losses and model["looks"] == own.looks, "the page holds another run than the recorded one"
+    assert [float(row["loss"]) for row in widget.rows()] == own.losses
+    for value, head, focus in ((0, -1, 0), (10, 2, 3), (len(own.looks) - 1, 0, 6)):
+        widget.show({"value": value, "head": head, "focus": focus})
+        own.value, own.head = value, head
+        labels = widget.cells("focus")
+        places_ = [(i, j) for i in range(len(own.tgt_tokens)) for j in range(len(own.src_tokens))]
+        for (i, j), label in zip(places_, labels, strict=True):
+            start = f"writing {own.tgt_tokens[i]}, looking at {own.src_tokens[j]}: "
+            assert label.startswith(start)
+            assert_shows(label.removeprefix(start), own.matrix[i, j])
+        told, written, asked = widget.readout().splitlines()
+        assert f"“{own.looks[value]['written']}”" in written
+        assert_shows(asked.split()[-1], own.matrix[focus].max())
+        step = own.step
+        trained = [own.losses[step - 1], own.rates[step - 1]] if step else []
+        assert_shows(told, step, *trained, 100 * own.looks[value]["exact"])
 
 
 @pytest.mark.parametrize("module", MODULES)

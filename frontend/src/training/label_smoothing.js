@@ -47,7 +47,7 @@ function render({ model, el }) {
     ),
   );
   ui.slider("epsilon", { label: "ε", min: 0, max: 0.5, step: 0.01, format: fixed(2) });
-  ui.slider("vocabulary", { label: "words", values: [2, 5, 10, 100, 1000, 37000], format: (v) => (v > 9999 ? "37 000" : String(v)) });
+  ui.slider("vocabulary", { label: "words", values: [2, 5, 10, 100, 1000, 37000], format: String });
   ui.select("convention", { label: "ε is shared among", options: [["all", "all words"], ["others", "the other words"]] });
 
   function draw() {
@@ -62,7 +62,7 @@ function render({ model, el }) {
     least([right, floor], "");
     drag([p, Math.min(TOP, here)]);
     ui.say(
-      h("div", {}, h("b", { class: "tfm-v" }, "target"), ` → right word ${share(right)} · each of the ${vocabulary - 1 === 36999 ? "36 999" : vocabulary - 1} others ${share(wrong)}`),
+      h("div", {}, h("b", { class: "tfm-v" }, "target"), ` → right word ${share(right)} · ${vocabulary === 2 ? "the 1 other" : `each of the ${vocabulary - 1} others`} ${share(wrong)}`),
       h("div", {}, h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), ` → loss `, h("b", {}, nats(here)), ` nats · least ${nats(floor)} at p = ${share(right)} · without smoothing ${nats(-Math.log(p))}`),
     );
   }

@@ -42,8 +42,7 @@ function render({ model, el }) {
   const box = h("div", {});
   const planes = [false, true].map((log) => build(ui, log));
   const key = legend();
-  box.append(...planes.map(({ el }) => el), key.el);
-  ui.stage.append(box);
+  ui.stage.append(box, key.el);
 
   ui.slider("d_model", { label: sub("d", "model"), values: [64, 128, 256, 512, 1024], format: String });
   ui.slider("warmup", { label: "warm-up", min: 10, max: 16000, step: 10, log: true, format: whole });
@@ -55,11 +54,9 @@ function render({ model, el }) {
 
   function draw() {
     const state = now();
-    planes.forEach((plane, k) => {
-      const on = Boolean(k) === state.log;
-      plane.el.hidden = !on;
-      if (on) plane.update(state, rivals(state.compare));
-    });
+    const plane = planes[Number(state.log)];
+    if (box.firstChild !== plane.el) box.replaceChildren(plane.el);
+    plane.update(state, rivals(state.compare));
     key.update(state.accumulate > 1, rivals(state.compare));
     const peak = state.factor * (state.d_model * state.warmup) ** -0.5;
     const here = rates(state.step, state);

@@ -75,9 +75,14 @@ function render({ model, el }) {
     const words = still?.matches ? "Next" : timer ? "Pause" : "Play";
     if (play.el.textContent !== words) play.el.textContent = words;
   };
+  /* Whoever touches another control wants to look at this step. */
+  const halt = ({ target }) => timer && !play.el.contains(target) && stop();
+  const events = ["keydown", "pointerdown"];
+  events.forEach((event) => el.addEventListener(event, halt, true));
   still?.addEventListener?.("change", stop);
   ui.until(() => {
     clearInterval(timer);
+    events.forEach((event) => el.removeEventListener(event, halt, true));
     still?.removeEventListener?.("change", stop);
   });
   const heads = looks()[0].weights.length;
