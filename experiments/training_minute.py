@@ -37,7 +37,11 @@ class Watcher:
         pass
 
     def validated(self, record: dict[str, Any], better: bool) -> None:
-        kept = {"step": record["step"], "val_loss": float(f"{record['val_loss']:.3g}"), "exact": round(record["exact"], 4)}
+        kept = {
+            "step": record["step"],
+            "val_loss": float(f"{record['val_loss']:.3g}"),
+            "exact": round(record["exact"], 4),
+        }
         self.validations.append({**kept, "cpu_seconds": round(time.process_time() - self.began, 1)})
         print(self.validations[-1], flush=True)
 
@@ -52,7 +56,12 @@ def run(seed: int) -> dict[str, Any]:
         test = sentences(CORPUS, "test")
         exact = exact_match(Translator.load(Path(folder) / "run"), test)
     print(f"seed {seed}: {exact:.2%} of {len(test)} exact, {seconds:.0f} s of CPU", flush=True)
-    return {"seed": seed, "cpu_seconds": round(seconds, 1), "exact": round(exact, 4), "validations": watcher.validations}
+    return {
+        "seed": seed,
+        "cpu_seconds": round(seconds, 1),
+        "exact": round(exact, 4),
+        "validations": watcher.validations,
+    }
 
 
 def main() -> None:

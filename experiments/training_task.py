@@ -40,7 +40,9 @@ class Dates:
         was_training = model.training
         model.eval()
         loss = torch.nn.functional.cross_entropy(
-            model(self.held_out.src, self.held_out.tgt_in).flatten(0, 1), self.held_out.tgt_out.flatten(), ignore_index=0
+            model(self.held_out.src, self.held_out.tgt_in).flatten(0, 1),
+            self.held_out.tgt_out.flatten(),
+            ignore_index=0,
         )
         written = greedy_decode(model, self.held_out.src, Tokenizer.bos_id, Tokenizer.eos_id, max_len=16)
         right = [self.tokenizer.decode(ids) == tgt for ids, (_, tgt) in zip(written.tolist(), self.val)]

@@ -35,9 +35,7 @@ def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> dict[
     """One training: its losses, and what the model can do at the end."""
     torch.manual_seed(seed)
     began = time.process_time()
-    model = dates.model(
-        d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT, norm=norm
-    )
+    model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT, norm=norm)
     steps = train(model, dates.batches(seed, TOKENS), lambda step: rate(schedule, step, peak))
     losses = [step.loss for step in itertools.islice(steps, STEPS)]
     loss, exact = dates.judge(model)
@@ -72,7 +70,12 @@ def main() -> None:
             result = run(dates, norm, schedule, peak, seed)
             numbers["runs"].append(result)
             words = ["norm", "schedule", "lr", "seed", "loss", "exact", "seconds"]
-            print(f"{len(numbers['runs'])}/{len(plan)}", *(f"{word} {result[word]}" for word in words), result["curve"][::6], flush=True)
+            print(
+                f"{len(numbers['runs'])}/{len(plan)}",
+                *(f"{word} {result[word]}" for word in words),
+                result["curve"][::6],
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

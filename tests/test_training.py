@@ -2,7 +2,7 @@
 
 import math
 import re
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 import pytest
 import torch
@@ -212,7 +212,7 @@ def test_a_step_tells_its_number_loss_rate_and_tokens():
 def test_accumulation_equals_one_big_batch(accumulate, seed):
     torch.manual_seed(seed)
     pairs = [examples(3) for _ in range(2 * accumulate)]
-    together = [sum(pairs[i : i + accumulate], []) for i in (0, accumulate)]
+    together = [[*chain(*pairs[i : i + accumulate])] for i in (0, accumulate)]
     small, big = small_model(), small_model()
     taken = list(train(small, map(Batch.of, pairs), lambda step: 0.01, accumulate=accumulate))
     expected = list(train(big, map(Batch.of, together), lambda step: 0.01))

@@ -107,7 +107,9 @@ def rates(student, expect):
             )
         ],
     )
-    expect.close(student.rates(5, 1, lr), [lr(step) for step in range(1, 6)], holds="without accumulation each batch is one")
+    expect.close(
+        student.rates(5, 1, lr), [lr(step) for step in range(1, 6)], holds="without accumulation each batch is one"
+    )
 
 
 @exercise("training.smoothed-loss", answer="smoothed_loss")
@@ -281,9 +283,7 @@ def one_gradient(student, expect):
     )
     matrix = torch.randn(3, 4, 2)
     want = (matrix * torch.tensor([5.0, 7, 1]).reshape(3, 1, 1)).sum(dim=0) / 13
-    expect.close(
-        student.one_gradient(list(matrix), [5, 7, 1]), want, holds="also for three micro-batches and a matrix"
-    )
+    expect.close(student.one_gradient(list(matrix), [5, 7, 1]), want, holds="also for three micro-batches and a matrix")
 
 
 @exercise("training.adam-step", answer="adam_step")
@@ -347,7 +347,9 @@ def adam_step(student, expect):
                 0.9 * g,
                 "Your mean takes 0.9 of the new gradient. β₁ = 0.9 is the share of the old mean that stays.",
             ),
-            Mistake("β₁ and β₂ swapped", 0.02 * g, "Your m decays with 0.98. That is β₂, for the squares; m has β₁ = 0.9."),
+            Mistake(
+                "β₁ and β₂ swapped", 0.02 * g, "Your m decays with 0.98. That is β₂, for the squares; m has β₁ = 0.9."
+            ),
         ],
     )
     expect.close(
@@ -361,7 +363,9 @@ def adam_step(student, expect):
                 g**2,
                 "You return the corrected mean. The correction is for this step only; the running mean goes on uncorrected.",
             ),
-            Mistake("β₁ and β₂ swapped", 0.1 * g**2, "Your s decays with 0.9. That is β₁, for the mean; s has β₂ = 0.98."),
+            Mistake(
+                "β₁ and β₂ swapped", 0.1 * g**2, "Your s decays with 0.9. That is β₁, for the mean; s has β₂ = 0.98."
+            ),
             Mistake(
                 "the square forgotten",
                 0.02 * g,

@@ -104,7 +104,9 @@ class LearningRate(Widget):
         for name in self._rivals:
             ax.plot(at, [rate[name] for rate in found], color=c[looks[name][0]], linestyle=looks[name][1], label=name)
         if self.accumulate > 1:
-            ax.plot(at, [rate["miscounted"] for rate in found], "--", color=c["broken"], label="stepped per micro-batch")
+            ax.plot(
+                at, [rate["miscounted"] for rate in found], "--", color=c["broken"], label="stepped per micro-batch"
+            )
         ax.plot(at, [rate["paper"] for rate in found], color=c["query"], label="the paper’s")
         if where <= self.steps:
             ax.plot([where], [peak], "o", color=c["ink"])
@@ -198,7 +200,9 @@ class LabelSmoothing(Widget):
         curve.plot(at, [self.loss(x) for x in at], color=c["query"], label="smoothed")
         curve.plot(at, -np.log(at), "--", color=c["soft"], label="not smoothed")
         curve.plot([p], [self.loss(p)], "o", color=c["query"], markersize=8)
-        curve.plot([right], [self.loss(right)], "v", color=c["value"], label=f"least: {self.loss(right):.2f} at {right:.3g}")
+        curve.plot(
+            [right], [self.loss(right)], "v", color=c["value"], label=f"least: {self.loss(right):.2f} at {right:.3g}"
+        )
         curve.set(xlabel="model’s probability of the right word", ylabel="loss (nats)", ylim=(0, 5))
         curve.legend()
         return fig
