@@ -42,7 +42,7 @@ def test_width_and_alpha_choose_the_sentence_that_the_chapter_names(beam, alpha,
 
 
 def test_numbers_of_the_figure() -> None:
-    found = {phrase(w.tokens, h.ids): math.exp(h.log_p) for w in [BeamTree()] for h in search(w.tree, 4, 0.0, 6)[0].found}
+    found = {phrase(w.tokens, h.ids): math.exp(h.log_p) for w in [BeamTree()] for h in search(w.tree, 4, 0.6, 6)[0].found}
     expected = {"it pours": 0.288, "rain pours": 0.3, "it is pouring down": 0.276, "rain falls": 0.1}
     assert found == pytest.approx(expected, abs=1e-4)
 
@@ -82,9 +82,9 @@ def test_a_model_is_asked_once_about_each_path() -> None:
 # Its state
 
 
-def test_all_steps_are_shown_at_first() -> None:
-    widget = BeamTree()
-    assert widget.step == widget.depth == 5
+def test_all_steps_of_the_search_are_shown_at_first() -> None:
+    assert [(BeamTree(value=beam).step, BeamTree(value=beam).depth) for beam in (1, 2, 3)] == [(3, 5), (3, 5), (5, 5)]
+    assert BeamTree(value=1, step=5).step == 5
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ WIDGETS = {
     "attention/soft_lookup": ("SoftLookup()", "value = [-1.4, 1.6]", "lemon 0.9"),
     "data/batch_packer": ("BatchPacker([3, 9, 4, 2, 7, 5])", "value = 'by tokens'", "by tokens, at most"),
     "data/tokeniser": ("MergeSteps('the keeper')", "value = 'the lamp and the keeper'", "for 5 words"),
+    "decoding/beam_tree": ("BeamTree()", "value = 3", "rain pours leads with"),
     "layers/gradient_depth": ("GradientThroughDepth()", "residual = False", "without residuals"),
     "layers/layer_norm": ("LayerNormByHand()", "value = [2.0] * 6", "mean 2.00 · variance 0.00"),
     "masking/mask_editor": ("MaskEditor('The cat sat on the mat', focus=2)", "preset = 'strict'", "sees 2 of 6 keys"),
@@ -52,6 +53,7 @@ import json, torch
 from tfm_lib.widgets.alignment import Alignment
 from tfm_lib.widgets.attention import SoftLookup
 from tfm_lib.widgets.data import BatchPacker, MergeSteps
+from tfm_lib.widgets.decoding import BeamTree
 from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand
 from tfm_lib.widgets.masking import MaskEditor
 from tfm_lib.widgets.multihead import Heads

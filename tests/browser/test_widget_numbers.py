@@ -10,10 +10,12 @@ from torch.testing import assert_close
 from browser.driving import MODULES, Widget, places
 from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.attention import attention
+from tfm_lib.decoding import length_penalty
 from tfm_lib.layers import standardise
 from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.training import label_smoothed_loss, smoothed_targets, warmup_lr
+from tfm_lib.widgets import decoding as beams
 from tfm_lib.widgets.attention import SCORES, score_function
 from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, waste
 from tfm_lib.widgets.masking import PRESETS, preset_mask
@@ -367,6 +369,29 @@ def training_replay(widget: Widget) -> None:
         step = own.step
         trained = [own.losses[step - 1], own.rates[step - 1]] if step else []
         assert_shows(told, step, *trained, 100 * own.looks[value]["exact"])
+
+
+def beam_tree(widget: Widget) -> None:
+    model = widget.model()
+    tree, tokens, widest = model["tree"], model["tokens"], model["widest"]
+    for width, alpha in ((1, 0.6), (2, 0.0), (3, 0.6), (widest, 1.0)):
+        widget.show({"value": width, "alpha": alpha, "step": model["depth"], "focus": []})
+        beam, steps = beams.search(tree, width, alpha, model["max_len"])
+        expected = [(step, way) for step, ways in enumerate(steps, start=1) for way in ways[: width + 3]]
+        for row, (step, way) in zip(widget.rows(), expected, strict=True):
+            assert (int(row["step"]), int(row["place"]) - 1) == (step, way.rank)
+            assert row["text"] == (beams.phrase(tokens, way.path) or "(nothing)")
+            assert (row["fate"] == "pruned") == (not way.kept)
+            assert abs(float(row["log_p"]) - way.log_p) < 1e-9
+            assert abs(float(row["score"]) - way.log_p / length_penalty(step, alpha)) < 1e-9
+        assert f"over after {len(steps)} steps" in widget.readout()
+        best = beam.found[0]
+        words, score = widget.readout().split(" finished. ")[1].split(" leads with ")
+        assert words == beams.phrase(tokens, best.ids)
+        assert_shows(score, best.score)
+        last = steps[0][0]
+        widget.show({"focus": [1, 0]})
+        assert_shows(widget.readout().rsplit(" · ", 2)[1], last.log_p, last.log_p)
 
 
 @pytest.mark.parametrize("module", MODULES)

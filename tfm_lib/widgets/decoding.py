@@ -67,15 +67,16 @@ class BeamTree(Widget):
         settings = {"tree": [[list(way) for way in ways] for ways in tree], "tokens": list(tokens)}
         settings |= {key: kwargs[key] for key in ("widest", "max_len") if key in kwargs}
         _require_tree(settings["tree"], len(tokens))
-        depth = _deepest(settings["tree"], settings.get("widest", 4), settings.get("max_len", 6))
-        super().__init__(**{"step": depth, **kwargs, **settings, "depth": depth})
+        widest, max_len = settings.setdefault("widest", 4), settings.setdefault("max_len", 6)
+        depth = _deepest(settings["tree"], widest, max_len)
+        super().__init__(**{**kwargs, **settings, "depth": depth})
+        if "step" not in kwargs:
+            self.step = len(search(self.tree, self.value, self.alpha, self.max_len)[1])
 
     @traitlets.validate("value", "step", "alpha")
     def _valid_setting(self, proposal):
         name, value = proposal["trait"].name, proposal["value"]
-        low, high = {"value": (1, self.widest), "step": (1, max(self.depth, 1)), "alpha": (0, MOST_ALPHA)}[name]
-        if name == "step" and self.depth == 1:  # the depth is not known yet
-            return value
+        low, high = {"value": (1, self.widest), "step": (1, self.depth), "alpha": (0, MOST_ALPHA)}[name]
         if not low <= value <= high:
             what = {"value": "value, the width of the beam,"}.get(name, name)
             raise ValueError(f"{what} must be from {low} to {high:g}; it is {value}")
@@ -122,7 +123,7 @@ class BeamTree(Widget):
                 ax.add_patch(FancyBboxPatch((column - 0.04, y - 0.34), 0.66, 0.68, boxstyle="round,pad=0,rounding_size=0.1",
                                             fill=False, edgecolor=colour, lw=1.8 if on else 0.8, ls="-" if way.kept else ":"))  # fmt: skip
                 word = "⟨end⟩" if way.path[-1] == 0 else self.tokens[way.path[-1]].replace("$", r"\$")
-                ax.text(column, y, f"{word[:11]}\n{way.log_p:.2f}", va="center", fontsize=8, color=colour)
+                ax.text(column, y, f"{word[:11]}\n{way.log_p:.2f}".replace("-", "−"), va="center", fontsize=8, color=colour)
         ax.axhline(self.value - 0.3, color=c["soft"], lw=0.8, ls=":")
         ax.set(xlim=(-0.45, max(len(shown), 4) - 0.3), ylim=(rows - 0.1, -0.6), yticks=[])
         ax.set_xticks([i + 0.3 for i in range(len(shown))], [f"step {first + i + 1}" for i in range(len(shown))])

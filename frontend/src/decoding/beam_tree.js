@@ -43,6 +43,7 @@ export function phrase(tokens, path) {
 
 const [ROW, TOP, HIGH] = [38, 22, 32];
 const two = fixed(2);
+const write = (node, words) => node.textContent !== words && (node.textContent = words);
 const many = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 function render({ model, el }) {
@@ -52,12 +53,12 @@ function render({ model, el }) {
   const width = () => clamp(Math.round(Number(ui.get("value")) || 1), 1, widest());
   const alpha = () => clamp(Number(ui.get("alpha")) || 0, 0, 1);
   const run = () => search(ui.get("tree"), width(), alpha(), ui.get("max_len"));
-  const upTo = (found) => clamp(Math.round(Number(ui.get("step")) || 1), 1, found.steps.length);
+  const upTo = () => clamp(Math.round(Number(ui.get("step")) || 1), 1, ui.get("depth"));
   const text = (way) => phrase(tokens(), way.path) || "(nothing)";
 
   const svg = s("svg", { role: "radiogroup", "aria-label": "Continuations by step, most probable at the top" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
-  const list = h("div", { class: "tfm-caption" });
+  const list = h("div", { class: "tfm-caption", style: "margin-top:10px" });
   const group = radios(svg, { name: "focus", onFocus: (i) => ui.set({ focus: [marks[i].way.length, marks[i].way.rank] }) });
   const source = h("p", { class: "tfm-caption" });
   ui.stage.append(source, box, list);
@@ -65,64 +66,77 @@ function render({ model, el }) {
   ui.slider("alpha", { label: "α", min: 0, max: 1, step: 0.1, format: fixed(1) });
   ui.slider("step", { label: "step", min: 1, max: ui.get("depth") });
 
-  let marks = []; // what is drawn: { way, node, edge }
+  let marks = []; // what is drawn: { way, lost } and the nodes that show it, which are used again
+  const pool = [];
+  const edges = s("g", { fill: "none" });
+  const line = s("path", { class: "tfm-axis-line", style: "stroke-dasharray:2 4" });
+  const start = s("circle", { cx: 5, r: 4, style: "fill:var(--tfm-soft)" });
+  const heads = s("g", {});
+  svg.append(edges, heads, line, start);
   let room = 0;
   let drawn = "";
 
+  function mark(i) {
+    if (pool[i]) return pool[i];
+    const [edge, frame, word, total] = [s("path", {}), s("rect", { height: HIGH }), s("text", { x: 7, y: 14 }), s("text", { x: 7, y: 27 })];
+    return (pool[i] = { edge, frame, word, total, node: s("g", { style: "cursor:pointer" }, frame, word, total) });
+  }
+
   function build(now, last) {
-    const fit = Math.max(2, Math.floor((room - 16) / 104));
+    const fit = Math.max(2, Math.floor((room - 16) / (room < 420 ? 88 : 104)));
     const first = Math.max(1, last - fit + 1);
     const across = Math.min(150, (room - 16) / Math.min(fit, Math.max(last, 4)));
-    const [wide, rows] = [across - 18, width() + PRUNED];
+    const wide = across - 26;
     const x = (step) => 16 + (step - first) * across;
     const y = (rank) => TOP + rank * ROW + (rank >= width() ? 12 : 0);
-    const edges = s("g", { fill: "none" });
-    const nodes = [];
     marks = [];
-    for (const step of range(last - first + 1).map((i) => first + i)) {
+    for (const step of range(last - first + 1).map((i) => first + i).filter((each) => each <= now.steps.length)) {
       const { kept, pruned } = now.steps[step - 1];
       for (const way of [...kept, ...pruned]) {
-        const [a, b] = [x(step), y(way.rank) + HIGH / 2];
-        const from = step === first ? [first === 1 ? 5 : 0, first === 1 ? y(0) + HIGH / 2 : y(way.from.rank) + HIGH / 2] : [a - across + wide, y(way.from.rank) + HIGH / 2];
-        const bend = (a - from[0]) / 2;
-        const edge = s("path", { d: `M${from[0].toFixed(1)} ${from[1].toFixed(1)}C${(from[0] + bend).toFixed(1)} ${from[1].toFixed(1)} ${(a - bend).toFixed(1)} ${b.toFixed(1)} ${a.toFixed(1)} ${b.toFixed(1)}` });
         const lost = way.rank >= width();
-        const word = way.ended ? "⟨end⟩" : tokens()[way.token];
-        const most = Math.max(3, Math.floor(((wide - 12) * word.length) / Math.max(1, widthOf([word], 13))));
-        const frame = s("rect", { width: wide.toFixed(1), height: HIGH, rx: way.ended ? 15 : 5, style: `fill:var(--tfm-card);stroke:var(--tfm-soft);${lost ? "stroke-dasharray:3 3" : ""}` });
-        const node = s(
-          "g",
-          { transform: `translate(${a.toFixed(1)} ${y(way.rank)})`, style: "cursor:pointer" },
-          frame,
-          s("text", { x: 7, y: 14, style: lost ? "fill:var(--tfm-soft)" : "" }, short(word, most)),
-          s("text", { x: 7, y: 27, style: "font-size:11.5px;fill:var(--tfm-soft)" }, two(way.total)),
-        );
-        nodes.push(node);
-        edges.append(edge);
-        marks.push({ way, node, edge, frame, lost });
+        const name = way.ended ? "⟨end⟩" : tokens()[way.token];
+        const most = Math.max(3, Math.floor(((wide - 10) * name.length) / Math.max(1, widthOf([name], 13))));
+        const [a, b] = [x(step), y(way.rank) + HIGH / 2];
+        const from = step > first ? [a - across + wide, y(way.from.rank) + HIGH / 2] : first === 1 ? [5, y(0) + HIGH / 2] : [0, y(way.from.rank) + HIGH / 2];
+        const middle = ((from[0] + a) / 2).toFixed(1);
+        const shown = mark(marks.length);
+        set(shown.edge, { d: `M${from[0].toFixed(1)} ${from[1]}C${middle} ${from[1]} ${middle} ${b} ${a.toFixed(1)} ${b}` });
+        set(shown.frame, { width: wide.toFixed(1), rx: way.ended ? 15 : 5 });
+        set(shown.node, { transform: `translate(${a.toFixed(1)} ${y(way.rank)})` });
+        set(shown.word, { style: `fill:var(--tfm-${lost ? "soft" : "ink"})` });
+        set(shown.total, { style: "font-size:11.5px;fill:var(--tfm-soft)" });
+        write(shown.word, short(name, most));
+        write(shown.total, two(way.total));
+        marks.push({ way, lost, ...shown });
       }
     }
-    const heads = range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i), y: 12 }, `step ${first + i}`));
-    const line = s("path", { class: "tfm-axis-line", d: `M0 ${y(width()) - 9}H${room}`, style: "stroke-dasharray:2 4" });
-    const start = first === 1 ? s("circle", { cx: 5, cy: y(0) + HIGH / 2, r: 4, style: "fill:var(--tfm-soft)" }) : "";
-    set(svg, { width: room, height: TOP + rows * ROW + 12 });
+    heads.replaceChildren(
+      ...range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i).toFixed(1), y: 12 }, first + i > now.steps.length ? "over" : `step ${first + i}`)),
+    );
+    set(line, { d: `M0 ${y(width()) - 9}H${room}` });
+    set(start, { cy: y(0) + HIGH / 2, visibility: first === 1 ? "visible" : "hidden" });
+    set(svg, { width: room, height: TOP + (width() + PRUNED) * ROW + 12 });
     const had = svg.contains(document.activeElement);
-    svg.replaceChildren(edges, ...heads, line, start, ...nodes);
-    const place = (way, lost) => `step ${way.length}, ${text(way)}${way.ended ? " and end" : ""}: log-probability ${two(way.total)}, ${lost ? "pruned" : "kept"}`;
-    group.adopt(nodes, marks.map(({ way, lost }) => place(way, lost)));
+    for (const { edge, node } of pool.slice(marks.length)) [edge, node].forEach((old) => old.remove());
+    for (const { edge, node } of marks) {
+      if (!edge.parentNode) edges.append(edge);
+      if (!node.parentNode) svg.append(node);
+    }
+    const place = ({ way, lost }) => `step ${way.length}, ${text(way)}${way.ended ? " and end" : ""}: log-probability ${two(way.total)}, ${lost ? "pruned" : "kept"}`;
+    group.adopt(marks.map(({ node }) => node), marks.map(place));
     return had;
   }
 
   function draw() {
     const now = run();
-    const last = upTo(now);
-    const state = [width(), alpha(), last, room, ui.get("tree").length].join();
+    const last = upTo();
+    const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // what calls for a new drawing
     const fresh = state !== drawn && room > 0;
     const had = fresh && build(now, last);
     if (fresh) drawn = state;
     const ended = now.finished.filter((way) => way.length <= last);
     const chosen = focused(now, last);
-    const at = chosen ?? ended[0] ?? now.steps[last - 1].kept[0];
+    const at = chosen ?? ended[0] ?? now.steps[Math.min(last, now.steps.length) - 1].kept[0];
     const line = new Set();
     for (let way = at; way; way = way.from) line.add(`${way.length} ${way.rank}`);
     marks.forEach(({ way, edge, frame, lost }) => {
@@ -132,7 +146,8 @@ function render({ model, el }) {
     });
     const index = marks.findIndex(({ way }) => way.length === at.length && way.rank === at.rank);
     group.check(Math.max(0, index));
-    if (had) marks[Math.max(0, index)]?.node.focus({ preventScroll: true });
+    const here = marks[Math.max(0, index)]?.node;
+    if (had && here !== document.activeElement) here?.focus({ preventScroll: true });
     source.textContent = ui.get("source") ? `Source: ${ui.get("source")}` : "";
     set(source, { hidden: !ui.get("source") });
     tell(now, last, ended, chosen);
@@ -141,7 +156,7 @@ function render({ model, el }) {
   /* A link may name a place that this search does not have. */
   function focused(now, last) {
     const [step, rank] = Array.isArray(ui.get("focus")) ? ui.get("focus") : [];
-    if (!(step >= 1 && step <= last)) return undefined;
+    if (!(step >= 1 && step <= Math.min(last, now.steps.length))) return undefined;
     const { kept, pruned } = now.steps[step - 1];
     return [...kept, ...pruned].find((way) => way.rank === rank);
   }
@@ -152,8 +167,10 @@ function render({ model, el }) {
       h("b", {}, ended.length ? "Finished, best first: log P / penalty = score" : "Nothing has finished yet"),
       ...ended.slice(0, width()).map((way, i) => h("div", i ? {} : { style: "color:var(--tfm-decoder);font-weight:650" }, `${i + 1}. ${text(way)} · ${sum(way)}`)),
     );
-    const over = last === now.steps.length;
-    const state = `Beam ${width()}, α ${fixed(1)(alpha())}, step ${last}: ${many(now.steps[last - 1].count, "continuation")}, ${many(ended.length, "sentence")} finished${over ? "; the search is over" : ""}. `;
+    const over = last >= now.steps.length;
+    const count = now.steps[Math.min(last, now.steps.length) - 1].count;
+    const here = over ? `over after ${many(now.steps.length, "step")}` : `step ${last}, ${many(count, "continuation")}`;
+    const state = `Beam ${width()}, α ${fixed(1)(alpha())}: ${here}, ${many(ended.length, "sentence")} finished. `;
     const parts = [];
     if (chosen) {
       for (let way = chosen; way.from; way = way.from) parts.unshift(two(way.more));
