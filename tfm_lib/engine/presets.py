@@ -24,7 +24,7 @@ class Preset:
 PRESETS = {
     "tiny": Preset(
         TransformerConfig(400, d_model=64, n_heads=4, d_ff=256, n_layers=2, dropout=0.0),
-        TrainOptions(max_tokens=1500, steps=1500, warmup=200, schedule="cosine", peak=4e-3, average=0.99, validate_every=250),
+        TrainOptions(max_tokens=1000, steps=1400, warmup=150, schedule="cosine", peak=4e-3, average=0.99, validate_every=350),
         "embedded corpora, about a minute on one core",
     ),
     "small": Preset(
