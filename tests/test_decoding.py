@@ -122,10 +122,10 @@ def test_a_second_selection_counts_from_the_first():
     with torch.no_grad():
         next_token = NextToken(model, src)
         next_token(torch.full((3, 1), BOS))
-        for rows in ([2, 1, 0], [2, 2, 1], [1, 0, 2]):  # sources 2 1 0, then 0 0 1, then 0 0 1 with rows swapped
+        for rows in ([2, 1, 0], [2, 1, 0], [1, 1, 2], [1, 0, 2]):  # sources 2 1 0, 0 1 2, 1 1 2, and two swapped
             next_token.select(torch.tensor(rows))
         logits = next_token(torch.full((3, 1), 5))
-        for place, row in enumerate([0, 0, 1]):
+        for place, row in enumerate([1, 1, 2]):
             assert_close(logits[place], model(alone(src, row), torch.tensor([[BOS, 5]]))[0, -1])
 
 

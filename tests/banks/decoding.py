@@ -154,16 +154,6 @@ def greedy(next_log_p, bos_id, eos_id, max_len):
         ids.append(best)
     return ids[1:]
 """,
-        "no limit": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while True:
-        log_p = next_log_p(ids)
-        best = log_p.index(max(log_p))
-        if best == eos_id:
-            return ids[1:]
-        ids.append(best)
-""",
     },
     "decoding.winner": {
         "no penalty": """
