@@ -614,6 +614,55 @@ MUTATIONS = {
             "test_bad_input_gets_a_sentence[an id beyond the vocabulary]",
         ),
     },
+    "data": {
+        "words not weighed": Mutation("pairs[pair] += count", "pairs[pair] += 1", "test_learned_merges_are_those_of_the_paper"),
+        "the rarest pair": Mutation(
+            "(-pairs[pair], pair)", "(pairs[pair], pair)", "test_learned_merges_are_those_of_the_paper"
+        ),
+        "ties by chance": Mutation(
+            "(-pairs[pair], pair)", "-pairs[pair]", "test_a_tie_goes_to_the_first_in_the_alphabet"
+        ),
+        "no mark at the end of a word": Mutation('f"{word[-1]}·"', "word[-1]", "test_ten_words_by_hand"),
+        "merges replayed backwards": Mutation(
+            "for merge in merges:",
+            "for merge in merges[::-1]:",
+            "test_the_library_cuts_every_word_of_the_story_in_the_same_way",
+        ),
+        "special tokens can be typed": Mutation(
+            "encode_special_tokens = True", "encode_special_tokens = False", "test_a_special_token_that_is_typed_is_text"
+        ),
+        "every letter gets in": Mutation(
+            "limit_alphabet=vocab_size - 4, ", "", "test_a_vocabulary_is_never_larger_than_asked_for"
+        ),
+        "decoded beyond the end sign": Mutation(
+            "ids = ids[: ids.index(self.eos_id)]", "ids = ids[:]", "test_decode_stops_at_the_first_eos_and_skips_special_tokens"
+        ),
+        "padding on the left": Mutation(
+            "[*row, *[pad_id] * (longest - len(row))]",
+            "[*[pad_id] * (longest - len(row)), *row]",
+            "test_pad_fills_up_on_the_right",
+        ),
+        "a batch bounded by its real tokens": Mutation(
+            "longest * (len(group) + 1) > max_tokens",
+            "sum(_length(each)[0] for each in [*group, example]) > max_tokens",
+            "test_batches_hold_every_example_once_and_keep_the_limit",
+        ),
+        "the last batch lost": Mutation(
+            "    if group:\n        yield group", "    return", "test_batches_hold_every_example_once_and_keep_the_limit"
+        ),
+        "not sorted": Mutation(
+            "_packed(sorted(examples, key=_length), max_tokens)",
+            "_packed(examples, max_tokens)",
+            "test_a_batch_ends_only_where_the_next_example_does_not_fit",
+        ),
+        "pools in order of length": Mutation("draw.shuffle(packed)", "pass", "test_batches_of_a_pool_are_shuffled"),
+        "lengths of the source": Mutation(
+            "return len(example.tgt) + 1, len(example.src) + 1",
+            "return len(example.src) + 1, len(example.tgt) + 1",
+            "test_waste_by_hand",
+        ),
+        "padding over real tokens": Mutation("1 - real / places", "places / real - 1", "test_waste_by_hand"),
+    },
     "_errors": {
         "a query with no key goes unnoticed": Mutation(
             "if empty.any():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
@@ -709,6 +758,126 @@ MUTATIONS = {
             "while group := list(islice(rest, size)):",
             "while len(group := list(islice(rest, size))) == size:",
             "test_one_schedule_step_for_each_update_and_not_for_each_micro_batch",
+        ),
+    },
+    "decoding": {
+        "the cache reads everything again": Mutation(
+            "read = ids if self.caches else self.written",
+            "read = self.written",
+            "test_cached_logits_equal_those_of_whole_passes",
+        ),
+        "without a cache the past is forgotten": Mutation(
+            "read = ids if self.caches else self.written",
+            "read = ids",
+            "test_cached_logits_equal_those_of_whole_passes",
+        ),
+        "padding of the source is seen": Mutation(
+            "self.model.decode(read, self.memory, self.memory_mask, self.caches)",
+            "self.model.decode(read, self.memory, None, self.caches)",
+            "test_selected_rows_go_on_as_if_they_had_been_alone[rows0-True]",
+        ),
+        "rows keep the cache of others": Mutation(
+            "            own.select(rows)\n", "", "test_selected_rows_go_on_as_if_they_had_been_alone[rows1-True]"
+        ),
+        "rows keep the memory of others": Mutation(
+            "                of_memory.select(rows)\n",
+            "                pass\n",
+            "test_selected_rows_go_on_as_if_they_had_been_alone[rows0-True]",
+        ),
+        "sources confused after a second selection": Mutation(
+            "sources = self.sources[rows]", "sources = rows", "test_a_second_selection_counts_from_the_first"
+        ),
+        "least probable token": Mutation(
+            "lambda logits: logits.argmax(dim=-1)",
+            "lambda logits: logits.argmin(dim=-1)",
+            "test_greedy_equals_a_slow_loop",
+        ),
+        "stops at the first <eos>": Mutation(
+            "if done.all():", "if done.any():", "test_a_sentence_that_ended_is_padded_and_the_others_go_on"
+        ),
+        "goes on writing after <eos>": Mutation(
+            ".masked_fill(done, model.config.pad_id)", "", "test_a_sentence_that_ended_is_padded_and_the_others_go_on"
+        ),
+        "<eos> is soon forgotten": Mutation(
+            "done |= chosen == eos_id",
+            "done = chosen == eos_id",
+            "test_a_sentence_that_ended_is_padded_and_the_others_go_on",
+        ),
+        "temperature turned round": Mutation(
+            "filter_logits(logits / temperature", "filter_logits(logits * temperature", "test_frequencies_match_the_probabilities"
+        ),
+        "temperature forgotten": Mutation(
+            "filter_logits(logits / temperature", "filter_logits(logits", "test_frequencies_match_the_probabilities"
+        ),
+        "one more than k": Mutation("logits.topk(min(top_k,", "logits.topk(min(top_k + 1,", "test_top_k_keeps_the_k_best"),
+        "top-p loses the word that crosses the line": Mutation(
+            "p.cumsum(dim=-1) - p ", "p.cumsum(dim=-1) ", "test_top_p_keeps_the_fewest_that_hold_p"
+        ),
+        "top-p cuts the best": Mutation(
+            "descending=True)", "descending=False)", "test_top_p_keeps_the_fewest_that_hold_p"
+        ),
+        "top-p at the wrong places": Mutation(
+            ".scatter(-1, order, held_before >= top_p)", " | (held_before >= top_p)", "test_top_p_keeps_the_fewest_that_hold_p"
+        ),
+        "no length penalty": Mutation(
+            "return ((5 + length) / 6) ** alpha", "return 1.0", "test_without_the_penalty_the_beam_prefers_the_shorter"
+        ),
+        "multiplied by the penalty": Mutation(
+            "total / length_penalty(self.length, self.alpha)",
+            "total * length_penalty(self.length, self.alpha)",
+            "test_beam_of_full_width_equals_exhaustive_search",
+        ),
+        "<eos> not counted": Mutation(
+            "total / length_penalty(self.length,",
+            "total / length_penalty(self.length - 1,",
+            "test_hypotheses_carry_their_probability_and_come_best_first",
+        ),
+        "only the newest token counts": Mutation(
+            "(self.open[row].log_p + more, row, token)",
+            "(more, row, token)",
+            "test_beam_search_equals_a_slow_beam_that_never_stops_early",
+        ),
+        "the worst are kept": Mutation(
+            "heapq.nlargest(self.beam", "heapq.nsmallest(self.beam", "test_beam_of_one_equals_greedy"
+        ),
+        "one more than the beam": Mutation(
+            "heapq.nlargest(self.beam,", "heapq.nlargest(self.beam + 1,", "test_beam_of_one_equals_greedy"
+        ),
+        "parents lost": Mutation(
+            "parents.append(row)", "parents.append(0)", "test_beam_names_the_row_that_each_hypothesis_continues"
+        ),
+        "stops when the first has ended": Mutation(
+            "return bool(self.finished) and ceiling <= self.finished[0].score",
+            "return bool(self.finished)",
+            "test_early_stopping_never_loses_the_best",
+        ),
+        "stops by the present length's penalty": Mutation(
+            "length_penalty(self.max_len, self.alpha)",
+            "length_penalty(self.length, self.alpha)",
+            "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+        ),
+        "never stops early": Mutation(
+            "return bool(self.finished) and ceiling <= self.finished[0].score",
+            "return False",
+            "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+        ),
+        "in the order of their ends": Mutation(
+            "        self.finished.sort(key=lambda hypothesis: -hypothesis.score)\n",
+            "",
+            "test_hypotheses_carry_their_probability_and_come_best_first",
+        ),
+        "logits for log-probabilities": Mutation(
+            "(best - logits.logsumexp(dim=-1, keepdim=True))",
+            "best",
+            "test_hypotheses_carry_their_probability_and_come_best_first",
+        ),
+        "rows counted from the first source": Mutation(
+            "[start + row for row in parents]", "parents", "test_beam_search_equals_a_slow_beam_that_never_stops_early"
+        ),
+        "decodes with dropout": Mutation(
+            "if model.training and model.config.dropout:",
+            "if False:",
+            "test_bad_input_gets_a_sentence[a model in training]",
         ),
     },
 }

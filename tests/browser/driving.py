@@ -164,6 +164,7 @@ class Widget:
             "grid": [("ArrowDown",) if control["first"] else ("ArrowUp",)] + [("Enter",), ("Space",)] * control["editable"],
             "slider": [("ArrowRight",), ("ArrowUp",), ("ArrowLeft",), ("Shift+ArrowDown",)],
             "button": [("Enter",)],
+            "input": [("End", "x"), ("Backspace",)],  # a line of text
         }[control["kind"]]
 
     def enable(self, name: str) -> None:
