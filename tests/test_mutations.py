@@ -825,7 +825,7 @@ MUTATIONS = {
         "multiplied by the penalty": Mutation(
             "total / length_penalty(self.length, self.alpha)",
             "total * length_penalty(self.length, self.alpha)",
-            "test_beam_of_full_width_equals_exhaustive_search",
+            "test_hypotheses_carry_their_probability_and_come_best_first",
         ),
         "<eos> not counted": Mutation(
             "total / length_penalty(self.length,",
@@ -838,10 +838,14 @@ MUTATIONS = {
             "test_beam_search_equals_a_slow_beam_that_never_stops_early",
         ),
         "the worst are kept": Mutation(
-            "heapq.nlargest(self.beam", "heapq.nsmallest(self.beam", "test_beam_of_one_equals_greedy"
+            "heapq.nlargest(self.beam",
+            "heapq.nsmallest(self.beam",
+            "test_beam_search_equals_a_slow_beam_that_never_stops_early",
         ),
         "one more than the beam": Mutation(
-            "heapq.nlargest(self.beam,", "heapq.nlargest(self.beam + 1,", "test_beam_of_one_equals_greedy"
+            "heapq.nlargest(self.beam,",
+            "heapq.nlargest(self.beam + 1,",
+            "test_beam_names_the_row_that_each_hypothesis_continues",
         ),
         "parents lost": Mutation(
             "parents.append(row)", "parents.append(0)", "test_beam_names_the_row_that_each_hypothesis_continues"
@@ -864,7 +868,7 @@ MUTATIONS = {
         "in the order of their ends": Mutation(
             "        self.finished.sort(key=lambda hypothesis: -hypothesis.score)\n",
             "",
-            "test_hypotheses_carry_their_probability_and_come_best_first",
+            "test_without_the_penalty_the_beam_prefers_the_shorter",
         ),
         "logits for log-probabilities": Mutation(
             "(best - logits.logsumexp(dim=-1, keepdim=True))",
