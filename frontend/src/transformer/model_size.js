@@ -65,7 +65,7 @@ function render({ model, el }) {
       const value = h("span", { style: "text-align:right;font-family:var(--tfm-mono);font-size:.9em;white-space:nowrap" });
       return { bar, value, cells: [h("span", {}, name), svg, value] };
     });
-    const grid = h("div", { style: "display:grid;grid-template-columns:9.5em minmax(30px,1fr) 8.6em;gap:2px 10px;align-items:center;font-size:.93em" }, rows.flatMap(({ cells }) => cells));
+    const grid = h("div", { style: "display:grid;grid-template-columns:fit-content(40%) minmax(30px,1fr) 8.6em;gap:2px 10px;align-items:center;font-size:.93em" }, rows.flatMap(({ cells }) => cells));
     return {
       el: grid,
       update(found, tell) {
