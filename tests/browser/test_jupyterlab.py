@@ -44,6 +44,8 @@ WIDGETS = {
     "recurrence/interaction_path": ("InteractionPath()", "window = 4", "windows of 4 a side"),
     "self_attention/attention_weights": ("AttentionWeights('it was tired', torch.eye(3).roll(1, 1))", "weights = torch.eye(3)[None]", "it → it 1.00"),
     "self_attention/softmax_saturation": ("SoftmaxSaturation(d_k=64)", "scaled = True", "√64 / √64"),
+    "transformer/follow_token": ("FollowToken()", "word = 1", "“6” of the source"),
+    "transformer/model_size": ("ModelSize()", "preset = 'big'", "214,245,376 parameters"),
     "training/label_smoothing": ("LabelSmoothing()", "value = 0.92", "p = 0.920"),
     "training/learning_rate": ("LearningRate()", "warmup = 1000", "at step 1000"),
     "training/training_replay": ("TrainingReplay()", "value = 23", "step 600"),
@@ -60,6 +62,7 @@ from tfm_lib.widgets.multihead import Heads
 from tfm_lib.widgets.positional import Encoding, ShiftRotation
 from tfm_lib.widgets.recurrence import GradientReach, InteractionPath
 from tfm_lib.widgets.self_attention import AttentionWeights, SoftmaxSaturation
+from tfm_lib.widgets.transformer import FollowToken, ModelSize
 from tfm_lib.widgets.training import LabelSmoothing, LearningRate, TrainingReplay
 """
 

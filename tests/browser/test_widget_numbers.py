@@ -22,6 +22,8 @@ from tfm_lib.widgets.masking import PRESETS, preset_mask
 from tfm_lib.widgets.multihead import habits
 from tfm_lib.widgets.recurrence import GradientReach, path
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
+from tfm_lib.widgets.transformer import PRESETS as MACHINES
+from tfm_lib.widgets.transformer import ModelSize
 from tfm_lib.widgets.training import TrainingReplay, rates
 
 # 0.44, −12, 3·10⁻⁵, 10⁻⁴
@@ -392,6 +394,47 @@ def beam_tree(widget: Widget) -> None:
         last = steps[0][0]
         widget.show({"focus": [1, 0]})
         assert_shows(widget.readout().rsplit(" · ", 2)[1], last.log_p, last.log_p)
+
+
+def follow_token(widget: Widget) -> None:
+    model = widget.model()
+    m = len(model["src_tokens"])
+    tokens = [*model["src_tokens"], *model["tgt_tokens"]]
+    for word in (0, m, len(tokens) - 1):
+        stages, i = (model["encoder"], word) if word < m else (model["decoder"], word - m)
+        for value, stage in enumerate(stages):
+            widget.show({"word": word, "value": value, "head": 0, "number": 2})
+            told = widget.readout()
+            assert told.startswith(f"“{tokens[word]}” of the {'source' if word < m else 'target'}")
+            number = told.split("Number 2 is ")[1].split(" was added here")[0]
+            assert_shows(number.split(". Length")[0].rstrip("."), stage["vectors"][i][1], *(row[i][1] for row in [stage["added"]] if row))
+            if stage["lengths"]:
+                length = told.split(" Length ")[1].split(". ")[0]
+                assert_shows(length.removesuffix("."), stage["lengths"][i], *(row[i] for row in [stage["added_lengths"]] if row))
+            if stage["weights"]:
+                mean = tensor(stage["weights"]).mean(0)[i]
+                asked = model["src_tokens"] if word < m or stage["name"] == "cross-attention" else model["tgt_tokens"]
+                best = told.split("Most weight: “")[1].split(". ")[0]
+                assert best.startswith(f"{asked[int(mean.argmax())]}” ")
+                assert_shows(best.split("” ")[1], mean.max())
+            for (_, share), words in zip(stage["says"][i], told.split(": ")[-1].split(" · "), strict=True):
+                assert_shows(words.rsplit(" ", 1)[1], share)
+    rows = widget.rows()
+    shown = tensor([float(row["value"]) for row in rows]).view(len(stages), -1)
+    assert_close(shown, tensor([stage["vectors"][i] for stage in stages]))
+
+
+def model_size(widget: Widget) -> None:
+    for preset in MACHINES:
+        expected = ModelSize(preset, length=100)
+        state = {name: getattr(expected, name) for name in ("n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm", "length")}
+        widget.show({"preset": preset, **state})
+        counted = {row["part"]: float(row["number"]) for row in widget.rows() if row["what"] == "parameters"}
+        assert sorted(counted.values()) == sorted(expected.parts.values())
+        done = {row["part"]: float(row["number"]) for row in widget.rows() if row["what"] == "operations"}
+        assert done == expected.flops
+        total = sum(expected.parts.values())
+        assert widget.readout().startswith(f"{total:,} parameters")
 
 
 @pytest.mark.parametrize("module", MODULES)
