@@ -390,6 +390,12 @@ def test_top_p_keeps_the_fewest_that_hold_p(seed, top_p):
         assert row[~kept].max() <= row[kept].min() if not kept.all() else True
 
 
+def test_top_p_of_1_keeps_all_even_where_the_first_rounds_to_1():
+    logits = torch.tensor([[0.0, -40.0, -60.0]])
+    assert filter_logits(logits, top_p=1.0).equal(logits)
+    assert filter_logits(logits, top_p=0.99).tolist() == [[0.0, -math.inf, -math.inf]]
+
+
 def test_filtering_changes_nothing_it_keeps_and_nothing_it_was_given():
     logits = torch.randn(2, 5)
     before = logits.clone()

@@ -275,6 +275,12 @@ MUTATIONS = {
         "leak hears only positive slopes": Mutation(".abs().amax", ".amax", "test_leak_equals_finite_differences"),
     },
     "multihead": {
+        "rows instead of columns switched off": Mutation(
+            "W.unflatten(1, (layer.n_heads, -1))[:, list(off)] = 0",
+            "W.unflatten(0, (layer.n_heads, -1))[list(off)] = 0",
+            "test_without_heads_leaves_their_terms_out_of_the_sum",
+        ),
+        "heads stay off": Mutation("W.copy_(kept)", "pass", "test_heads_come_back_after_the_block_also_after_an_error"),
         "heads cut without exchanging axes": Mutation(
             "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
             "X.reshape(*X.shape[:-2], n_heads, X.shape[-2], -1)",
@@ -814,7 +820,7 @@ MUTATIONS = {
             "p.cumsum(dim=-1) - p ", "p.cumsum(dim=-1) ", "test_top_p_keeps_the_fewest_that_hold_p"
         ),
         "top-p cuts the best": Mutation(
-            "descending=True)", "descending=False)", "test_top_p_keeps_the_fewest_that_hold_p"
+            "descending=True, stable=True)", "descending=False, stable=True)", "test_top_p_keeps_the_fewest_that_hold_p"
         ),
         "top-p at the wrong places": Mutation(
             ".scatter(-1, order, held_before >= top_p)", " | (held_before >= top_p)", "test_top_p_keeps_the_fewest_that_hold_p"

@@ -1,4 +1,4 @@
-"""The beam tree in a kernel: its search is the library's, its trees hold what any beam needs, its state and sentences."""
+"""The beam tree and the sampling in a kernel: what they compute is the library's; their state and sentences."""
 
 import json
 import math
@@ -8,9 +8,9 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from tfm_lib.decoding import beam_search
+from tfm_lib.decoding import beam_search, filter_logits
 from tfm_lib.transformer import Transformer, TransformerConfig
-from tfm_lib.widgets.decoding import BeamTree, beam_tree, phrase, search, translator_tree
+from tfm_lib.widgets.decoding import BeamTree, Sampling, beam_tree, phrase, search, translator_sampling, translator_tree
 
 
 def small_translator() -> SimpleNamespace:
@@ -132,3 +132,47 @@ def test_figure_of_any_state(step) -> None:
 def test_sub_words_are_joined_and_words_spaced() -> None:
     assert phrase(["<eos>", "▁le", "▁ch", "at"], [1, 2, 3, 0]) == "le chat"
     assert phrase(["<eos>", "the", "cat"], [1, 2]) == "the cat"
+
+
+# Sampling
+
+
+@pytest.mark.parametrize("settings", [{}, {"value": 0.5}, {"top_k": 3}, {"value": 1.5, "top_p": 0.6}, {"top_k": 5, "top_p": 0.5}])
+def test_sampling_shows_what_filter_logits_leaves(settings) -> None:
+    logits = (2 * torch.randn(50)).sort(descending=True).values
+    widget = Sampling(logits, **settings)
+    kept = filter_logits(logits / settings.get("value", 1.0), settings.get("top_k"), settings.get("top_p"))
+    torch.testing.assert_close(widget.distribution().float(), kept.softmax(-1), atol=5e-3, rtol=0.05)
+    assert sum(widget.shares["now"]) == pytest.approx(1) and len(widget.shares["now"]) == 13
+
+
+def test_sampling_of_a_translator() -> None:
+    translator = small_translator()
+    widget = Sampling(**translator_sampling(translator, "any", written=[4], named=5))
+    with torch.no_grad():
+        p = translator.model(translator.ids("any"), torch.tensor([[1, 4]]))[0, -1].softmax(-1)
+    best, order = p.sort(descending=True)
+    torch.testing.assert_close(widget.distribution().float(), best, atol=5e-3, rtol=0.02)
+    assert widget.tokens == ["<eos>" if i == 2 else f"▁w{i}" for i in order[:5].tolist()]
+    assert widget.context == "Source: any · written: w4"
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Sampling([0.0, 1.0]), "logits must come best first; sort them, and the tokens with them"),
+        (lambda: Sampling([1.0, 0.0], ["a", "b", "c"]), "tokens must name at most the 2 tokens of logits; there are 3 names"),
+        (lambda: Sampling(value=0.0), "value, the temperature, must be from 0.1 to 2; it is 0.0"),
+        (lambda: Sampling(top_k=-1), "top_k must be at least 0, which cuts nothing; it is -1"),
+        (lambda: Sampling(top_p=1.5), "top_p must be from 0.05 to 1; it is 1.5"),
+    ],
+)
+def test_bad_sampling_gets_a_sentence(make, sentence) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        make()
+
+
+def test_sampling_says_and_draws_what_is_left() -> None:
+    widget = Sampling(torch.tensor([0.5, 0.3, 0.15, 0.05]).log(), ["a", "b", "c", "d"], top_p=0.9)
+    assert "top-p 0.90, 3 of 4 tokens are left. “a” has 0.526, at temperature 1 uncut 0.500" in widget.alt
+    assert " cut" in [text.get_text() for text in widget.figure().axes[0].texts]

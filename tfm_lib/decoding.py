@@ -106,10 +106,10 @@ def filter_logits(
         _require_count("top_k", top_k)
         worst_kept = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[..., -1:]
         logits = logits.masked_fill(logits < worst_kept, -torch.inf)
-    if top_p is not None:
-        if not 0 < top_p <= 1:
-            raise bad_input("top_p", "be a share above 0 and at most 1", top_p)
-        ordered, order = logits.sort(dim=-1, descending=True)
+    if top_p is not None and not 0 < top_p <= 1:
+        raise bad_input("top_p", "be a share above 0 and at most 1", top_p)
+    if top_p is not None and top_p < 1:  # 1 cuts nothing, however soon the sum is rounded to 1
+        ordered, order = logits.sort(dim=-1, descending=True, stable=True)
         p = ordered.softmax(dim=-1)
         held_before = p.cumsum(dim=-1) - p  # by the better tokens; 0 for the best, which always stays
         cut = torch.zeros_like(p, dtype=torch.bool).scatter(-1, order, held_before >= top_p)

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { penalty, phrase, search } from "../src/decoding/beam_tree.js";
+import { cut, logitsOf } from "../src/decoding/sampling.js";
 import { close, golden } from "./golden.mjs";
 
-const { cases } = golden("decoding");
+const { cases, cuts } = golden("decoding");
 
 test("every step keeps and drops what the library's beam does", () => {
   assert.ok(cases.length >= 6);
@@ -52,4 +53,13 @@ test("a tree that ends nowhere ends the search", () => {
   const { steps, found } = search([[[1, -0.5, -1]]], 2, 0.6, 9);
   assert.equal(steps.length, 2);
   assert.deepEqual(found, []);
+});
+
+test("what temperature, top-k and top-p leave is what filter_logits leaves", () => {
+  assert.ok(cuts.length >= 15);
+  for (const { steps, value, top_k, top_p, p } of cuts) {
+    const mine = cut(logitsOf(steps), value, top_k, top_p);
+    close(mine, p);
+    assert.equal(mine.filter((x) => x > 0).length, p.filter((x) => x > 0).length);
+  }
 });

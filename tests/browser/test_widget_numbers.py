@@ -19,7 +19,7 @@ from tfm_lib.widgets import decoding as beams
 from tfm_lib.widgets.attention import SCORES, score_function
 from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, waste
 from tfm_lib.widgets.masking import PRESETS, preset_mask
-from tfm_lib.widgets.multihead import habits
+from tfm_lib.widgets.multihead import HeadAblation, habits
 from tfm_lib.widgets.recurrence import GradientReach, path
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
 from tfm_lib.widgets.transformer import PRESETS as MACHINES
@@ -292,6 +292,26 @@ def heads(widget: Widget) -> None:
             assert_shows(average, *habits(weights.numpy(), kind != "cross").values())
 
 
+def head_ablation(widget: Widget) -> None:
+    own = HeadAblation()
+    data = own.measured
+    assert widget.model()["measured"] == data, "the page holds another run than the recorded one"
+    loss, bleu, _ = data["whole"]
+    for mode, value, removed in (("head", -1, 0), ("head", 9, 0), ("layer", own.n - 1, 0), ("order", -1, data["stops"][3])):
+        widget.show({"mode": mode, "value": value, "removed": removed, "reveal": True, "guess": 5})
+        own.mode, own.value, own.removed = mode, value, removed
+        entry, change, lines = own._entry, own.cost, widget.readout().splitlines()
+        assert_shows(lines[-1].replace("1 BLEU", "BLEU"), own.worth, own.n, 5)
+        if not own.off:
+            assert_shows(lines[0], own.n, loss, bleu)
+            continue
+        assert_shows(lines[1], loss, entry[0], change["loss"], bleu, entry[1], change["bleu"])
+        if mode != "head":
+            assert_shows(lines[2], change["summed"])
+    rows = widget.rows()
+    assert [float(row["loss"]) for row in rows] == [loss, *(entry[0] for key in ("heads", "layers", "pruned") for entry in data[key])]
+
+
 def encoding(widget: Widget) -> None:
     for d_model, base, length, a, b in [(4, 10, 64, 20, 24), (16, 10000, 64, 0, 63)]:
         widget.show({"d_model": d_model, "base": base, "length": length, "value": a, "other": b})
@@ -435,6 +455,22 @@ def model_size(widget: Widget) -> None:
         assert done == expected.flops
         total = sum(expected.parts.values())
         assert widget.readout().startswith(f"{total:,} parameters")
+
+
+def sampling(widget: Widget) -> None:
+    model = widget.model()
+    logits = [-sum(model["steps"][: i + 1]) / 100 for i in range(len(model["steps"]))]
+    names, v = model["tokens"], len(logits)
+    for state in ({}, {"value": 0.5}, {"value": 2.0, "top_p": 0.8}, {"value": 1.3, "top_k": 5}):
+        own = beams.Sampling(logits, names, **state)
+        widget.show({"value": own.value, "top_k": own.top_k, "top_p": own.top_p})
+        for row, now, before in zip(widget.rows(), own.shares["now"], own.shares["as it is"], strict=True):
+            assert abs(float(row["p"]) - now) < 1e-9 and abs(float(row["as it is"]) - before) < 1e-9
+        p, readout = own.distribution(), widget.readout()
+        assert f"{(p > 0).sum()} of {v} tokens are left" in re.sub(r"(?<=\d) (?=\d{3})", "", readout.replace("\xa0", " "))
+        told = readout.split("”")[1].split(" · all but")[0].replace("T = 1", "")
+        assert_shows(told, own.shares["now"][0], own.shares["as it is"][0])
+        assert_shows(readout.split("entropy ")[1].split(" nats")[0], entropy(p))
 
 
 @pytest.mark.parametrize("module", MODULES)

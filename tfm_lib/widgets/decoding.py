@@ -1,4 +1,4 @@
-"""The widget of chapter `decoding`: a beam search that can be walked through, on a tree of log-probabilities."""
+"""The widgets of chapter `decoding`: a beam search that can be walked through, and a distribution that is cut."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import torch
 import traitlets
 from torch import Tensor
 
-from tfm_lib.decoding import Beam, Hypothesis
-from tfm_lib.widgets.base import Widget
+from tfm_lib.decoding import Beam, Hypothesis, filter_logits
+from tfm_lib.self_attention import entropy
+from tfm_lib.widgets.base import Widget, to_numpy, to_words
 
 END = "<eos>"
 DIGITS = 5
@@ -132,6 +133,84 @@ class BeamTree(Widget):
         return fig
 
 
+class Sampling(Widget):
+    """What `temperature`, top-k and top-p make of the distribution of a next token; `value` is the temperature.
+
+    `logits` are those of the whole vocabulary, best first, kept to the hundredth; `tokens` are the names of the
+    first few. `translator_sampling` gives both. `top_k` 0 and `top_p` 1 cut nothing.
+    """
+
+    _module = "decoding/sampling"
+    title = traitlets.Unicode("Sampling").tag(sync=True)
+    question = traitlets.Unicode("How many tokens may be drawn, and how likely is each?").tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    steps = traitlets.List(traitlets.Int()).tag(sync=True)  # hundredths by which each logit lies below the one before
+    context = traitlets.Unicode("").tag(sync=True)
+    value = traitlets.Float(1.0).tag(sync=True)
+    top_k = traitlets.Int(0).tag(sync=True)
+    top_p = traitlets.Float(1.0).tag(sync=True)
+
+    def __init__(self, logits: Any = (2.0, 1.5, 1.0, 0.0, -1.0), tokens: Any = None, **kwargs: Any):
+        z = to_numpy("logits", logits, ("v",))
+        names = to_words("tokens", tokens if tokens is not None else [f"token {i + 1}" for i in range(min(len(z), 12))])
+        if len(names) > len(z):
+            raise ValueError(f"tokens must name at most the {len(z)} tokens of logits; there are {len(names)} names")
+        below = [round(100 * (z[0] - each)) for each in z.tolist()]
+        if any(b < a for a, b in zip(below, below[1:])):
+            raise ValueError("logits must come best first; sort them, and the tokens with them")
+        super().__init__(tokens=names, steps=[b - a for a, b in zip([0, *below], below)], **kwargs)
+
+    @traitlets.validate("value", "top_k", "top_p")
+    def _valid_setting(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        low, high, words = {
+            "value": (0.1, 2.0, "value, the temperature, must be from 0.1 to 2"),
+            "top_k": (0, math.inf, "top_k must be at least 0, which cuts nothing"),
+            "top_p": (0.05, 1.0, "top_p must be from 0.05 to 1"),
+        }[name]
+        if not low - 1e-9 <= value <= high + 1e-9:
+            raise ValueError(f"{words}; it is {value}")
+        return value
+
+    def distribution(self, as_it_is: bool = False) -> Tensor:
+        """The probabilities to draw from, best first; `as_it_is`: at temperature 1, nothing cut."""
+        logits = -torch.tensor(self.steps, dtype=torch.float64).cumsum(0) / 100
+        if as_it_is:
+            return logits.softmax(-1)
+        return filter_logits(logits / self.value, self.top_k or None, self.top_p).softmax(-1)
+
+    @property
+    def shares(self) -> dict[str, list[float]]:
+        """The probabilities of the named tokens, and last of all others together, now and as they are."""
+        n, both = len(self.tokens), {"now": self.distribution(), "as it is": self.distribution(as_it_is=True)}
+        return {name: [*p[:n].tolist(), p[n:].sum().item()] for name, p in both.items()}
+
+    @property
+    def alt(self) -> str:
+        p = self.distribution()
+        return (
+            f"At temperature {self.value:.1f}, top-k {self.top_k or 'all'} and top-p {self.top_p:.2f}, {(p > 0).sum()} of "
+            f"{len(p)} tokens are left. “{self.tokens[0]}” has {p[0]:.3f}, at temperature 1 uncut "
+            f"{self.shares['as it is'][0]:.3f}; the entropy is {entropy(p):.2f} nats."
+        )
+
+    def figure(self):
+        """Bars of the probabilities, with an outline for what they were before."""
+        from tfm_lib.book.display import colours, figure
+
+        n, shares = len(self.tokens), self.shares
+        fig, ax = figure(width=6.4, height=0.5 + 0.24 * (n + 1))
+        ax.barh(range(n + 1), shares["now"], color=colours()["decoder"], alpha=0.75, height=0.7)
+        ax.barh(range(n + 1), shares["as it is"], fill=False, edgecolor=colours()["soft"], ls="--", height=0.7)
+        for i, p in enumerate(shares["now"]):
+            end = max(p, shares["as it is"][i])
+            ax.text(end, i, f" {p:.3f}" if p else " cut", va="center", fontsize=9, color=colours()["soft"])
+        names = [*(name.replace("$", r"\$") for name in self.tokens), f"{len(self.steps) - n} others"]
+        ax.set_yticks(range(n + 1), names)
+        ax.set(ylim=(n + 0.6, -0.6), xlabel="probability", xlim=(0, 1.12 * max(map(max, shares.values()))))
+        return fig
+
+
 def search(tree: Tree, width: int, alpha: float, max_len: int) -> tuple[Beam, list[list[Way]]]:
     """The finished search by `Beam` over `tree`, and at each step all continuations, best first."""
     beam = Beam(bos_id=-1, eos_id=0, beam=width, alpha=alpha, max_len=max_len)
@@ -196,6 +275,17 @@ def translator_tree(translator: Any, sentence: str, widest: int = 6, max_len: in
         return follow
 
     return beam_tree(next_log_p, sentence, widest, max_len or src_ids.shape[1] + 8)
+
+
+@torch.no_grad()
+def translator_sampling(translator: Any, sentence: str, written: Sequence[int] = (), named: int = 12) -> dict[str, Any]:
+    """What `Sampling` needs of a translator's next token for `sentence`, after the ids `written`."""
+    tokenizer = translator.tokenizer
+    read = torch.tensor([[tokenizer.bos_id, *written]])
+    logits, order = translator.model(translator.ids(sentence), read)[0, -1].sort(descending=True)
+    names = [END if i == tokenizer.eos_id else tokenizer.piece(i) for i in order[:named].tolist()]
+    so_far = "".join(map(tokenizer.piece, written)).replace("▁", " ").strip()
+    return {"logits": logits, "tokens": names, "context": f"Source: {sentence} · written: {so_far or 'nothing yet'}"}
 
 
 def phrase(tokens: Sequence[str], path: Sequence[int]) -> str:
