@@ -43,8 +43,18 @@ def cuts() -> list[dict]:
     """What temperature, top-k and top-p leave of distributions, large and small, some with equal logits."""
     torch.manual_seed(0)
     made = []
-    for logits in (torch.tensor([1.0]), torch.tensor([1.0, 1, 0, 0, 0]), 3 * torch.randn(300).sort(descending=True).values):
-        for settings in ({}, {"value": 0.1}, {"value": 2.0, "top_k": 3}, {"top_p": 0.8}, {"value": 1.5, "top_k": 100, "top_p": 0.5}):
+    for logits in (
+        torch.tensor([1.0]),
+        torch.tensor([1.0, 1, 0, 0, 0]),
+        3 * torch.randn(300).sort(descending=True).values,
+    ):
+        for settings in (
+            {},
+            {"value": 0.1},
+            {"value": 2.0, "top_k": 3},
+            {"top_p": 0.8},
+            {"value": 1.5, "top_k": 100, "top_p": 0.5},
+        ):
             widget = Sampling(logits, **settings)
             now = {"value": widget.value, "top_k": widget.top_k, "top_p": widget.top_p}
             made.append({"steps": widget.steps, **now, "p": widget.distribution().tolist()})

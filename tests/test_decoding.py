@@ -21,7 +21,9 @@ seeds = st.integers(0, 1000)
 def small_model(vocab_size: int = 7, seed: int = 0, spread: float = 2.0, norm: str = "post") -> Transformer:
     """A random model in double precision; `spread` makes it surer of its words."""
     torch.manual_seed(seed)
-    config = TransformerConfig(vocab_size, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.1, norm=norm, max_len=40)
+    config = TransformerConfig(
+        vocab_size, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.1, norm=norm, max_len=40
+    )
     model = Transformer(config).double().eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.5)
@@ -63,7 +65,9 @@ def slow_beam(model: Transformer, src: Tensor, width: int, alpha: float, max_len
         read = torch.tensor([[BOS, *ids] for _, ids in live])
         with torch.no_grad():
             follow = model(src.expand(len(live), -1), read)[:, -1].log_softmax(-1).tolist() if live else []
-        grown = [(log_p + more, [*ids, token]) for (log_p, ids), row in zip(live, follow) for token, more in enumerate(row)]
+        grown = [
+            (log_p + more, [*ids, token]) for (log_p, ids), row in zip(live, follow) for token, more in enumerate(row)
+        ]
         grown = sorted(grown, reverse=True)[:width]
         done += [(log_p / ((5 + length) / 6) ** alpha, ids[:-1]) for log_p, ids in grown if ids[-1] == EOS]
         live = [(log_p, ids) for log_p, ids in grown if ids[-1] != EOS]
@@ -263,7 +267,9 @@ def step(search: Beam, seed: int) -> list[int]:
     return search.advance([list(range(5))] * len(every), every)
 
 
-@given(seed=seeds, width=st.integers(1, 5), alpha=st.sampled_from([0.0, 0.3, 0.6, 1.0, 2.0]), max_len=st.integers(1, 12))
+@given(
+    seed=seeds, width=st.integers(1, 5), alpha=st.sampled_from([0.0, 0.3, 0.6, 1.0, 2.0]), max_len=st.integers(1, 12)
+)
 def test_early_stopping_never_loses_the_best(seed, width, alpha, max_len):
     search = Beam(BOS, EOS, width, alpha, max_len)
     while not search.is_over:
@@ -376,7 +382,9 @@ def test_top_k_keeps_the_k_best(seed, k):
     assert ((kept > -torch.inf).sum(dim=-1) == min(k, 7)).all()
     assert kept[kept > -torch.inf].equal(logits[kept > -torch.inf])
     for row, left in zip(logits.tolist(), (kept > -torch.inf).tolist()):
-        assert min(x for x, yes in zip(row, left) if yes) >= max([x for x, no in zip(row, left) if not no], default=-9e9)
+        assert min(x for x, yes in zip(row, left) if yes) >= max(
+            [x for x, no in zip(row, left) if not no], default=-9e9
+        )
 
 
 @given(seed=seeds, top_p=st.floats(0.05, 0.95))

@@ -42,7 +42,9 @@ def test_width_and_alpha_choose_the_sentence_that_the_chapter_names(beam, alpha,
 
 
 def test_numbers_of_the_figure() -> None:
-    found = {phrase(w.tokens, h.ids): math.exp(h.log_p) for w in [BeamTree()] for h in search(w.tree, 4, 0.6, 6)[0].found}
+    found = {
+        phrase(w.tokens, h.ids): math.exp(h.log_p) for w in [BeamTree()] for h in search(w.tree, 4, 0.6, 6)[0].found
+    }
     expected = {"it pours": 0.288, "rain pours": 0.3, "it is pouring down": 0.276, "rain falls": 0.1}
     assert found == pytest.approx(expected, abs=1e-4)
 
@@ -137,7 +139,9 @@ def test_sub_words_are_joined_and_words_spaced() -> None:
 # Sampling
 
 
-@pytest.mark.parametrize("settings", [{}, {"value": 0.5}, {"top_k": 3}, {"value": 1.5, "top_p": 0.6}, {"top_k": 5, "top_p": 0.5}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"value": 0.5}, {"top_k": 3}, {"value": 1.5, "top_p": 0.6}, {"top_k": 5, "top_p": 0.5}]
+)
 def test_sampling_shows_what_filter_logits_leaves(settings) -> None:
     logits = (2 * torch.randn(50)).sort(descending=True).values
     widget = Sampling(logits, **settings)
@@ -161,7 +165,10 @@ def test_sampling_of_a_translator() -> None:
     ("make", "sentence"),
     [
         (lambda: Sampling([0.0, 1.0]), "logits must come best first; sort them, and the tokens with them"),
-        (lambda: Sampling([1.0, 0.0], ["a", "b", "c"]), "tokens must name at most the 2 tokens of logits; there are 3 names"),
+        (
+            lambda: Sampling([1.0, 0.0], ["a", "b", "c"]),
+            "tokens must name at most the 2 tokens of logits; there are 3 names",
+        ),
         (lambda: Sampling(value=0.0), "value, the temperature, must be from 0.1 to 2; it is 0.0"),
         (lambda: Sampling(top_k=-1), "top_k must be at least 0, which cuts nothing; it is -1"),
         (lambda: Sampling(top_p=1.5), "top_p must be from 0.05 to 1; it is 1.5"),

@@ -46,7 +46,7 @@ class NextToken:
         Y = self.model.decode(read, self.memory, self.memory_mask, self.caches)
         return self.model.embedding.unembed(Y[:, -1])
 
-    def select(self, rows: Int[Tensor, "rows"]) -> None:
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Go on with the given `rows`, in that order; a row may come twice."""
         sources = self.sources[rows]
         moved = not sources.equal(self.sources)  # rows that swap within one source keep their memory
@@ -134,7 +134,7 @@ class Hypothesis(NamedTuple):
 
 
 class Beam:
-    """The search for one translation: `open` are the beginnings it still follows, `finished` ended in <eos>; best first.
+    """The search for one translation: `open` are beginnings to go on from, `finished` ended in <eos>; best first.
 
     Source: Sutskever, Vinyals and Le (2014), section 3.2; Vaswani et al. (2017), section 6.1.
     """
@@ -155,9 +155,9 @@ class Beam:
         return [hypothesis.ids[-1] if hypothesis.ids else self.bos_id for hypothesis in self.open]
 
     def advance(self, tokens: Sequence[Sequence[int]], log_p: Sequence[Sequence[float]]) -> list[int]:
-        """Keep the `beam` best continuations of all; those with <eos> are finished. Returns which row each open one continues.
+        """Keep the `beam` best continuations of all; those with <eos> are finished.
 
-        `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` of them if there are so many;
+        Returns the row that each open one continues. `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` of them if there are so many;
         `log_p[i]` are their log-probabilities.
         """
         self.length += 1

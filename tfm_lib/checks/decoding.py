@@ -90,9 +90,7 @@ def greedy(student, expect):
 
 
 _NEVER = "The sentence is over at the first <eos>, and yours goes on. Leave the loop there."
-_NEWEST = (
-    "After the first word the sentence ends. The next word depends on all words so far: does next_log_p get the whole list?"
-)
+_NEWEST = "After the first word the sentence ends. The next word depends on all words so far: does next_log_p get the whole list?"
 
 
 @exercise("decoding.winner", answer="winner")
@@ -119,7 +117,8 @@ def winner(student, expect):
             Mistake(
                 "mean per token",
                 3,
-                longest_wins + "This looks like a division by the length itself: α must temper it, and 5 is added above "
+                longest_wins
+                + "This looks like a division by the length itself: α must temper it, and 5 is added above "
                 "and below.",
             ),
         ],
@@ -168,7 +167,7 @@ def beam_step(student, expect):
     )
     every = totals[:, None] + log_p
     best, where = every.flatten().topk(3)
-    alone, place = log_p.flatten().topk(3)
+    alone = log_p.flatten().topk(3).values
     expect.close(
         answer[0],
         best,
@@ -242,7 +241,9 @@ def beam_step(student, expect):
         describe="the tokens",
     )
     got = student.beam_step(torch.zeros(1), log_p[:1], 2)
-    expect.close(got[2], torch.tensor([0, 1]), holds="the first step has one path", describe="the tokens of the first step")
+    expect.close(
+        got[2], torch.tensor([0, 1]), holds="the first step has one path", describe="the tokens of the first step"
+    )
 
 
 @exercise("decoding.nucleus", answer="nucleus")
@@ -376,7 +377,9 @@ def cached_step(student, expect):
                 "The keys that you return are the old ones: at the next step this token would be forgotten.",
             ),
             Mistake("cache not kept", K[3:], "Only the new key is returned. The past must stay in the cache too."),
-            Mistake("query kept", torch.cat([past_K, Q[3:]]), "A query stands in the cache. Keys are kept, queries asked."),
+            Mistake(
+                "query kept", torch.cat([past_K, Q[3:]]), "A query stands in the cache. Keys are kept, queries asked."
+            ),
         ],
         describe="the keys to keep",
     )

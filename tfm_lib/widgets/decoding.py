@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -124,7 +125,9 @@ class BeamTree(Widget):
                 ax.add_patch(FancyBboxPatch((column - 0.04, y - 0.34), 0.66, 0.68, boxstyle="round,pad=0,rounding_size=0.1",
                                             fill=False, edgecolor=colour, lw=1.8 if on else 0.8, ls="-" if way.kept else ":"))  # fmt: skip
                 word = "⟨end⟩" if way.path[-1] == 0 else self.tokens[way.path[-1]].replace("$", r"\$")
-                ax.text(column, y, f"{word[:11]}\n{way.log_p:.2f}".replace("-", "−"), va="center", fontsize=8, color=colour)
+                ax.text(
+                    column, y, f"{word[:11]}\n{way.log_p:.2f}".replace("-", "−"), va="center", fontsize=8, color=colour
+                )
         ax.axhline(self.value - 0.3, color=c["soft"], lw=0.8, ls=":")
         ax.set(xlim=(-0.45, max(len(shown), 4) - 0.3), ylim=(rows - 0.1, -0.6), yticks=[])
         ax.set_xticks([i + 0.3 for i in range(len(shown))], [f"step {first + i + 1}" for i in range(len(shown))])
@@ -156,7 +159,7 @@ class Sampling(Widget):
         if len(names) > len(z):
             raise ValueError(f"tokens must name at most the {len(z)} tokens of logits; there are {len(names)} names")
         below = [round(100 * (z[0] - each)) for each in z.tolist()]
-        if any(b < a for a, b in zip(below, below[1:])):
+        if any(b < a for a, b in pairwise(below)):
             raise ValueError("logits must come best first; sort them, and the tokens with them")
         super().__init__(tokens=names, steps=[b - a for a, b in zip([0, *below], below)], **kwargs)
 
@@ -229,7 +232,10 @@ def search(tree: Tree, width: int, alpha: float, max_len: int) -> tuple[Beam, li
 
 
 def beam_tree(
-    next_log_p: Callable[[list[list[str]]], list[dict[str, float]]], source: str = "", widest: int = 6, max_len: int = 20
+    next_log_p: Callable[[list[list[str]]], list[dict[str, float]]],
+    source: str = "",
+    widest: int = 6,
+    max_len: int = 20,
 ) -> dict[str, Any]:
     """What `BeamTree` needs to search with every beam up to `widest`.
 
