@@ -157,8 +157,8 @@ class Beam:
     def advance(self, tokens: Sequence[Sequence[int]], log_p: Sequence[Sequence[float]]) -> list[int]:
         """Keep the `beam` best continuations of all; those with <eos> are finished.
 
-        Returns the row that each open one continues. `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` of them if there are so many;
-        `log_p[i]` are their log-probabilities.
+        `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` of them if there are so many, and
+        `log_p[i]` their log-probabilities. Returns the row that each open hypothesis continues.
         """
         self.length += 1
         ways = [
