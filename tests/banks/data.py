@@ -115,18 +115,7 @@ def pack(lengths, max_tokens):
         fits = max(1, max_tokens // lengths[waiting[0]])
         groups.append(waiting[:fits])
         waiting = waiting[fits:]
-    return [group[::-1] for group in groups[::-1]] if len(groups) <= _up(lengths, max_tokens) else _up_groups(lengths, max_tokens)
-
-def _up_groups(lengths, max_tokens):
-    groups = [[]]
-    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        if groups[-1] and lengths[i] * (len(groups[-1]) + 1) > max_tokens:
-            groups.append([])
-        groups[-1].append(i)
     return groups
-
-def _up(lengths, max_tokens):
-    return len(_up_groups(lengths, max_tokens))
 """,
         "as it is in the library": """
 def pack(lengths, max_tokens):
