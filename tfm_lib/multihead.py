@@ -42,7 +42,7 @@ class KeyValueCache:
         return 0 if self.K is None else self.K.shape[-2]
 
     def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """All keys and values: the kept ones, then those that `project` makes of the new positions."""
+        """All keys and values: the kept ones, then those that `project` makes of the new."""
         K, V = project()
         self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)
         self.V = V if self.V is None else torch.cat([self.V, V], dim=-2)
@@ -118,6 +118,7 @@ class MultiHeadAttention(nn.Module):
         """Attention in every head at once; here positions change what they change."""
         dropout = self.dropout if self.training else 0.0
         if not need_weights:
-            return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout), None
+            fused = F.scaled_dot_product_attention
+            return fused(Q, K, V, attn_mask=mask, dropout_p=dropout), None
         heads, weights = attention(Q, K, V, mask)
         return (F.dropout(weights, dropout) @ V if dropout else heads), weights
