@@ -216,7 +216,7 @@ def count_parameters(model: nn.Module) -> dict[str, int]:
     """
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
-        path = [word for word in name.split(".") if not word.isdigit()]  # decoder.3.feed_forward…
+        path = [word for word in name.split(".") if not word.isdigit()]
         part = "norms" if any("norm" in word for word in path) else ".".join(path[:2])
         counts[part] += parameter.numel()
     return dict(counts)
