@@ -596,8 +596,8 @@ MUTATIONS = {
             "test_cached_equals_uncached",
         ),
         "the weights of the first layer for all": Mutation(
-            'kept["cross"].append(cross_weights)',
-            'kept["cross"].append(kept["cross"][0] if kept["cross"] else cross_weights)',
+            'kept["cross"].append(cross)',
+            'kept["cross"].append(kept["cross"][0] if kept["cross"] else cross)',
             "test_all_weights_are_those_of_every_layer_and_head",
         ),
         "one norm too few counted": Mutation(

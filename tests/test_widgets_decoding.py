@@ -183,3 +183,10 @@ def test_sampling_says_and_draws_what_is_left() -> None:
     widget = Sampling(torch.tensor([0.5, 0.3, 0.15, 0.05]).log(), ["a", "b", "c", "d"], top_p=0.9)
     assert "top-p 0.90, 3 of 4 tokens are left. “a” has 0.526, at temperature 1 uncut 0.500" in widget.alt
     assert " cut" in [text.get_text() for text in widget.figure().axes[0].texts]
+
+
+@pytest.mark.parametrize("make", [BeamTree, Sampling])
+def test_the_page_is_told_which_module_it_needs(make) -> None:
+    state = make().get_state()
+    assert state["_module"] == {BeamTree: "decoding/beam_tree", Sampling: "decoding/sampling"}[make]
+    assert len(state["title"]) and len(state["question"])

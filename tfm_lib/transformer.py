@@ -31,7 +31,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """The sizes of a Transformer; the defaults are the paper's base model (table 3), `vocab_size` is shared by both sides."""
+    """The sizes of a Transformer; the defaults are the paper's base model (table 3).
+
+    `vocab_size` counts the words of source and target together; `pad_id` is the padding's id.
+    """
 
     vocab_size: int
     d_model: int = 512
@@ -44,18 +47,7 @@ class TransformerConfig:
     max_len: int = 512
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"):
-            size = getattr(self, name)
-            if not isinstance(size, int) or size < 1:
-                raise bad_input(name, "be a whole number of at least 1", size)
-        if self.d_model % 2:
-            raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", self.d_model)
-        if self.d_model % self.n_heads:
-            raise bad_input("n_heads", f"divide d_model = {self.d_model}", self.n_heads)
-        if not 0 <= self.dropout < 1:
-            raise bad_input("dropout", "be a probability below 1", self.dropout)
-        if not 0 <= self.pad_id < self.vocab_size:
-            raise bad_input("pad_id", f"be an id below vocab_size = {self.vocab_size}", self.pad_id)
+        _require_sizes(self)
 
 
 def base_config(vocab_size: int) -> TransformerConfig:
@@ -64,12 +56,14 @@ def base_config(vocab_size: int) -> TransformerConfig:
 
 
 def big_config(vocab_size: int) -> TransformerConfig:
-    """The paper's big model; its dropout is 0.3 for English–German (0.1 for English–French)."""
+    """The paper's big model; its dropout is 0.3 for English–German, 0.1 for English–French."""
     return TransformerConfig(vocab_size, d_model=1024, n_heads=16, d_ff=4096, dropout=0.3)
 
 
 class Embedding(nn.Module):
-    """Token ids to vectors times √d_model, plus positions, then dropout; `unembed` goes back with the same matrix.
+    """Token ids to vectors times √d_model, plus positions, then dropout.
+
+    `unembed` goes back with the same matrix.
 
     Source: Vaswani et al. (2017), sections 3.4, 3.5 and 5.4.
     """
@@ -78,28 +72,31 @@ class Embedding(nn.Module):
         super().__init__()
         self.scale = math.sqrt(config.d_model)
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
-        nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)  # so that scaled vectors have variance 1
-        self.register_buffer("positions", sinusoidal_encoding(config.max_len, config.d_model), persistent=False)
+        nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)  # 1 / scale
+        positions = sinusoidal_encoding(config.max_len, config.d_model)
+        self.register_buffer("positions", positions, persistent=False)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, ids: Int[Tensor, "batch n"], start: int = 0) -> Float[Tensor, "batch n d_model"]:
+    def forward(
+        self, ids: Int[Tensor, "batch n"], start: int = 0
+    ) -> Float[Tensor, "batch n d_model"]:
         """The vectors of `ids`, whose first position is `start`."""
         require_tokens("ids", ids, len(self.tokens.weight))
         end = start + ids.shape[1]
-        if end > len(self.positions):
-            raise bad_input("ids", f"end before position max_len = {len(self.positions)}", f"{end} positions")
+        _require_room(end, len(self.positions))
         return self.dropout(self.tokens(ids) * self.scale + self.positions[start:end])
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
-        """Logits over the vocabulary: the dot product of each vector with every token's embedding."""
+        """Logits: the dot product of each vector with the embedding of every token."""
         return F.linear(X, self.tokens.weight)
 
 
 class Transformer(nn.Module):
     """The encoder–decoder of *Attention Is All You Need*: source and target ids to logits.
 
-    `src_ids` (batch, m) and `tgt_ids` (batch, n) are padded with `config.pad_id`, the target on the right, where the
-    causal mask hides it. The logits at position i are for the token after position i.
+    `src_ids` (batch, m) and `tgt_ids` (batch, n) are padded with `config.pad_id`, the target
+    on the right, where the causal mask hides it. The logits at position i are for the token
+    after position i.
 
     Source: Vaswani et al. (2017), section 3, figure 1.
     """
@@ -115,10 +112,14 @@ class Transformer(nn.Module):
         self.decoder_norm = _final_norm(config)
         _initialise(self)
 
-    def forward(self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
+    def forward(
+        self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
+    ) -> Float[Tensor, "batch n v"]:
         return self.embedding.unembed(self.hidden(src_ids, tgt_ids))
 
-    def hidden(self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_model"]:
+    def hidden(
+        self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
+    ) -> Float[Tensor, "batch n d_model"]:
         """The decoder's last vectors, which `embedding.unembed` turns into logits."""
         memory = self.encode(src_ids)
         return self.decode(tgt_ids, memory, padding_mask(src_ids, self.config.pad_id))
@@ -138,20 +139,26 @@ class Transformer(nn.Module):
         memory_mask: Bool[Tensor, "batch 1 m"] | None = None,
         caches: list[tuple[KeyValueCache, MemoryCache]] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
-        """The decoder's last vectors; with `caches` (from `decoder_caches`), `tgt_ids` are the new tokens only."""
-        if len(tgt_ids) != len(memory):
-            raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
-        if caches is not None and len(caches) != len(self.decoder):
-            raise bad_input("caches", f"hold a pair for each of the {len(self.decoder)} decoder layers", len(caches))
-        start = caches[0][0].length if caches else 0
+        """The decoder's last vectors.
+
+        With `caches` (from `decoder_caches`), `tgt_ids` are the new tokens only.
+        """
+        caches = caches or [(None, None)] * len(self.decoder)
+        _require_partners(tgt_ids, memory, caches, len(self.decoder))
+        start = caches[0][0].length if caches[0][0] else 0
         Y = self.embedding(tgt_ids, start)
         mask = causal_mask(start + tgt_ids.shape[1])[start:].to(Y.device)
-        for layer, layer_caches in zip(self.decoder, caches or [(None, None)] * len(self.decoder)):
+        for layer, layer_caches in zip(self.decoder, caches):
             Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)
         return self.decoder_norm(Y)
 
-    def all_weights(self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]) -> dict[str, Tensor]:
-        """Every weight of the model: "encoder", "decoder" and "cross", each (batch, n_layers, n_heads, queries, keys)."""
+    def all_weights(
+        self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
+    ) -> dict[str, Tensor]:
+        """Every attention weight, under "encoder", "decoder" and "cross".
+
+        Each is (batch, n_layers, n_heads, queries, keys).
+        """
         src_mask = padding_mask(src_ids, self.config.pad_id)
         kept: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
         X, Y = self.embedding(src_ids), self.embedding(tgt_ids)
@@ -160,9 +167,9 @@ class Transformer(nn.Module):
             kept["encoder"].append(weights)
         memory, tgt_mask = self.encoder_norm(X), causal_mask(tgt_ids.shape[1]).to(Y.device)
         for layer in self.decoder:
-            Y, (self_weights, cross_weights) = layer(Y, memory, tgt_mask, src_mask, need_weights=True)
-            kept["decoder"].append(self_weights)
-            kept["cross"].append(cross_weights)
+            Y, (own, cross) = layer(Y, memory, tgt_mask, src_mask, need_weights=True)
+            kept["decoder"].append(own)
+            kept["cross"].append(cross)
         return {place: torch.stack(weights, dim=1) for place, weights in kept.items()}
 
 
@@ -172,7 +179,7 @@ def decoder_caches(n_layers: int) -> list[tuple[KeyValueCache, MemoryCache]]:
 
 
 class EncoderOnly(nn.Module):
-    """The encoder by itself, as in BERT: every token sees every other; logits for each position's own token."""
+    """The encoder by itself, as in BERT: logits for each position's own token."""
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
@@ -190,25 +197,26 @@ class EncoderOnly(nn.Module):
         return self.embedding.unembed(self.norm(X))
 
     def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, "batch #n n"]:
-        """What each token may see."""
+        """What each token may see: every token that is no padding."""
         return padding_mask(ids, self.config.pad_id)
 
 
 class DecoderOnly(EncoderOnly):
-    """The same layers under a causal mask, as in GPT: logits for the token after each position."""
+    """The same layers under a causal mask, as in GPT: logits for the next token."""
 
     def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, "batch #n n"]:
         return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))
 
 
 def count_parameters(model: nn.Module) -> dict[str, int]:
-    """How many parameters each part of a Transformer holds, all its layers together; a shared matrix counts once.
+    """How many parameters each part of a Transformer holds, all its layers together.
 
-    A model made under `torch.device("meta")` has shapes without numbers, and can be counted at any size.
+    A shared matrix counts once. A model made under `torch.device("meta")` has shapes without
+    numbers, and can be counted at any size.
     """
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
-        path = [word for word in name.split(".") if not word.isdigit()]  # decoder.3.self_attention.W_Q.weight
+        path = [word for word in name.split(".") if not word.isdigit()]
         part = "norms" if any("norm" in word for word in path) else ".".join(path[:2])
         counts[part] += parameter.numel()
     return dict(counts)
@@ -225,3 +233,30 @@ def _initialise(model: nn.Module) -> None:
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
+
+
+def _require_sizes(config: TransformerConfig) -> None:
+    for name in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"):
+        size = getattr(config, name)
+        if not isinstance(size, int) or size < 1:
+            raise bad_input(name, "be a whole number of at least 1", size)
+    if config.d_model % 2:
+        raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", config.d_model)
+    if config.d_model % config.n_heads:
+        raise bad_input("n_heads", f"divide d_model = {config.d_model}", config.n_heads)
+    if not 0 <= config.dropout < 1:
+        raise bad_input("dropout", "be a probability below 1", config.dropout)
+    if not 0 <= config.pad_id < config.vocab_size:
+        raise bad_input("pad_id", f"be an id below vocab_size = {config.vocab_size}", config.pad_id)
+
+
+def _require_room(end: int, max_len: int) -> None:
+    if end > max_len:
+        raise bad_input("ids", f"end before position max_len = {max_len}", f"{end} positions")
+
+
+def _require_partners(tgt_ids: Tensor, memory: Tensor, caches: list, n_layers: int) -> None:
+    if len(tgt_ids) != len(memory):
+        raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
+    if len(caches) != n_layers:
+        raise bad_input("caches", f"hold a pair for each of the {n_layers} decoder layers", len(caches))

@@ -426,11 +426,11 @@ def follow_token(widget: Widget) -> None:
             widget.show({"word": word, "value": value, "head": 0, "number": 2})
             told = widget.readout()
             assert told.startswith(f"“{tokens[word]}” of the {'source' if word < m else 'target'}")
-            number = told.split("Number 2 is ")[1].split(" was added here")[0]
-            assert_shows(number.split(". Length")[0].rstrip("."), stage["vectors"][i][1], *(row[i][1] for row in [stage["added"]] if row))
+            number = re.split(r" was added here|\.\s", told.split("Number 2 is ")[1])[0]
+            assert_shows(number, stage["vectors"][i][1], *(row[i][1] for row in [stage["added"]] if row))
             if stage["lengths"]:
-                length = told.split(" Length ")[1].split(". ")[0]
-                assert_shows(length.removesuffix("."), stage["lengths"][i], *(row[i] for row in [stage["added_lengths"]] if row))
+                length = re.split(r"\.\s", told.split(" Length ")[1])[0]
+                assert_shows(length, stage["lengths"][i], *(row[i] for row in [stage["added_lengths"]] if row))
             if stage["weights"]:
                 mean = tensor(stage["weights"]).mean(0)[i]
                 asked = model["src_tokens"] if word < m or stage["name"] == "cross-attention" else model["tgt_tokens"]

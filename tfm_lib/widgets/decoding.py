@@ -46,7 +46,7 @@ class BeamTree(Widget):
     `tree[0]` is the beginning, and token 0 ends a sentence. `beam_tree` and `translator_tree` make one.
     """
 
-    _module = "decoding/beam_tree"
+    _module = traitlets.Unicode("decoding/beam_tree").tag(sync=True)
     title = traitlets.Unicode("Beam tree").tag(sync=True)
     question = traitlets.Unicode("Which continuations does the beam keep, and which sentence wins?").tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -143,7 +143,7 @@ class Sampling(Widget):
     first few. `translator_sampling` gives both. `top_k` 0 and `top_p` 1 cut nothing.
     """
 
-    _module = "decoding/sampling"
+    _module = traitlets.Unicode("decoding/sampling").tag(sync=True)
     title = traitlets.Unicode("Sampling").tag(sync=True)
     question = traitlets.Unicode("How many tokens may be drawn, and how likely is each?").tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -90,7 +90,7 @@ function render({ model, el }) {
     const x = (step) => 16 + (step - first) * across;
     const y = (rank) => TOP + rank * ROW + (rank >= width() ? 12 : 0);
     marks = [];
-    for (const step of range(last - first + 1).map((i) => first + i).filter((each) => each <= now.steps.length)) {
+    for (const step of range(last - first + 1).map((i) => first + i)) {
       const { kept, pruned } = now.steps[step - 1];
       for (const way of [...kept, ...pruned]) {
         const lost = way.rank >= width();
@@ -111,7 +111,7 @@ function render({ model, el }) {
       }
     }
     heads.replaceChildren(
-      ...range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i).toFixed(1), y: 12 }, first + i > now.steps.length ? "over" : `step ${first + i}`)),
+      ...range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i).toFixed(1), y: 12 }, `step ${first + i}`)),
     );
     set(line, { d: `M0 ${y(width()) - 9}H${room}` });
     set(start, { cy: y(0) + HIGH / 2, visibility: first === 1 ? "visible" : "hidden" });
@@ -129,14 +129,14 @@ function render({ model, el }) {
 
   function draw() {
     const now = run();
-    const last = upTo();
+    const last = Math.min(upTo(), now.steps.length); // the slider goes as far as the longest search
     const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // what calls for a new drawing
     const fresh = state !== drawn && room > 0;
     const had = fresh && build(now, last);
     if (fresh) drawn = state;
     const ended = now.finished.filter((way) => way.length <= last);
     const chosen = focused(now, last);
-    const at = chosen ?? ended[0] ?? now.steps[Math.min(last, now.steps.length) - 1].kept[0];
+    const at = chosen ?? ended[0] ?? now.steps[last - 1].kept[0];
     const line = new Set();
     for (let way = at; way; way = way.from) line.add(`${way.length} ${way.rank}`);
     marks.forEach(({ way, edge, frame, lost }) => {
@@ -156,7 +156,7 @@ function render({ model, el }) {
   /* A link may name a place that this search does not have. */
   function focused(now, last) {
     const [step, rank] = Array.isArray(ui.get("focus")) ? ui.get("focus") : [];
-    if (!(step >= 1 && step <= Math.min(last, now.steps.length))) return undefined;
+    if (!(step >= 1 && step <= last)) return undefined;
     const { kept, pruned } = now.steps[step - 1];
     return [...kept, ...pruned].find((way) => way.rank === rank);
   }
@@ -167,10 +167,8 @@ function render({ model, el }) {
       h("b", {}, ended.length ? "Finished, best first: log P / penalty = score" : "Nothing has finished yet"),
       ...ended.slice(0, width()).map((way, i) => h("div", i ? {} : { style: "color:var(--tfm-decoder);font-weight:650" }, `${i + 1}. ${text(way)} · ${sum(way)}`)),
     );
-    const over = last >= now.steps.length;
-    const count = now.steps[Math.min(last, now.steps.length) - 1].count;
-    const here = over ? `over after ${many(now.steps.length, "step")}` : `step ${last}, ${many(count, "continuation")}`;
-    const state = `Beam ${width()}, α ${fixed(1)(alpha())}: ${here}, ${many(ended.length, "sentence")} finished. `;
+    const here = last === now.steps.length ? `over after ${many(last, "step")}` : many(now.steps[last - 1].count, "continuation");
+    const state = `Beam ${width()}, α ${fixed(1)(alpha())}, step ${upTo()}: ${here}, ${many(ended.length, "sentence")} finished. `;
     const parts = [];
     if (chosen) {
       for (let way = chosen; way.from; way = way.from) parts.unshift(two(way.more));

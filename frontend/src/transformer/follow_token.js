@@ -116,7 +116,7 @@ function render({ model, el }) {
     shapes.textContent = stage.shapes;
     first.draw(vector, top, source ? "encoder" : "decoder", logits ? `the ${vector.length} largest logits` : `the vector of “${token}”, ${vector.length} of its ${width} numbers, between ± ${two(top)}`, chosen);
     second.el.hidden = !added;
-    if (added) second.draw(added, top, "soft", `what this step added${stage.active[i] === undefined ? "" : ` · ${stage.active[i]} hidden units are above 0`}`, chosen);
+    second.draw(added ?? [], top, "soft", `what this step added${stage.active[i] === undefined ? "" : ` · ${stage.active[i]} hidden units are above 0`}`, chosen);
     const told = stage.says[i];
     const key = JSON.stringify([at, step, row]);
     if (key !== shown) {
