@@ -12,8 +12,8 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
-# A worker for each core, four at most: each holds torch and a browser. Tests of one group stay together.
-AT_ONCE := --numprocesses=auto --maxprocesses=4 --dist=loadgroup
+# A worker for each core, four at most: each holds torch and a browser. Which tests stay together: tests/conftest.py.
+AT_ONCE := --numprocesses=auto --maxprocesses=4
 LIBRARY := $(shell find tfm_lib models experiments/results -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
 

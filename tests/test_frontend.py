@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("frontend")  # the bundles are built once
-
 ROOT = Path(__file__).parents[1]
 FRONTEND = ROOT / "frontend"
 KILOBYTE = 1024

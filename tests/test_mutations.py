@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from project import CORE, ROOT
 
-pytestmark = pytest.mark.xdist_group("mutations")  # one process tries all mutants
-
 
 @dataclass(frozen=True)
 class Mutation:

@@ -16,8 +16,6 @@ from tfm_lib.book.build import pages
 from tfm_lib.book.display import figure, svg_text, weights_colormap
 from tfm_lib.book.page_widgets import LostWidget, StockWidget, page_state
 
-pytestmark = pytest.mark.xdist_group("pages")  # the pages are parsed once
-
 PAGES = pages(ROOT)
 PAGE_BUDGET, WIDGET_BUDGET = 300 * 1024, 60 * 1024
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'

@@ -24,8 +24,6 @@ from playwright.sync_api import Page
 
 from browser.driving import MODULES, Widget
 
-pytestmark = pytest.mark.xdist_group("jupyterlab")  # one server, one notebook
-
 STARTS_WITHIN = 180  # seconds
 KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
 

@@ -42,7 +42,7 @@ class Stage(NamedTuple):
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param((module, at), marks=pytest.mark.xdist_group(f"{module} {at}"), id=f"{module}-{at}") for module in MODULES for at in ("http", "file")],
+    params=[pytest.param((module, at), id=f"stage {module} {at}") for module in MODULES for at in ("http", "file")],
 )
 def stage(request, visitor: Callable[[], Visitor], built_book: Path) -> Iterator[Stage]:
     """The pages that show a module, on http and on file: opened once, and reset before each test."""
