@@ -225,6 +225,7 @@ def test_heads_that_were_tried_alone_are_remembered() -> None:
 def test_alt_names_what_is_off_its_cost_and_the_changed_sentence() -> None:
     data = measured()
     assert HeadAblation(data).alt == "All 6 heads on: loss 1.000 nats, BLEU 50.0."
+    assert HeadAblation(data, guess=2).alt.endswith(" Guessed: 2 of them cost more than 1 BLEU alone.")
     data["heads"][4] = [1.25, 48.5, [None, "Bon matin !"]]
     assert HeadAblation(data, value=4).alt == (
         "Without head 2 of layer 1, cross-attention: loss 1.000 → 1.250 nats (+0.250), BLEU 50.0 → 48.5 (-1.5). "

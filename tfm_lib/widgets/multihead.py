@@ -280,13 +280,14 @@ class HeadAblation(Widget):
             "layer": f"all heads of {self.name(self.value).partition(' of ')[2]}" if self.value >= 0 else "",
             "order": f"the {self.removed} least important of {self.n} heads" if self.removed else "",
         }[self.mode]
+        guessed = f" Guessed: {self.guess} of them cost more than 1 BLEU alone." if self.guess else ""
         if not what:
-            return f"All {self.n} heads on: loss {whole[0]:.3f} nats, BLEU {whole[1]:.1f}."
+            return f"All {self.n} heads on: loss {whole[0]:.3f} nats, BLEU {whole[1]:.1f}.{guessed}"
         change = self.cost
         said = "; ".join(f"“{source}” becomes “{new}”" for source, old, new in self.sentences if new != old)
         return (
             f"Without {what}: loss {whole[0]:.3f} → {loss:.3f} nats ({change['loss']:+.3f}), "
-            f"BLEU {whole[1]:.1f} → {bleu:.1f} ({change['bleu']:+.1f})." + (f" {said}." if said else "")
+            f"BLEU {whole[1]:.1f} → {bleu:.1f} ({change['bleu']:+.1f})." + (f" {said}." if said else "") + guessed
         )
 
     def figure(self):

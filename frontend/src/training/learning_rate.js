@@ -90,7 +90,7 @@ function build(ui, log) {
   const miscounted = plane.line({ colour: "broken", dash: "10 3" });
   const paper = plane.line({ colour: "query" });
   const top = plane.dot({ colour: "ink", r: 5 });
-  const drag = plane.handle({ control: "value", colour: "query", label: "", along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
+  const drag = plane.handle({ control: "value", colour: "query", label: "step", along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
   return {
     el: plane.el,
     update(state, names) {
@@ -112,15 +112,16 @@ function build(ui, log) {
 
 function legend() {
   const line = (colour, dash) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H33", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
-  const entry = (mark, words) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark, h("span", {}, words));
+  const seen = "display:inline-flex;gap:6px;align-items:center;margin-right:14px";
+  const entry = (mark, words) => h("span", { style: seen }, mark, h("span", {}, words));
+  const show = (el, on) => el.setAttribute("style", on ? seen : "display:none");
   const wrong = entry(line("broken", "10 3"), "stepped for each micro-batch");
   const rest = RIVALS.map((name) => entry(line(...LOOKS[name]), NAMES[name]));
   return {
     el: h("div", { class: "tfm-legend" }, entry(line("query"), "the paper’s"), wrong, rest),
     update(miscounted, names) {
-      wrong.hidden = !miscounted;
-      range(RIVALS.length).forEach((k) => (rest[k].style.display = names.includes(RIVALS[k]) ? "inline-flex" : "none"));
-      wrong.style.display = miscounted ? "inline-flex" : "none";
+      range(RIVALS.length).forEach((k) => show(rest[k], names.includes(RIVALS[k])));
+      show(wrong, miscounted);
     },
   };
 }
