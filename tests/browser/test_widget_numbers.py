@@ -397,7 +397,7 @@ def beam_tree(widget: Widget) -> None:
     model = widget.model()
     tree, tokens, widest = model["tree"], model["tokens"], model["widest"]
     for width, alpha in ((1, 0.6), (2, 0.0), (3, 0.6), (widest, 1.0)):
-        widget.show({"value": width, "alpha": alpha, "step": model["depth"], "focus": []})
+        widget.show({"value": width, "alpha": alpha, "step": model["depth"], "focus": [0, 0]})
         beam, steps = beams.search(tree, width, alpha, model["max_len"])
         expected = [(step, way) for step, ways in enumerate(steps, start=1) for way in ways[: width + 3]]
         for row, (step, way) in zip(widget.rows(), expected, strict=True):

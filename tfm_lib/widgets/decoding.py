@@ -58,7 +58,7 @@ class BeamTree(Widget):
     value = traitlets.Int(1).tag(sync=True)
     alpha = traitlets.Float(0.6).tag(sync=True)
     step = traitlets.Int(1).tag(sync=True)
-    focus = traitlets.List(traitlets.Int()).tag(sync=True)
+    focus = traitlets.List(traitlets.Int(), [0, 0], 2, 2).tag(sync=True)  # step and place; step 0: the winner's path
 
     def __init__(self, tree: Tree | None = None, tokens: Sequence[str] | None = None, **kwargs: Any):
         if tree is None:

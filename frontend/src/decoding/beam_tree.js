@@ -153,7 +153,7 @@ function render({ model, el }) {
     tell(now, last, ended, chosen);
   }
 
-  /* A link may name a place that this search does not have. */
+  /* Step 0 stands for the winner's path; a link may name a place that this search does not have. */
   function focused(now, last) {
     const [step, rank] = Array.isArray(ui.get("focus")) ? ui.get("focus") : [];
     if (!(step >= 1 && step <= last)) return undefined;
