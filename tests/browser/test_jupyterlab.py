@@ -31,7 +31,7 @@ KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
 WIDGETS = {
     "alignment/alignment": ("Alignment()", "truth = True", "alignment error rate"),
     "attention/soft_lookup": ("SoftLookup()", "value = [-1.4, 1.6]", "lemon 0.9"),
-    "data/batch_packer": ("BatchPacker([3, 9, 4, 2, 7, 5])", "value = 'by tokens'", "by tokens, at most"),
+    "data/batch_packer": ("BatchPacker([3, 9, 4, 2, 7, 5], size=2)", "value = 'by tokens'", "by tokens, at most"),
     "data/tokeniser": ("MergeSteps('the keeper')", "value = 'the lamp and the keeper'", "for 5 words"),
     "decoding/beam_tree": ("BeamTree()", "value = 3", "rain pours leads with"),
     "decoding/sampling": ("Sampling()", "top_k = 2", "2 of 5 tokens are left"),

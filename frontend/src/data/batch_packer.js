@@ -59,7 +59,7 @@ function render({ model, el }) {
 
   ui.select("value", { label: "rule", options: RULES });
   const pool = ui.slider("pool", { label: "pool", values: [...new Set([4, 8, 16, 24, 32, 48, 64].filter((k) => k < lengths.length).concat(lengths.length))], format: (k) => `${k} sentences` });
-  const size = ui.slider("size", { label: "sentences a batch", min: 2, max: 32 });
+  const size = ui.slider("size", { label: "sentences a batch", min: 1, max: Math.min(32, lengths.length) });
   const places = ui.slider("places", { label: "tokens a batch", min: Math.ceil(longest / 8) * 8, max: Math.ceil(longest / 8) * 64, step: 8 });
 
   let width = 0;
