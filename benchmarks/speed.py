@@ -50,16 +50,13 @@ def forward() -> float:
     def run(model: torch.nn.Module) -> None:
         model(batch.src, batch.tgt_in)
 
-    torch.backends.mha.set_fastpath_enabled(True)
     return ratio(lambda: run(ours), lambda: run(theirs), repeats=15)
 
 
 def greedy_decoding() -> float:
     ours, theirs = (model.eval() for model in _models())
     src = Batch.of(_examples()[:WRITTEN]).src
-    return ratio(
-        lambda: greedy_decode(ours, src, 1, NEVER, LONG), lambda: _naive(theirs, src), repeats=3, warmup=1
-    )
+    return ratio(lambda: greedy_decode(ours, src, 1, NEVER, LONG), lambda: _naive(theirs, src), repeats=3, warmup=1)
 
 
 @torch.no_grad()

@@ -93,7 +93,9 @@ def main() -> None:
             kept.update(curves(given.run))
         else:  # judged again: the story of the training stays
             old = json.loads((RESULTS / "translator_training.json").read_text())
-            kept.update({key: old[key] for key in ("run", "training", "validation", "steps", "epochs", "training_seconds")})
+            kept.update(
+                {key: old[key] for key in ("run", "training", "validation", "steps", "epochs", "training_seconds")}
+            )
         translator = Translator.shipped()
         kept["parameters"] = sum(p.numel() for p in translator.model.parameters())
         kept["bytes"] = sum(path.stat().st_size for path in shipped_folder().iterdir())

@@ -240,7 +240,10 @@ def test_half_precision_keeps_the_translations(tmp_path: Path):
     train_run("copy", tiny(steps=20), folder, Silent())
     model, tokenizer, about = load_trained(folder.path)
     save_trained(tmp_path / "half", model, tokenizer, about, half=True)
-    size = {name: (path / "model.safetensors").stat().st_size for name, path in [("full", folder.path), ("half", tmp_path / "half")]}
+    size = {
+        name: (path / "model.safetensors").stat().st_size
+        for name, path in [("full", folder.path), ("half", tmp_path / "half")]
+    }
     assert size["half"] < 0.6 * size["full"]
     other = load_trained(tmp_path / "half")[0]
     for (name, p), q in zip(model.named_parameters(), other.parameters()):
@@ -312,7 +315,21 @@ def test_ctrl_c_saves(tmp_path: Path):
 def test_two_processes_train_as_one(tmp_path: Path):
     options = ("--steps", 50, "--dropout", 0, "--precision", "float32")
     assert tfm(*TRAIN, *options, "--to", tmp_path / "one").returncode == 0
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "-m", "tfm_lib.cli"]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        "0",
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        "127.0.0.1:0",
+        "-m",
+        "tfm_lib.cli",
+    ]
     arguments = [*map(str, (*TRAIN, *options)), "--to", str(tmp_path / "two")]
     run = subprocess.run([*command, *arguments], capture_output=True, text=True, env=ENVIRONMENT)
     assert run.returncode == 0, run.stderr[-2000:]
@@ -358,6 +375,7 @@ def test_translate_gives_every_attention(tmp_path: Path):
 def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, says: str, tmp_path: Path):
     run = tfm(*arguments, cwd=tmp_path)
     assert run.returncode == 1 and says in run.stderr.replace("\n", " ") and "Traceback" not in run.stderr
+    assert not list(tmp_path.iterdir()), "bad input leaves something behind"
 
 
 def test_presets():

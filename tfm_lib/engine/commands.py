@@ -20,18 +20,36 @@ MODELS = Path("trained")
 
 
 def train(
-    corpus: Annotated[str, typer.Option(help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, wmt14-en-de.")] = "numbers",
+    corpus: Annotated[
+        str,
+        typer.Option(
+            help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, wmt14-en-de."
+        ),
+    ] = "numbers",
     config: Annotated[str, typer.Option(help="A preset: tiny, small, base or big.")] = "tiny",
-    to: Annotated[Path | None, typer.Option(help="The folder of the run; trained/CORPUS-CONFIG if none. A run begun there goes on.")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the run; trained/CORPUS-CONFIG if none. A run begun there goes on."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Updates of the parameters.", min=1)] = None,
-    minutes: Annotated[float | None, typer.Option(help="Stop after so long, instead of after so many steps; the schedule follows.", min=0.01)] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Stop after so long, instead of after so many steps; the schedule follows.", min=0.01),
+    ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Target tokens an update, padding counted.", min=1)] = None,
     accumulate: Annotated[int | None, typer.Option(help="Split each update into so many micro-batches.", min=1)] = None,
     peak: Annotated[float | None, typer.Option(help="Highest learning rate of the cosine schedule.", min=0)] = None,
     dropout: Annotated[float | None, typer.Option(min=0, max=0.9)] = None,
     seed: Annotated[int, typer.Option(help="Of the weights, the order and the dropout.")] = 0,
-    precision: Annotated[str, typer.Option(help="float32, bfloat16, or auto: bfloat16 where the machine is built for it and the model large enough.")] = "auto",
-    patience: Annotated[int | None, typer.Option(help="Stop after so many validations without progress; 0: never.", min=0)] = None,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="float32, bfloat16, or auto: bfloat16 where the machine is built for it and the model large enough."
+        ),
+    ] = "auto",
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after so many validations without progress; 0: never.", min=0)
+    ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 500,
     half: Annotated[bool, typer.Option("--half", help="Keep the trained model in 16 bits a number.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the run in the folder and begin anew.")] = False,
@@ -43,7 +61,7 @@ def train(
     from tfm_lib.corpora.real import CorpusUnavailable
     from tfm_lib.engine.presets import PRESETS
     from tfm_lib.engine.progress import Bar
-    from tfm_lib.engine.run import RunFolder, train_run
+    from tfm_lib.engine.run import RunFolder, train_run, wait_for_all
     from tfm_lib.engine.trainer import OtherRun
 
     if config not in PRESETS:
@@ -64,8 +82,10 @@ def train(
     folder = RunFolder(to or MODELS / f"{corpus}-{config}")
     with _processes() as rank:
         console = Console(highlight=False, quiet=rank > 0)
-        if fresh and rank == 0:
-            folder.clear()
+        if fresh:
+            if rank == 0:
+                folder.clear()
+            wait_for_all()
         try:
             with Bar(console) as bar:
                 bar.says(f"Training {config} on {corpus}; everything is kept in {folder.path}.")
@@ -75,7 +95,12 @@ def train(
         except (CorpusUnavailable, ValueError) as error:
             raise Refusal(str(error)) from None
         except KeyboardInterrupt:
-            console.print(f"Stopped and saved in {folder.path}; the same command goes on from there.", soft_wrap=True)
+            kept = (
+                f"{folder.path} holds the run; the same command goes on from there."
+                if folder.is_begun
+                else "Nothing was saved yet."
+            )
+            console.print(f"Stopped. {kept}", soft_wrap=True)
             raise typer.Exit(130) from None
         console.print(
             f"Done: validation loss {last['val_loss']:.3f}, exact match {last['exact']:.1%} after {last['step']} steps. "
@@ -85,11 +110,19 @@ def train(
 
 
 def translate(
-    sentences: Annotated[list[str] | None, typer.Argument(metavar="[SENTENCE]...", help="What to translate; none: a sentence a line from standard input.")] = None,
-    model: Annotated[Path | None, typer.Option(help="A folder that `tfm train` wrote; the shipped English–French translator if none.")] = None,
+    sentences: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SENTENCE]...", help="What to translate; none: a sentence a line from standard input."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A folder that `tfm train` wrote; the shipped English–French translator if none."),
+    ] = None,
     beam: Annotated[int, typer.Option(help="Width of the beam; 1 is greedy, and fastest.", min=1)] = 4,
     alpha: Annotated[float, typer.Option(help="Exponent of the length penalty.", min=0)] = 0.6,
-    attention: Annotated[Path | None, typer.Option(help="Write tokens and every attention weight to this JSON file.")] = None,
+    attention: Annotated[
+        Path | None, typer.Option(help="Write tokens and every attention weight to this JSON file.")
+    ] = None,
 ) -> None:
     """Translate: one sentence a line in, one translation a line out, and nothing else on standard output."""
     from tfm_lib.engine.trained import NoModel

@@ -27,7 +27,14 @@ from tfm_lib.transformer import Transformer
 
 CHECKPOINT, METRICS, RUN = "checkpoint.pt", "metrics.jsonl", "run.json"
 Sentences = list[tuple[str, str]]
-EMBEDDED_SIZE = {"copy": 20_000, "reverse": 20_000, "sort": 20_000, "numbers": 40_000, "dates": 20_000, "questions": 20_000}
+EMBEDDED_SIZE = {
+    "copy": 20_000,
+    "reverse": 20_000,
+    "sort": 20_000,
+    "numbers": 40_000,
+    "dates": 20_000,
+    "questions": 20_000,
+}
 GLANCE = 200  # sentences translated at each validation
 LONGEST = 200  # sentences with more tokens on a side are left out of the training
 
@@ -48,9 +55,6 @@ class RunFolder:
 
     path: Path
 
-    def __post_init__(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-
     @property
     def checkpoint(self) -> Path:
         return self.path / CHECKPOINT
@@ -65,7 +69,8 @@ class RunFolder:
             (self.path / name).unlink(missing_ok=True)
 
     def begin(self, about: dict[str, Any]) -> None:
-        """Note what the run is."""
+        """Make the folder and note what the run is."""
+        self.path.mkdir(parents=True, exist_ok=True)
         (self.path / RUN).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
     def about(self) -> dict[str, Any]:
@@ -104,9 +109,11 @@ def train_run(
     texts = {part: sentences(corpus, part) for part in ("train", "val")}
     if rank == 0 and not folder.is_begun:
         folder.clear()
-        Tokenizer.train((side for pair in texts["train"] for side in pair), preset.model.vocab_size).save(folder.path / TOKENIZER)
         folder.begin({"corpus": corpus, "options": asdict(options), "machine": machine()})
-    _wait_for_all()
+        Tokenizer.train((side for pair in texts["train"] for side in pair), preset.model.vocab_size).save(
+            folder.path / TOKENIZER
+        )
+    wait_for_all()
     tokenizer = Tokenizer.load(folder.path / TOKENIZER)
     train, val = (_examples(tokenizer, texts[part]) for part in ("train", "val"))
     torch.manual_seed(options.seed)
@@ -140,7 +147,9 @@ def train_run(
             if rank == 0:
                 watcher.updated(record, trainer)
                 if step == 1 or step % 20 == 0:
-                    folder.note({**record, "loss": record["loss"].item(), "seconds": round(trainer.progress.seconds, 1)})
+                    folder.note(
+                        {**record, "loss": record["loss"].item(), "seconds": round(trainer.progress.seconds, 1)}
+                    )
             if last or step % options.validate_every == 0:
                 validate()
             stopping = trainer.any_process(asked.is_set())
@@ -189,7 +198,8 @@ def _device() -> torch.device:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
 
 
-def _wait_for_all() -> None:
+def wait_for_all() -> None:
+    """Under several processes, go on when every one has come here."""
     if dist.is_initialized():
         dist.barrier()
 

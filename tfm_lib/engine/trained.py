@@ -29,7 +29,10 @@ def save_trained(
     Each file is written beside the old one first, so that a cut leaves a whole one.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: value.contiguous().to(torch.float16 if half else value.dtype) for name, value in model.state_dict().items()}
+    weights = {
+        name: value.contiguous().to(torch.float16 if half else value.dtype)
+        for name, value in model.state_dict().items()
+    }
     save_file(weights, folder / f"{WEIGHTS}.part")
     tokenizer.save(folder / f"{TOKENIZER}.part")
     (folder / f"{CONFIG}.part").write_text(json.dumps({"model": asdict(model.config), **about}, indent=1) + "\n")

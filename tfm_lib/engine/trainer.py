@@ -174,7 +174,9 @@ class Trainer:
             hidden = self.model.hidden(batch.src, batch.tgt_in)
         epsilon = self.options.epsilon if epsilon is None else epsilon
         dtype = torch.bfloat16 if self.options.bfloat16 else torch.float32
-        return linear_smoothed_loss(hidden[real].float(), self.model.embedding.tokens.weight, batch.tgt_out[real], epsilon, dtype)
+        return linear_smoothed_loss(
+            hidden[real].float(), self.model.embedding.tokens.weight, batch.tgt_out[real], epsilon, dtype
+        )
 
     def _precision(self) -> contextlib.AbstractContextManager:
         """Matrix products in bfloat16 where the options say so; weights, norms and the loss stay in float32."""
@@ -251,7 +253,9 @@ class Trainer:
         """Go on from what `save` wrote; raises `OtherRun` where it belongs to another model or other options."""
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, mine in {"config": self.model.config, "options": self.options}.items():
-            differing = sorted(key for key, value in asdict(mine).items() if state[name].get(key) != value and key not in MAY_GROW)
+            differing = sorted(
+                key for key, value in asdict(mine).items() if state[name].get(key) != value and key not in MAY_GROW
+            )
             if differing:
                 key = differing[0]
                 raise OtherRun(
