@@ -124,6 +124,27 @@ def test_resumed_bit_for_bit(tmp_path: Path, stop: int, optimiser: str):
         assert torch.equal(straight.averaged[name], resumed.averaged[name]), name
 
 
+@pytest.mark.parametrize("stop", [3, 9])
+def test_resumed_bit_for_bit_when_the_examples_change_with_the_epoch(tmp_path: Path, stop: int):
+    def examples(epoch: int) -> list[Example]:
+        return [Example([4 + epoch, *src], tgt) for src, tgt in EXAMPLES]
+
+    def trainer() -> Trainer:
+        torch.manual_seed(OPTIONS.seed)
+        return Trainer(Transformer(CONFIG), examples, OPTIONS)
+
+    straight = trainer()
+    expected = losses(straight)
+    assert straight.progress.epoch >= 2
+    stopped = trainer()
+    run = stopped.run()
+    before = [next(run)["loss"].item() for _ in range(stop)]
+    stopped.save(tmp_path / "checkpoint.pt")
+    resumed = trainer()
+    resumed.resume(tmp_path / "checkpoint.pt")
+    assert before + losses(resumed) == expected
+
+
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path):
     trainer_of().save(tmp_path / "checkpoint.pt")
     with pytest.raises(OtherRun, match="other options: peak was 0.01, now it is 0.02"):
@@ -368,6 +389,8 @@ def test_translate_gives_every_attention(tmp_path: Path):
     [
         (("train", "--config", "huge"), "no preset 'huge'; there are tiny, small, base, big"),
         (("train", "--corpus", "nothing"), "No corpus is called 'nothing'; there are copy"),
+        (("train", "--optimiser", "sgd"), "--optimiser must be adam or muon; got 'sgd'"),
+        (("train", "--weight-decay", "0.1"), "weight_decay goes with the optimiser muon"),
         (("train", "--precision", "float8"), "must be auto, float32 or bfloat16"),
         (("translate", "--model", "nowhere", "Hello."), "no trained model in nowhere"),
     ],

@@ -119,6 +119,10 @@ class Tokenizer:
         """Write the tokenizer to `path`, one JSON file."""
         self._backend.save(str(path))
 
+    def to_json(self) -> str:
+        """What `save` writes."""
+        return self._backend.to_str()
+
     def __len__(self) -> int:
         return self._backend.get_vocab_size()
 
@@ -129,6 +133,11 @@ class Tokenizer:
     def encode_all(self, sentences: Sequence[str]) -> list[list[int]]:
         """`encode` for many sentences, in parallel."""
         return [encoding.ids for encoding in self._backend.encode_batch(list(sentences))]
+
+    def words(self, sentence: str) -> list[str]:
+        """The words and marks within which letters are joined; `▁` marks the beginning of a word."""
+        text = self._backend.normalizer.normalize_str(sentence)
+        return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
 
     def pieces(self, sentence: str) -> list[str]:
         """The sub-words of `sentence`; `▁` marks the beginning of a word."""

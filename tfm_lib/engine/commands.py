@@ -40,6 +40,14 @@ def train(
     accumulate: Annotated[int | None, typer.Option(help="Split each update into so many micro-batches.", min=1)] = None,
     peak: Annotated[float | None, typer.Option(help="Highest learning rate of the cosine schedule.", min=0)] = None,
     dropout: Annotated[float | None, typer.Option(min=0, max=0.9)] = None,
+    subword_dropout: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out this share of merges, anew in each epoch; words are cut differently.", min=0, max=0.9
+        ),
+    ] = None,
+    optimiser: Annotated[str | None, typer.Option(help="adam, or muon for the layers' matrices.")] = None,
+    weight_decay: Annotated[float | None, typer.Option(help="Of the layers' matrices, with muon.", min=0)] = None,
     seed: Annotated[int, typer.Option(help="Of the weights, the order and the dropout.")] = 0,
     precision: Annotated[
         str,
@@ -74,8 +82,17 @@ def train(
         "accumulate": accumulate,
         "peak": peak,
         "patience": patience,
+        "subword_dropout": subword_dropout,
+        "optimiser": optimiser,
+        "weight_decay": weight_decay,
     }
-    options = replace(preset.options, seed=seed, **{name: value for name, value in given.items() if value is not None})
+    if optimiser not in (None, "adam", "muon"):
+        raise Refusal(f"--optimiser must be adam or muon; got {optimiser!r}.")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    try:
+        options = replace(preset.options, seed=seed, **chosen)
+    except ValueError as error:
+        raise Refusal(f"{error}.") from None
     options = replace(options, bfloat16=_bfloat16(precision, preset.model.d_model))
     model = preset.model if dropout is None else replace(preset.model, dropout=dropout)
     preset = replace(preset, options=options, model=model)

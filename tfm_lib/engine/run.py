@@ -20,8 +20,9 @@ import torch.distributed as dist
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import Example, Tokenizer
 from tfm_lib.engine.presets import Preset
+from tfm_lib.engine.subwords import SubwordDropout
 from tfm_lib.engine.trained import TOKENIZER, save_trained
-from tfm_lib.engine.trainer import OtherRun, Trainer
+from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
 from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer
 
@@ -115,7 +116,7 @@ def train_run(
         )
     wait_for_all()
     tokenizer = Tokenizer.load(folder.path / TOKENIZER)
-    train, val = (_examples(tokenizer, texts[part]) for part in ("train", "val"))
+    train, val = training_examples(tokenizer, texts["train"], options), plain_examples(tokenizer, texts["val"])
     torch.manual_seed(options.seed)
     config = replace(preset.model, vocab_size=len(tokenizer), pad_id=tokenizer.pad_id)
     trainer = Trainer(Transformer(config).to(_device()), train, options)
@@ -187,7 +188,15 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _examples(tokenizer: Tokenizer, pairs: Sentences) -> list[Example]:
+def training_examples(tokenizer: Tokenizer, pairs: Sentences, options: TrainOptions) -> list[Example] | SubwordDropout:
+    """`pairs` for the trainer; with sub-word dropout they are cut anew in each epoch."""
+    if options.subword_dropout:
+        return SubwordDropout(tokenizer, pairs, options.subword_dropout, options.seed, LONGEST)
+    return plain_examples(tokenizer, pairs)
+
+
+def plain_examples(tokenizer: Tokenizer, pairs: Sentences) -> list[Example]:
+    """`pairs` as the tokenizer cuts them, without the very long."""
     sources, targets = (tokenizer.encode_all(side) for side in zip(*pairs))
     return [Example(src, tgt) for src, tgt in zip(sources, targets) if max(len(src), len(tgt)) < LONGEST]
 

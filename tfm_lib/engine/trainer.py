@@ -12,7 +12,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from tfm_lib.data import Example, batches
+from tfm_lib.engine.dropout import use_byte_dropout
 from tfm_lib.engine.loss import linear_smoothed_loss
 from tfm_lib.training import Batch, paper_optimiser, warmup_lr
 from tfm_lib.transformer import Transformer
@@ -47,12 +48,18 @@ class TrainOptions:
     factor: float = 1.0
     peak: float = 1e-3
     epsilon: float = 0.1  # of label smoothing
+    weight_decay: float = 0.0  # of the layers' matrices; Muon's alone
     clip: float = 1.0  # largest norm of the gradient; 0: none
     average: float = 0.0  # decay of the running mean of the weights; 0: none
+    subword_dropout: float = 0.0  # share of merges left out when a word is cut; 0: the tokenizer's cuts
     seed: int = 0
     bfloat16: bool = False
     validate_every: int = 500
     patience: int = 0  # stop after so many validations without progress; 0: never
+
+    def __post_init__(self) -> None:
+        if self.weight_decay and self.optimiser != "muon":
+            raise ValueError("weight_decay goes with the optimiser muon; Adam here is the paper's, which has none")
 
 
 @dataclass
@@ -68,6 +75,7 @@ class Progress:
     stale: int = 0  # validations since then
 
 
+POOL = 300  # batches whose sentences are sorted together: the longer, the less padding on the source's side
 MAY_GROW = {"steps", "seconds", "patience"}  # what a resumed run may have more of
 
 
@@ -76,12 +84,19 @@ class OtherRun(ValueError):
 
 
 class Trainer:
-    """Trains `model` on `examples`; `run` yields a record after each update."""
+    """Trains `model` on `examples`, or on what they are in each epoch, by its number; `run` yields a record after each update."""
 
-    def __init__(self, model: Transformer, examples: Sequence[Example], options: TrainOptions):
+    def __init__(
+        self,
+        model: Transformer,
+        examples: Sequence[Example] | Callable[[int], Sequence[Example]],
+        options: TrainOptions,
+    ):
         self.model, self.examples, self.options = model, examples, options
         self.rank, self.world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         self.device = next(model.parameters()).device
+        if self.device.type == "cpu":
+            use_byte_dropout(model)
         self.optimisers = _optimisers(model, options)
         self.averaged = {name: p.detach().clone() for name, p in model.named_parameters()} if options.average else None
         self.progress = Progress()
@@ -133,7 +148,8 @@ class Trainer:
         """The micro-batches of each update, from where the progress stands, for ever."""
         size, progress = self.options.max_tokens // self.options.accumulate, self.progress
         while True:
-            epoch = list(batches(self.examples, size, seed=10_000 * self.options.seed + progress.epoch))
+            examples = self.examples(progress.epoch) if callable(self.examples) else self.examples
+            epoch = list(batches(examples, size, 10_000 * self.options.seed + progress.epoch, POOL))
             while progress.batch < len(epoch):
                 group = epoch[progress.batch : progress.batch + self.options.accumulate]
                 progress.batch += len(group)
@@ -296,7 +312,7 @@ def _optimisers(model: nn.Module, options: TrainOptions) -> list[torch.optim.Opt
     matrices = [p for name, p in model.named_parameters() if p.dim() == 2 and not name.startswith("embedding")]
     chosen = set(map(id, matrices))
     adam.param_groups[0]["params"] = [p for p in model.parameters() if id(p) not in chosen]
-    return [adam, torch.optim.Muon(matrices, lr=0.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")]
+    return [adam, torch.optim.Muon(matrices, lr=0.0, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw")]
 
 
 def _targets(examples: Sequence[Example]) -> int:
