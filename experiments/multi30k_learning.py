@@ -4,7 +4,7 @@ Every arm has the same budget of CPU seconds, one thread, and a shared list of s
 the sub-words too. The corpus is looked for in TFM_DATA or the cache, else fetched; its licence allows research only,
 so scores are kept and nothing else. Each run's score is kept in trained/multi30k, so the many hours can be spread:
 
-    python -m experiments.multi30k_learning --arms subwords --seeds 0 1 2   # these runs, where they are missing
+    python -m experiments.multi30k_learning --arms decay --seeds 0 1 2   # these runs, where they are missing
     python -m experiments.multi30k_learning                                 # all that are missing, then the record
     python -m experiments.multi30k_learning --record                        # the record of what is there
 """
@@ -130,6 +130,7 @@ def write() -> None:
             arm: {"model": asdict(model), "options": asdict(options)} for arm, (model, options) in ARMS.items()
         }
         numbers["runs"] = runs
+        numbers["pairs"] = len(load_corpus("multi30k").sentences("train"))
 
 
 if __name__ == "__main__":

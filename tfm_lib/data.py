@@ -12,16 +12,25 @@ from torch import Tensor
 
 from tfm_lib._errors import bad_input
 
-__all__ = ["Example", "Tokenizer", "apply_merges", "batches", "learn_merges", "pad", "padding_waste"]
+__all__ = [
+    "Example",
+    "Tokenizer",
+    "apply_merges",
+    "batches",
+    "learn_merges",
+    "pad",
+    "padding_waste",
+]
 
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 Merge = tuple[str, str]
 
 
 def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
-    """The byte-pair merges of `words` (word → count): at each step the most frequent neighbours become one symbol.
+    """The byte-pair merges of `words` (word → count).
 
-    Words begin as letters, the last one marked `·`; ties go to the pair that comes first in the alphabet.
+    At each step the most frequent neighbours become one symbol. Words begin as letters, the last
+    one marked `·`; ties go to the pair that comes first in the alphabet.
 
     Source: Sennrich, Haddow and Birch (2016), section 3.2, algorithm 1.
     """
@@ -43,7 +52,7 @@ def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
 
 
 def apply_merges(word: str, merges: Sequence[Merge]) -> list[str]:
-    """`word` cut into sub-words: its letters, joined by the `merges` in the order in which they were learned.
+    """`word` cut into sub-words: its letters, joined by `merges` in the order of their learning.
 
     Source: Sennrich, Haddow and Birch (2016), section 3.2.
     """
@@ -70,11 +79,13 @@ def _merge(pieces: list[str], pair: Merge) -> list[str]:
 
 
 class Tokenizer:
-    """Byte-pair encoding for both languages at once, by the library `tokenizers`; ids 0 to 3 are <pad> <bos> <eos> <unk>.
+    """Byte-pair encoding for both languages at once, by the library `tokenizers`.
 
+    Ids 0 to 3 are <pad> <bos> <eos> <unk>.
     A special token that somebody types is text like any other: no sentence can end itself early.
 
-    Source: Sennrich, Haddow and Birch (2016); Vaswani et al. (2017), section 5.1, share one vocabulary likewise.
+    Source: Sennrich, Haddow and Birch (2016); Vaswani et al. (2017), section 5.1, share one
+    vocabulary likewise.
     """
 
     pad_id, bos_id, eos_id, unk_id = range(4)
@@ -84,7 +95,9 @@ class Tokenizer:
         self._backend = backend
 
     @classmethod
-    def train(cls, sentences: Iterable[str], vocab_size: int, lowercase: bool = False) -> "Tokenizer":
+    def train(
+        cls, sentences: Iterable[str], vocab_size: int, lowercase: bool = False
+    ) -> "Tokenizer":
         """A tokenizer with at most `vocab_size` pieces, learned from `sentences`.
 
         Where the letters alone are more than that, the rarest of them become <unk>.
@@ -93,15 +106,22 @@ class Tokenizer:
         from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
         if vocab_size < 5:
-            raise bad_input("vocab_size", "be at least 5, four special tokens and a letter", vocab_size)
+            raise bad_input(
+                "vocab_size", "be at least 5, four special tokens and a letter", vocab_size
+            )
         backend = Backend(models.BPE(unk_token=UNK))
         steps = [normalizers.NFKC(), *([normalizers.Lowercase()] if lowercase else [])]
         backend.normalizer = normalizers.Sequence(steps)
-        backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+        backend.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
+        )
         backend.decoder = decoders.Metaspace()
         special = [PAD, BOS, EOS, UNK]
         trainer = trainers.BpeTrainer(
-            vocab_size=vocab_size, limit_alphabet=vocab_size - 4, special_tokens=special, show_progress=False
+            vocab_size=vocab_size,
+            limit_alphabet=vocab_size - 4,
+            special_tokens=special,
+            show_progress=False,
         )
         backend.train_from_iterator(sentences, trainer)
         return cls(backend)
@@ -135,7 +155,7 @@ class Tokenizer:
         return [encoding.ids for encoding in self._backend.encode_batch(list(sentences))]
 
     def words(self, sentence: str) -> list[str]:
-        """The words and marks within which letters are joined; `▁` marks the beginning of a word."""
+        """The words and marks within which letters are joined; `▁` marks a word's beginning."""
         text = self._backend.normalizer.normalize_str(sentence)
         return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
 
@@ -167,16 +187,19 @@ def pad(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Int[Tensor, "batch n"
     if not rows:
         raise bad_input("rows", "hold at least one row", "none")
     longest = max(map(len, rows))
-    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], dtype=torch.long)
+    return torch.tensor(
+        [[*row, *[pad_id] * (longest - len(row))] for row in rows], dtype=torch.long
+    )
 
 
 def batches(
     examples: Sequence[Example], max_tokens: int, seed: int | None = None, pool: int = 50
 ) -> Iterator[list[Example]]:
-    """`examples` in batches of similar length with at most `max_tokens` target tokens each, padding counted.
+    """`examples` in batches of similar length, each of at most `max_tokens` target tokens.
 
-    With a `seed` the examples are shuffled, sorted by length within pools of `pool` · `max_tokens` tokens, and
-    the batches of a pool shuffled; without one they come sorted by length.
+    Padding counts. With a `seed` the examples are shuffled, sorted by length within pools of
+    `pool` · `max_tokens` tokens, and the batches of a pool shuffled; without one they come sorted
+    by length.
 
     Source: Vaswani et al. (2017), section 5.1: about 25 000 tokens a side.
     """

@@ -27,15 +27,19 @@ __all__ = [
 class NextToken:
     """The logits of the next token, for a batch of sources that are read once.
 
-    With the cache each token is read once too; without it, all tokens so far are read again at every call.
+    With the cache each token is read once too; without it, all tokens so far are read again at
+    every call.
     """
 
-    def __init__(self, model: Transformer, src_ids: Int[Tensor, "batch m"], use_cache: bool = True):
+    def __init__(
+        self, model: Transformer, src_ids: Int[Tensor, "batch m"], use_cache: bool = True
+    ):
         _require_ready(model, src_ids)
         self.model = model
         self.memory = model.encode(src_ids)
         self.memory_mask = padding_mask(src_ids, model.config.pad_id)
-        self.sources = torch.arange(len(src_ids), device=src_ids.device)  # which source each row translates
+        rows = torch.arange(len(src_ids), device=src_ids.device)
+        self.sources = rows  # which source each row translates
         self.caches = decoder_caches(model.config.n_layers) if use_cache else None
         self.written = src_ids[:, :0]
 
@@ -49,7 +53,8 @@ class NextToken:
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Go on with the given `rows`, in that order; a row may come twice."""
         sources = self.sources[rows]
-        moved = not sources.equal(self.sources)  # rows that swap within one source keep their memory
+        # rows that swap within one source keep their memory
+        moved = not sources.equal(self.sources)
         self.sources, self.written = sources, self.written[rows]
         if moved:
             self.memory, self.memory_mask = self.memory[rows], self.memory_mask[rows]
@@ -68,8 +73,10 @@ def greedy_decode(
     max_len: int = 60,
     use_cache: bool = True,
 ) -> Int[Tensor, "batch n"]:
-    """The most probable token at each step, until every sentence has its <eos>; padded behind it."""
-    return _write(model, src_ids, bos_id, eos_id, max_len, use_cache, lambda logits: logits.argmax(dim=-1))
+    """The most probable token at each step, until every sentence has its <eos>; then padding."""
+    return _write(
+        model, src_ids, bos_id, eos_id, max_len, use_cache, lambda logits: logits.argmax(dim=-1)
+    )
 
 
 @torch.no_grad()
@@ -84,7 +91,7 @@ def sample(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, "batch n"]:
-    """Each token drawn from softmax(logits / `temperature`), after `filter_logits` has cut the tail."""
+    """Each token drawn from softmax(logits / `temperature`), its tail cut by `filter_logits`."""
     if not temperature > 0:
         raise bad_input("temperature", "be above 0; greedy_decode is its limit", temperature)
 
@@ -98,7 +105,7 @@ def sample(
 def filter_logits(
     logits: Float[Tensor, "*batch v"], top_k: int | None = None, top_p: float | None = None
 ) -> Float[Tensor, "*batch v"]:
-    """−∞ for all but the `top_k` best tokens, and for all but the fewest that hold `top_p` of what is left.
+    """−∞ for all but the `top_k` best tokens, all but the fewest that hold `top_p` of the rest.
 
     Source: Fan, Lewis and Dauphin (2018) for top-k; Holtzman et al. (2020) for top-p.
     """
@@ -111,14 +118,14 @@ def filter_logits(
     if top_p is not None and top_p < 1:  # 1 cuts nothing, however soon the sum is rounded to 1
         ordered, order = logits.sort(dim=-1, descending=True, stable=True)
         p = ordered.softmax(dim=-1)
-        held_before = p.cumsum(dim=-1) - p  # by the better tokens; 0 for the best, which always stays
+        held_before = p.cumsum(dim=-1) - p  # 0 for the best, which always stays
         cut = torch.zeros_like(p, dtype=torch.bool).scatter(-1, order, held_before >= top_p)
         logits = logits.masked_fill(cut, -torch.inf)
     return logits
 
 
 def length_penalty(length: int, alpha: float = 0.6) -> float:
-    """((5 + length) / 6)^α, by which the log-probability of a hypothesis is divided; `length` counts <eos>.
+    """((5 + length) / 6)^α, the divisor of a hypothesis' log-probability; `length` counts <eos>.
 
     Source: Wu et al. (2016), section 7, equation 14; Vaswani et al. (2017), section 6.1.
     """
@@ -126,7 +133,10 @@ def length_penalty(length: int, alpha: float = 0.6) -> float:
 
 
 class Hypothesis(NamedTuple):
-    """A translation, or its beginning: `ids` without <bos> and <eos>, log-probability, and `score` with its penalty."""
+    """A translation, or its beginning; `score` is the log-probability with its penalty.
+
+    `ids` are without <bos> and <eos>.
+    """
 
     ids: list[int]
     log_p: float
@@ -134,17 +144,24 @@ class Hypothesis(NamedTuple):
 
 
 class Beam:
-    """The search for one translation: `open` are beginnings to go on from, `finished` ended in <eos>; best first.
+    """The search for one translation, best first.
+
+    `open` are beginnings to go on from, `finished` ended in <eos>.
 
     Source: Sutskever, Vinyals and Le (2014), section 3.2; Vaswani et al. (2017), section 6.1.
     """
 
-    def __init__(self, bos_id: int, eos_id: int, beam: int = 4, alpha: float = 0.6, max_len: int = 60):
+    def __init__(
+        self, bos_id: int, eos_id: int, beam: int = 4, alpha: float = 0.6, max_len: int = 60
+    ):
         _require_count("beam", beam)
         _require_count("max_len", max_len)
         if not alpha >= 0:
-            raise bad_input("alpha", "be at least 0, or a longer hypothesis would be punished twice", alpha)
-        self.bos_id, self.eos_id, self.beam, self.alpha, self.max_len = bos_id, eos_id, beam, alpha, max_len
+            raise bad_input(
+                "alpha", "be at least 0, or a longer hypothesis would be punished twice", alpha
+            )
+        self.bos_id, self.eos_id, self.max_len = bos_id, eos_id, max_len
+        self.beam, self.alpha = beam, alpha
         self.length = 0
         self.open = [Hypothesis([], 0.0, 0.0)]
         self.finished: list[Hypothesis] = []
@@ -154,11 +171,13 @@ class Beam:
         """The last token of each open hypothesis: what the decoder reads next."""
         return [hypothesis.ids[-1] if hypothesis.ids else self.bos_id for hypothesis in self.open]
 
-    def advance(self, tokens: Sequence[Sequence[int]], log_p: Sequence[Sequence[float]]) -> list[int]:
+    def advance(
+        self, tokens: Sequence[Sequence[int]], log_p: Sequence[Sequence[float]]
+    ) -> list[int]:
         """Keep the `beam` best continuations of all; those with <eos> are finished.
 
-        `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` of them if there are so many, and
-        `log_p[i]` their log-probabilities. Returns the row that each open hypothesis continues.
+        `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` if there are so many,
+        and `log_p[i]` their log-probabilities. Returns the row that each open hypothesis continues.
         """
         self.length += 1
         ways = [
@@ -182,8 +201,8 @@ class Beam:
     def is_over(self) -> bool:
         """Whether nothing open can still beat the best finished hypothesis, or there is no room.
 
-        A log-probability only falls, and no penalty is gentler than that of `max_len`: the best open
-        hypothesis cannot end above `ceiling`.
+        A log-probability only falls, and no penalty is gentler than that of `max_len`: the
+        best open hypothesis cannot end above `ceiling`.
         """
         if not self.open or self.length == self.max_len:
             return True
@@ -206,9 +225,9 @@ def beam_search(
     alpha: float = 0.6,
     max_len: int = 60,
 ) -> list[list[Hypothesis]]:
-    """For each source what a `Beam` found, best first; the beams of all sources advance in one batch.
+    """For each source what a `Beam` found, best first; all beams advance in one batch.
 
-    A search ends once its best hypothesis cannot be beaten; the others are those that had ended by then.
+    A search ends once its best hypothesis cannot be beaten; the others had ended by then.
     """
     next_token = NextToken(model, src_ids)
     beams = [Beam(bos_id, eos_id, beam, alpha, max_len) for _ in src_ids]
@@ -257,9 +276,15 @@ def _require_ready(model: Transformer, src_ids: Tensor) -> None:
     """Sources to read, and a model that does not drop out."""
     require_ids("src_ids", src_ids)
     if src_ids.numel() == 0:
-        raise bad_input("src_ids", "hold at least one token of one source", f"shape {tuple(src_ids.shape)}")
+        raise bad_input(
+            "src_ids", "hold at least one token of one source", f"shape {tuple(src_ids.shape)}"
+        )
     if model.training and model.config.dropout:
-        raise bad_input("model", "be set to model.eval(), or dropout would distort its words", "a model in training")
+        raise bad_input(
+            "model",
+            "be set to model.eval(), or dropout would distort its words",
+            "a model in training",
+        )
 
 
 def _require_count(argument: str, count: int) -> None:

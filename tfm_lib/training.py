@@ -13,13 +13,22 @@ from torch import Tensor, nn
 from tfm_lib._errors import bad_input
 from tfm_lib.data import Example, Tokenizer, pad
 
-__all__ = ["Batch", "Step", "label_smoothed_loss", "paper_optimiser", "smoothed_targets", "train", "warmup_lr"]
+__all__ = [
+    "Batch",
+    "Step",
+    "label_smoothed_loss",
+    "paper_optimiser",
+    "smoothed_targets",
+    "train",
+    "warmup_lr",
+]
 
 
 def warmup_lr(step: int, d_model: int, warmup: int = 4000) -> float:
-    """The learning rate d_model^{−0.5} · min(step^{−0.5}, step · warmup^{−1.5}); steps count from 1.
+    """The learning rate d_model^{−0.5} · min(step^{−0.5}, step · warmup^{−1.5}).
 
-    It rises linearly to its peak (d_model · warmup)^{−0.5} at `step = warmup`, then falls as 1/√step.
+    Steps count from 1. The rate rises linearly to its peak (d_model · warmup)^{−0.5} at
+    `step = warmup`, then falls as 1/√step.
     One step is one update of the parameters, however many micro-batches it sums.
 
     Source: Vaswani et al. (2017), section 5.3, equation 3.
@@ -34,10 +43,11 @@ def warmup_lr(step: int, d_model: int, warmup: int = 4000) -> float:
 def smoothed_targets(
     targets: Int[Tensor, "*batch"], vocab_size: int, epsilon: float = 0.1
 ) -> Float[Tensor, "*batch v"]:
-    """The distribution that label smoothing asks for: 1 − ε + ε/v on the true token, ε/v on every other.
+    """The distribution of label smoothing: 1 − ε + ε/v on the true token, ε/v on every other.
 
     Source: Szegedy et al. (2016), section 7; Vaswani et al. (2017), section 5.4.
-    Differs: the authors' tensor2tensor keeps 1 − ε for the true token and shares ε among the other v − 1.
+    Differs: the authors' tensor2tensor keeps 1 − ε for the true token and shares ε among the
+    other v − 1.
     """
     if not 0 <= epsilon < 1:
         raise bad_input("epsilon", "be at least 0 and below 1", epsilon)
@@ -45,9 +55,12 @@ def smoothed_targets(
 
 
 def label_smoothed_loss(
-    logits: Float[Tensor, "*batch v"], targets: Int[Tensor, "*batch"], epsilon: float = 0.1, pad_id: int = 0
+    logits: Float[Tensor, "*batch v"],
+    targets: Int[Tensor, "*batch"],
+    epsilon: float = 0.1,
+    pad_id: int = 0,
 ) -> Float[Tensor, ""]:
-    """Cross-entropy against `smoothed_targets`, in nats: the mean over the tokens that are not padding.
+    """Cross-entropy against `smoothed_targets`, in nats: the mean over all tokens but padding.
 
     PyTorch's kernel runs, which never makes those targets; a test holds the two equal.
 
@@ -55,11 +68,13 @@ def label_smoothed_loss(
     """
     if not 0 <= epsilon < 1:
         raise bad_input("epsilon", "be at least 0 and below 1", epsilon)
-    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), label_smoothing=epsilon, ignore_index=pad_id)
+    return F.cross_entropy(
+        logits.flatten(0, -2), targets.flatten(), label_smoothing=epsilon, ignore_index=pad_id
+    )
 
 
 class Batch(NamedTuple):
-    """Padded ids: the source, what the decoder reads (<bos> …), and what it must predict (… <eos>)."""
+    """Padded ids: source, what the decoder reads (<bos> …), what it must predict (… <eos>)."""
 
     src: Int[Tensor, "batch m"]
     tgt_in: Int[Tensor, "batch n"]
@@ -67,7 +82,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, examples: Sequence[Example]) -> "Batch":
-        """The batch that `examples` make: sources end with <eos>, the target is shifted right by a <bos>."""
+        """The batch of `examples`: sources end with <eos>, a <bos> shifts the target right."""
         bos, eos = Tokenizer.bos_id, Tokenizer.eos_id
         return cls(
             src=pad([[*example.src, eos] for example in examples]),
@@ -86,7 +101,7 @@ class Step(NamedTuple):
 
 
 def paper_optimiser(model: nn.Module) -> torch.optim.Adam:
-    """Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9; the learning rate is for the loop to set.
+    """Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9; the loop sets the learning rate.
 
     Source: Kingma and Ba (2015), algorithm 1; Vaswani et al. (2017), section 5.3.
     """
@@ -101,11 +116,11 @@ def train(
     accumulate: int = 1,
     clip: float = math.inf,
 ) -> Iterator[Step]:
-    """Train `model` on `batches`, one update for every `accumulate` of them; yields a `Step` after each update.
+    """Train `model` on `batches`, one update for every `accumulate`; yields their `Step`s.
 
-    `lr(step)` is the learning rate of update number `step`, counted from 1. The loss of an update is
-    the mean over all its target tokens, so that accumulating equals one large batch. A gradient longer
-    than `clip` is shortened to that length.
+    `lr(step)` is the learning rate of update number `step`, counted from 1. The loss of an update
+    is the mean over all its target tokens, so that accumulating equals one large batch. A
+    gradient longer than `clip` is shortened to that length.
     """
     if accumulate < 1:
         raise bad_input("accumulate", "be at least 1", accumulate)
