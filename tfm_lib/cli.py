@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tfm_lib.classroom import commands as classroom
+
 app = typer.Typer(
     help="Build the book, show it, open it as notebooks, measure it.",
     no_args_is_help=True,
@@ -150,6 +152,9 @@ def bench(
     raise typer.Exit(subprocess.call([sys.executable, "-m", "benchmarks", *(only or [])], cwd=root))
 
 
+classroom.register(app)
+
+
 def main() -> None:
     """The command with its mishaps told in a sentence."""
     from tfm_lib.book.browser import MissingBrowser
@@ -157,7 +162,7 @@ def main() -> None:
 
     try:
         app()
-    except (Refusal, MissingBrowser, NoBook, UnknownChapter) as refusal:
+    except (Refusal, classroom.Refusal, MissingBrowser, NoBook, UnknownChapter) as refusal:
         sys.exit(_say(str(refusal)))
     except KeyboardInterrupt:
         sys.exit(_say("Stopped.", 130))

@@ -205,11 +205,11 @@ def check(id: str, *answers: Any) -> Verdict:
     return judge_student(found, student)
 
 
-def judge_student(found: Exercise, student: Any) -> Verdict:
-    """The verdict of `found.judge` on `student`, whose attributes are the answers."""
+def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
+    """The verdict of `found.judge` on `student`, whose attributes are the answers; `seed` chooses its random inputs."""
     expect = Expect()
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         try:
             found.judge(student, expect)
         except Refused as refused:
