@@ -17,9 +17,12 @@ def refused(attempt):
     return ""
 
 
-def look(paths, environment):
-    """Names of what is open that should be closed; `paths` must not exist, `environment` is all that may be set."""
-    found = [f"the folder {path} is visible" for path in paths if os.path.exists(path)]
+def look(paths, shown, environment):
+    """Names of what is open that should be closed.
+
+    Of `paths` nothing may be seen but the way to the folders that are `shown`; `environment` is all that may be set.
+    """
+    found = [f"{path} is visible" for path in paths if visible(path, shown)]
     if not refused(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refused(socket.socket):
         found.append("sockets can be made")
     if extra := sorted(set(os.environ) - set(environment)):
@@ -38,6 +41,14 @@ def look(paths, environment):
     if left := os.listdir("/tmp") + os.listdir("/dev/shm"):
         found.append(f"files of another submission are there: {', '.join(left)}")
     return found
+
+
+def visible(path, shown):
+    """Whether there is more at `path` than the way to one of `shown`."""
+    if not os.path.isdir(path):
+        return os.path.exists(path)
+    entries = [os.path.join(path, name) for name in os.listdir(path)]
+    return any(not any(f"{folder}/".startswith(f"{entry}/") for folder in shown) for entry in entries)
 
 
 def leave_something():

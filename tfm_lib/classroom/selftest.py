@@ -11,7 +11,7 @@ from typing import Any
 from tfm_lib.classroom.grading import Stopped, _Judge
 from tfm_lib.classroom.inside.channel import TimeUp
 from tfm_lib.classroom.inside.peer import Raised
-from tfm_lib.classroom.sandbox import ENVIRONMENT, Limits, NoSandbox, Sandbox
+from tfm_lib.classroom.sandbox import ENVIRONMENT, Limits, NoSandbox, Sandbox, visible_folders
 
 PROBE = Path(__file__).with_name("probe.py")
 HARMLESS = {"LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "HOSTNAME", "container"}
@@ -20,11 +20,12 @@ HARMLESS = {"LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_", "KMP_DUPLICATE_LIB_OK", "
 def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[str]:
     """What was tried, in words; raises NoSandbox with what the sandbox lets through. `private` must be invisible in it."""
     home = os.path.expanduser("~")
-    hidden = [str(path) for path in [*private, PROBE] if path.exists()] + ([home] if home != "/" else [])
+    hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
+    shown = visible_folders()
     roomy = replace(limits, seconds=60)  # a busy machine is no hole
-    open_doors: list[str] = _ask(sandbox, roomy, "look", hidden, [*ENVIRONMENT, *HARMLESS])
+    open_doors: list[str] = _ask(sandbox, roomy, "look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
     _ask(sandbox, roomy, "leave_something")
-    open_doors += _ask(sandbox, roomy, "look", hidden, [*ENVIRONMENT, *HARMLESS])
+    open_doors += _ask(sandbox, roomy, "look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
     if sandbox.backend.forks:
         open_doors += _ask(sandbox, roomy, "push", limits.memory + 256, limits.disk + 8, limits.processes)
     began = time.monotonic()
