@@ -86,7 +86,7 @@ UNREADABLE = {
 }
 
 RESOURCES = {
-    "endless loop at import": Case([IMPORTS, TRIANGLE, "seen = []\nwhile True: seen.append(0) if False else None", BAND + "\n    seen"], 1, ("ok", "stopped")),
+    "endless loop at import": Case([IMPORTS, TRIANGLE, "seen = []\nwhile True:\n    seen.append(0)\n    seen.clear()", BAND.replace("    dist", "    seen\n    dist", 1)], 1, ("ok", "stopped")),
     "endless loop in a call": beside_honest("def attack(n):\n    while True: pass", **STOPPED),
     "endless sleep": beside_honest("import time\ndef attack(n):\n    time.sleep(1e6)", **STOPPED, says="longer than"),
     "os._exit": beside_honest("import os\ndef attack(n):\n    os._exit(0)", **STOPPED),

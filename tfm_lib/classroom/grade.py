@@ -93,14 +93,14 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
     return made
 
 
-def carry_out(bundle: Bundle, made: Plan, engine: Engine, to: Path, late: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def carry_out(bundle: Bundle, made: Plan, engine: Engine, to: Path) -> Iterator[dict[str, Any]]:
     """Judge what `made` plans; yields each student's result, already written, as it grows."""
     for submission in made.submissions.values():  # those with nothing to judge are results too
         if submission.data is None or submission.trouble:
-            _store(bundle, submission, _nothing(bundle, submission), to, late)
+            _store(bundle, submission, _nothing(bundle, submission), to)
     for job, result in engine.results(made.jobs):
         submission = made.submissions[job["student"], job["stem"]]
-        yield _store(bundle, submission, _told(bundle, submission, job, result), to, late)
+        yield _store(bundle, submission, _told(bundle, submission, job, result), to)
 
 
 def _nothing(bundle: Bundle, submission: Submission) -> Result:
@@ -125,7 +125,7 @@ def _row(bundle: Bundle, submission: Submission, id: str, status: str, reason: s
     return row
 
 
-def _store(bundle: Bundle, submission: Submission, result: Result, to: Path, late: dict[str, Any]) -> dict[str, Any]:
+def _store(bundle: Bundle, submission: Submission, result: Result, to: Path) -> dict[str, Any]:
     path = to / f"{submission.student}.json"
     whole = results.read(path) or {"student": submission.student, "chapters": {}}
     before = _known(whole, submission.stem)
@@ -153,7 +153,6 @@ def _store(bundle: Bundle, submission: Submission, result: Result, to: Path, lat
     whole["chapters"][submission.stem] = {
         "submitted": submission.data is not None,
         "sha256": submission.digest,
-        "late": late.get(f"{submission.student}/{submission.stem}", 0),
         "notes": result.get("notes", whole["chapters"].get(submission.stem, {}).get("notes", [])),
         "exercises": rows,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import random
 import re
 import sys
@@ -32,23 +33,53 @@ class Statement:
     cell: int
     binds: set[str] = field(default_factory=set)
     uses: set[str] = field(default_factory=set)
-    changes: set[str] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)  # by assignment to a part, or by a method: x[0] = 1, x.eval()
+    passes: set[str] = field(default_factory=set)  # to a call whose value nobody wants, so that it may change them
 
     def __post_init__(self) -> None:
+        code = compile(ast.Module([self.node], []), f"<cell {self.cell}>", "exec")
+        self.binds, self.uses = _global_names(code)
         for node in ast.walk(self.node):
-            if isinstance(node, ast.Name):
-                (self.uses if isinstance(node.ctx, ast.Load) else self.binds).add(node.id)
-            elif isinstance(node, (ast.Global, ast.Nonlocal)):
-                self.binds |= set(node.names)
-            elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-                self.changes |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                self.binds |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                self.binds.add(node.name)
-        if not isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
-            called = {node.func.id for node in ast.walk(self.node) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-            self.changes |= self.uses - called
+            if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+                self.changes.add(_root(node))
+            elif isinstance(node, ast.Expr) and isinstance(call := node.value, ast.Call):
+                if isinstance(call.func, ast.Attribute):
+                    self.changes.add(_root(call.func))
+                self.passes |= {_root(arg) for arg in [*call.args, *(word.value for word in call.keywords)]}
+        self.imports = isinstance(self.node, (ast.Import, ast.ImportFrom))
+        if self.imports and any(alias.name == "*" for alias in self.node.names):
+            self.binds.add("*")
+
+    def touches(self, modules: set[str]) -> set[str]:
+        """The names whose values it may change; a module that is only passed on stays as it is."""
+        return self.changes | self.passes - modules
+
+
+def _global_names(code: types.CodeType) -> tuple[set[str], set[str]]:
+    """The names that `code` binds and loads outside functions' own."""
+    binds, uses = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"):
+            binds.add(step.argval)
+        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"):
+            uses.add(step.argval)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            more_binds, more_uses = _global_names(inner)
+            if inner.co_flags & 0x2:  # a function: what it stores by name is global; a class's body stores its own
+                binds |= more_binds
+            uses |= more_uses
+    return binds, uses
+
+
+def _root(node: ast.AST) -> str:
+    """The name at the bottom of `name.part[0].part()`, or nothing."""
+    while True:
+        if isinstance(node, ast.Name):
+            return node.id
+        node = getattr(node, "value", None) or getattr(node, "func", None)
+        if node is None:
+            return ""
 
 
 class Notebook:
@@ -57,9 +88,8 @@ class Notebook:
     def __init__(self, cells: list[str]):
         self.statements: list[Statement] = []
         self.notes: list[str] = []
-        module = types.ModuleType("__main__")
-        sys.modules["__main__"] = module
-        self.names = module.__dict__
+        self.module = types.ModuleType("__main__")
+        self.names = self.module.__dict__
         for number, text in enumerate(cells, start=1):
             try:
                 tree = ast.parse(without_commands(text))
@@ -67,17 +97,23 @@ class Notebook:
                 line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
                 self.notes.append(f"Code cell {number}{line} is not Python: {getattr(error, 'msg', None) or error}.")
                 continue
-            self.statements += [Statement(node, number) for node in tree.body]
+            for node in tree.body:
+                try:
+                    self.statements.append(Statement(node, number))
+                except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                    self.notes.append(f"Code cell {number}, line {node.lineno} cannot be compiled: {error}.")
 
-    def needed(self, answers: set[str]) -> list[Statement]:
-        """The statements that `answers` need, in order."""
+    def needed(self, answers: set[str], effects: bool = True) -> list[Statement]:
+        """The statements that `answers` need, in order; without `effects`, only those that bind a name."""
         wanted = set(answers)
         chosen: set[int] = set()
+        modules = set().union(*(statement.binds for statement in self.statements if statement.imports))
         while True:
             more = {
                 index
                 for index, statement in enumerate(self.statements)
-                if index not in chosen and ("*" in statement.binds or (statement.binds | statement.changes) & wanted)
+                if index not in chosen
+                and ("*" in statement.binds or (statement.binds | (statement.touches(modules) if effects else set())) & wanted)
             }
             if not more:
                 return [self.statements[index] for index in sorted(chosen)]
@@ -86,6 +122,7 @@ class Notebook:
 
     def run(self, statements: list[Statement]) -> None:
         """Run `statements`; what raises is noted, and the rest runs on."""
+        sys.modules["__main__"] = self.module
         for statement in statements:
             module = ast.Module([statement.node], type_ignores=[])
             try:

@@ -42,20 +42,30 @@ def offer(sources: dict[str, str]) -> None:
 
 
 def forbid(calls: list[str]) -> None:
-    """Replace torch's functions of these dotted names, and their twins in torch's other modules, by one that raises.
+    """Replace torch's functions and methods of these dotted names, and their twins in torch's modules, by one that raises.
 
     This is a house rule, not a wall: whoever wants can rebuild what was taken away.
     """
     for call in calls:
-        owner, _, name = call.rpartition(".")
-        found = getattr(sys.modules.get(owner), name, None)
+        owner, name = _owner(call)
+        found = getattr(owner, name, None)
         if found is None:
             continue
 
         def refused(*args: Any, _call: str = call, **kwargs: Any) -> None:
             raise RuntimeError(f"{_call} is not allowed in this exercise")
 
+        setattr(owner, name, refused)
         for module in [module for key, module in sys.modules.items() if key.partition(".")[0] == "torch"]:
             held = getattr(module, "__dict__", {})
             for key in [key for key, value in held.items() if value is found]:
                 held[key] = refused
+
+
+def _owner(call: str) -> tuple[Any, str]:
+    """The module or class that holds the last name of `call`."""
+    parts = call.split(".")
+    owner: Any = sys.modules.get(parts[0])
+    for part in parts[1:-1]:
+        owner = getattr(owner, part, None)
+    return owner, parts[-1]
