@@ -16,7 +16,7 @@ from rich.console import Console
 from tfm_lib.classroom import commands as classroom
 
 app = typer.Typer(
-    help="Build the book, show it, open it as notebooks, measure it.",
+    help="Build the book, show it, open it as notebooks, measure it; assign, collect and grade its exercises.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -138,7 +138,7 @@ def lab(
 @app.command()
 def bench(
     only: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input.")
+        list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input, grading.")
     ] = None,
 ) -> None:
     """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""

@@ -146,15 +146,20 @@ def grade(
     jobs: Annotated[int, typer.Option(min=0, help="How many are judged at a time; as many as processors if 0.")] = 0,
     only: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Judge again what has a result.")] = False,
+    engine: Annotated[str, typer.Option(help="local, or dask: on the workers of a scheduler.")] = "local",
+    scheduler: Annotated[str, typer.Option(metavar="ADDRESS", help="For dask: the scheduler, as tcp://host:8786.")] = "",
     sandbox: Annotated[str, typer.Option(help="bubblewrap, docker or podman.")] = "bubblewrap",
     image: Annotated[str, typer.Option(help="For docker and podman: an image with Python, torch and jaxtyping.")] = "tfm-sandbox",
 ) -> None:
     """Judge submissions by the bundle's tests, each in a sandbox. What was judged before is not judged again."""
     from tfm_lib.classroom import bundle as bundles
     from tfm_lib.classroom import grade as grading
+    from tfm_lib.classroom.cluster import Cluster, NoCluster
     from tfm_lib.classroom.pool import Pool
     from tfm_lib.classroom.sandbox import NoSandbox, require_outside
 
+    if engine not in ("local", "dask") or (engine == "dask") != bool(scheduler):
+        raise Refusal("Give --engine dask together with --scheduler tcp://host:8786, or neither.")
     to = to or submissions.resolve().parent / "results"
     if not submissions.is_dir():
         raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
@@ -177,11 +182,11 @@ def grade(
         }
         to.mkdir(parents=True, exist_ok=True)
         size = min(jobs or os.cpu_count() or 1, max(1, len(plan.jobs)))
-        with Pool(begin, size) as pool:
+        with Pool(begin, size) if engine == "local" else Cluster({**begin, "private": []}, scheduler) as pool:
             if plan.jobs:
                 console.print(f"The sandbox holds: {', '.join(pool.start())}.", soft_wrap=True)
             seen = _watched(grading.carry_out(loaded, plan, pool, to), len(plan.jobs))
-    except (bundles.BadBundle, NoSandbox) as refusal:
+    except (bundles.BadBundle, NoCluster, NoSandbox) as refusal:
         raise Refusal(str(refusal)) from None
     words = [f"{students} students", f"{len(plan.jobs)} notebooks judged", f"{plan.cached} exercises judged before"]
     console.print(f"{', '.join(words)}: {to}", soft_wrap=True)

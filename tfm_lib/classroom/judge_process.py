@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,7 @@ class Judge:
         from tfm_lib.classroom.grading import grade_exercise
         from tfm_lib.classroom.notebook import NotANotebook, read
 
+        began, spent = time.process_time(), self.sandbox.spent
         tasks = [task for task in self.tasks(job["stem"], job["student"]) if task.id in job["ids"]]
         try:
             notebook = read(base64.b64decode(job["data"]), {name for task in tasks for name in task.answers})
@@ -87,7 +89,8 @@ class Judge:
             return {"unreadable": str(error)}
         limits, seed = self.bundle.limits, self.bundle.seed
         done = {task.id: grade_exercise(task, notebook.code, self.sandbox, limits, seed) for task in tasks}
-        return {"exercises": done, "texts": notebook.texts, "notes": notebook.notes}
+        cpu = time.process_time() - began + self.sandbox.spent - spent
+        return {"exercises": done, "texts": notebook.texts, "notes": notebook.notes, "cpu": cpu}
 
 
 if __name__ == "__main__":

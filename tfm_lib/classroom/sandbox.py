@@ -197,6 +197,8 @@ class Sandbox:
 
     def __init__(self, backend: Backend):
         self.backend = backend
+        self.spent = 0.0  # seconds of processor time for cells, and for making them
+        self._own: float | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._orders: socket.socket | None = None
 
@@ -219,7 +221,7 @@ class Sandbox:
             self._orders = None
         if self._process is not None:
             _kill(self._process)
-            self._process = None
+            self._process = self._own = None
 
     @contextmanager
     def _forked(self, limits: Limits, budget: int) -> Iterator[Cell]:
@@ -240,6 +242,9 @@ class Sandbox:
                 code = ended.get("exit")
                 cell.exit = code - 256 if code is not None and code > 192 else code
                 cell.cpu = ended.get("cpu", 0.0)
+                own = ended.get("own", 0.0)
+                self.spent += cell.cpu + (own - self._own if self._own is not None else 0.0)
+                self._own = own
 
     def _start(self, limits: Limits) -> None:
         if self._process is not None and self._process.poll() is None:

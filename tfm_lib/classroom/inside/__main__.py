@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from typing import Any
 
 from . import cell
@@ -64,7 +65,7 @@ def take_orders(orders: socket.socket) -> None:
             os.close(files[0])
             reply: dict[str, Any] = {"trouble": trouble} if trouble else {"started": True}
         else:
-            reply = end(child, first)
+            reply = {**end(child, first), "own": time.process_time()}
             child = first = 0
         orders.send(json.dumps(reply).encode() + b"\n")
 
