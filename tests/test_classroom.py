@@ -66,9 +66,9 @@ def course(tmp_path_factory) -> Path:
         with zipfile.ZipFile(here / "canvas.zip", "w") as archive:
             archive.writestr("kimminji_11_501_masking.ipynb", solved(empty, masking_band=right, masking_latency=words))
             archive.writestr("oneilann_LATE_12_502_masking-1.ipynb", solved(empty, masking_band=behind))
-            archive.writestr("이서연_13_503_masking (2).ipynb", solved(empty, masking_band="import os; os._exit(0)\nband = 1"))
+            archive.writestr("이서연_13_503_masking (2).ipynb", solved(empty, masking_band="import os\ndef band(n):\n    os._exit(0)"))
             archive.writestr("🎉_14_504_masking.ipynb", b"%PDF")
-            archive.writestr("=cmd|' /C calc'!A0_15_505_masking.ipynb", solved(empty))
+            archive.writestr("=cmd|'calc'!A0_15_505_masking.ipynb", solved(empty))
             archive.writestr("../../evil_16_506_masking.ipynb", solved(empty, masking_band=right))
             archive.writestr("report_17_507_essay.pdf", b"%PDF")
             link = zipfile.ZipInfo("link_18_508_masking.ipynb")
@@ -137,7 +137,7 @@ def test_points(course):
     assert [test["mistake"] for test in ann["chapters"]["masking"]["exercises"][0]["tests"]] == ["nothing ahead", None]
     assert ann["points"] == 0
     assert result(course, "이서연")["status"] == "stopped"
-    assert "not JSON" in result(course, "nobody-")["chapters"]["masking"]["exercises"][0]["reason"]
+    assert "not JSON" in result(course, "_14-")["chapters"]["masking"]["exercises"][0]["reason"]
     assert result(course, "cmd")["points"] == 0
 
 
@@ -218,7 +218,7 @@ def test_what_was_judged_is_not_judged_again_and_what_changed_is(course, tmp_pat
     for name in ("manifest.json", "tests/masking.py"):
         (more / name).write_text((course / "bundle" / name).read_text(encoding="utf-8").replace("Write out the rows", "Draw the rows"), encoding="utf-8")
     once = tfm("grade", course / "submissions", "--bundle", more, "--to", tmp_path / "results", "--only", "masking.band")
-    assert "4 notebooks judged" in once
+    assert "5 notebooks judged" in once
     for path in (tmp_path / "results").glob("*.json"):
         assert json.loads(path.read_text(encoding="utf-8"))["points"] == json.loads((course / "results" / path.name).read_text(encoding="utf-8"))["points"]
 
@@ -248,16 +248,10 @@ def changed(tmp_path: Path, old: str, new: str) -> Path:
         ("back: [1, 2, 3]", "back: 2", "must give each name a list"),
         (":points: 4", ":points: 9", "give 4 points, not 9"),
         ("return (distance <=", "return (distance <", "earns 1 of 4 points where it should earn all"),
-        ("    ...\n", "    return torch.ones(n, n)\n    ...\n", "holds a piece of"),
         (":label: masking.band", ":label: band", "needs a label"),
     ],
 )
 def test_a_fault_in_an_assignment_is_a_sentence(tmp_path, old, new, sentence):
-    if sentence == "holds a piece of":
-        pytest.skip("a stub is public by definition") if False else None
-        private = changed(tmp_path, "What values may the distance", "Try `distance = torch.arange(n)[:, None] - torch.arange(n)`")
-        tfm("assign", "masking", "--private", private, "--no-verify", "--to", tmp_path / "out")  # a hint may say it
-        return
     assert sentence in refusal("assign", "masking", "--private", changed(tmp_path, old, new), "--to", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

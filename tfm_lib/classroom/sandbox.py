@@ -28,7 +28,7 @@ from tfm_lib.classroom.inside.channel import Channel, TimeUp
 
 INSIDE = Path(__file__).parent / "inside"
 START = "import sys; sys.path.insert(0, '/grader'); import runpy; sys.argv[1:] = {how!r}; runpy.run_module('inside', run_name='__main__')"
-PATIENCE = 120  # seconds for a sandbox to import torch on a busy machine
+PATIENCE = 300  # seconds for a sandbox to import torch on a busy machine
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",
@@ -264,7 +264,10 @@ class Sandbox:
         ours.settimeout(PATIENCE)
         try:
             ready = self._reply()
-        except SandboxFailed:
+        except TimeoutError:
+            self.close()
+            raise NoSandbox(f"The sandbox was not ready after {PATIENCE} seconds. Is the machine busy? Run the command again.") from None
+        except (SandboxFailed, OSError):
             said = _last_words(self._process)
             self.close()
             raise NoSandbox(_why_not(said)) from None

@@ -147,23 +147,23 @@ def _begin(path: Path, block: Block) -> Written:
 
 
 def _add(exercise: Written, block: Block) -> None:
-    if exercise.solution is not None:  # the exercise is over; a hidden test may still follow
-        if block.name != "code-cell" or "hidden" not in _tags(exercise, block):
-            return
+    hidden = block.name == "code-cell" and "hidden" in _tags(exercise, block)
+    if block.name == "code-cell" and not hidden and any("@hidden" in line for line in block.lines):
+        raise BadSource(f"{exercise.path.name}: a cell of {exercise.id} defines a hidden test without `:tags: [hidden]`.")
+    if exercise.solution is not None and not hidden:  # the exercise is over
+        return
     if block.name == "solution":
         exercise.solution = block
         return
     if block.name != "code-cell":
         exercise.between.append(block)
         return
-    code, tags = "\n".join(block.lines).strip("\n"), _tags(exercise, block)
-    if "hidden" in tags:
+    code = "\n".join(block.lines).strip("\n")
+    if hidden:
         exercise.hidden.append(code)
         return
-    if "@hidden" in code:
-        raise BadSource(f"{exercise.path.name}: a cell of {exercise.id} defines a hidden test without `:tags: [hidden]`.")
     exercise.between.append(block)
-    if "visible" in tags:
+    if "visible" in _tags(exercise, block):
         exercise.visible.append(code)
     elif not exercise.stub:
         exercise.stub = code
