@@ -6,6 +6,7 @@ cell of its own inside it. A container gives one cell and ends with it.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
@@ -155,10 +156,14 @@ def visible_folders() -> list[str]:
 
 
 def package_folders() -> set[str]:
-    """The site-packages folders of this interpreter."""
+    """The site-packages folders of this interpreter, and where else the packages that a submission needs may lie."""
     found = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
     if site.ENABLE_USER_SITE:
         found.add(site.getusersitepackages())
+    for package in ("torch", "numpy", "jaxtyping"):
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:
+            found.add(os.path.dirname(os.path.dirname(spec.origin)))
     return found
 
 
