@@ -71,7 +71,7 @@ class Cluster:
         futures = {
             self.client.submit(judge_here, begin, job, pure=False, retries=RETRIES): job for job in jobs
         }
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=self.client.loop):
             job = futures[future]
             try:
                 yield job, future.result()
