@@ -38,8 +38,8 @@ def look(paths, shown, environment):
         status = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
     if int(status["CapEff"], 16) or int(status["CapBnd"], 16) or status["NoNewPrivs"] != "1" or status["Seccomp"] != "2":
         found.append("not every right was given up")
-    if left := os.listdir("/tmp") + os.listdir("/dev/shm"):
-        found.append(f"files of another submission are there: {', '.join(left)}")
+    if visible("/tmp", shown) or os.listdir("/dev/shm"):
+        found.append("files of another submission are there")
     return found
 
 
@@ -75,8 +75,7 @@ def push(memory, disk, processes):
 
 def fill(path, megabytes):
     with open(path, "wb", buffering=0) as file:
-        for _ in range(megabytes):
-            file.write(bytes(1 << 20))
+        file.writelines(bytes(1 << 20) for _ in range(megabytes))
 
 
 def fork():

@@ -58,7 +58,7 @@ class SandboxFailed(Exception):
 class Limits:
     """What one exercise of one submission may take."""
 
-    seconds: float = 10.0  # on the clock
+    seconds: float = 30.0  # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
     cpu: int = 10  # seconds of processor time of each process
     memory: int = 1024  # MB of each process, beyond what Python and torch take
     processes: int = 6  # threads count, and two are the sandbox's own

@@ -14,10 +14,13 @@ from .kernel import (
     CLONE_NEWPID,
     CLONE_NEWUSER,
     CLONE_NEWUTS,
+    MS_BIND,
     MS_NODEV,
     MS_NOEXEC,
     MS_NOSUID,
     MS_RDONLY,
+    MS_REC,
+    MS_REMOUNT,
     PR_SET_PDEATHSIG,
     drop_capabilities,
     mount,
@@ -41,12 +44,17 @@ def furnish(limits: Limits) -> None:
     """As the first process of new namespaces: fresh /tmp, /dev/shm and /proc, and no more namespaces; raises OSError."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     quiet = MS_NOSUID | MS_NODEV
+    held = {name: os.open(f"/tmp/{name}", os.O_PATH) for name in os.listdir("/tmp")}  # Python, where it lies there
     mount("tmpfs", "/tmp", "tmpfs", quiet, f"size={limits['disk']}m,nr_inodes=4096,mode=0700")
+    for name, number in held.items():
+        os.mkdir(f"/tmp/{name}")
+        mount(f"/proc/self/fd/{number}", f"/tmp/{name}", None, MS_BIND | MS_REC)
+        os.close(number)
     mount("tmpfs", "/dev/shm", "tmpfs", quiet | MS_NOEXEC, "size=1m,nr_inodes=64,mode=0700")
     mount("proc", "/proc", "proc", quiet | MS_NOEXEC)
     with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")
-    mount("proc", "/proc", "proc", quiet | MS_NOEXEC | 32 | MS_RDONLY)  # 32: remount
+    mount("proc", "/proc", "proc", quiet | MS_NOEXEC | MS_REMOUNT | MS_RDONLY)
 
 
 def close_all_but(talk: int, tell: int) -> int:

@@ -56,6 +56,8 @@ class Channel:
 
     def receive(self) -> dict[str, Any]:
         """The next message; raises Closed, TimeUp, or ChannelError if it is none."""
+        if self._left() == 0:  # also when there is always something to read
+            raise TimeUp("the time is up")
         line = self._line()
         depth = 0
         for bracket in _BRACKETS.finditer(_STRINGS.sub(b"", line)):
@@ -98,9 +100,12 @@ class Channel:
                 raise ChannelError("more was sent than all messages together may hold")
 
     def _wait(self, writing: bool) -> None:
-        left = None if self.deadline is None else self.deadline - time.monotonic()
-        if left is not None and left <= 0:
+        left = self._left()
+        if left == 0:
             raise TimeUp("the time is up")
         waiting = select.poll()
         waiting.register(self.writer if writing else self.reader, select.POLLOUT if writing else select.POLLIN)
         waiting.poll(None if left is None else max(1, left * 1000))
+
+    def _left(self) -> float | None:
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
