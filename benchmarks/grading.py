@@ -18,7 +18,13 @@ def measure(root: Path) -> Iterator[Row]:
     from hostile.assignment import HIDDEN, MANIFEST
     from hostile.cases import BAND, IMPORTS, TRIANGLE, notebook
 
-    begin = {"manifest": MANIFEST, "tests": {"masking": {"": HIDDEN}}, "sandbox": "bubblewrap", "image": "", "private": []}
+    begin = {
+        "manifest": MANIFEST,
+        "tests": {"masking": {"": HIDDEN}},
+        "sandbox": "bubblewrap",
+        "image": "",
+        "private": [],
+    }
     ids = [entry["id"] for entry in MANIFEST["chapters"]["masking"]["exercises"]]
     judge = JudgeProcess(begin)
     try:

@@ -28,7 +28,9 @@ def make(folder: Path, honest: int = 180, hostile: int = HOSTILE) -> dict[str, f
     kinds = list(HONEST.values())
     for number in range(honest):
         case = kinds[number % len(kinds)] if number % 3 else None  # a third are simply right
-        data, points = (case.data, case.points) if case else (notebook([IMPORTS, TRIANGLE, BAND, f"# {draw.random()}"]), 4)
+        data, points = (
+            (case.data, case.points) if case else (notebook([IMPORTS, TRIANGLE, BAND, f"# {draw.random()}"]), 4)
+        )
         deserved[_put(folder, f"h{number:03}", data)] = points
     for number, name in enumerate(draw.sample(sorted(ATTACKS), hostile)):
         deserved[_put(folder, f"x{number:03}", ATTACKS[name].data)] = ATTACKS[name].points

@@ -31,7 +31,9 @@ def settled(folder: Path) -> dict[str, dict]:
 def grade(folder: Path, to: str) -> subprocess.Popen:
     command = [sys.executable, "-m", "tfm_lib.cli", "grade", str(folder / "submissions")]
     command += ["--bundle", str(folder / "bundle"), "--to", str(folder / to), "--jobs", "2"]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
 
 
 def test_killed_and_run_again_ends_the_same(tmp_path):
@@ -52,5 +54,8 @@ def test_killed_and_run_again_ends_the_same(tmp_path):
     assert again.returncode == 0, said
     assert all(path.stat().st_mtime_ns == time for path, time in done.items()), "what was done was done again"
     assert settled(tmp_path / "parts") == settled(tmp_path / "whole")
-    got = {path.stem: json.loads(path.read_text(encoding="utf-8"))["points"] for path in (tmp_path / "whole").glob("*.json")}
+    got = {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))["points"]
+        for path in (tmp_path / "whole").glob("*.json")
+    }
     assert got == deserved

@@ -59,14 +59,21 @@ def course(tmp_path_factory) -> Path:
         patch.chdir(ROOT)
         tfm("assign", "masking", "--private", PRIVATE, "--seed", "spring", "--name", "Masks", "--to", here)
         empty = json.loads((here / "student" / "masking.ipynb").read_text(encoding="utf-8"))
-        right = next(c["source"] for c in cells(here / "solution" / "masking.ipynb") if c["metadata"].get("tfm", {}).get("exercise"))
+        right = next(
+            c["source"]
+            for c in cells(here / "solution" / "masking.ipynb")
+            if c["metadata"].get("tfm", {}).get("exercise")
+        )
         right = "".join(right)
         behind = right.replace("& (distance >= -", "& (distance >= 0 * -")
         words = "<script>alert(1)</script> Each layer waits."
         with zipfile.ZipFile(here / "canvas.zip", "w") as archive:
             archive.writestr("kimminji_11_501_masking.ipynb", solved(empty, masking_band=right, masking_latency=words))
             archive.writestr("oneilann_LATE_12_502_masking-1.ipynb", solved(empty, masking_band=behind))
-            archive.writestr("이서연_13_503_masking (2).ipynb", solved(empty, masking_band="import os\ndef band(n):\n    os._exit(0)"))
+            archive.writestr(
+                "이서연_13_503_masking (2).ipynb",
+                solved(empty, masking_band="import os\ndef band(n):\n    os._exit(0)"),
+            )
             archive.writestr("🎉_14_504_masking.ipynb", b"%PDF")
             archive.writestr("=cmd|'calc'!A0_15_505_masking.ipynb", solved(empty))
             archive.writestr("../../evil_16_506_masking.ipynb", solved(empty, masking_band=right))
@@ -81,7 +88,16 @@ def course(tmp_path_factory) -> Path:
             "student,exercise,points,reason\nkimminji_11,masking.latency,1.5,The twelve is missing.\n", encoding="utf-8"
         )
         (here / "gradebook.csv").write_text(GRADEBOOK, encoding="utf-8")
-        tfm("report", here / "results", "--bundle", here / "bundle", "--marks", here / "marks.csv", "--canvas", here / "gradebook.csv")
+        tfm(
+            "report",
+            here / "results",
+            "--bundle",
+            here / "bundle",
+            "--marks",
+            here / "marks.csv",
+            "--canvas",
+            here / "gradebook.csv",
+        )
     return here
 
 
@@ -94,18 +110,22 @@ def test_nothing_secret_in_what_students_get(course):
     text = (course / "student" / "masking.ipynb").read_text(encoding="utf-8")
     for secret in ("@hidden", "a_band", "short_sentences", "any_length", "distance <=", "twelve layers wait"):
         assert secret not in text
-        assert secret in (course / "bundle" / "tests" / "masking.py").read_text("utf-8") + (course / "solution" / "masking.ipynb").read_text("utf-8")
+        assert secret in (course / "bundle" / "tests" / "masking.py").read_text("utf-8") + (
+            course / "solution" / "masking.ipynb"
+        ).read_text("utf-8")
     assert "{{" not in text
 
 
 def test_the_students_notebook_runs_and_its_check_answers(course):
-    source = "\n".join("".join(c["source"]) for c in cells(course / "student" / "masking.ipynb") if c["cell_type"] == "code")
+    source = "\n".join(
+        "".join(c["source"]) for c in cells(course / "student" / "masking.ipynb") if c["cell_type"] == "code"
+    )
     namespace: dict = {}
     last = source.rindex("check(")
     exec(source[:last], namespace)  # noqa: S102 (our own notebook)
-    assert eval(source[last:], namespace).status == "unsolved"  # noqa: S307
+    assert eval(source[last:], namespace).status == "unsolved"
     namespace["band"] = lambda n: namespace["torch"].ones(n, n + 1, dtype=bool)
-    assert eval(source[last:], namespace).status == "refused"  # noqa: S307
+    assert eval(source[last:], namespace).status == "refused"
 
 
 def test_every_class_has_its_own_numbers(course, tmp_path):
@@ -148,7 +168,9 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.seen.add(tag)
-        self.addresses += [value for name, value in attributes if name in ("src", "href", "action") or name.startswith("on")]
+        self.addresses += [
+            value for name, value in attributes if name in ("src", "href", "action") or name.startswith("on")
+        ]
 
 
 def test_feedback_runs_nothing_and_opens_alone(course):
@@ -190,7 +212,16 @@ def test_exports(course):
 def test_pseudonyms_keep_points_and_lose_names(course, tmp_path):
     out = tmp_path / "out"
     for _ in range(2):  # the same codes again
-        tfm("report", course / "results", "--bundle", course / "bundle", "--to", out, "--pseudonyms", tmp_path / "key.json")
+        tfm(
+            "report",
+            course / "results",
+            "--bundle",
+            course / "bundle",
+            "--to",
+            out,
+            "--pseudonyms",
+            tmp_path / "key.json",
+        )
     text = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
     names = [path.name for path in out.rglob("*")]
     assert "kimminji" not in text and "이서연" not in text and not any("kimminji" in name for name in names)
@@ -216,11 +247,19 @@ def test_what_was_judged_is_not_judged_again_and_what_changed_is(course, tmp_pat
     more = tmp_path / "bundle"
     (more / "tests").mkdir(parents=True)
     for name in ("manifest.json", "tests/masking.py"):
-        (more / name).write_text((course / "bundle" / name).read_text(encoding="utf-8").replace("Write out the rows", "Draw the rows"), encoding="utf-8")
-    once = tfm("grade", course / "submissions", "--bundle", more, "--to", tmp_path / "results", "--only", "masking.band")
+        (more / name).write_text(
+            (course / "bundle" / name).read_text(encoding="utf-8").replace("Write out the rows", "Draw the rows"),
+            encoding="utf-8",
+        )
+    once = tfm(
+        "grade", course / "submissions", "--bundle", more, "--to", tmp_path / "results", "--only", "masking.band"
+    )
     assert "5 notebooks judged" in once
     for path in (tmp_path / "results").glob("*.json"):
-        assert json.loads(path.read_text(encoding="utf-8"))["points"] == json.loads((course / "results" / path.name).read_text(encoding="utf-8"))["points"]
+        assert (
+            json.loads(path.read_text(encoding="utf-8"))["points"]
+            == json.loads((course / "results" / path.name).read_text(encoding="utf-8"))["points"]
+        )
 
 
 # what an instructor gets wrong
@@ -260,7 +299,10 @@ def test_a_leak_is_found_wherever_it_stands():
     from tfm_lib.classroom.leaks import Leak, require_none
 
     secret = {"the solution": "def f(x):\n    return x.softmax(dim=-1) @ values + residual"}
-    for place in ({"source": ["def f(x):\n", "  return x.softmax(dim=-1) @ values+residual"]}, {"metadata": {"x": "return x.softmax(dim=-1)@values +\nresidual"}}):
+    for place in (
+        {"source": ["def f(x):\n", "  return x.softmax(dim=-1) @ values+residual"]},
+        {"metadata": {"x": "return x.softmax(dim=-1)@values +\nresidual"}},
+    ):
         with pytest.raises(Leak, match="holds a piece of the solution"):
             require_none({"student/a.ipynb": json.dumps({"cells": [place]})}, secret, [])
     require_none({"student/a.ipynb": json.dumps({"cells": [{"source": "def f(x):\n    ..."}]})}, secret, ["def f(x):"])
@@ -288,8 +330,17 @@ def test_container_command_is_as_closed_as_the_sandbox(monkeypatch, program):
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     command = Container(program, "an-image").command(Limits(memory=100, processes=5, disk=7))
     line = " ".join(command)
-    for words in ("--network none", "--read-only", "--cap-drop ALL", "--security-opt no-new-privileges", "--pids-limit 7",
-                  "--memory 612m", "--user 65534:65534", "size=7m", "inside:/grader/inside:ro"):
+    for words in (
+        "--network none",
+        "--read-only",
+        "--cap-drop ALL",
+        "--security-opt no-new-privileges",
+        "--pids-limit 7",
+        "--memory 612m",
+        "--user 65534:65534",
+        "size=7m",
+        "inside:/grader/inside:ro",
+    ):
         assert words in line
     assert not re.search(r"--privileged|--volume (?!\S+:ro)", line)
     assert command.index("an-image") < command.index("-I")

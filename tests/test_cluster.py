@@ -23,7 +23,12 @@ def test_killed_worker_loses_nothing():
     distributed = __import__("distributed")
     slow = "import time\n" + BAND.replace("    dist", "    time.sleep(0.5)\n    dist", 1)
     jobs = [
-        {"student": f"s{n}", "stem": "masking", "ids": IDS, "data": base64.b64encode(notebook([IMPORTS, TRIANGLE, slow])).decode()}
+        {
+            "student": f"s{n}",
+            "stem": "masking",
+            "ids": IDS,
+            "data": base64.b64encode(notebook([IMPORTS, TRIANGLE, slow])).decode(),
+        }
         for n in range(6)
     ]
     workers = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}

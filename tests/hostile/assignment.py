@@ -2,7 +2,7 @@
 
 LIMITS = {"seconds": 20, "cpu": 2, "memory": 600, "processes": 6, "disk": 16, "open_files": 64}
 
-HIDDEN = '''
+HIDDEN = """
 SECRET = "the hidden test's text, which nobody may read: 7e21"
 
 
@@ -22,7 +22,7 @@ def looks_ahead(student, expect):
     n = int(torch.randint(6, 12, ()))
     back, ahead = torch.randint(1, 4, (2,)).tolist()
     expect.close(student.band(n, back, ahead), want(n, back, ahead), holds="it looks ahead")
-'''
+"""
 
 MANIFEST = {
     "format": 1,
@@ -32,7 +32,13 @@ MANIFEST = {
     "chapters": {
         "masking": {
             "exercises": [
-                {"id": "masking.triangle", "title": "A triangle", "kind": "practice", "answers": ["triangle"], "points": 1},
+                {
+                    "id": "masking.triangle",
+                    "title": "A triangle",
+                    "kind": "practice",
+                    "answers": ["triangle"],
+                    "points": 1,
+                },
                 {
                     "id": "masking.band",
                     "title": "A band",

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hostile.assignment import HIDDEN, MANIFEST
 
+from hostile.assignment import HIDDEN, MANIFEST
 from tfm_lib.classroom.pool import JudgeProcess
 
 CANARY = "a file of the instructor's: 41c9"

@@ -6,11 +6,14 @@ import socket
 import time
 
 import pytest
+
 from hostile.assignment import LIMITS, MANIFEST
 from hostile.cases import ALL, ATTACKS, BAND, IMPORTS, TRIANGLE, UNREADABLE, Case, notebook
 from hostile.conftest import CANARY
 
-LONGEST = 2 * len(MANIFEST["chapters"]["masking"]["exercises"]) * 2 * (LIMITS["seconds"] + 5)  # seconds, on a busy machine
+LONGEST = (
+    2 * len(MANIFEST["chapters"]["masking"]["exercises"]) * 2 * (LIMITS["seconds"] + 5)
+)  # seconds, on a busy machine
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -59,7 +62,13 @@ def test_the_way_out_works(judged):
 
 
 def test_files_of_the_instructor_do_not_exist(judged):
-    places = [str(judged.canary), str(judged.canary.parent), os.path.expanduser("~/.bashrc"), os.getcwd(), "/etc/passwd"]
+    places = [
+        str(judged.canary),
+        str(judged.canary.parent),
+        os.path.expanduser("~/.bashrc"),
+        os.getcwd(),
+        "/etc/passwd",
+    ]
     assert seen_from_inside(judged, f"[p for p in {places!r} if os.path.exists(p)]") == "[]"
     assert seen_from_inside(judged, "sorted(os.listdir('/home')) if os.path.isdir('/home') else []") == "[]"
     packages = "[os.path.join(p, 'tfm_lib') for p in sys.path]"

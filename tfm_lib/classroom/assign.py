@@ -83,7 +83,9 @@ def make(wishes: Wishes) -> Assignment:
             folder = f"student/{student}" if student else "student"
             if not (own and not student):
                 made.students[f"{folder}/{stem}.ipynb"] = part.notebook(solved=False)
-            made.solutions[f"solution/{student}/{stem}.ipynb" if student else f"solution/{stem}.ipynb"] = part.notebook(solved=True)
+            made.solutions[f"solution/{student}/{stem}.ipynb" if student else f"solution/{stem}.ipynb"] = part.notebook(
+                solved=True
+            )
             if any(exercise.assigned for exercise in exercises):
                 name = f"bundle/tests/{stem}/{student}.py" if student else f"bundle/tests/{stem}.py"
                 made.bundle[name] = "\n\n\n".join(code for exercise in exercises for code in exercise.hidden) + "\n"
@@ -133,9 +135,13 @@ def _exercises(wishes: Wishes, stem: str, student: str) -> list[Written]:
     elif own:
         found = own
     if not found:
-        raise BadSource(f"No exercise was chosen in {stem}. It has {', '.join(each.id for each in written_in(chapter) + own)}.")
+        raise BadSource(
+            f"No exercise was chosen in {stem}. It has {', '.join(each.id for each in written_in(chapter) + own)}."
+        )
     if twice := {each.id for each in found if [other.id for other in found].count(each.id) > 1}:
-        raise BadSource(f"{', '.join(sorted(twice))} stands both in the chapter and in {private}. Give yours another label.")
+        raise BadSource(
+            f"{', '.join(sorted(twice))} stands both in the chapter and in {private}. Give yours another label."
+        )
     for exercise in own:
         if not exercise.text_only and not exercise.assigned:
             raise BadSource(f"{private}: {exercise.id} has no cell with `:tags: [hidden]`, so nothing would be tested.")
@@ -156,7 +162,9 @@ class _Part:
         """As text; with the answers in it if `solved`."""
         title = self.wishes.name or f"{outline(self.chapter).title}: exercises"
         hidden = any(exercise.assigned for exercise in self.exercises)
-        head = HEAD.format(title=title, checks=CHECKS if hidden else PRACTICE, stem=self.stem, chapter=outline(self.chapter).title)
+        head = HEAD.format(
+            title=title, checks=CHECKS if hidden else PRACTICE, stem=self.stem, chapter=outline(self.chapter).title
+        )
         setup = setup_of(self.chapter, self.exercises)
         checks = ["from tfm_lib.checks import check"]
         if any(exercise.visible for exercise in self.exercises):
@@ -172,7 +180,9 @@ class _Part:
             cell["id"] = f"{self.stem.replace('_', '-')}-{number}"
         self.public += [cell.source for cell in cells] if not solved else []
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        made = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+        made = nbformat.v4.new_notebook(
+            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+        )
         return nbformat.writes(made) + "\n"
 
     def _cells(self, exercise: Written, solved: bool) -> list[nbformat.NotebookNode]:
@@ -220,7 +230,13 @@ def _entry(root: Path, stem: str, exercise: Written) -> dict[str, Any]:
         forbidden = [name.strip() for name in exercise.option("forbidden").split(",") if name.strip()]
         return {**made, "points": given, "modules": _closed(allowed or earlier), "forbidden": [*CHEAP, *forbidden]}
     found = find(exercise.id)
-    return {**made, "answers": list(found.answers), "points": exercise.stars, "modules": _closed(earlier), "forbidden": [*CHEAP, *found.forbids]}
+    return {
+        **made,
+        "answers": list(found.answers),
+        "points": exercise.stars,
+        "modules": _closed(earlier),
+        "forbidden": [*CHEAP, *found.forbids],
+    }
 
 
 def _number(exercise: Written, text: str) -> float:

@@ -143,7 +143,7 @@ def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
 
     names = {"hidden": hidden, "Mistake": judge.Mistake, "torch": torch, "F": torch.nn.functional, "math": math}
     try:
-        exec(compile(source, f"tests/{stem}.py", "exec"), {**names, "__name__": f"hidden_{stem}"})
-    except Exception as error:
+        exec(compile(source, f"tests/{stem}.py", "exec"), {**names, "__name__": f"hidden_{stem}"})  # noqa: S102 (the instructor's own)
+    except Exception as error:  # noqa: BLE001 (whatever it raises is told)
         raise BadBundle(f"tests/{stem}.py does not run: {type(error).__name__}: {error}") from None
     return collected

@@ -10,7 +10,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from tfm_lib.classroom.pool import Job, JudgeDied, JudgeProcess, Result
 from tfm_lib.classroom.sandbox import NoSandbox
@@ -53,7 +53,7 @@ class Cluster:
                 f"`dask worker {address}` where bubblewrap and this library are installed."
             ) from None
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -68,9 +68,7 @@ class Cluster:
         from dask.distributed import as_completed
 
         begin = self.client.scatter(self.begin, broadcast=True)
-        futures = {
-            self.client.submit(judge_here, begin, job, pure=False, retries=RETRIES): job for job in jobs
-        }
+        futures = {self.client.submit(judge_here, begin, job, pure=False, retries=RETRIES): job for job in jobs}
         for future in as_completed(futures, loop=self.client.loop):
             job = futures[future]
             try:

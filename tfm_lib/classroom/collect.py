@@ -137,7 +137,9 @@ def collect(path: Path, stems: list[str], kind: str = "auto") -> Report:
     for count, entry in enumerate(source.entries()):
         total += entry.size
         if count >= MAX_ENTRIES or total > MAX_TOTAL:
-            raise CannotCollect(f"{path} holds more than {MAX_ENTRIES} files or {MAX_TOTAL >> 30} GB. Collect it in parts.")
+            raise CannotCollect(
+                f"{path} holds more than {MAX_ENTRIES} files or {MAX_TOTAL >> 30} GB. Collect it in parts."
+            )
         one = _read(source, entry, stems, kind, report)
         if one is None:
             continue
@@ -164,14 +166,19 @@ def write(report: Report, to: Path) -> None:
         seen.update({"name": one.name or seen.get("name", ""), "lms_id": one.lms_id or seen.get("lms_id", "")})
         seen.setdefault("files", {})[one.stem] = {"from": one.where, "late": one.late, "when": one.when}
     refused = [{"file": where, "why": why} for where, why in report.refused]
-    text = json.dumps({"students": students, "refused": refused, "replaced": report.replaced}, ensure_ascii=False, indent=1)
+    text = json.dumps(
+        {"students": students, "refused": refused, "replaced": report.replaced}, ensure_ascii=False, indent=1
+    )
     beside.write_text(text + "\n", encoding="utf-8")
 
 
 def folder_name(name: str) -> str:
     """A folder's name for a student: their own if it is harmless, else what is left of it, with a mark that keeps it unique."""
     plain = unicodedata.normalize("NFC", name).strip()
-    safe = "".join(char if char.isalnum() or unicodedata.category(char).startswith("M") or char in "._-@+" else "-" for char in plain)
+    safe = "".join(
+        char if char.isalnum() or unicodedata.category(char).startswith("M") or char in "._-@+" else "-"
+        for char in plain
+    )
     safe = safe.strip(".-") or "nobody"
     while len(safe.encode()) > 80:
         safe = safe[:-1]
@@ -182,7 +189,11 @@ def folder_name(name: str) -> str:
 
 def _read(source: Source, entry: Entry, stems: list[str], kind: str, report: Report) -> Found | None:
     path = PurePosixPath(entry.path.replace("\\", "/"))
-    if path.name in ("collected.json", "timestamp.txt", ".DS_Store") or "__MACOSX" in path.parts or ".ipynb_checkpoints" in path.parts:
+    if (
+        path.name in ("collected.json", "timestamp.txt", ".DS_Store")
+        or "__MACOSX" in path.parts
+        or ".ipynb_checkpoints" in path.parts
+    ):
         return None
     trouble = entry.trouble
     if not trouble and (path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in entry.path):
@@ -224,8 +235,12 @@ def _whose(path: PurePosixPath, stems: list[str], kind: str) -> tuple[str, str, 
         if kind in ("auto", "moodle") and (moodle := MOODLE.match(part)):
             return folder_name(f"{moodle['who']}_{moodle['id']}"), stem, moodle["who"], moodle["id"], False
     parents = [part for part in path.parts[:-1] if part not in ("", ".")]
-    if kind == "nbgrader" or (parents and parents[-1].count("+") >= 2):  # the exchange: user+assignment+timestamp+random
-        who = next((part.split("+")[0] for part in reversed(parents) if part.count("+") >= 2), parents[0] if parents else "")
+    if kind == "nbgrader" or (
+        parents and parents[-1].count("+") >= 2
+    ):  # the exchange: user+assignment+timestamp+random
+        who = next(
+            (part.split("+")[0] for part in reversed(parents) if part.count("+") >= 2), parents[0] if parents else ""
+        )
     else:
         who = parents[0] if parents else ""
     return (folder_name(who), stem, who, "", False) if who else None

@@ -25,14 +25,26 @@ def register(app: typer.Typer) -> None:
 
 
 def assign(
-    chapters: Annotated[list[str], typer.Argument(metavar="CHAPTER...", help="Chapters whose exercises to take, as `masking`.")],
+    chapters: Annotated[
+        list[str], typer.Argument(metavar="CHAPTER...", help="Chapters whose exercises to take, as `masking`.")
+    ],
     to: Annotated[Path, typer.Option(help="The folder to make: student/, solution/ and bundle/.")],
-    seed: Annotated[str, typer.Option(metavar="CLASS", help="Names the class: chooses parameters and random inputs.")] = "class",
-    private: Annotated[Path | None, typer.Option(metavar="DIR", help="Your own exercises with hidden tests, as DIR/<chapter>.md.")] = None,
-    exercise: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
-    roster: Annotated[Path | None, typer.Option(metavar="CSV", help="Students in the first column: each gets numbers of their own.")] = None,
+    seed: Annotated[
+        str, typer.Option(metavar="CLASS", help="Names the class: chooses parameters and random inputs.")
+    ] = "class",
+    private: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Your own exercises with hidden tests, as DIR/<chapter>.md.")
+    ] = None,
+    exercise: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")
+    ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Students in the first column: each gets numbers of their own.")
+    ] = None,
     name: Annotated[str, typer.Option(help="The title of the assignment.")] = "",
-    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Grade solutions and empty notebooks first.")] = True,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Grade solutions and empty notebooks first.")
+    ] = True,
 ) -> None:
     """Make notebooks for students, with solutions for you, and the bundle that grades them."""
     from tfm_lib.book.build import find_root
@@ -44,7 +56,9 @@ def assign(
     from tfm_lib.classroom.verify import require_gradable
 
     if private and not private.is_dir():
-        raise Refusal(f"There is no folder {private}. Your own exercises lie in a folder outside the book, as {private}/masking.md.")
+        raise Refusal(
+            f"There is no folder {private}. Your own exercises lie in a folder outside the book, as {private}/masking.md."
+        )
     try:
         students = assigning.read_roster(roster) if roster else ()
         stems = list(dict.fromkeys(chapters))
@@ -58,12 +72,20 @@ def assign(
         raise Refusal(f"{missing} To make the assignment without trying it: tfm assign --no-verify") from None
     made.write(to)
     tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
-    console.print(f"{to / 'student'}: {len(made.students)} notebooks for students, without a piece of solution or hidden test.", soft_wrap=True)
-    console.print(f"{to / 'solution'}: {len(made.solutions)} notebooks with solutions. {to / 'bundle'}: points, limits, tests ({tried}).", soft_wrap=True)
+    console.print(
+        f"{to / 'student'}: {len(made.students)} notebooks for students, without a piece of solution or hidden test.",
+        soft_wrap=True,
+    )
+    console.print(
+        f"{to / 'solution'}: {len(made.solutions)} notebooks with solutions. {to / 'bundle'}: points, limits, tests ({tried}).",
+        soft_wrap=True,
+    )
 
 
 def collect(
-    source: Annotated[Path, typer.Argument(help="A folder, a zip archive of Canvas or Moodle, or an nbgrader exchange.")],
+    source: Annotated[
+        Path, typer.Argument(help="A folder, a zip archive of Canvas or Moodle, or an nbgrader exchange.")
+    ],
     to: Annotated[Path, typer.Option(help="The folder to fill: one folder for each student.")],
     bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
     kind: Annotated[str, typer.Option(help="auto, folder, canvas, moodle or nbgrader.")] = "auto",
@@ -82,9 +104,13 @@ def collect(
     for where, why in found.refused:
         errors.print(f"  refused {clean_line(where)}: {why}", markup=False)
     for where in found.replaced:
-        console.print(f"  {clean_line(where)} was handed in again later; the later one counts.", soft_wrap=True, markup=False)
+        console.print(
+            f"  {clean_line(where)} was handed in again later; the later one counts.", soft_wrap=True, markup=False
+        )
     students = len({one.student for one in found.kept})
-    console.print(f"{len(found.kept)} notebooks of {students} students, {len(found.refused)} refused: {to}", soft_wrap=True)
+    console.print(
+        f"{len(found.kept)} notebooks of {students} students, {len(found.refused)} refused: {to}", soft_wrap=True
+    )
     if not found.kept:
         raise typer.Exit(1)
 
@@ -98,12 +124,22 @@ def report(
     results: Annotated[Path, typer.Argument(help="The folder that `tfm grade` filled.")],
     bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
     to: Annotated[Path | None, typer.Option(help="Where reports go; report/ beside the results if none.")] = None,
-    submissions: Annotated[Path | None, typer.Option(help="The collected submissions; beside the results if none.")] = None,
-    marks: Annotated[Path | None, typer.Option(metavar="CSV", help="Marks by hand: student,exercise,points,reason.")] = None,
-    canvas: Annotated[Path | None, typer.Option(metavar="CSV", help="The grade book that Canvas exported, to be filled in.")] = None,
-    nbgrader: Annotated[Path | None, typer.Option(metavar="DB", help="nbgrader's gradebook.db, to be filled in.")] = None,
+    submissions: Annotated[
+        Path | None, typer.Option(help="The collected submissions; beside the results if none.")
+    ] = None,
+    marks: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Marks by hand: student,exercise,points,reason.")
+    ] = None,
+    canvas: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="The grade book that Canvas exported, to be filled in.")
+    ] = None,
+    nbgrader: Annotated[
+        Path | None, typer.Option(metavar="DB", help="nbgrader's gradebook.db, to be filled in.")
+    ] = None,
     column: Annotated[str, typer.Option(help="What the LMS calls the assignment; its title if none.")] = "",
-    pseudonyms: Annotated[Path | None, typer.Option(metavar="KEY", help="Codes in place of names; the file keeps the key.")] = None,
+    pseudonyms: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Codes in place of names; the file keeps the key.")
+    ] = None,
 ) -> None:
     """Write feedback for each student, grades for your records and your LMS, and a page about the class."""
     from tfm_lib.classroom import bundle as bundles
@@ -134,9 +170,13 @@ def report(
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         (to / name).write_text(text, encoding="utf-8")
     waiting = sum(score.waits for score in made.scores)
-    console.print(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.", soft_wrap=True)
+    console.print(
+        f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.", soft_wrap=True
+    )
     if waiting:
-        console.print(f"  {waiting} still wait for a mark by hand or another run; give marks with --marks.", soft_wrap=True)
+        console.print(
+            f"  {waiting} still wait for a mark by hand or another run; give marks with --marks.", soft_wrap=True
+        )
 
 
 def grade(
@@ -147,9 +187,13 @@ def grade(
     only: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Judge again what has a result.")] = False,
     engine: Annotated[str, typer.Option(help="local, or dask: on the workers of a scheduler.")] = "local",
-    scheduler: Annotated[str, typer.Option(metavar="ADDRESS", help="For dask: the scheduler, as tcp://host:8786.")] = "",
+    scheduler: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="For dask: the scheduler, as tcp://host:8786.")
+    ] = "",
     sandbox: Annotated[str, typer.Option(help="bubblewrap, docker or podman.")] = "bubblewrap",
-    image: Annotated[str, typer.Option(help="For docker and podman: an image with Python, torch and jaxtyping.")] = "tfm-sandbox",
+    image: Annotated[
+        str, typer.Option(help="For docker and podman: an image with Python, torch and jaxtyping.")
+    ] = "tfm-sandbox",
 ) -> None:
     """Judge submissions by the bundle's tests, each in a sandbox. What was judged before is not judged again."""
     from tfm_lib.classroom import bundle as bundles
@@ -168,7 +212,9 @@ def grade(
         require_outside([submissions, bundle, to.parent])
         known = {entry["id"] for stem in loaded.stems for entry in loaded.exercises(stem)}
         if unknown := set(only or ()) - known:
-            raise Refusal(f"The bundle has no exercise {', '.join(sorted(unknown))}. It has {', '.join(sorted(known))}.")
+            raise Refusal(
+                f"The bundle has no exercise {', '.join(sorted(unknown))}. It has {', '.join(sorted(known))}."
+            )
         plan = grading.plan(loaded, grading.submissions_in(submissions, loaded), to, set(only or ()), force)
         students = len({student for student, _ in plan.submissions})
         if not students:
@@ -190,7 +236,10 @@ def grade(
         raise Refusal(str(refusal)) from None
     words = [f"{students} students", f"{len(plan.jobs)} notebooks judged", f"{plan.cached} exercises judged before"]
     console.print(f"{', '.join(words)}: {to}", soft_wrap=True)
-    for status, meaning in (("stopped", "something ended before its time"), ("infrastructure", "not judged; run again")):
+    for status, meaning in (
+        ("stopped", "something ended before its time"),
+        ("infrastructure", "not judged; run again"),
+    ):
         if names := sorted(student for student, result in seen.items() if result == status):
             console.print(f"  {status} ({meaning}): {', '.join(names)}", soft_wrap=True)
 

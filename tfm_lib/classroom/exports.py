@@ -77,7 +77,9 @@ def canvas(scores: list[Score], exported: str, assignment: str) -> str:
     """
     rows = list(csv.reader(io.StringIO(exported.removeprefix("\ufeff"))))
     if not rows or "ID" not in rows[0]:
-        raise CannotExport("This is no grade book of Canvas: it has no column ID. In Canvas: Grades, Export, Export Entire Gradebook.")
+        raise CannotExport(
+            "This is no grade book of Canvas: it has no column ID. In Canvas: Grades, Export, Export Entire Gradebook."
+        )
     columns = [index for index, name in enumerate(rows[0]) if name == assignment or name.startswith(f"{assignment} (")]
     if len(columns) != 1:
         shown = ", ".join(name for name in rows[0] if "(" in name) or "none"

@@ -39,7 +39,11 @@ WORDS = {
 
 def student_page(score: Score, assignment: str) -> str:
     """The feedback for one student."""
-    late = [f"{number(round(days, 2))} days late: × {number(score.factors[stem])}" for stem, days in score.late_days.items() if days > 0]
+    late = [
+        f"{number(round(days, 2))} days late: × {number(score.factors[stem])}"
+        for stem, days in score.late_days.items()
+        if days > 0
+    ]
     body = [
         f"<h1>{_text(assignment)}</h1>",
         f"<p>{_text(score.name)} · <span class='points'>{number(score.points)} of {number(score.of)} points</span></p>",
@@ -51,11 +55,17 @@ def student_page(score: Score, assignment: str) -> str:
 
 
 def _card(row: Row) -> str:
-    lines = [f"<div class='card'><h2><span>{_text(row.title)}</span><span class='points'>{number(row.points)} / {number(row.of)}</span></h2>"]
+    lines = [
+        f"<div class='card'><h2><span>{_text(row.title)}</span><span class='points'>{number(row.points)} / {number(row.of)}</span></h2>"
+    ]
     lines.append(f"<p><strong>{WORDS[row.outcome]}</strong> {_text(row.reason)}</p>")
     held = list(dict.fromkeys(held for test in row.tests for held in test["held"]))
-    said = list(dict.fromkeys(test["message"] for test in row.tests if test["message"] and test["message"] != row.reason))
-    told = [f"<li class='held'>{_text(text)}</li>" for text in held] + [f"<li class='not'>{_text(text)}</li>" for text in said]
+    said = list(
+        dict.fromkeys(test["message"] for test in row.tests if test["message"] and test["message"] != row.reason)
+    )
+    told = [f"<li class='held'>{_text(text)}</li>" for text in held] + [
+        f"<li class='not'>{_text(text)}</li>" for text in said
+    ]
     lines += [f"<ul>{''.join(told)}</ul>"] if told else []
     lines += [f"<blockquote>{_text(row.text)}</blockquote>"] if row.text.strip() else []
     lines += [f"<p>Your instructor: {_text(row.by_hand)}</p>"] if row.by_hand else []
@@ -113,7 +123,9 @@ def _success(scores: list[Score]) -> str:
     ax.barh([title[:40] for title in means], list(means.values()), height=0.6)
     ax.set(xlim=(0, 100), xlabel="share of the points, %", title="Exercises")
     ax.invert_yaxis()
-    alt = "Share of the points that the class has for each exercise: " + ", ".join(f"{title} {mean:.0f} %" for title, mean in means.items())
+    alt = "Share of the points that the class has for each exercise: " + ", ".join(
+        f"{title} {mean:.0f} %" for title, mean in means.items()
+    )
     return _figure(fig, f"{alt}.")
 
 

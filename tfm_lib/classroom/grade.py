@@ -51,7 +51,9 @@ class Plan:
 def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
     """Every student in `folder` with every chapter of `bundle`."""
     students = sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
-    return [_submission(folder / student / f"{stem}.ipynb", student, stem) for student in students for stem in bundle.stems]
+    return [
+        _submission(folder / student / f"{stem}.ipynb", student, stem) for student in students for stem in bundle.stems
+    ]
 
 
 def _submission(path: Path, student: str, stem: str) -> Submission:
@@ -66,7 +68,9 @@ def _submission(path: Path, student: str, stem: str) -> Submission:
         if not stat.S_ISREG(about.st_mode):
             return Submission(student, stem, b"", "it is not a file")
         if about.st_size > MAX_BYTES:
-            return Submission(student, stem, b"", f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
+            return Submission(
+                student, stem, b"", f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB"
+            )
         return Submission(student, stem, file.read(MAX_BYTES + 1))
 
 
@@ -83,7 +87,11 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
             if entry["kind"] == "text" or (only and entry["id"] not in only):
                 continue
             key = _key(bundle, submission, entry["id"])
-            if not force and known.get(entry["id"], {}).get("key") == key and known[entry["id"]]["status"] != "infrastructure":
+            if (
+                not force
+                and known.get(entry["id"], {}).get("key") == key
+                and known[entry["id"]]["status"] != "infrastructure"
+            ):
                 made.cached += 1
             else:
                 ids.append(entry["id"])

@@ -115,7 +115,16 @@ def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, see
 
 
 def _row(test: Test, outcome: str, **more: Any) -> dict[str, Any]:
-    return {"name": test.name, "outcome": outcome, "points": 0, "of": test.points, "held": [], "message": "", "mistake": None, **more}
+    return {
+        "name": test.name,
+        "outcome": outcome,
+        "points": 0,
+        "of": test.points,
+        "held": [],
+        "message": "",
+        "mistake": None,
+        **more,
+    }
 
 
 class Answers:
@@ -153,7 +162,9 @@ class Answers:
             except (NameError, ImportError, MemoryError, SyntaxError) as error:
                 raise BrokenTest(f"the test {test.name} has a fault: {type(error).__name__}: {error}") from None
 
-        verdict = judge_student(Exercise(self.task.id, self.task.answers, judge), self.student, _mixed(seed, self.task.id, test.name))
+        verdict = judge_student(
+            Exercise(self.task.id, self.task.answers, judge), self.student, _mixed(seed, self.task.id, test.name)
+        )
         return _row(
             test,
             verdict.status,
@@ -218,7 +229,9 @@ def _why(stopped: Stopped, cell: Cell | None, limits: Limits) -> str:
 
 
 def _sentence(name: str, args: tuple, raised: Raised) -> str:
-    inputs = ", ".join(f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else clean(repr(arg))[:40] for arg in args)
+    inputs = ", ".join(
+        f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else clean(repr(arg))[:40] for arg in args
+    )
     where = f" in line {raised.line} of its cell" if raised.line else ""
     return f"{name}({inputs}) raised {raised.name}{where}: {clean(raised.text)[:160]}"
 

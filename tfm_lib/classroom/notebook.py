@@ -43,7 +43,9 @@ def read(data: bytes, answers: set[str] = frozenset()) -> Submitted:
         kind, text = cell.get("cell_type"), _source(cell)
         if kind == "code":
             read.code.append(text)
-        elif any(re.search(rf"^(?:def|class) +{re.escape(name)}\b", text, re.MULTILINE) for name in answers) and _is_python(text):
+        elif any(
+            re.search(rf"^(?:def|class) +{re.escape(name)}\b", text, re.MULTILINE) for name in answers
+        ) and _is_python(text):
             read.code.append(text)
             read.notes.append("A cell with an answer is not a code cell; it was taken as one.")
         else:

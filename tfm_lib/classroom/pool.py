@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from tfm_lib.classroom.inside.channel import Channel, ChannelError
 from tfm_lib.classroom.sandbox import PATIENCE, Limits, NoSandbox
@@ -91,7 +91,7 @@ class Pool:
     def __init__(self, begin: dict[str, Any], size: int):
         self._judges = [JudgeProcess(begin) for _ in range(size)]
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -30,13 +30,20 @@ def look(paths, shown, environment):
     if [name for name in os.listdir("/proc") if name.isdigit()] != ["1"]:
         found.append("other processes are visible")
     for folder in ("/", "/usr", "/dev", "/grader", "/grader/inside", "/var", "/etc"):
-        if os.path.isdir(folder) and not refused(lambda: open(f"{folder}/x", "w")):
+        if os.path.isdir(folder) and not refused(
+            lambda path=f"{folder}/x": os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+        ):
             found.append(f"{folder} can be written to")
     if ctypes.CDLL(None).unshare(0x10000000) == 0:
         found.append("namespaces can be made")
     with open("/proc/self/status") as file:
         status = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
-    if int(status["CapEff"], 16) or int(status["CapBnd"], 16) or status["NoNewPrivs"] != "1" or status["Seccomp"] != "2":
+    if (
+        int(status["CapEff"], 16)
+        or int(status["CapBnd"], 16)
+        or status["NoNewPrivs"] != "1"
+        or status["Seccomp"] != "2"
+    ):
         found.append("not every right was given up")
     if visible("/tmp", shown) or os.listdir("/dev/shm"):
         found.append("files of another submission are there")

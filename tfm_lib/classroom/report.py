@@ -27,7 +27,9 @@ class Report:
         try:
             due = datetime.fromisoformat(rule["due"]) if rule.get("due") else None
         except (TypeError, ValueError):
-            raise BadBundle(f"manifest.json: late.due must be a date as 2026-11-20T23:59+01:00, not {rule['due']!r}.") from None
+            raise BadBundle(
+                f"manifest.json: late.due must be a date as 2026-11-20T23:59+01:00, not {rule['due']!r}."
+            ) from None
         if due is not None and due.tzinfo is None:
             due = due.replace(tzinfo=UTC)
         given = read_marks(marks) if marks else {}

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from tfm_lib.classroom.inside import seccomp
 from tfm_lib.classroom.inside.channel import Channel, TimeUp
@@ -58,7 +58,9 @@ class SandboxFailed(Exception):
 class Limits:
     """What one exercise of one submission may take."""
 
-    seconds: float = 30.0  # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
+    seconds: float = (
+        30.0  # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
+    )
     cpu: int = 10  # seconds of processor time of each process
     memory: int = 1024  # MB of each process, beyond what Python and torch take
     processes: int = 6  # threads count, and two are the sandbox's own
@@ -94,8 +96,18 @@ class Bubblewrap:
                 "On macOS and Windows: tfm grade --sandbox docker."
             )
         if platform.system() != "Linux" or not seccomp.supported():
-            raise NoSandbox("The bubblewrap sandbox needs Linux on x86_64 or aarch64. Elsewhere: tfm grade --sandbox docker.")
-        command = [program, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"]
+            raise NoSandbox(
+                "The bubblewrap sandbox needs Linux on x86_64 or aarch64. Elsewhere: tfm grade --sandbox docker."
+            )
+        command = [
+            program,
+            "--unshare-all",
+            "--die-with-parent",
+            "--new-session",
+            "--clearenv",
+            "--hostname",
+            "sandbox",
+        ]
         for name, value in ENVIRONMENT.items():
             command += ["--setenv", name, value]
         command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # before what is bound below them
@@ -125,7 +137,9 @@ class Container:
 
     def command(self, limits: Limits, orders: int = 0) -> list[str]:
         if shutil.which(self.name) is None:
-            raise NoSandbox(f"{self.name} is not installed. On Linux bubblewrap does without it: tfm grade --sandbox bubblewrap.")
+            raise NoSandbox(
+                f"{self.name} is not installed. On Linux bubblewrap does without it: tfm grade --sandbox bubblewrap."
+            )
         command = [self.name, "run", "--rm", "--interactive", "--init", "--network", "none", "--read-only"]
         command += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "none"]
         command += ["--pids-limit", str(limits.processes + 2), "--user", "65534:65534", "--hostname", "sandbox"]
@@ -207,7 +221,7 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         self._orders: socket.socket | None = None
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -271,7 +285,9 @@ class Sandbox:
             ready = self._reply()
         except TimeoutError:
             self.close()
-            raise NoSandbox(f"The sandbox was not ready after {PATIENCE} seconds. Is the machine busy? Run the command again.") from None
+            raise NoSandbox(
+                f"The sandbox was not ready after {PATIENCE} seconds. Is the machine busy? Run the command again."
+            ) from None
         except (SandboxFailed, OSError):
             said = _last_words(self._process)
             self.close()

@@ -119,7 +119,9 @@ def scores(
         made.append(Score(student, known.get("name") or student, known.get("lms_id", ""), rows, late_days, factors))
     if unknown := sorted(set(marks) - used):
         student, id = unknown[0]
-        raise BadMarks(f"The marks name {student!r} and {id!r}, for whom and which there is no result. Mind the spelling.")
+        raise BadMarks(
+            f"The marks name {student!r} and {id!r}, for whom and which there is no result. Mind the spelling."
+        )
     return made
 
 
@@ -142,7 +144,8 @@ def _row(entry: dict[str, Any], notes: list[str]) -> Row:
         entry["tests"],
         [*notes, *entry["notes"]],
         entry.get("text", ""),
-        waits=entry["status"] == "infrastructure" or (written and bool(entry.get("text", "").strip()) and not entry["reason"]),
+        waits=entry["status"] == "infrastructure"
+        or (written and bool(entry.get("text", "").strip()) and not entry["reason"]),
     )
 
 
@@ -157,4 +160,7 @@ def pseudonymised(made: list[Score], key_file: Path) -> list[Score]:
         return "P-" + hmac.new(key, student.encode(), hashlib.sha256).hexdigest()[:10]
 
     blank = [replace(score, student=code(score.student), name=code(score.student), lms_id="") for score in made]
-    return sorted((replace(score, rows=[replace(row, text="") for row in score.rows]) for score in blank), key=lambda score: score.student)
+    return sorted(
+        (replace(score, rows=[replace(row, text="") for row in score.rows]) for score in blank),
+        key=lambda score: score.student,
+    )

@@ -14,7 +14,17 @@ from tfm_lib.classroom.inside.peer import Raised
 from tfm_lib.classroom.sandbox import ENVIRONMENT, Limits, NoSandbox, Sandbox, visible_folders
 
 PROBE = Path(__file__).with_name("probe.py")
-HARMLESS = {"LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "HOSTNAME", "container"}
+HARMLESS = {
+    "LC_CTYPE",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+    "KMP_DUPLICATE_LIB_OK",
+    "KMP_INIT_AT_FORK",
+    "HOSTNAME",
+    "container",
+}
 
 
 def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[str]:

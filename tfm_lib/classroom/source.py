@@ -53,9 +53,7 @@ class Written:
     @property
     def answers(self) -> list[str]:
         """The names that the stub defines, in order."""
-        return [
-            node.name for node in ast.parse(self.stub).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-        ]
+        return [node.name for node in ast.parse(self.stub).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
 
     @property
     def solution_code(self) -> str:
@@ -122,7 +120,9 @@ def chosen(path: Path, seed: str, student: str = "") -> dict[str, Any]:
 def setup_of(path: Path, exercises: list[Written]) -> str:
     """The statements of the chapter at `path` that its exercises need: imports and helpers, with what those need."""
     cells = code_before(path)
-    parts = [part for each in exercises if not each.text_only for part in (each.stub, *each.visible, each.solution_code)]
+    parts = [
+        part for each in exercises if not each.text_only for part in (each.stub, *each.visible, each.solution_code)
+    ]
     wanted = set().union(USUAL, *(statement.uses for statement in Notebook(parts).statements))
     lines = []
     for statement in Notebook(cells).needed(wanted - {"check", "exercise", "Mistake"}, effects=False):
@@ -149,7 +149,9 @@ def _begin(path: Path, block: Block) -> Written:
 def _add(exercise: Written, block: Block) -> None:
     hidden = block.name == "code-cell" and "hidden" in _tags(exercise, block)
     if block.name == "code-cell" and not hidden and any("@hidden" in line for line in block.lines):
-        raise BadSource(f"{exercise.path.name}: a cell of {exercise.id} defines a hidden test without `:tags: [hidden]`.")
+        raise BadSource(
+            f"{exercise.path.name}: a cell of {exercise.id} defines a hidden test without `:tags: [hidden]`."
+        )
     if exercise.solution is not None and not hidden:  # the exercise is over
         return
     if block.name == "solution":
@@ -172,7 +174,9 @@ def _add(exercise: Written, block: Block) -> None:
 def _tags(exercise: Written, block: Block) -> set[str]:
     tags = {tag.strip(" \"'") for tag in block.options.get("tags", "").strip("[]").split(",") if tag.strip()}
     if unknown := tags - TAGS:
-        raise BadSource(f"{exercise.path.name}: a cell of {exercise.id} has the unknown tag {', '.join(sorted(unknown))}.")
+        raise BadSource(
+            f"{exercise.path.name}: a cell of {exercise.id} has the unknown tag {', '.join(sorted(unknown))}."
+        )
     return tags
 
 

@@ -22,7 +22,12 @@ def require_gradable(made: Assignment, stems: list[str]) -> None:
                 folder, *student, file = name.split("/")
                 if file == f"{stem}.ipynb":
                     data = base64.b64encode(text.encode()).decode()
-                    job = {"student": "".join(student), "stem": stem, "ids": [each["id"] for each in entries], "data": data}
+                    job = {
+                        "student": "".join(student),
+                        "stem": stem,
+                        "ids": [each["id"] for each in entries],
+                        "data": data,
+                    }
                     _require(name, judged(judge, job), full=folder == "solution")
     finally:
         judge.close()

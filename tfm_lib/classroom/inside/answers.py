@@ -113,7 +113,10 @@ class Notebook:
                 index
                 for index, statement in enumerate(self.statements)
                 if index not in chosen
-                and ("*" in statement.binds or (statement.binds | (statement.touches(modules) if effects else set())) & wanted)
+                and (
+                    "*" in statement.binds
+                    or (statement.binds | (statement.touches(modules) if effects else set())) & wanted
+                )
             }
             if not more:
                 return [self.statements[index] for index in sorted(chosen)]
@@ -126,7 +129,7 @@ class Notebook:
         for statement in statements:
             module = ast.Module([statement.node], type_ignores=[])
             try:
-                exec(compile(module, f"<cell {statement.cell}>", "exec"), self.names)
+                exec(compile(module, f"<cell {statement.cell}>", "exec"), self.names)  # noqa: S102 (what a sandbox is for)
             except ChannelError:
                 raise
             except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
@@ -164,7 +167,12 @@ def describe(error: BaseException) -> dict[str, Any]:
         text = "no message"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith("<cell ")]
     bare = not getattr(error, "args", ())
-    return {"name": type(error).__name__[:80], "text": text[:MAX_TEXT], "line": lines[0] if lines else None, "bare": bare}
+    return {
+        "name": type(error).__name__[:80],
+        "text": text[:MAX_TEXT],
+        "line": lines[0] if lines else None,
+        "bare": bare,
+    }
 
 
 class Answers:
@@ -174,7 +182,15 @@ class Answers:
         self.peer = Peer(channel, describe, as_builtin)
         self.peer.named["load"] = self.load
 
-    def load(self, cells: list[str], answers: list[str], sources: dict[str, str], forbidden: list[str], whole: bool, seed: int) -> dict[str, Any]:
+    def load(
+        self,
+        cells: list[str],
+        answers: list[str],
+        sources: dict[str, str],
+        forbidden: list[str],
+        whole: bool,
+        seed: int,
+    ) -> dict[str, Any]:
         """Run what the answers need, or the whole notebook; tell which names there are, and which are still stubs."""
         import numpy
         import torch

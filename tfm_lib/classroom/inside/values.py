@@ -31,7 +31,9 @@ class BadValue(Exception):
     """What came does not stand for a value."""
 
 
-def encode(value: Any, keep: Keep, gradient: Callable[[Tensor], int | None] = lambda tensor: None, depth: int = 0) -> Any:
+def encode(
+    value: Any, keep: Keep, gradient: Callable[[Tensor], int | None] = lambda tensor: None, depth: int = 0
+) -> Any:
     """`value` as JSON. `keep` makes a handle of what cannot leave; `gradient` numbers tensors with a gradient."""
     kind = type(value)
     if kind in (type(None), bool, float) or kind is int and abs(value) < MAX_INTEGER:
@@ -46,9 +48,15 @@ def encode(value: Any, keep: Keep, gradient: Callable[[Tensor], int | None] = la
         items = [encode(item, keep, gradient, depth + 1) for item in value]
         if kind is list:
             return items
-        return {"$": "set" if isinstance(value, (set, frozenset)) else "list" if isinstance(value, list) else "tuple", "v": items}
+        return {
+            "$": "set" if isinstance(value, (set, frozenset)) else "list" if isinstance(value, list) else "tuple",
+            "v": items,
+        }
     if depth < MAX_DEPTH and isinstance(value, dict):
-        return {"$": "dict", "v": [[encode(part, keep, gradient, depth + 1) for part in pair] for pair in value.items()]}
+        return {
+            "$": "dict",
+            "v": [[encode(part, keep, gradient, depth + 1) for part in pair] for pair in value.items()],
+        }
     if isinstance(value, Tensor) and str(value.dtype).removeprefix("torch.") in DTYPES:
         return _encode_tensor(value, gradient(value))
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in DTYPES:
