@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -128,6 +130,9 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> int:
         from nbgrader.api import Gradebook
     except ImportError:
         raise CannotExport("nbgrader is not installed: pip install 'tfm-lib[hub]'") from None
+    beside = str(Path(sys.executable).parent)  # nbgrader starts `alembic`, which lies there, by its bare name
+    if beside not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
     with Gradebook(f"sqlite:///{database.resolve()}") as book:
         book.update_or_create_assignment(assignment)
         for stem, rows in _by_stem(scores).items():
