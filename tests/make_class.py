@@ -15,7 +15,7 @@ from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import ATTACKS, BAND, HONEST, IMPORTS, TRIANGLE, notebook
 
 HOSTILE = 20
-BOUNDED = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 10}}
+BOUNDED = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 20}}
 
 
 def make(folder: Path, honest: int = 180, hostile: int = HOSTILE) -> dict[str, float]:

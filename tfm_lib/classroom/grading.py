@@ -9,7 +9,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,18 +66,28 @@ def grade_exercise(task: Task, cells: list[str], sandbox: Sandbox, limits: Limit
     """
     began = time.monotonic()
     result = _attempt(task, cells, sandbox, limits, seed, whole=False)
+    if result[
+        "out of time"
+    ]:  # though it hardly used the processor: it slept, or the machine was busy, which is no fault of it
+        patient = replace(limits, seconds=2 * limits.seconds)
+        result = max((_attempt(task, cells, sandbox, patient, seed, whole=False), result), key=_worth)
     if result.pop("lacks a name"):
         second = _attempt(task, cells, sandbox, limits, seed, whole=True)
         del second["lacks a name"]
-        result = max((result, second), key=lambda each: (each["points"], each["status"] == "ok"))
+        result = max((result, second), key=_worth)
+    del result["out of time"]
     result["seconds"] = round(time.monotonic() - began, 3)
     return result
+
+
+def _worth(result: dict[str, Any]) -> tuple[float, bool]:
+    return result["points"], result["status"] == "ok"
 
 
 def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int, whole: bool) -> dict[str, Any]:
     done: list[dict[str, Any]] = []
     notes: list[str] = []
-    status, reason, lacks, cpu = "ok", "", False, 0.0
+    status, reason, lacks, cpu, slow = "ok", "", False, 0.0, False
     waiting = list(task.tests)
     while waiting:
         cell: Cell | None = None
@@ -91,6 +101,8 @@ def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, see
                 lacks = lacks or answers.lacks
         except Stopped as stopped:
             status, reason = "stopped", _why(stopped, cell, limits)
+            idle = cell is not None and cell.cpu < limits.cpu / 2
+            slow = slow or (idle and bool(stopped.args) and isinstance(stopped.args[0], TimeUp))
             done.append(_row(waiting.pop(0), "stopped", message=reason))
             if sum(row["outcome"] == "stopped" for row in done) > 1 or not done[:-1]:  # the rest would go the same way
                 done += [_row(test, "stopped", message=reason) for test in waiting]
@@ -111,6 +123,7 @@ def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, see
         "notes": [clean(note) for note in notes],
         "cpu": round(cpu, 3),
         "lacks a name": lacks,
+        "out of time": slow,
     }
 
 
