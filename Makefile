@@ -12,7 +12,9 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
-LIBRARY := $(shell find tfm_lib -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
+# A worker for each core, four at most: each holds torch and a browser. Which tests stay together: tests/conftest.py.
+AT_ONCE := --numprocesses=auto --maxprocesses=4
+LIBRARY := $(shell find tfm_lib models experiments/results -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
 
 help:  ## this list
@@ -22,7 +24,7 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 	@$(WITH_NODE) $(PY) -m tfm_lib.cli build $(BOOK)
 
 test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
-	@$(WITH_NODE) $(PY) -m pytest $(TESTS)
+	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
 serve: book  ## build, then show the book at http://localhost:8000
 	@$(PY) -m tfm_lib.cli serve
@@ -30,7 +32,7 @@ serve: book  ## build, then show the book at http://localhost:8000
 lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in a working copy under work/
 	@$(PY) -m tfm_lib.cli lab
 
-bench: $(DONE)/dev $(BUNDLES) $(WHEEL) browser  ## measure page weight, build times, latency, each beside its bar
+bench: book $(DONE)/dev browser  ## measure page weight, build times, latency, speed of training, decoding and grading, each beside its bar
 	@$(PY) -m tfm_lib.cli bench
 
 wheel: $(WHEEL)  ## one file with the library and its widgets, in dist/

@@ -1,6 +1,7 @@
 """What all tests share: shapes in signatures are executed, random numbers repeat, one thread a process."""
 
 import os
+import re
 import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; the tests' tensors are tiny
@@ -24,6 +25,24 @@ settings.load_profile("tfm")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "network: needs the network; everything else passes with the network cut")
+
+
+# What one worker does in a go: the tests of these files, and those of a widget's stage, share a costly fixture.
+TOGETHER = re.compile(r"tests/(?:test_(?:mutations|pages|frontend)|browser/test_jupyterlab)\.py|(?<=\[)stage .*(?=\])")
+
+
+@pytest.hookimpl(optionalhook=True)  # with pytest-xdist, whose own --dist=loadgroup does not group under pytest 9
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        """Large groups first, then single tests to whoever is free."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            found = TOGETHER.search(nodeid)
+            return found[0] if found else nodeid
+
+    return Together(config, log)
 
 
 @pytest.fixture(autouse=True)

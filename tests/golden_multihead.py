@@ -1,10 +1,12 @@
-"""Numbers of the widget of chapter `multihead`, as tfm_lib computes them."""
+"""Numbers of the widgets of chapter `multihead`, as tfm_lib computes them."""
+
+from typing import Any
 
 import torch
 
 from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import MultiHeadAttention
-from tfm_lib.widgets.multihead import Heads, habits
+from tfm_lib.widgets.multihead import HeadAblation, Heads, habits
 
 
 def numbers() -> dict:
@@ -28,4 +30,34 @@ def numbers() -> dict:
                 "habits": [habits(head, asks_itself) for head in weights[0]],
             }
         )
-    return {"cases": cases}
+    return {"cases": cases, "ablation": ablation()}
+
+
+def measured() -> dict[str, Any]:
+    """An ablation of two layers with three heads, as the experiment writes it, with numbers made up."""
+    torch.manual_seed(1)
+    places, layers, h = ["encoder", "cross"], 1, 3
+    n = len(places) * layers * h
+
+    def entry(off: int) -> list:
+        loss, bleu = (torch.rand(2) * off).tolist()
+        return [round(1 + loss, 4), round(50 - 4 * bleu, 2), [None, f"sans {off}"]]
+
+    return {
+        "places": places, "n_layers": layers, "n_heads": h, "sentences": 9,
+        "ours": ["The cat sleeps.", "Good morning!"], "whole": [1.0, 50.0, ["Le chat dort.", "Bonjour !"]],
+        "heads": [entry(1) for _ in range(n)], "layers": [entry(h) for _ in range(n // h)],
+        "order": torch.randperm(n).tolist(), "stops": [0, 2, 4, 6],
+        "pruned": [[1.0, 50.0, [None, None]], *(entry(off) for off in (2, 4, 6))],
+        "once": [1.0, 1.2, 2.0, 4.0], "random": [[1.0, 1.5, 2.5, 4.0]] * 3,
+    }  # fmt: skip
+
+
+def ablation() -> dict[str, Any]:
+    """What is off in each state of the widget, and what it cost."""
+    data, states = measured(), []
+    for mode, value, removed in (("head", -1, 0), ("head", 4, 0), ("layer", 4, 0), ("order", -1, 4), ("order", 2, 0)):
+        widget = HeadAblation(data, mode=mode, value=value, removed=removed)
+        new = [said for _, _, said in widget.sentences]
+        states.append({"mode": mode, "value": value, "removed": removed, "off": widget.off, "cost": widget.cost, "said": new})
+    return {"measured": data, "states": states, "worth": HeadAblation(data).worth, "names": [HeadAblation(data).name(i) for i in range(6)]}

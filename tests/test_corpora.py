@@ -101,6 +101,14 @@ def test_vocabulary_begins_with_the_special_tokens():
     assert len(vocabulary) == 6
 
 
+@every_corpus
+def test_sentences_are_the_tokens_of_a_part_with_single_spaces(name):
+    corpus = load_corpus(name, size=300)
+    for part in ("train", "val", "test"):
+        pairs = [(tuple(src.split(" ")), tuple(tgt.split(" "))) for src, tgt in corpus.sentences(part)]
+        assert pairs == [(pair.src, pair.tgt) for pair in corpus.split(part)]
+
+
 def test_tensors_are_padded_and_shifted():
     corpus = Corpus("own", (Pair(("a", "b"), ("x",)), Pair(("a",), ("x", "y"))))
     src, inputs, outputs = corpus.tensors(corpus.pairs)
@@ -112,7 +120,7 @@ def test_tensors_are_padded_and_shifted():
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("date", {}, "No corpus is called 'date'; there are copy, dates, numbers, questions, reverse, sort."),
+        ("date", {}, "No corpus is called 'date'; there are copy, dates, multi30k, numbers, questions, reverse, sort, tatoeba-en-fr,"),
         ("copy", {"alphabet": 1}, "Need 1 ≤ min_len ≤ max_len and 2 ≤ alphabet ≤ 26; got 2, 10, 1."),
         ("dates", {"first_year": 2000, "last_year": 1999}, "Need 1 ≤ first_year ≤ last_year; got 2000 and 1999."),
         ("dates", {"pattern": "short"}, "pattern must be full, long or medium; got 'short'."),

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from tfm_lib.attention import attention
 from tfm_lib.masking import causal_mask, combine, leak, padding_mask
-from tfm_lib.multihead import KeyValueCache, MemoryCache, MultiHeadAttention, merge_heads, split_heads
+from tfm_lib.multihead import KeyValueCache, MemoryCache, MultiHeadAttention, merge_heads, split_heads, without_heads
 
 seeds = st.integers(0, 1000)
 heads_and_width = st.tuples(st.integers(1, 4), st.integers(1, 3)).map(lambda hw: (hw[0], hw[0] * hw[1]))
@@ -256,6 +256,43 @@ def test_an_empty_cache_has_length_0_and_nothing_to_select():
     assert (cache.length, cache.K, cache.V) == (0, None, None)
 
 
+# heads switched off
+
+
+@both
+@given(heads=heads_and_width, seed=seeds, off=st.sets(st.integers(0, 3)))
+def test_without_heads_leaves_their_terms_out_of_the_sum(need_weights, heads, seed, off):
+    torch.manual_seed(seed)
+    n_heads, d_model = heads
+    layer, X = MultiHeadAttention(d_model, n_heads).double(), torch.randn(2, 3, d_model, dtype=torch.double)
+    off, d_v = {i for i in off if i < n_heads}, d_model // n_heads
+    found, _ = attention(*(split_heads(W(X), n_heads) for W in (layer.W_Q, layer.W_K, layer.W_V)))
+    terms = found @ layer.W_O.weight.T.unflatten(0, (n_heads, d_v))  # (batch, n_heads, n, d_model)
+    expected = layer.W_O.bias + sum(terms[:, i] for i in range(n_heads) if i not in off)
+    with without_heads(layer, *off):
+        output, _ = layer(X, X, X, need_weights=need_weights)
+    assert_close(output, expected.expand_as(X))
+
+
+def test_heads_come_back_after_the_block_also_after_an_error():
+    layer = MultiHeadAttention(6, 3)
+    before = layer.W_O.weight.clone()
+    with pytest.raises(KeyError), without_heads(layer, 1) as same:
+        assert same is layer and (layer.W_O.weight != before).any()
+        raise KeyError
+    assert torch.equal(layer.W_O.weight, before)
+
+
+def test_blocks_without_heads_stand_in_one_another():
+    layer = MultiHeadAttention(6, 3)
+    before = layer.W_O.weight.clone()
+    with without_heads(layer, 0):
+        with without_heads(layer, 2):
+            assert [(layer.W_O.weight[:, 2 * i : 2 * i + 2] == 0).all().item() for i in range(3)] == [True, False, True]
+        assert [(layer.W_O.weight[:, 2 * i : 2 * i + 2] == 0).all().item() for i in range(3)] == [True, False, False]
+    assert torch.equal(layer.W_O.weight, before)
+
+
 # bad input
 
 LAYER, X = MultiHeadAttention(4, 2), torch.ones(2, 3, 4)
@@ -308,6 +345,11 @@ BAD_INPUT = {
         lambda: LAYER(X, X, X, torch.ones(3, 3), need_weights=False),
         TypeError,
         "mask must be boolean, True where the query may attend to the key; got torch.float32.",
+    ),
+    "a head that is not there": (
+        lambda: without_heads(LAYER, 0, 2).__enter__(),
+        ValueError,
+        "off must be heads from 0 to 1; got 2.",
     ),
     "a query with no key": (
         lambda: LAYER(X, X, X, causal_mask(3) & ~torch.eye(3, dtype=torch.bool)),

@@ -275,6 +275,12 @@ MUTATIONS = {
         "leak hears only positive slopes": Mutation(".abs().amax", ".amax", "test_leak_equals_finite_differences"),
     },
     "multihead": {
+        "rows instead of columns switched off": Mutation(
+            "W.unflatten(1, (layer.n_heads, -1))[:, list(off)] = 0",
+            "W.unflatten(0, (layer.n_heads, -1))[list(off)] = 0",
+            "test_without_heads_leaves_their_terms_out_of_the_sum",
+        ),
+        "heads stay off": Mutation("W.copy_(kept)", "pass", "test_heads_come_back_after_the_block_also_after_an_error"),
         "heads cut without exchanging axes": Mutation(
             "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
             "X.reshape(*X.shape[:-2], n_heads, X.shape[-2], -1)",
@@ -462,9 +468,9 @@ MUTATIONS = {
             "return X + 0 * self.gain",
             "test_encoder_layer_equals_torch",
         ),
-        "no ReLU": Mutation("F.relu(self.W_1(X))", "self.W_1(X)", "test_feed_forward_bends"),
+        "no ReLU": Mutation("self.W_1(X).relu_()", "self.W_1(X)", "test_feed_forward_bends"),
         "ReLU after the second matrix": Mutation(
-            "self.W_2(F.relu(self.W_1(X)))", "F.relu(self.W_2(self.W_1(X)))", "test_feed_forward_equals_a_slow_loop"
+            "self.W_2(self.W_1(X).relu_())", "self.W_2(self.W_1(X)).relu_()", "test_feed_forward_equals_a_slow_loop"
         ),
         "no residual": Mutation(
             "X = X + self.dropout(change)", "X = self.dropout(change)", "test_the_residual_adds_1_to_the_derivative"
@@ -501,8 +507,8 @@ MUTATIONS = {
             "test_padding_is_invisible",
         ),
         "mask of the decoder layer dropped": Mutation(
-            "self.self_attention(inner, inner, inner, tgt_mask, need_weights, caches[0])",
-            "self.self_attention(inner, inner, inner, None, need_weights, caches[0])",
+            "inner, inner, inner, tgt_mask, need_weights, caches[0]",
+            "inner, inner, inner, None, need_weights, caches[0]",
             "test_future_token_changes_nothing_earlier",
         ),
         "memory's mask dropped": Mutation(
@@ -518,6 +524,150 @@ MUTATIONS = {
         "one cache for both attentions": Mutation(
             "need_weights, caches[1]", "need_weights, caches[0]", "test_decoder_with_caches_equals_decoder_without"
         ),
+    },
+    "transformer": {
+        "embeddings not scaled": Mutation(
+            "self.tokens(ids) * self.scale", "self.tokens(ids)", "test_embedding_is_scaled_and_knows_places"
+        ),
+        "no positions": Mutation(
+            "self.tokens(ids) * self.scale + self.positions[start:end]",
+            "self.tokens(ids) * self.scale",
+            "test_embedding_is_scaled_and_knows_places",
+        ),
+        "positions always from the start": Mutation(
+            "self.positions[start:end]", "self.positions[: end - start]", "test_cached_equals_uncached"
+        ),
+        "embeddings as small as they are kept": Mutation(
+            "std=config.d_model**-0.5", "std=config.d_model**-1.0", "test_scaled_embeddings_are_as_large_as_positions"
+        ),
+        "no dropout on the sum": Mutation(
+            "return self.dropout(self.tokens(ids)",
+            "return (self.tokens(ids)",
+            "test_dropout_falls_on_embeddings_while_training_only",
+        ),
+        "output not tied": Mutation(
+            "return F.linear(X, self.tokens.weight)",
+            "return F.linear(X, self.tokens.weight.roll(1, 0))",
+            "test_logits_are_dot_products_with_the_embeddings",
+        ),
+        "padding of the source is read": Mutation(
+            "            X, _ = layer(X, mask)\n        return self.encoder_norm(X)",
+            "            X, _ = layer(X, None)\n        return self.encoder_norm(X)",
+            "test_padding_is_invisible",
+        ),
+        "padding of the memory is read": Mutation(
+            "return self.decode(tgt_ids, memory, padding_mask(src_ids, self.config.pad_id))",
+            "return self.decode(tgt_ids, memory)",
+            "test_padding_is_invisible",
+        ),
+        "the decoder sees the future": Mutation(
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+            "Y, _ = layer(Y, memory, None, memory_mask, caches=layer_caches)",
+            "test_future_token_changes_nothing_earlier",
+        ),
+        "memory and target swapped": Mutation(
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+            "Y, _ = layer(Y, Y, mask, None, caches=layer_caches)",
+            "test_every_output_depends_on_every_source_token",
+        ),
+        "a decoder layer reads what the last one made of the memory": Mutation(
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+            "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)\n            memory = memory * 0.9",
+            "test_every_decoder_layer_reads_the_finished_memory",
+        ),
+        "a norm after the stack under post-norm": Mutation(
+            'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
+            "LayerNorm(config.d_model)",
+            "test_post_norm_has_no_norm_after_the_stack_and_pre_norm_has_one",
+        ),
+        "no norm after the stack under pre-norm": Mutation(
+            'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
+            "nn.Identity()",
+            "test_transformer_equals_torch",
+        ),
+        "pre-norm stacks end without their norm": Mutation(
+            "        return self.decoder_norm(Y)", "        return Y", "test_transformer_equals_torch"
+        ),
+        "new tokens masked as if they came first": Mutation(
+            "mask = causal_mask(start + tgt_ids.shape[1])[start:]",
+            "mask = causal_mask(start + tgt_ids.shape[1])[: tgt_ids.shape[1]]",
+            "test_cached_equals_uncached",
+        ),
+        "the weights of the first layer for all": Mutation(
+            'kept["cross"].append(cross)',
+            'kept["cross"].append(kept["cross"][0] if kept["cross"] else cross)',
+            "test_all_weights_are_those_of_every_layer_and_head",
+        ),
+        "one norm too few counted": Mutation(
+            "counts[part] += parameter.numel()", "counts[part] = parameter.numel()", "test_paper_sizes_part_by_part"
+        ),
+        "the big model as wide as the base": Mutation(
+            "d_model=1024, n_heads=16, d_ff=4096", "d_model=512, n_heads=16, d_ff=4096", "test_paper_sizes_part_by_part"
+        ),
+        "GPT that looks ahead": Mutation(
+            "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
+            "return super().mask(ids)",
+            "test_who_sees_ahead",
+        ),
+        "GPT that reads padding as words": Mutation(
+            "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
+            "return causal_mask(ids.shape[1]).T.expand(len(ids), -1, -1)",
+            "test_decoder_only_is_encoder_only_under_a_causal_mask",
+        ),
+        "an id beyond the vocabulary goes unnoticed": Mutation(
+            'require_tokens("ids", ids, len(self.tokens.weight))',
+            "pass",
+            "test_bad_input_gets_a_sentence[an id beyond the vocabulary]",
+        ),
+    },
+    "data": {
+        "words not weighed": Mutation("pairs[pair] += count", "pairs[pair] += 1", "test_learned_merges_are_those_of_the_paper"),
+        "the rarest pair": Mutation(
+            "(-pairs[pair], pair)", "(pairs[pair], pair)", "test_learned_merges_are_those_of_the_paper"
+        ),
+        "ties by chance": Mutation(
+            "(-pairs[pair], pair)", "-pairs[pair]", "test_a_tie_goes_to_the_first_in_the_alphabet"
+        ),
+        "no mark at the end of a word": Mutation('f"{word[-1]}·"', "word[-1]", "test_ten_words_by_hand"),
+        "merges replayed backwards": Mutation(
+            "for merge in merges:",
+            "for merge in merges[::-1]:",
+            "test_the_library_cuts_every_word_of_the_story_in_the_same_way",
+        ),
+        "special tokens can be typed": Mutation(
+            "encode_special_tokens = True", "encode_special_tokens = False", "test_a_special_token_that_is_typed_is_text"
+        ),
+        "every letter gets in": Mutation(
+            "limit_alphabet=vocab_size - 4, ", "", "test_a_vocabulary_is_never_larger_than_asked_for"
+        ),
+        "decoded beyond the end sign": Mutation(
+            "ids = ids[: ids.index(self.eos_id)]", "ids = ids[:]", "test_decode_stops_at_the_first_eos_and_skips_special_tokens"
+        ),
+        "padding on the left": Mutation(
+            "[*row, *[pad_id] * (longest - len(row))]",
+            "[*[pad_id] * (longest - len(row)), *row]",
+            "test_pad_fills_up_on_the_right",
+        ),
+        "a batch bounded by its real tokens": Mutation(
+            "longest * (len(group) + 1) > max_tokens",
+            "sum(_length(each)[0] for each in [*group, example]) > max_tokens",
+            "test_batches_hold_every_example_once_and_keep_the_limit",
+        ),
+        "the last batch lost": Mutation(
+            "    if group:\n        yield group", "    return", "test_batches_hold_every_example_once_and_keep_the_limit"
+        ),
+        "not sorted": Mutation(
+            "_packed(sorted(examples, key=_length), max_tokens)",
+            "_packed(examples, max_tokens)",
+            "test_a_batch_ends_only_where_the_next_example_does_not_fit",
+        ),
+        "pools in order of length": Mutation("draw.shuffle(packed)", "pass", "test_batches_of_a_pool_are_shuffled"),
+        "lengths of the source": Mutation(
+            "return len(example.tgt) + 1, len(example.src) + 1",
+            "return len(example.src) + 1, len(example.tgt) + 1",
+            "test_waste_by_hand",
+        ),
+        "padding over real tokens": Mutation("1 - real / places", "places / real - 1", "test_waste_by_hand"),
     },
     "_errors": {
         "a query with no key goes unnoticed": Mutation(
@@ -535,6 +685,209 @@ MUTATIONS = {
             "if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):",
             "if False:",
             "test_attention.py::test_bad_input_gets_a_sentence[mask transposed]",
+        ),
+    },
+    "training": {
+        "the peak misplaced": Mutation(
+            "step * warmup**-1.5)",
+            "step * warmup**-1.4)",
+            "test_peak_is_at_warmup_and_as_high_as_one_over_the_root_of_d_model_times_warmup",
+        ),
+        "no warm-up": Mutation(
+            "min(step**-0.5, step * warmup**-1.5)",
+            "step**-0.5",
+            "test_schedule_equals_the_papers_formula_by_powers_of_logarithms",
+        ),
+        "rate grows with the width": Mutation(
+            "return d_model**-0.5 *",
+            "return d_model**0.5 *",
+            "test_base_model_of_the_paper_peaks_at_7e_minus_4",
+        ),
+        "targets not smoothed": Mutation(
+            "* (1 - epsilon) + epsilon / vocab_size",
+            "* (1 - 0 * epsilon)",
+            "test_no_model_gets_below_the_entropy_of_the_smoothed_targets",
+        ),
+        "the other convention": Mutation(
+            "* (1 - epsilon) + epsilon / vocab_size",
+            "* (1 - epsilon * vocab_size / (vocab_size - 1)) + epsilon / (vocab_size - 1)",
+            "test_smoothed_targets_are_a_distribution_with_the_true_token_on_top",
+        ),
+        "loss not smoothed": Mutation(
+            "label_smoothing=epsilon, ",
+            "",
+            "test_loss_is_the_cross_entropy_against_the_smoothed_targets",
+        ),
+        "padding counts": Mutation(
+            ", ignore_index=pad_id)\n\n\nclass",
+            ")\n\n\nclass",
+            "test_padding_is_ignored_whatever_its_id",
+        ),
+        "padding is id 0 whatever it is": Mutation(
+            "ignore_index=pad_id)\n\n\nclass", "ignore_index=0)\n\n\nclass", "test_padding_is_ignored_whatever_its_id"
+        ),
+        "the target not shifted": Mutation(
+            "tgt_in=pad([[bos, *example.tgt]",
+            "tgt_in=pad([[*example.tgt, eos]",
+            "test_a_batch_shifts_the_target_right",
+        ),
+        "PyTorch's own β₂": Mutation("betas=(0.9, 0.98)", "betas=(0.9, 0.999)", "test_adam_has_the_papers_settings"),
+        "PyTorch's own ε": Mutation("eps=1e-9", "eps=1e-8", "test_adam_has_the_papers_settings"),
+        "another optimiser": Mutation("torch.optim.Adam(", "torch.optim.Adamax(", "test_three_updates_equal_adam_by_hand"),
+        "every micro-batch counts the same": Mutation(
+            "share = (batch.tgt_out != pad_id).sum() / tokens",
+            "share = 1 / len(group)",
+            "test_accumulation_equals_one_big_batch",
+        ),
+        "micro-batches not averaged": Mutation(
+            "epsilon, pad_id) * share", "epsilon, pad_id)", "test_accumulation_equals_one_big_batch"
+        ),
+        "the schedule steps per micro-batch": Mutation(
+            "enumerate(_groups(batches, accumulate), start=1)",
+            "zip(range(1, 10**9, accumulate), _groups(batches, accumulate))",
+            "test_one_schedule_step_for_each_update_and_not_for_each_micro_batch",
+        ),
+        "steps count from 0": Mutation("start=1)", "start=0)", "test_a_step_tells_its_number_loss_rate_and_tokens"),
+        "the rate never set": Mutation(
+            'parameters["lr"] = lr(step)', "lr(step)", "test_three_updates_equal_adam_by_hand"
+        ),
+        "gradients pile up": Mutation(
+            "        optimiser.zero_grad()\n", "", "test_gradients_do_not_pile_up_from_one_update_to_the_next"
+        ),
+        "not clipped": Mutation(
+            "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n",
+            "",
+            "test_clipping_shortens_a_long_gradient_and_leaves_a_short_one",
+        ),
+        "dropout off": Mutation("model.train()", "model.eval()", "test_the_loop_trains_with_dropout_on"),
+        "the last micro-batches lost": Mutation(
+            "while group := list(islice(rest, size)):",
+            "while len(group := list(islice(rest, size))) == size:",
+            "test_one_schedule_step_for_each_update_and_not_for_each_micro_batch",
+        ),
+    },
+    "decoding": {
+        "the cache reads everything again": Mutation(
+            "read = ids if self.caches else self.written",
+            "read = self.written",
+            "test_cached_logits_equal_those_of_whole_passes",
+        ),
+        "without a cache the past is forgotten": Mutation(
+            "read = ids if self.caches else self.written",
+            "read = ids",
+            "test_cached_logits_equal_those_of_whole_passes",
+        ),
+        "padding of the source is seen": Mutation(
+            "self.model.decode(read, self.memory, self.memory_mask, self.caches)",
+            "self.model.decode(read, self.memory, None, self.caches)",
+            "test_selected_rows_go_on_as_if_they_had_been_alone[rows0-True]",
+        ),
+        "rows keep the cache of others": Mutation(
+            "            own.select(rows)\n", "", "test_selected_rows_go_on_as_if_they_had_been_alone[rows1-True]"
+        ),
+        "rows keep the memory of others": Mutation(
+            "                of_memory.select(rows)\n",
+            "                pass\n",
+            "test_selected_rows_go_on_as_if_they_had_been_alone[rows0-True]",
+        ),
+        "sources confused after a second selection": Mutation(
+            "sources = self.sources[rows]", "sources = rows", "test_a_second_selection_counts_from_the_first"
+        ),
+        "least probable token": Mutation(
+            "lambda logits: logits.argmax(dim=-1)",
+            "lambda logits: logits.argmin(dim=-1)",
+            "test_greedy_equals_a_slow_loop",
+        ),
+        "stops at the first <eos>": Mutation(
+            "if done.all():", "if done.any():", "test_a_sentence_that_ended_is_padded_and_the_others_go_on"
+        ),
+        "goes on writing after <eos>": Mutation(
+            ".masked_fill(done, model.config.pad_id)", "", "test_a_sentence_that_ended_is_padded_and_the_others_go_on"
+        ),
+        "<eos> is soon forgotten": Mutation(
+            "done |= chosen == eos_id",
+            "done = chosen == eos_id",
+            "test_a_sentence_that_ended_is_padded_and_the_others_go_on",
+        ),
+        "temperature turned round": Mutation(
+            "filter_logits(logits / temperature", "filter_logits(logits * temperature", "test_frequencies_match_the_probabilities"
+        ),
+        "temperature forgotten": Mutation(
+            "filter_logits(logits / temperature", "filter_logits(logits", "test_frequencies_match_the_probabilities"
+        ),
+        "one more than k": Mutation("logits.topk(min(top_k,", "logits.topk(min(top_k + 1,", "test_top_k_keeps_the_k_best"),
+        "top-p loses the word that crosses the line": Mutation(
+            "p.cumsum(dim=-1) - p ", "p.cumsum(dim=-1) ", "test_top_p_keeps_the_fewest_that_hold_p"
+        ),
+        "top-p cuts the best": Mutation(
+            "descending=True, stable=True)", "descending=False, stable=True)", "test_top_p_keeps_the_fewest_that_hold_p"
+        ),
+        "top-p at the wrong places": Mutation(
+            ".scatter(-1, order, held_before >= top_p)", " | (held_before >= top_p)", "test_top_p_keeps_the_fewest_that_hold_p"
+        ),
+        "no length penalty": Mutation(
+            "return ((5 + length) / 6) ** alpha", "return 1.0", "test_without_the_penalty_the_beam_prefers_the_shorter"
+        ),
+        "multiplied by the penalty": Mutation(
+            "total / length_penalty(self.length, self.alpha)",
+            "total * length_penalty(self.length, self.alpha)",
+            "test_hypotheses_carry_their_probability_and_come_best_first",
+        ),
+        "<eos> not counted": Mutation(
+            "total / length_penalty(self.length,",
+            "total / length_penalty(self.length - 1,",
+            "test_hypotheses_carry_their_probability_and_come_best_first",
+        ),
+        "only the newest token counts": Mutation(
+            "(self.open[row].log_p + more, row, token)",
+            "(more, row, token)",
+            "test_beam_search_equals_a_slow_beam_that_never_stops_early",
+        ),
+        "the worst are kept": Mutation(
+            "heapq.nlargest(self.beam",
+            "heapq.nsmallest(self.beam",
+            "test_beam_search_equals_a_slow_beam_that_never_stops_early",
+        ),
+        "one more than the beam": Mutation(
+            "heapq.nlargest(self.beam,",
+            "heapq.nlargest(self.beam + 1,",
+            "test_beam_names_the_row_that_each_hypothesis_continues",
+        ),
+        "parents lost": Mutation(
+            "parents.append(row)", "parents.append(0)", "test_beam_names_the_row_that_each_hypothesis_continues"
+        ),
+        "stops when the first has ended": Mutation(
+            "return bool(self.finished) and ceiling <= self.finished[0].score",
+            "return bool(self.finished)",
+            "test_early_stopping_never_loses_the_best",
+        ),
+        "stops by the present length's penalty": Mutation(
+            "length_penalty(self.max_len, self.alpha)",
+            "length_penalty(self.length, self.alpha)",
+            "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+        ),
+        "never stops early": Mutation(
+            "return bool(self.finished) and ceiling <= self.finished[0].score",
+            "return False",
+            "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+        ),
+        "in the order of their ends": Mutation(
+            "        self.finished.sort(key=lambda hypothesis: -hypothesis.score)\n",
+            "",
+            "test_without_the_penalty_the_beam_prefers_the_shorter",
+        ),
+        "logits for log-probabilities": Mutation(
+            "(best - logits.logsumexp(dim=-1, keepdim=True))",
+            "best",
+            "test_hypotheses_carry_their_probability_and_come_best_first",
+        ),
+        "rows counted from the first source": Mutation(
+            "[start + row for row in parents]", "parents", "test_beam_search_equals_a_slow_beam_that_never_stops_early"
+        ),
+        "decodes with dropout": Mutation(
+            "if model.training and model.config.dropout:",
+            "if False:",
+            "test_bad_input_gets_a_sentence[a model in training]",
         ),
     },
 }

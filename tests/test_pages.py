@@ -9,9 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 from project import CHAPTERS, ROOT
 
 from tfm_lib.book.build import pages
+from tfm_lib.book.display import figure, svg_text, weights_colormap
 from tfm_lib.book.page_widgets import LostWidget, StockWidget, page_state
 
 PAGES = pages(ROOT)
@@ -154,6 +156,14 @@ def test_pictures_have_a_text_alternative(soups) -> None:
             assert named, f"{page}: {str(svg)[:120]}"
 
 
+def test_a_heat_map_is_mixed_of_the_colours_of_the_scheme() -> None:
+    fig, ax = figure()
+    ax.pcolormesh([[0, 0.25, 0.5, 1]], cmap=weights_colormap(), vmin=0, vmax=1)
+    low, high = "var(--tfm-w0, #f7f3ec)", "var(--tfm-w1, #23386b)"
+    cells = re.findall(r"fill: (var\(--tfm-w.*?\)|color-mix.*?\)\))", svg_text(fig))
+    assert cells == [low, *(f"color-mix(in srgb, {high} {share}%, {low})" for share in ("25.0", "50.0")), high]
+
+
 def test_formulas_are_there_before_any_script_runs(soups) -> None:
     for page, soup in soups.items():
         assert all(span.select_one(".katex") for span in soup.select(".math")), page
@@ -202,6 +212,17 @@ def test_chapters_offer_what_can_be_used(built_book: Path, soups) -> None:
         offered = {Path(urlsplit(link["href"]).path).name for link in soup.select(".tfm-downloads a[download]")}
         assert {f"{path.stem}.ipynb", f"{path.stem}.md"} <= offered
         assert any(name.endswith(".whl") for name in offered), "no wheel: make wheel"
+
+
+def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, soups) -> None:
+    words = "".join(term.get_text() for soup in soups.values() for term in soup.select(":lang(ko)"))
+    served = TTFont(built_book / "_tfm" / "fonts" / "noto-sans-kr-glossary.woff").getBestCmap()
+    missing = {letter for letter in words if "가" <= letter <= "힣" and ord(letter) not in served}
+    assert words and not missing, (
+        "take the glossary's syllables from Noto Sans KR again: pyftsubset NotoSansKR-Regular.ttf --flavor=woff "
+        "--no-hinting --layout-features= --text-file=chapters/glossary.md "
+        "--output-file=tfm_lib/book/theme/fonts/noto-sans-kr-glossary.woff"
+    )
 
 
 def test_a_prediction_can_be_read_without_scripts(soups) -> None:

@@ -21,7 +21,10 @@ def test_a_result_says_how_it_came_about(path: Path) -> None:
     assert (ROOT / "experiments" / f"{path.stem}.py").is_file(), "the script that makes it is gone"
 
 
-@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+ONE_RUN = {"translator_training"}  # the story of one thing, the model that is shipped
+
+
+@pytest.mark.parametrize("path", [path for path in RESULTS if path.stem not in ONE_RUN], ids=lambda path: path.stem)
 def test_a_curve_has_at_least_three_seeds(path: Path) -> None:
     assert len(json.loads(path.read_text(encoding="utf-8"))["seeds"]) >= 3
 

@@ -1,5 +1,6 @@
-"""The widget of the heads in a kernel: weights of any model, its state, its sentences."""
+"""The widgets of the heads in a kernel: weights of any model, an ablation, their states, their sentences."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -8,9 +9,13 @@ import torch
 from matplotlib.figure import Figure
 from torch import nn
 
+from tests.golden_multihead import measured
+from tfm_lib.book import recorded
+from tfm_lib.engine.trained import WEIGHTS
+from tfm_lib.engine.translator import shipped_folder
 from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import MultiHeadAttention
-from tfm_lib.widgets.multihead import Heads, habits
+from tfm_lib.widgets.multihead import HeadAblation, Heads, habits
 
 SRC, TGT = "le chat dort", "the cat sleeps now"
 
@@ -168,3 +173,105 @@ def test_a_place_outside_is_refused_later_too() -> None:
     widget = Heads(UNIFORM, SRC)
     with pytest.raises(ValueError, match="head must be a head from 0 to 1; it is 7"):
         widget.value = 7
+
+
+# Heads switched off
+
+
+def test_one_head_a_layer_or_the_first_of_the_order_are_off() -> None:
+    data = measured()
+    widget = HeadAblation(data)
+    assert widget.off == []
+    widget.value = 4
+    assert widget.off == [4]
+    widget.mode = "layer"
+    assert widget.off == [3, 4, 5]
+    widget.mode, widget.removed = "order", 4
+    assert widget.off == data["order"][:4]
+
+
+@pytest.mark.parametrize(
+    ("state", "entry"),
+    [
+        ({}, lambda data: data["whole"]),
+        ({"value": 5}, lambda data: data["heads"][5]),
+        ({"value": 5, "mode": "layer"}, lambda data: data["layers"][1]),
+        ({"mode": "order", "removed": 6}, lambda data: data["pruned"][3]),
+    ],
+)
+def test_the_cost_is_the_difference_from_the_whole_model(state, entry) -> None:
+    data = measured()
+    widget, (loss, bleu, _) = HeadAblation(data, **state), entry(data)
+    summed = sum(data["heads"][i][0] - 1.0 for i in widget.off)
+    assert widget.cost == {"loss": loss - 1.0, "bleu": bleu - 50.0, "summed": summed}
+
+
+def test_worth_counts_the_heads_above_1_bleu() -> None:
+    data = measured()
+    for entry, bleu in zip(data["heads"], (50, 49.1, 49.0, 48.9, 40, 51)):
+        entry[1] = bleu
+    assert HeadAblation(data).worth == 2
+
+
+def test_heads_that_were_tried_alone_are_remembered() -> None:
+    widget = HeadAblation(measured())
+    for value in (4, 1, 4, -1):
+        widget.value = value
+    widget.mode = "layer"
+    widget.value = 2
+    assert widget.tried == [4, 1]
+
+
+def test_alt_names_what_is_off_its_cost_and_the_changed_sentence() -> None:
+    data = measured()
+    assert HeadAblation(data).alt == "All 6 heads on: loss 1.000 nats, BLEU 50.0."
+    assert HeadAblation(data, guess=2).alt.endswith(" Guessed: 2 of them cost more than 1 BLEU alone.")
+    data["heads"][4] = [1.25, 48.5, [None, "Bon matin !"]]
+    assert HeadAblation(data, value=4).alt == (
+        "Without head 2 of layer 1, cross-attention: loss 1.000 → 1.250 nats (+0.250), BLEU 50.0 → 48.5 (-1.5). "
+        "“Good morning!” becomes “Bon matin !”."
+    )
+    assert "all heads of layer 1, cross-attention" in HeadAblation(data, value=4, mode="layer").alt
+    assert "the 2 least important of 6 heads" in HeadAblation(data, mode="order", removed=2).alt
+
+
+@pytest.mark.parametrize("state", [{}, {"value": 3}, {"mode": "layer", "value": 3}, {"mode": "order", "removed": 4}])
+def test_a_picture_of_every_ablation(state) -> None:
+    assert isinstance(HeadAblation(measured(), **state).figure(), Figure)
+
+
+def test_without_an_argument_it_shows_the_recorded_run() -> None:
+    widget = HeadAblation()
+    assert widget.n == len(widget.measured["order"])
+    json.dumps({key: value for key, value in widget.get_state().items() if key != "layout"})
+
+
+def test_the_recorded_run_is_of_the_shipped_model() -> None:
+    weights = (shipped_folder() / WEIGHTS).read_bytes()
+    stale = "the translator has changed: run python -m experiments.multihead_ablation again"
+    assert recorded("multihead_ablation")["model"] == hashlib.sha256(weights).hexdigest()[:16], stale
+
+
+BAD_ABLATION = {
+    "something missing": (lambda: HeadAblation({"places": []}), "it has no 'n_layers'"),
+    "too few heads": (
+        lambda: HeadAblation({**measured(), "heads": [[1.0, 50.0, [None, None]]]}),
+        "measured['heads'] must hold 6 entries; it holds 1",
+    ),
+    "an unknown mode": (
+        lambda: HeadAblation(measured(), mode="all"),
+        "mode must be one of head, layer, order; it is 'all'",
+    ),
+    "no such head": (
+        lambda: HeadAblation(measured(), value=6),
+        "value must be a head from 0 to 5, or -1 for none; it is 6",
+    ),
+    "no such stop": (lambda: HeadAblation(measured(), removed=3), "removed must be one of 0, 2, 4, 6; it is 3"),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), BAD_ABLATION.values(), ids=BAD_ABLATION.keys())
+def test_a_bad_ablation_gets_a_sentence(make, words) -> None:
+    with pytest.raises(ValueError) as caught:
+        make()
+    assert words in str(caught.value)

@@ -148,6 +148,17 @@ def require_ids(argument: str, ids: Tensor) -> None:
         raise bad_input(argument, "have shape (batch, m)", shape_of(ids))
 
 
+def require_tokens(argument: str, ids: Tensor, vocab_size: int) -> None:
+    """`ids` must be whole numbers of shape (batch, n), each below `vocab_size`, with at least one position."""
+    require_ids(argument, ids)
+    if 0 in ids.shape:
+        raise bad_input(argument, "hold at least one token in each row", shape_of(ids))
+    if ids.device.type == "cpu":  # elsewhere a look at the values would wait for the device, or find none
+        low, high = (value.item() for value in ids.aminmax())
+        if low < 0 or high >= vocab_size:
+            raise bad_input(argument, f"be from 0 to {vocab_size - 1}, as vocab_size says", low if low < 0 else high)
+
+
 def require_tensor(argument: str, value: Tensor) -> None:
     """`value` must be a torch tensor."""
     if not isinstance(value, Tensor):

@@ -24,11 +24,13 @@ class Reading(NamedTuple):
 class AttentiveSeq2Seq(Seq2Seq):
     """A sequence-to-sequence model whose decoder attends to every state of the encoder.
 
-    Four stages at each step: the scores of the decoder's state h_t against the encoder's states H; their
-    softmax; the context c_t, a weighted mean of H; and the combination tanh([h_t; c_t]W_c), from which the
-    next word is read. `score` is "dot", "scaled dot", "additive" or "bilinear".
+    Four stages at each step: the scores of the decoder's state h_t against the encoder's
+    states H; their softmax; the context c_t, a weighted mean of H; and tanh([h_t; c_t]W_c), their
+    combination, from which the next word is read. `score` is "dot", "scaled dot", "additive" or
+    "bilinear".
 
-    Source: Luong, Pham and Manning (2015), section 3, equations 5 to 7; Bahdanau et al. (2015) for the additive score.
+    Source: Luong, Pham and Manning (2015), section 3, equations 5 to 7; Bahdanau et al. (2015)
+    for the additive score.
     Differs: one layer, W_c has a bias, and the state stands before the context.
     """
 
@@ -53,7 +55,9 @@ class AttentiveSeq2Seq(Seq2Seq):
         self.score = scores[score]()
         self.W_c = nn.Linear(2 * d_model, d_model)
 
-    def forward(self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
+    def forward(
+        self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
+    ) -> Float[Tensor, "batch n v"]:
         logits, _, _ = self.attend(tgt_ids, self.read(src_ids))
         return logits
 
@@ -65,7 +69,7 @@ class AttentiveSeq2Seq(Seq2Seq):
     def attend(
         self, tgt_ids: Int[Tensor, "batch n"], reading: Reading
     ) -> tuple[Float[Tensor, "batch n v"], Reading, Float[Tensor, "batch n m"]]:
-        """Logits of the words after `tgt_ids`, the reading from which to go on, and each position's weights."""
+        """Logits of the words after `tgt_ids`, the reading to go on from, and the weights."""
         h, state = self.decoder(self.tgt_embedding(tgt_ids), reading.state)
         scores = self.score(h, reading.H)  # (batch, n, m)
         weights = scores.masked_fill(~reading.mask, -torch.inf).softmax(dim=-1)
@@ -80,11 +84,14 @@ class AttentiveSeq2Seq(Seq2Seq):
 
 
 def alignment_error_rate(
-    predicted: Bool[Tensor, "n m"], sure: Bool[Tensor, "n m"], possible: Bool[Tensor, "n m"] | None = None
+    predicted: Bool[Tensor, "n m"],
+    sure: Bool[Tensor, "n m"],
+    possible: Bool[Tensor, "n m"] | None = None,
 ) -> float:
-    """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|): 0 when the predicted links A hold all sure ones S and none that is wrong.
+    """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|): 0 when A holds all sure links S and no wrong one.
 
-    Links in `possible` may be found but need not be; sure links are possible ones too, so P is `sure | possible`.
+    Links in `possible` may be found but need not be; sure links are possible ones too, so P is
+    `sure | possible`.
 
     Source: Och and Ney (2003), the section on evaluation.
     """
@@ -92,17 +99,18 @@ def alignment_error_rate(
     for argument, links in {"predicted": predicted, "sure": sure, "possible": possible}.items():
         require_booleans(argument, links)
         if links.shape != predicted.shape:
-            raise bad_input(argument, f"have the shape of predicted, {tuple(predicted.shape)}", shape_of(links))
+            wanted = f"have the shape of predicted, {tuple(predicted.shape)}"
+            raise bad_input(argument, wanted, shape_of(links))
     links = (predicted.sum() + sure.sum()).item()
     hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
     return 1 - hits.item() / links if links else 0.0
 
 
 class MemoryHop(nn.Module):
-    """One look-up in a memory of m facts: the answer o = softmax(u M_inᵀ) M_out, and with it the next question u + o.
+    """One look-up in a memory of m facts: u + softmax(u M_inᵀ) M_out, the next question.
 
-    `u` asks, the rows of `M_in` are what facts are found by, the rows of `M_out` what they hand over;
-    `mask[b, j]` is True where the memory holds a fact.
+    `u` asks, the rows of `M_in` are what facts are found by, the rows of `M_out` what they hand
+    over; `mask[b, j]` is True where the memory holds a fact.
 
     Source: Sukhbaatar et al. (2015), sections 2.1 and 2.2.
     """
@@ -123,24 +131,34 @@ class MemoryHop(nn.Module):
 
 
 class MemoryNetwork(nn.Module):
-    """Answers a question about a list of facts with `n_hops` look-ups, each asking with what the last one found.
+    """Answers a question about a list of facts with `n_hops` look-ups, one upon another.
 
-    A fact is found by one sum of word vectors and hands over another; both know its age, 1 for the newest.
-    `facts` (batch, m, words) and `question` (batch, words) are padded with `pad_id`; a row of padding is no fact.
+    A fact is found by one sum of word vectors and hands over another; both know its age, 1 for
+    the newest. `facts` (batch, m, words) and `question` (batch, words) are padded with `pad_id`;
+    a row of padding is no fact.
 
-    Source: Sukhbaatar et al. (2015), sections 2.2 and 4.1, with layer-wise (RNN-like) weight tying.
-    Differs: words are summed without position weights, and u passes from hop to hop without a matrix.
+    Source: Sukhbaatar et al. (2015), sections 2.2 and 4.1, with layer-wise weight tying.
+    Differs: words are summed without position weights; u passes from hop to hop without a matrix.
     """
 
-    def __init__(self, vocab: int, answers: int, d_model: int, n_hops: int, oldest: int = 16, pad_id: int = 0):
+    def __init__(
+        self,
+        vocab: int,
+        answers: int,
+        d_model: int,
+        n_hops: int,
+        oldest: int = 16,
+        pad_id: int = 0,
+    ):
         super().__init__()
         self.n_hops, self.oldest, self.pad_id = n_hops, oldest, pad_id
-        self.ask, self.find, self.tell = (nn.Embedding(vocab, d_model, padding_idx=pad_id) for _ in range(3))
+        words = [nn.Embedding(vocab, d_model, padding_idx=pad_id) for _ in range(3)]
+        self.ask, self.find, self.tell = words
         self.find_age, self.tell_age = (nn.Embedding(oldest + 1, d_model) for _ in range(2))
         self.hop = MemoryHop()
         self.output = nn.Linear(d_model, answers)
         for embedding in (self.ask, self.find, self.tell, self.find_age, self.tell_age):
-            embedding.weight.data.mul_(0.05)  # so that hops begin as plain means; sharper ones get stuck
+            embedding.weight.data.mul_(0.05)  # hops begin as plain means; sharper ones get stuck
 
     def forward(
         self, facts: Int[Tensor, "batch m words"], question: Int[Tensor, "batch words"]
@@ -148,7 +166,8 @@ class MemoryNetwork(nn.Module):
         mask = (facts != self.pad_id).any(dim=-1)
         age = mask.flip(-1).cumsum(dim=-1).flip(-1)
         if age.max() > self.oldest:
-            raise bad_input("facts", f"hold at most {self.oldest} facts, the oldest age", int(age.max()))
+            wanted = f"hold at most {self.oldest} facts, the oldest age"
+            raise bad_input("facts", wanted, int(age.max()))
         M_in = self.find(facts).sum(dim=2) + self.find_age(age)
         M_out = self.tell(facts).sum(dim=2) + self.tell_age(age)
         u, weights = self.ask(question).sum(dim=1), []

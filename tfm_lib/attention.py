@@ -32,7 +32,10 @@ def attention(
     return weights @ V, weights
 
 
-def dot_score(Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]) -> Float[Tensor, "*batch n m"]:
+def dot_score(
+    Q: Float[Tensor, "*batch n d_k"],
+    K: Float[Tensor, "*batch m d_k"],
+) -> Float[Tensor, "*batch n m"]:
     """Dot-product scores QKᵀ: how far each query and each key point the same way.
 
     Source: Luong et al. (2015), section 3.1, the score called "dot".
@@ -41,7 +44,10 @@ def dot_score(Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]
     return Q @ K.transpose(-2, -1)
 
 
-def scaled_dot_score(Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]) -> Float[Tensor, "*batch n m"]:
+def scaled_dot_score(
+    Q: Float[Tensor, "*batch n d_k"],
+    K: Float[Tensor, "*batch m d_k"],
+) -> Float[Tensor, "*batch n m"]:
     """Scaled dot-product scores QKᵀ / √d_k, whose spread does not grow with d_k.
 
     Source: Vaswani et al. (2017), section 3.2.1.
@@ -68,7 +74,7 @@ class AdditiveScore(nn.Module):
         self, Q: Float[Tensor, "*batch n d_q"], K: Float[Tensor, "*batch m d_k"]
     ) -> Float[Tensor, "*batch n m"]:
         require_scorable(Q, K, d_q=self.W_1.in_features, d_k=self.W_2.in_features)
-        hidden = self.W_1(Q).unsqueeze(-2) + self.W_2(K).unsqueeze(-3)  # (*batch, n, m, d_hidden)
+        hidden = self.W_1(Q).unsqueeze(-2) + self.W_2(K).unsqueeze(-3)  # (*batch, n, m, ·)
         return self.v(hidden.tanh()).squeeze(-1)
 
 

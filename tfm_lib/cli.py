@@ -1,4 +1,4 @@
-"""The `tfm` command: build the book, show it, work in it, measure it."""
+"""The `tfm` command: build the book, show it, work in it, measure it; train, translate; assign, collect, grade, report."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.classroom import commands as classroom
+from tfm_lib.engine import commands as engine
 
 app = typer.Typer(
-    help="Build the book, show it, open it as notebooks, measure it; assign, collect and grade its exercises.",
+    help="Build the book, show it, open it as notebooks, measure it; train a Transformer and translate with it; "
+    "assign, collect and grade exercises.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
-
-
-class Refusal(Exception):
-    """Something that the user can mend; the message says what and how."""
 
 
 @app.command()
@@ -138,7 +137,8 @@ def lab(
 @app.command()
 def bench(
     only: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input, grading.")
+        list[str] | None,
+        typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input, speed, grading."),
     ] = None,
 ) -> None:
     """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""
@@ -152,6 +152,8 @@ def bench(
     raise typer.Exit(subprocess.call([sys.executable, "-m", "benchmarks", *(only or [])], cwd=root))
 
 
+app.command()(engine.train)
+app.command()(engine.translate)
 classroom.register(app)
 
 
@@ -162,7 +164,7 @@ def main() -> None:
 
     try:
         app()
-    except (Refusal, classroom.Refusal, MissingBrowser, NoBook, UnknownChapter) as refusal:
+    except (Refusal, MissingBrowser, NoBook, UnknownChapter) as refusal:
         sys.exit(_say(str(refusal)))
     except KeyboardInterrupt:
         sys.exit(_say("Stopped.", 130))

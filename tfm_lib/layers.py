@@ -20,7 +20,8 @@ def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor
     σ² is the biased variance, the mean of the squared distances from μ. ε stands inside the root,
     where it keeps a constant vector from 0 / 0, and its gradient finite.
 
-    Source: Ba, Kiros and Hinton (2016), equations 3 and 4; ε as in Ioffe and Szegedy (2015), algorithm 1.
+    Source: Ba, Kiros and Hinton (2016), equations 3 and 4; ε as in Ioffe and Szegedy (2015),
+    algorithm 1.
     """
     require_floats("X", X)
     centred = X - X.mean(dim=-1, keepdim=True)
@@ -31,7 +32,7 @@ def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor
 class LayerNorm(nn.Module):
     """Layer normalisation, γ · (x − μ) / √(σ² + ε) + β, for each token by itself.
 
-    `forward` runs PyTorch's kernel for `gain * standardise(X) + bias`; a test holds the two equal.
+    `forward` runs PyTorch's kernel for `gain * standardise(X) + bias`; a test holds them equal.
 
     Source: Ba, Kiros and Hinton (2016), section 3.1.
     """
@@ -60,11 +61,11 @@ class FeedForward(nn.Module):
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         _require_width(X, self.W_1.in_features)
-        return self.W_2(F.relu(self.W_1(X)))
+        return self.W_2(self.W_1(X).relu_())  # in place: nobody else sees it
 
 
 class Residual(nn.Module):
-    """A sub-layer's way around itself: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x)) with `norm="pre"`.
+    """The way around a sub-layer: LayerNorm(x + Sublayer(x)), or "pre": x + Sublayer(LayerNorm(x)).
 
     `dropout` falls on the sub-layer's output before it is added.
 
@@ -79,7 +80,9 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.is_post = norm == "post"
 
-    def forward(self, X: Float[Tensor, "*batch d_model"], sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def forward(
+        self, X: Float[Tensor, "*batch d_model"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Tensor:
         return self.leave(X, sublayer(self.enter(X)))
 
     def enter(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
@@ -101,7 +104,12 @@ class EncoderLayer(nn.Module):
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.0, norm: Literal["post", "pre"] = "post"
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm: Literal["post", "pre"] = "post",
     ):
         super().__init__()
         self.self_attention = MultiHeadAttention(d_model, n_heads, dropout)
@@ -122,13 +130,18 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the encoder's memory, then a feed-forward network, each within its residual.
+    """Masked self-attention, attention to the memory, feed-forward network, each in its residual.
 
     Source: Vaswani et al. (2017), section 3.1, figure 1 right.
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.0, norm: Literal["post", "pre"] = "post"
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm: Literal["post", "pre"] = "post",
     ):
         super().__init__()
         self.self_attention = MultiHeadAttention(d_model, n_heads, dropout)
@@ -145,10 +158,12 @@ class DecoderLayer(nn.Module):
         need_weights: bool = False,
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
     ) -> tuple[Float[Tensor, "batch n d_model"], tuple[Tensor | None, Tensor | None]]:
-        """Output, and the weights of self-attention and cross-attention; `caches` are one for each of the two."""
+        """Output, the weights of self-attention and of cross-attention; `caches` for both."""
         around_self, around_cross, around_feed_forward = self.residuals
         inner = around_self.enter(Y)
-        change, self_weights = self.self_attention(inner, inner, inner, tgt_mask, need_weights, caches[0])
+        change, self_weights = self.self_attention(
+            inner, inner, inner, tgt_mask, need_weights, caches[0]
+        )
         Y = around_self.leave(Y, change)
         change, cross_weights = self.cross_attention(
             around_cross.enter(Y), memory, memory, memory_mask, need_weights, caches[1]

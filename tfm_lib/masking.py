@@ -43,7 +43,7 @@ def padding_mask(ids: Int[Tensor, "batch m"], pad_id: int) -> Bool[Tensor, "batc
 
 
 def combine(*masks: Bool[Tensor, "*#batch #n #m"] | None) -> Bool[Tensor, "*batch n m"] | None:
-    """The mask that allows what every one of `masks` allows; None, which hides nothing, is skipped.
+    """The mask that allows what all of `masks` allow; None, which hides nothing, is skipped.
 
     The masks broadcast: a causal (n, n) and a padding (batch, 1, m) mask give (batch, n, m).
     A query that is left without a key raises ValueError.
@@ -57,8 +57,11 @@ def combine(*masks: Bool[Tensor, "*#batch #n #m"] | None) -> Bool[Tensor, "*batc
     return combined
 
 
-def leak(model_fn: Callable[[Tensor], Tensor], x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "n n"]:
-    """How much each output sees of each input: entry [i, j] is the largest |∂output_i / ∂input_j|.
+def leak(
+    model_fn: Callable[[Tensor], Tensor],
+    x: Float[Tensor, "*batch n d"],
+) -> Float[Tensor, "n n"]:
+    """How much each output sees of each input: [i, j] is the largest |∂output_i / ∂input_j|.
 
     `x` is one sequence, (n, d) or (1, n, d), and `model_fn` maps it to one vector a position.
     A model that cannot see the future gives 0 wherever j > i.

@@ -1,16 +1,17 @@
 """Multi-head attention: several small attentions side by side, mixed by one matrix."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import require_heads, require_mask_fits, require_words
+from tfm_lib._errors import bad_input, require_heads, require_mask_fits, require_words
 from tfm_lib.attention import attention
 
-__all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads"]
+__all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads", "without_heads"]
 
 
 def split_heads(
@@ -42,7 +43,7 @@ class KeyValueCache:
         return 0 if self.K is None else self.K.shape[-2]
 
     def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """All keys and values: the kept ones, then those that `project` makes of the new positions."""
+        """All keys and values: the kept ones, then those that `project` makes of the new."""
         K, V = project()
         self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)
         self.V = V if self.V is None else torch.cat([self.V, V], dim=-2)
@@ -118,6 +119,26 @@ class MultiHeadAttention(nn.Module):
         """Attention in every head at once; here positions change what they change."""
         dropout = self.dropout if self.training else 0.0
         if not need_weights:
-            return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout), None
+            fused = F.scaled_dot_product_attention
+            return fused(Q, K, V, attn_mask=mask, dropout_p=dropout), None
         heads, weights = attention(Q, K, V, mask)
         return (F.dropout(weights, dropout) @ V if dropout else heads), weights
+
+
+@contextmanager
+def without_heads(layer: MultiHeadAttention, *off: int) -> Iterator[MultiHeadAttention]:
+    """`layer` with the heads `off` (counted from 0) silent, for as long as the `with` block lasts.
+
+    Their rows of W^O are 0 in the meantime, so what they find is multiplied by 0; the bias of W_O stays.
+
+    Source: Michel, Levy and Neubig (2019), section 2.3, mask heads to the same effect.
+    """
+    if strange := [i for i in off if i not in range(layer.n_heads)]:
+        raise bad_input("off", f"be heads from 0 to {layer.n_heads - 1}", strange[0])
+    W = layer.W_O.weight.data  # (d_model, n_heads · d_v): `nn.Linear` keeps the transpose, so rows are columns
+    kept = W.clone()
+    W.unflatten(1, (layer.n_heads, -1))[:, list(off)] = 0
+    try:
+        yield layer
+    finally:
+        W.copy_(kept)

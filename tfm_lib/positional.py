@@ -99,7 +99,7 @@ def rotary(
 
 
 class RotaryAttention(MultiHeadAttention):
-    """Multi-head self-attention whose queries and keys are turned by their positions (`rotary`)."""
+    """Multi-head self-attention; queries and keys are turned by their positions (`rotary`)."""
 
     def attend(self, Q, K, V, mask, need_weights):
         start = _first_query(Q.shape[-2], K.shape[-2])

@@ -142,7 +142,9 @@ class DilatedConvolutions(nn.Module):
             raise bad_input("k", "be a whole number of at least 2", k)
         self.k = k
         dilations = [k**layer for layer in range(n_layers)]
-        self.layers = nn.ModuleList(nn.Conv1d(d_model, d_model, k, dilation=step) for step in dilations)
+        self.layers = nn.ModuleList(
+            nn.Conv1d(d_model, d_model, k, dilation=step) for step in dilations
+        )
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
         features = X.mT  # (batch, d_model, n)

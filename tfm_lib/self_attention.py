@@ -45,7 +45,7 @@ def softmax_jacobian(p: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m m"
 
 
 def entropy(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
-    """The entropy −Σ wⱼ ln wⱼ of each row of weights, in nats: 0 if one key has all, ln m if all share alike.
+    """The entropy −Σ wⱼ ln wⱼ of each row of weights, in nats, from 0 (one key has all) to ln m.
 
     `weights` are non-negative and sum to 1 along their last axis; 0 ln 0 counts as 0.
     """

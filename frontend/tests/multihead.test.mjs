@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { causal, darkest, habits, shrink, wordsOf } from "../src/multihead/heads.js";
+import { cost, nameOf, stateOf, worth } from "../src/multihead/head_ablation.js";
 import { close, golden } from "./golden.mjs";
 
-const { cases } = golden("multihead");
+const { cases, ablation } = golden("multihead");
 
 test("what a head does on average is what tfm_lib computes", () => {
   assert.ok(cases.length >= 6);
@@ -37,4 +38,23 @@ test("a small square keeps the largest weight of each block", () => {
   const weights = [[0, 1, 2], [3, 4, 5], [6, 7, 8]];
   assert.equal(shrink(weights, 3), weights);
   assert.deepEqual(shrink(weights, 2), [[4, 5], [7, 8]]);
+});
+
+test("what is off, and what it costs, is what tfm_lib computes", () => {
+  const { measured, states } = ablation;
+  assert.ok(states.length >= 5);
+  for (const { mode, value, removed, off, cost: expected, said } of states) {
+    const now = stateOf(measured, mode, value, removed);
+    assert.deepEqual(now.off, off);
+    const actual = cost(measured, now.entry, now.off);
+    assert.deepEqual(Object.keys(actual), Object.keys(expected));
+    close(Object.values(actual), Object.values(expected));
+    assert.deepEqual(now.entry[2].map((text, k) => text ?? measured.whole[2][k]), said);
+  }
+});
+
+test("heads that cost more than 1 BLEU are counted as tfm_lib counts them", () => assert.equal(worth(ablation.measured), ablation.worth));
+
+test("a head has the same name in the page and in Python", () => {
+  ablation.names.forEach((name, i) => assert.equal(`head ${nameOf(ablation.measured, i).head} of ${nameOf(ablation.measured, i).layer}`, name));
 });

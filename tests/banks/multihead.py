@@ -109,6 +109,23 @@ def bill(n, d_model, n_heads):
     return [total, weights]
 """,
     },
+    "multihead.prune": {
+        "list of those left": """
+def prune(cost, n_heads):
+    order, left = [], list(range(n_heads))
+    while left:
+        costs = [cost(order + [i]) for i in left]
+        order.append(left.pop(costs.index(min(costs))))
+    return order
+""",
+        "recursion": """
+def prune(cost, n_heads, off=()):
+    if len(off) == n_heads:
+        return torch.tensor(off)
+    _, best = min((cost(list(off) + [i]), i) for i in range(n_heads) if i not in off)
+    return prune(cost, n_heads, (*off, best))
+""",
+    },
     "multihead.cached-step": {
         "whole batch of heads": """
 def step(x, K, V, W_Q, W_K, W_V):
@@ -279,6 +296,35 @@ def bill(n, d_model, n_heads):
         "weights of one head": """
 def bill(n, d_model, n_heads):
     return 4 * n * d_model**2 + 2 * n**2 * d_model, n**2
+""",
+    },
+    "multihead.prune": {
+        "asked once": """
+def prune(cost, n_heads):
+    return sorted(range(n_heads), key=lambda i: cost([i]))
+""",
+        "most important first": """
+def prune(cost, n_heads):
+    order = []
+    while len(order) < n_heads:
+        order.append(max((i for i in range(n_heads) if i not in order), key=lambda i: cost(order + [i])))
+    return order
+""",
+        "the same head again": """
+def prune(cost, n_heads):
+    order = []
+    for _ in range(n_heads):
+        order.append(min(range(n_heads), key=lambda i: cost(order + [i])))
+    return order
+""",
+        "costs instead of heads": """
+def prune(cost, n_heads):
+    order, costs = [], []
+    for _ in range(n_heads):
+        best = min((i for i in range(n_heads) if i not in order), key=lambda i: cost(order + [i]))
+        order.append(best)
+        costs.append(cost(order))
+    return costs
 """,
     },
     "multihead.cached-step": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -121,12 +122,26 @@ def settled(page: Page) -> None:
     page.evaluate("document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))))")
 
 
+@pytest.fixture(scope="package")
+def visitor(contexts: Callable[..., BrowserContext], bases: dict[str, str]) -> Callable[[], AbstractContextManager[Visitor]]:
+    """`with visitor() as visit:` opens pages until its end; nothing may go wrong on them."""
+
+    @contextmanager
+    def opened() -> Iterator[Visitor]:
+        visitor = Visitor(contexts, bases)
+        try:
+            yield visitor
+        finally:
+            for page in visitor.pages:
+                page.close()
+        if visitor.troubles:
+            pytest.fail("in the browser:\n" + "\n".join(dict.fromkeys(visitor.troubles)), pytrace=False)
+
+    return opened
+
+
 @pytest.fixture
-def visit(contexts: Callable[..., BrowserContext], bases: dict[str, str]) -> Iterator[Visitor]:
+def visit(visitor: Callable[[], AbstractContextManager[Visitor]]) -> Iterator[Visitor]:
     """visit("chapters/masking", at="file", scheme="dark") opens a page of the book; nothing may go wrong on it."""
-    visitor = Visitor(contexts, bases)
-    yield visitor
-    for page in visitor.pages:
-        page.close()
-    if visitor.troubles:
-        pytest.fail("in the browser:\n" + "\n".join(dict.fromkeys(visitor.troubles)), pytrace=False)
+    with visitor() as visit:
+        yield visit

@@ -48,7 +48,7 @@ LOOK = """(box) => {
   const lines = [];
   const tell = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return void lines.push(node.data);
-    if (node.matches(".tfm-ring")) return;
+    if (node.hidden || node.matches(".tfm-ring")) return;
     const attributes = [...node.attributes].filter(({ name }) => !["tabindex", "data-lm-suppress-shortcuts"].includes(name)).map(({ name, value }) => `${name}="${value}"`);
     lines.push(`<${node.localName} ${attributes.sort().join(" ")}>`.replace(/tfm-([a-z]+)-\\d+/g, "tfm-$1")); // ids are counted, not seen
     node.childNodes.forEach(tell);
@@ -164,6 +164,7 @@ class Widget:
             "grid": [("ArrowDown",) if control["first"] else ("ArrowUp",)] + [("Enter",), ("Space",)] * control["editable"],
             "slider": [("ArrowRight",), ("ArrowUp",), ("ArrowLeft",), ("Shift+ArrowDown",)],
             "button": [("Enter",)],
+            "input": [("End", "x"), ("Backspace",)],  # a line of text
         }[control["kind"]]
 
     def enable(self, name: str) -> None:

@@ -31,9 +31,14 @@ KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
 WIDGETS = {
     "alignment/alignment": ("Alignment()", "truth = True", "alignment error rate"),
     "attention/soft_lookup": ("SoftLookup()", "value = [-1.4, 1.6]", "lemon 0.9"),
+    "data/batch_packer": ("BatchPacker([3, 9, 4, 2, 7, 5], size=2)", "value = 'by tokens'", "by tokens, at most"),
+    "data/tokeniser": ("MergeSteps('the keeper')", "value = 'the lamp and the keeper'", "for 5 words"),
+    "decoding/beam_tree": ("BeamTree()", "value = 3", "rain pours leads with"),
+    "decoding/sampling": ("Sampling()", "top_k = 2", "2 of 5 tokens are left"),
     "layers/gradient_depth": ("GradientThroughDepth()", "residual = False", "without residuals"),
     "layers/layer_norm": ("LayerNormByHand()", "value = [2.0] * 6", "mean 2.00 · variance 0.00"),
     "masking/mask_editor": ("MaskEditor('The cat sat on the mat', focus=2)", "preset = 'strict'", "sees 2 of 6 keys"),
+    "multihead/head_ablation": ("HeadAblation()", "value = 9", "without head 2 of layer 2, encoder"),
     "multihead/heads": ("Heads(torch.stack([torch.eye(3), torch.eye(3).roll(1, 1)]), 'it was tired')", "value = 1", "head 2 on average"),
     "positional/encoding": ("Encoding()", "value = 30", "a = 30"),
     "positional/shift_rotation": ("ShiftRotation()", "shift = -7", "PE(18)"),
@@ -41,17 +46,26 @@ WIDGETS = {
     "recurrence/interaction_path": ("InteractionPath()", "window = 4", "windows of 4 a side"),
     "self_attention/attention_weights": ("AttentionWeights('it was tired', torch.eye(3).roll(1, 1))", "weights = torch.eye(3)[None]", "it → it 1.00"),
     "self_attention/softmax_saturation": ("SoftmaxSaturation(d_k=64)", "scaled = True", "√64 / √64"),
+    "transformer/follow_token": ("FollowToken()", "word = 1", "“6” of the source"),
+    "transformer/model_size": ("ModelSize()", "preset = 'big'", "214,245,376 parameters"),
+    "training/label_smoothing": ("LabelSmoothing()", "value = 0.92", "p = 0.920"),
+    "training/learning_rate": ("LearningRate()", "warmup = 1000", "at step 1000"),
+    "training/training_replay": ("TrainingReplay()", "value = 23", "step 600"),
 }
 IMPORTS = """
 import json, torch
 from tfm_lib.widgets.alignment import Alignment
 from tfm_lib.widgets.attention import SoftLookup
+from tfm_lib.widgets.data import BatchPacker, MergeSteps
+from tfm_lib.widgets.decoding import BeamTree, Sampling
 from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand
 from tfm_lib.widgets.masking import MaskEditor
-from tfm_lib.widgets.multihead import Heads
+from tfm_lib.widgets.multihead import HeadAblation, Heads
 from tfm_lib.widgets.positional import Encoding, ShiftRotation
 from tfm_lib.widgets.recurrence import GradientReach, InteractionPath
 from tfm_lib.widgets.self_attention import AttentionWeights, SoftmaxSaturation
+from tfm_lib.widgets.transformer import FollowToken, ModelSize
+from tfm_lib.widgets.training import LabelSmoothing, LearningRate, TrainingReplay
 """
 
 

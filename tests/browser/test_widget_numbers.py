@@ -10,14 +10,21 @@ from torch.testing import assert_close
 from browser.driving import MODULES, Widget, places
 from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.attention import attention
+from tfm_lib.decoding import length_penalty
 from tfm_lib.layers import standardise
 from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.self_attention import entropy, softmax_jacobian
+from tfm_lib.training import label_smoothed_loss, smoothed_targets, warmup_lr
+from tfm_lib.widgets import decoding as beams
 from tfm_lib.widgets.attention import SCORES, score_function
+from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, waste
 from tfm_lib.widgets.masking import PRESETS, preset_mask
-from tfm_lib.widgets.multihead import habits
+from tfm_lib.widgets.multihead import HeadAblation, habits
 from tfm_lib.widgets.recurrence import GradientReach, path
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
+from tfm_lib.widgets.transformer import PRESETS as MACHINES
+from tfm_lib.widgets.transformer import ModelSize
+from tfm_lib.widgets.training import TrainingReplay, rates
 
 # 0.44, −12, 3·10⁻⁵, 10⁻⁴
 NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?\d+(?:\.\d+)?)")
@@ -216,6 +223,37 @@ def gradient_depth(widget: Widget) -> None:
                 assert len(rows) == depth + 1
 
 
+def tokeniser(widget: Widget) -> None:
+    model = widget.model()
+    ours = MergeSteps(model["value"], [pair.split(" ") for pair in model["merges"]], model["letters"])
+    for sentence in (model["value"], "Speaking louder, never helps!", "banana 등대 keeperless"):
+        for used in (0, 3, len(ours.merges)):
+            ours.value, ours.used = sentence, used
+            widget.show({"value": sentence, "used": used})
+            assert [row["pieces"].split(" ") for row in widget.rows()] == ours._cut(used)
+            drawn = widget.box.locator("[data-stage] > div:first-child svg text").all_text_contents()
+            assert drawn == [piece for word in ours.pieces for piece in word]
+            told = widget.readout().split(":")[1].split("unknown")[0].split(".")[0]
+            unknown = [n for n in [drawn.count("<unk>")] if n]
+            assert_shows(told, len(drawn), len(ours.pieces), *unknown)
+
+
+def batch_packer(widget: Widget) -> None:
+    lengths = widget.model()["lengths"]
+    for rule in RULES:
+        for size, places, pool in ((12, 96, len(lengths)), (7, 64, 16)):
+            ours = BatchPacker(lengths, rule, pool, places, size=size)
+            widget.show({"value": rule, "size": size, "places": places, "pool": pool})
+            groups = ours.groups()
+            rows = [[int(row[name]) for name in ("sentences", "longest", "real tokens")] for row in widget.rows()]
+            real = [sum(lengths[i] for i in group) for group in groups]
+            assert rows == [[len(g), max(lengths[i] for i in g), r] for g, r in zip(groups, real, strict=True)]
+            told, compared = widget.readout().split("With these settings")
+            shares = [100 * waste(lengths, ours.groups(each)) for each in RULES]
+            assert_shows(told.split(": ")[1], len(groups), shares[RULES.index(rule)], min(real), max(real))
+            assert_shows(compared, *shares)
+
+
 def alignment(widget: Widget) -> None:
     def links(pairs, shape) -> torch.Tensor:
         table = torch.zeros(shape, dtype=torch.bool)
@@ -254,6 +292,26 @@ def heads(widget: Widget) -> None:
             assert_shows(average, *habits(weights.numpy(), kind != "cross").values())
 
 
+def head_ablation(widget: Widget) -> None:
+    own = HeadAblation()
+    data = own.measured
+    assert widget.model()["measured"] == data, "the page holds another run than the recorded one"
+    loss, bleu, _ = data["whole"]
+    for mode, value, removed in (("head", -1, 0), ("head", 9, 0), ("layer", own.n - 1, 0), ("order", -1, data["stops"][3])):
+        widget.show({"mode": mode, "value": value, "removed": removed, "reveal": True, "guess": 5})
+        own.mode, own.value, own.removed = mode, value, removed
+        entry, change, lines = own._entry, own.cost, widget.readout().splitlines()
+        assert_shows(lines[-1].replace("1 BLEU", "BLEU"), own.worth, own.n, 5)
+        if not own.off:
+            assert_shows(lines[0], own.n, loss, bleu)
+            continue
+        assert_shows(lines[1], loss, entry[0], change["loss"], bleu, entry[1], change["bleu"])
+        if mode != "head":
+            assert_shows(lines[2], change["summed"])
+    rows = widget.rows()
+    assert [float(row["loss"]) for row in rows] == [loss, *(entry[0] for key in ("heads", "layers", "pruned") for entry in data[key])]
+
+
 def encoding(widget: Widget) -> None:
     for d_model, base, length, a, b in [(4, 10, 64, 20, 24), (16, 10000, 64, 0, 63)]:
         widget.show({"d_model": d_model, "base": base, "length": length, "value": a, "other": b})
@@ -276,6 +334,143 @@ def shift_rotation(widget: Widget) -> None:
                 assert_close(shown, PE[at, 2 * i : 2 * i + 2].double(), atol=2e-5, rtol=0)
         product = widget.readout().split("=")[-1]
         assert_shows(product, (PE[position] @ PE[position + shift]).item(), d_model / 2)
+
+
+def learning_rate(widget: Widget) -> None:
+    for state in (
+        {"d_model": 512, "warmup": 4000, "factor": 1.0, "steps": 20_000, "accumulate": 1},
+        {"d_model": 64, "warmup": 200, "factor": 0.4, "steps": 2000, "accumulate": 8},
+    ):
+        for step, log in ((1, False), (150, True), (1999, False)):
+            widget.show({**state, "value": step, "log": log, "compare": "cosine"})
+            now, first = rates(step, **state), rates(1, **state)
+            assert abs(now["paper"] - state["factor"] * warmup_lr(step, state["d_model"], state["warmup"])) < 1e-15
+            for row in widget.rows():
+                found = rates(int(row["step"]), **state)
+                assert all(abs(float(row[name]) - value) <= 1e-9 * value + 1e-18 for name, value in found.items())
+            peak, here, *_, rival = widget.readout().splitlines()
+            highest = state["factor"] * (state["d_model"] * state["warmup"]) ** -0.5
+            assert_shows(peak, highest, state["warmup"], first["paper"])
+            assert_shows(here.split(" · ")[0], step, now["paper"])
+            assert_shows(rival, now["cosine"], first["cosine"])
+            if state["accumulate"] > 1:
+                wrong = next(line for line in widget.readout().splitlines() if "for each micro-batch" in line)
+                assert_shows(wrong, now["miscounted"], math.ceil(state["warmup"] / state["accumulate"]))
+
+
+def label_smoothing(widget: Widget) -> None:
+    for v, epsilon, p in ((5, 0.1, 0.5), (5, 0.1, 0.92), (100, 0.3, 0.05), (2, 0.0, 0.999)):
+        widget.show({"vocabulary": v, "epsilon": epsilon, "value": p, "convention": "all"})
+        wanted = smoothed_targets(torch.tensor(0), v, epsilon).double()
+        shares = torch.full((1, v), (1 - p) / (v - 1), dtype=torch.double)
+        shares[0, 0] = p
+        loss = label_smoothed_loss(shares.log(), torch.tensor([0]), epsilon, pad_id=-1).item()
+        least = -(wanted * wanted.clamp(min=1e-30).log()).sum().item()
+        target, here = widget.readout().splitlines()
+        assert_shows(target, wanted[0].item(), v - 1, wanted[1].item())
+        assert_shows(here, p, loss, least, wanted[0].item(), -math.log(p))
+
+
+def training_replay(widget: Widget) -> None:
+    model = widget.model()
+    own = TrainingReplay()
+    assert model["losses"] == own.losses and model["looks"] == own.looks, "the page holds another run than the recorded one"
+    assert [float(row["loss"]) for row in widget.rows()] == own.losses
+    for value, head, focus in ((0, -1, 0), (10, 2, 3), (len(own.looks) - 1, 0, 6)):
+        widget.show({"value": value, "head": head, "focus": focus})
+        own.value, own.head = value, head
+        labels = widget.cells("focus")
+        places_ = [(i, j) for i in range(len(own.tgt_tokens)) for j in range(len(own.src_tokens))]
+        for (i, j), label in zip(places_, labels, strict=True):
+            start = f"writing {own.tgt_tokens[i]}, looking at {own.src_tokens[j]}: "
+            assert label.startswith(start)
+            assert_shows(label.removeprefix(start), own.matrix[i, j])
+        told, written, asked = widget.readout().splitlines()
+        assert f"“{own.looks[value]['written']}”" in written
+        assert_shows(asked.split()[-1], own.matrix[focus].max())
+        step = own.step
+        trained = [own.losses[step - 1], own.rates[step - 1]] if step else []
+        assert_shows(told, step, *trained, 100 * own.looks[value]["exact"])
+
+
+def beam_tree(widget: Widget) -> None:
+    model = widget.model()
+    tree, tokens, widest = model["tree"], model["tokens"], model["widest"]
+    for width, alpha in ((1, 0.6), (2, 0.0), (3, 0.6), (widest, 1.0)):
+        widget.show({"value": width, "alpha": alpha, "step": model["depth"], "focus": [0, 0]})
+        beam, steps = beams.search(tree, width, alpha, model["max_len"])
+        expected = [(step, way) for step, ways in enumerate(steps, start=1) for way in ways[: width + 3]]
+        for row, (step, way) in zip(widget.rows(), expected, strict=True):
+            assert (int(row["step"]), int(row["place"]) - 1) == (step, way.rank)
+            assert row["text"] == (beams.phrase(tokens, way.path) or "(nothing)")
+            assert (row["fate"] == "pruned") == (not way.kept)
+            assert abs(float(row["log_p"]) - way.log_p) < 1e-9
+            assert abs(float(row["score"]) - way.log_p / length_penalty(step, alpha)) < 1e-9
+        assert f"over after {len(steps)} steps" in widget.readout()
+        best = beam.found[0]
+        words, score = widget.readout().split(" finished. ")[1].split(" leads with ")
+        assert words == beams.phrase(tokens, best.ids)
+        assert_shows(score, best.score)
+        last = steps[0][0]
+        widget.show({"focus": [1, 0]})
+        assert_shows(widget.readout().rsplit(" · ", 2)[1], last.log_p, last.log_p)
+
+
+def follow_token(widget: Widget) -> None:
+    model = widget.model()
+    m = len(model["src_tokens"])
+    tokens = [*model["src_tokens"], *model["tgt_tokens"]]
+    for word in (0, m, len(tokens) - 1):
+        stages, i = (model["encoder"], word) if word < m else (model["decoder"], word - m)
+        for value, stage in enumerate(stages):
+            widget.show({"word": word, "value": value, "head": 0, "number": 2})
+            told = widget.readout()
+            assert told.startswith(f"“{tokens[word]}” of the {'source' if word < m else 'target'}")
+            number = re.split(r" was added here|\.\s", told.split("Number 2 is ")[1])[0]
+            assert_shows(number, stage["vectors"][i][1], *(row[i][1] for row in [stage["added"]] if row))
+            if stage["lengths"]:
+                length = re.split(r"\.\s", told.split(" Length ")[1])[0]
+                assert_shows(length, stage["lengths"][i], *(row[i] for row in [stage["added_lengths"]] if row))
+            if stage["weights"]:
+                mean = tensor(stage["weights"]).mean(0)[i]
+                asked = model["src_tokens"] if word < m or stage["name"] == "cross-attention" else model["tgt_tokens"]
+                best = told.split("Most weight: “")[1].split(". ")[0]
+                assert best.startswith(f"{asked[int(mean.argmax())]}” ")
+                assert_shows(best.split("” ")[1], mean.max())
+            for (_, share), words in zip(stage["says"][i], told.split(": ")[-1].split(" · "), strict=True):
+                assert_shows(words.rsplit(" ", 1)[1], share)
+    rows = widget.rows()
+    shown = tensor([float(row["value"]) for row in rows]).view(len(stages), -1)
+    assert_close(shown, tensor([stage["vectors"][i] for stage in stages]))
+
+
+def model_size(widget: Widget) -> None:
+    for preset in MACHINES:
+        expected = ModelSize(preset, length=100)
+        state = {name: getattr(expected, name) for name in ("n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm", "length")}
+        widget.show({"preset": preset, **state})
+        counted = {row["part"]: float(row["number"]) for row in widget.rows() if row["what"] == "parameters"}
+        assert sorted(counted.values()) == sorted(expected.parts.values())
+        done = {row["part"]: float(row["number"]) for row in widget.rows() if row["what"] == "operations"}
+        assert done == expected.flops
+        total = sum(expected.parts.values())
+        assert widget.readout().startswith(f"{total:,} parameters")
+
+
+def sampling(widget: Widget) -> None:
+    model = widget.model()
+    logits = [-sum(model["steps"][: i + 1]) / 100 for i in range(len(model["steps"]))]
+    names, v = model["tokens"], len(logits)
+    for state in ({}, {"value": 0.5}, {"value": 2.0, "top_p": 0.8}, {"value": 1.3, "top_k": 5}):
+        own = beams.Sampling(logits, names, **state)
+        widget.show({"value": own.value, "top_k": own.top_k, "top_p": own.top_p})
+        for row, now, before in zip(widget.rows(), own.shares["now"], own.shares["as it is"], strict=True):
+            assert abs(float(row["p"]) - now) < 1e-9 and abs(float(row["as it is"]) - before) < 1e-9
+        p, readout = own.distribution(), widget.readout()
+        assert f"{(p > 0).sum()} of {v} tokens are left" in re.sub(r"(?<=\d) (?=\d{3})", "", readout.replace("\xa0", " "))
+        told = readout.split("”")[1].split(" · all but")[0].replace("T = 1", "")
+        assert_shows(told, own.shares["now"][0], own.shares["as it is"][0])
+        assert_shows(readout.split("entropy ")[1].split(" nats")[0], entropy(p))
 
 
 @pytest.mark.parametrize("module", MODULES)

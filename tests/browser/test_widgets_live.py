@@ -4,28 +4,61 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
-from browser.driving import MODULES, Widget, pages_with_widgets, places
+from browser.conftest import Visitor
+from browser.driving import MODULES, Place, Widget, pages_with_widgets, places
 
 FAILED = "This widget did not start in your browser."
 ON = pytest.mark.parametrize("at", ["http", "file"])
 EACH = pytest.mark.parametrize("module", MODULES)
 
 
-@EACH
-@ON
-def test_every_control_changes_what_is_seen_by_keyboard_alone(visit, built_book: Path, module: str, at: str) -> None:
-    for place in places(built_book, module):
-        page = visit(place.page, at)
-        widget = Widget(page, place.index)
-        assert widget.state == "live" and not widget.box.locator(".tfm-still").count()
-        fresh, known = widget.look(), widget.controls()
+class Stage(NamedTuple):
+    """The places of a module's widgets, open in a tab each."""
+
+    at: str
+    pages: dict[Place, Page]
+
+    def widgets(self) -> Iterator[tuple[Place, Widget]]:
+        """Each as the build left it."""
+        for place, page in self.pages.items():
+            widget = Widget(page, place.index)
+            if widget.look() != self.fresh(place):
+                widget.reset()
+                assert widget.look() == self.fresh(place), f"Reset does not bring {place.page} back"
+            yield place, widget
+
+    def fresh(self, place: Place) -> str:
+        return self.pages[place].evaluate("globalThis.fresh")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((module, at), id=f"stage {module} {at}") for module in MODULES for at in ("http", "file")],
+)
+def stage(request, visitor: Callable[[], Visitor], built_book: Path) -> Iterator[Stage]:
+    """The pages that show a module, on http and on file: opened once, and reset before each test."""
+    module, at = request.param
+    with visitor() as visit:
+        pages = {place: visit(place.page, at) for place in places(built_book, module)}
+        for place, page in pages.items():
+            widget = Widget(page, place.index)
+            assert widget.state == "live" and not widget.box.locator(".tfm-still").count()
+            page.evaluate("(look) => { globalThis.fresh = look; }", widget.look())
+        yield Stage(at, pages)
+
+
+def test_every_control_changes_what_is_seen_by_keyboard_alone(stage: Stage) -> None:
+    for place, widget in stage.widgets():
+        known = widget.controls()
         assert known, "a widget without a control"
         for name in known:
             if widget.controls()[name]["off"]:
@@ -34,26 +67,39 @@ def test_every_control_changes_what_is_seen_by_keyboard_alone(visit, built_book:
             for keys in widget.moves(name):
                 assert widget.changed_by(*keys), f"{name}: {' '.join(keys)} changes nothing on {place.page}"
         widget.reset()
-        assert widget.look() == fresh, f"Reset does not bring {place.page} back"
+        assert widget.look() == stage.fresh(place), f"Reset does not bring {place.page} back"
 
 
-@EACH
-def test_every_stop_of_the_tab_key_has_a_name_and_one_look_of_focus(visit, built_book: Path, module: str) -> None:
-    for place in places(built_book, module):
-        widget = Widget(visit(place.page), place.index)
+def test_every_stop_of_the_tab_key_has_a_name_and_one_look_of_focus(stage: Stage) -> None:
+    for _, widget in stage.widgets():
         stops = widget.stops()
         usable = [name for name, control in widget.controls().items() if not control["off"]]
         assert [stop["name"] for stop in stops] == [*usable, "save", "link", "reset"]
         assert {stop["name"]: stop["looks"] for stop in stops if stop["looks"] != 1} == {}
 
 
-@EACH
-@ON
-def test_a_link_opens_the_widget_as_it_was_left(visit, built_book: Path, module: str, at: str) -> None:
-    place = places(built_book, module)[-1]
-    page = visit(place.page, at)
-    widget = Widget(page, place.index)
-    fresh = widget.look()
+def test_what_is_saved_stands_alone(stage: Stage) -> None:
+    _, widget = next(stage.widgets())
+    title = widget.box.locator("header b").inner_text()
+
+    svg = Path(widget.save("svg").path()).read_text(encoding="utf-8")
+    words = "".join(ET.fromstring(svg).itertext())
+    assert title in words and len(words) > len(title) + 20
+    assert "var(" not in svg and "class=" not in svg and "http" not in svg.replace("http://www.w3.org/", "")
+
+    download = widget.save("png")
+    with Image.open(download.path()) as picture:
+        assert picture.width >= 600 and len(picture.convert("RGB").quantize(64).getcolors()) > 8
+    assert re.fullmatch(r"[\w-]+\.png", download.suggested_filename)
+
+    rows = widget.rows()
+    assert len(rows) > 2 and all(name for name in rows[0])
+    assert not any(cell in ("undefined", "NaN", "", None) for row in rows for cell in row.values())
+
+
+def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
+    place, widget = list(stage.widgets())[-1]
+    fresh = stage.fresh(place)
     for name, control in widget.controls().items():
         if not control["off"]:
             widget.reach(name)
@@ -61,7 +107,7 @@ def test_a_link_opens_the_widget_as_it_was_left(visit, built_book: Path, module:
     left, address = widget.look(), widget.link()
     assert left != fresh and "#tfm=" in address
 
-    other = visit(place.page, at, hash="#" + address.split("#")[1])
+    other = visit(place.page, stage.at, hash="#" + address.split("#")[1])
     assert Widget(other, place.index).look() == left
     assert in_sight(other, place.index)
     other.reload()
@@ -96,28 +142,6 @@ def in_sight(page: Page, index: int) -> bool:
     ).json_value()
 
 
-@EACH
-@ON
-def test_what_is_saved_stands_alone(visit, built_book: Path, module: str, at: str) -> None:
-    place = places(built_book, module)[0]
-    widget = Widget(visit(place.page, at), place.index)
-    title = widget.box.locator("header b").inner_text()
-
-    svg = Path(widget.save("svg").path()).read_text(encoding="utf-8")
-    words = "".join(ET.fromstring(svg).itertext())
-    assert title in words and len(words) > len(title) + 20
-    assert "var(" not in svg and "class=" not in svg and "http" not in svg.replace("http://www.w3.org/", "")
-
-    download = widget.save("png")
-    with Image.open(download.path()) as picture:
-        assert picture.width >= 600 and len(picture.convert("RGB").quantize(64).getcolors()) > 8
-    assert re.fullmatch(r"[\w-]+\.png", download.suggested_filename)
-
-    rows = widget.rows()
-    assert len(rows) > 2 and all(name for name in rows[0])
-    assert not any(cell in ("undefined", "NaN", "", None) for row in rows for cell in row.values())
-
-
 # Colours as they are drawn, of the card and of the marks on its stage.
 COLOURS = """(box) => {
   const of = (node, ...names) => names.map((name) => getComputedStyle(node)[name]);
@@ -129,7 +153,12 @@ COLOURS = """(box) => {
 @EACH
 def test_the_dark_scheme_has_colours_of_its_own(visit, built_book: Path, module: str) -> None:
     place = places(built_book, module)[0]
-    light, dark = (visit(place.page, scheme=scheme).locator(".tfm-widget").nth(place.index).evaluate(COLOURS) for scheme in ("light", "dark"))
+    page = visit(place.page)
+    box = page.locator(".tfm-widget").nth(place.index)
+    light = box.evaluate(COLOURS)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    dark = box.evaluate(COLOURS)
     assert all(a != b for a, b in zip(light["ground"], dark["ground"], strict=True))
     neutral = {"none", "rgba(0, 0, 0, 0)", "rgb(0, 0, 0)"}  # what is not painted at all reads as black
     patterns = {colour for colour in light["marks"] if colour.startswith(("url", 'url("'))}
@@ -154,25 +183,39 @@ THROWING = """globalThis.tfmWidgets ??= {}; tfmWidgets["%s"] = { render() { thro
 
 
 @EACH
-@pytest.mark.parametrize(("at", "code"), [("http", ""), ("http", THROWING), ("file", "")], ids=["lost", "throwing", "lost on file"])
-def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, built_book: Path, module: str, at: str, code: str) -> None:
+@pytest.mark.parametrize("code", ["", THROWING], ids=["lost", "throwing"])
+def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, built_book: Path, module: str, code: str) -> None:
     place = places(built_book, module)[0]
-    page = visit.blank(bases[at], broken=True)
+    page = visit.blank(bases["http"], broken=True)
 
     def answer(route) -> None:
         route.fulfill(body=code.replace("%s", module), content_type="text/javascript") if code else route.abort()
 
     page.route(f"**/_widgets/{module}.js*", answer)  # the address carries a version
-    page.goto(f"{bases[at]}{place.page}.html")
+    page.goto(f"{bases['http']}{place.page}.html")
     settle(page)
     for box in page.locator(".tfm-widget").all():
-        if box.get_attribute("data-module") != module:
+        if box.get_attribute("data-module") == module:
+            assert_mourned(box)
+        else:
             assert box.get_attribute("data-state") == "live"
-            continue
-        assert box.get_attribute("data-state") == "failed"
-        assert box.locator(".tfm-widget-failed").inner_text().startswith(FAILED)
-        assert not box.locator(".tfm-card").count()
-        assert_picture(box.locator(".tfm-still"))
+
+
+def test_widgets_that_are_lost_on_file_leave_their_pictures(visit, bases, built_book: Path) -> None:
+    for name in pages_with_widgets(built_book):
+        page = visit.blank(bases["file"], broken=True)
+        page.route("**/_widgets/*/*.js*", lambda route: route.abort())
+        page.goto(f"{bases['file']}{name}.html")
+        settle(page)
+        for box in page.locator(".tfm-widget").all():
+            assert_mourned(box)
+
+
+def assert_mourned(box: Locator) -> None:
+    assert box.get_attribute("data-state") == "failed"
+    assert box.locator(".tfm-widget-failed").inner_text().startswith(FAILED)
+    assert not box.locator(".tfm-card").count()
+    assert_picture(box.locator(".tfm-still"))
 
 
 @ON

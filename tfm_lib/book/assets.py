@@ -66,6 +66,8 @@ def copy_assets(app: Sphinx) -> None:
         write(out / font, (katex / font).read_bytes())
     for font in fonts:
         write(out / "fonts" / font.name, font.read_bytes())
+    for korean in (THEME / "fonts").iterdir():  # with its licence
+        write(out / "fonts" / korean.name, korean.read_bytes())
     title, first = html.escape(app.config.html_title or app.config.project), f"{app.config.root_doc}.html"
     index = INDEX.format(lang=app.config.language or "en", title=title, first=first)
     write(Path(app.outdir) / "index.html", index.encode())

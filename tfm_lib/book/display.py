@@ -68,9 +68,18 @@ def svg_text(fig: Figure) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
-    for name, value in colours().items():
-        svg = svg.replace(value, f"var(--tfm-{name}, {value})")
-    return svg
+    names = {value: f"var(--tfm-{name}, {value})" for name, value in colours().items()}
+    return re.sub(r"#[0-9a-f]{6}\b", lambda found: names.get(found[0]) or _between_weights(found[0]), svg)
+
+
+def _between_weights(colour: str) -> str:
+    """A colour of the heat-maps as the mixture that follows the scheme; any other as it is."""
+    low, high = colours()["w0"], colours()["w1"]
+    start, end, at = (tuple(bytes.fromhex(each[1:])) for each in (low, high, colour))
+    share = min(max((at[0] - start[0]) / (end[0] - start[0]), 0), 1)
+    if any(abs(a + share * (b - a) - c) > 2 for a, b, c in zip(start, end, at, strict=True)):
+        return colour
+    return f"color-mix(in srgb, var(--tfm-w1, {high}) {share:.1%}, var(--tfm-w0, {low}))"
 
 
 def glue(name: str, value: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from tfm_lib.book import assets, boxes, downloads, maths, numbering, page_widgets, pictures, predictions
+from tfm_lib.book import assets, boxes, downloads, highlighting, maths, numbering, page_widgets, pictures, predictions
 
 
 def _configure(app: Sphinx, config: Config) -> None:
@@ -20,6 +20,6 @@ def _configure(app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, object]:
     app.connect("config-inited", _configure, priority=900)
-    for part in (assets, boxes, downloads, maths, numbering, page_widgets, pictures, predictions):
+    for part in (assets, boxes, downloads, highlighting, maths, numbering, page_widgets, pictures, predictions):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

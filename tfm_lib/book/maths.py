@@ -129,22 +129,27 @@ def expand_macros(tex: str) -> str:
 
 
 def _visit_inline(self, node: nodes.math) -> None:
-    before, after = _neighbours(node)
-    glue_before = _JOINER if before.endswith(("(", "[", "“", "‘")) else ""
-    glue_after = _JOINER if after.startswith(tuple(",.;:)]!?”’%")) else ""
-    self.body.append(f'{glue_before}<span class="math">{_render(self, node, display=False)}</span>{glue_after}')
+    formula = f'<span class="math">{_render(self, node, display=False)}</span>'
+    before, after = self.encode(node.get("before", "")), self.encode(node.get("after", ""))
+    short = len(node.astext()) <= _SHORT and (before or after)
+    self.body.append(f'<span class="tfm-kept">{before}{formula}{after}</span>' if short else before + formula + after)
     raise nodes.SkipNode
 
 
-_JOINER = "\u2060"  # else a browser breaks the line between a formula and its comma
+_SHORT = 24  # letters of TeX that no line has to break
 
 
-def _neighbours(node: nodes.math) -> tuple[str, str]:
-    siblings = node.parent.children
-    at = siblings.index(node)
-    around = siblings[at - 1] if at else None, siblings[at + 1] if at + 1 < len(siblings) else None
-    before, after = (str(text) if isinstance(text, nodes.Text) else "" for text in around)
-    return before, after
+def keep_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Give a formula the marks that touch it, else a browser breaks the line between a formula and its comma."""
+    for node in list(doctree.findall(nodes.math)):
+        siblings = node.parent.children
+        at = siblings.index(node)
+        if at + 1 < len(siblings) and isinstance(siblings[at + 1], nodes.Text):
+            node["after"], rest = re.fullmatch(r"([,.;:)\]!?”’%]*)(.*)", siblings[at + 1], re.DOTALL).groups()
+            node.parent.replace(siblings[at + 1], nodes.Text(rest))
+        if at and isinstance(siblings[at - 1], nodes.Text):
+            rest, node["before"] = re.fullmatch(r"(.*?)([(\[“‘]*)", siblings[at - 1], re.DOTALL).groups()
+            node.parent.replace(siblings[at - 1], nodes.Text(rest))
 
 
 def _visit_block(self, node: nodes.math_block) -> None:
@@ -173,6 +178,7 @@ def _render(translator, node: nodes.Element, display: bool) -> str:
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("katex", (_visit_inline, None), (_visit_block, None))
     app.connect("config-inited", lambda app, config: setattr(config, "html_math_renderer", "katex"))
+    app.connect("doctree-resolved", keep_marks)
     app.connect(
         "builder-inited", lambda app: setattr(app, "tfm_katex", Katex(Path(app.outdir).parent / "formulas.json"))
     )

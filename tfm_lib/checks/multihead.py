@@ -318,6 +318,54 @@ def cost(student, expect):
         expect.close([int(x) for x in answer], want, holds="and for other sizes", describe=f"bill({n}, {d_model}, {h})")
 
 
+@exercise("multihead.prune", answer="prune")
+def prune_heads(student, expect):
+    def cost(off) -> float:
+        return sum((0.1, 0.2, 0.3, 0.4)[i] for i in set(off)) + ({0, 1} <= set(off))
+
+    expect.close(
+        student.prune(cost, 4),
+        [0, 2, 3, 1],
+        holds="head 1 stays to the last, because head 0 is gone",
+        mistakes=[
+            Mistake(
+                "asked once",
+                [0, 1, 2, 3],
+                "These are the heads by what each costs alone. Heads 0 and 1 do the same job: when 0 is off, 1 is no "
+                "longer cheap. Ask again after each head that goes, with those already off.",
+            ),
+            Mistake(
+                "most important first",
+                [3, 2, 1, 0],
+                "This takes the head that is missed most. The first to go is the one without which the cost is least.",
+            ),
+            Mistake(
+                "the same head again",
+                [0, 0, 0, 0],
+                "A head that is off cannot be switched off again. Choose among those left.",
+            ),
+            Mistake(
+                "costs instead of heads",
+                [0.1, 0.4, 0.8, 2.0],
+                "These are the costs on the way. Return the numbers of the heads, in the order in which they go.",
+            ),
+        ],
+        describe="the order",
+    )
+    single, both = torch.rand(6).tolist(), torch.rand(6, 6)
+    left, order = set(range(6)), []
+
+    def random_cost(off) -> float:
+        off = sorted(set(off))
+        return sum(single[i] for i in off) + sum(both[i, j].item() for i in off for j in off if i < j)
+
+    while left:
+        order.append(min(left, key=lambda i: random_cost([*order, i])))
+        left.remove(order[-1])
+    expect.close(student.prune(random_cost, 6), order, holds="six heads that depend on one another")
+    expect.close(student.prune(lambda off: 1.0, 1), [0], holds="a single head")
+
+
 @exercise("multihead.cached-step", answer="step")
 def cached_step(student, expect):
     h, d_k, d_model, n = 2, 3, 6, 5

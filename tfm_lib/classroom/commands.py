@@ -10,12 +10,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tfm_lib._refusal import Refusal
+
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
-
-
-class Refusal(Exception):
-    """Something that the user can mend; the message says what and how."""
 
 
 def register(app: typer.Typer) -> None:

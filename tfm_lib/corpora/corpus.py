@@ -72,6 +72,10 @@ class Corpus:
         """The pairs of one part: about 80 % train, 10 % val, 10 % test; equal sources always stand together."""
         return [pair for pair in self.pairs if _part(pair) == part]
 
+    def sentences(self, part: Literal["train", "val", "test"]) -> list[tuple[str, str]]:
+        """The pairs of one part as text, tokens joined by single spaces."""
+        return [(" ".join(pair.src), " ".join(pair.tgt)) for pair in self.split(part)]
+
     def tensors(self, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
         """Padded ids of `pairs`: sources with <eos> (batch, m), decoder inputs <bos> … and outputs … <eos> (batch, n)."""
         src = _padded([[*self.src_vocab.encode(pair.src), EOS_ID] for pair in pairs])

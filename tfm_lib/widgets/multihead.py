@@ -1,8 +1,10 @@
-"""The heads of any model: which layer, which head, which attention, and where it looks."""
+"""The heads of any model, where they look; and the heads of the trained translator, switched off."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -144,6 +146,209 @@ def habits(weights, asks_itself: bool = True) -> dict[str, float]:
         name: weights.diagonal(offset).mean().item() for name, offset in lines.items() if len(weights) > abs(offset)
     }
     return {**means, "entropy": entropy(weights).mean().item()}
+
+
+MODES = {"head": "one head", "layer": "a whole layer", "order": "least important first"}
+MEASURED = (
+    "places",
+    "n_layers",
+    "n_heads",
+    "sentences",
+    "ours",
+    "whole",
+    "heads",
+    "layers",
+    "order",
+    "stops",
+    "pruned",
+    "once",
+    "random",
+)
+WORTH = 1.0  # BLEU; the guess is about the heads that cost more
+
+
+class HeadAblation(Widget):
+    """Heads of a trained translator switched off, and what it cost, as it was measured; `value` is the head, −1 for none.
+
+    Heads are numbered through from 0: by place (encoder, decoder, cross), layer and head. `mode` says what is off: that
+    "head" alone, the whole "layer" in which it is, or the first `removed` heads of the "order" in which they are missed
+    least, asked anew after every few. `tried` holds the heads that were switched off alone so far, `reveal` shows the others too, and `guess` is how
+    many of them cost more than 1 BLEU. `measured` is the result of `python -m experiments.multihead_ablation`.
+    """
+
+    _module = traitlets.Unicode("multihead/head_ablation").tag(sync=True)
+    title = traitlets.Unicode("Head ablation").tag(sync=True)
+    question = traitlets.Unicode("How many heads cost more than 1 BLEU when they alone are off?").tag(sync=True)
+    measured = traitlets.Dict().tag(sync=True)
+    mode = traitlets.Unicode("head").tag(sync=True)
+    value = traitlets.Int(-1).tag(sync=True)
+    removed = traitlets.Int(0).tag(sync=True)
+    guess = traitlets.Int(0).tag(sync=True)
+    reveal = traitlets.Bool(False).tag(sync=True)
+    tried = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def __init__(self, measured: Mapping[str, Any] | None = None, **kwargs):
+        if measured is None:
+            from tfm_lib.book import recorded
+
+            measured = recorded("multihead_ablation")
+        super().__init__(measured={key: measured[key] for key in MEASURED if key in measured}, **kwargs)
+
+    @property
+    def n(self) -> int:
+        """How many heads there are."""
+        return len(self.measured["heads"])
+
+    @property
+    def off(self) -> list[int]:
+        """The heads that are switched off now."""
+        if self.mode == "order":
+            return self.measured["order"][: self.removed]
+        if self.value < 0:
+            return []
+        h = self.measured["n_heads"]
+        first = self.value // h * h
+        return [self.value] if self.mode == "head" else list(range(first, first + h))
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """Growth of the loss and change of BLEU against the whole model, and the growths of the single heads summed."""
+        return cost(self.measured, self._entry, self.off)
+
+    @property
+    def sentences(self) -> list[tuple[str, str, str]]:
+        """Each of our sentences, its translation by the whole model, and the one of now."""
+        whole = self.measured["whole"][2]
+        return [(ours, old, new or old) for ours, old, new in zip(self.measured["ours"], whole, self._entry[2])]
+
+    @property
+    def worth(self) -> int:
+        """How many heads cost more than 1 BLEU alone."""
+        bleu = self.measured["whole"][1]
+        return sum(bleu - entry[1] > WORTH for entry in self.measured["heads"])
+
+    def name(self, i: int) -> str:
+        """Place, layer and head of head `i`, counted from 1 as people do."""
+        row, head = divmod(i, self.measured["n_heads"])
+        place, layer = divmod(row, self.measured["n_layers"])
+        return f"head {head + 1} of layer {layer + 1}, {NAMES[self.measured['places'][place]]}"
+
+    @property
+    def _entry(self) -> list:
+        data = self.measured
+        if self.mode == "order":
+            return data["pruned"][data["stops"].index(self.removed)]
+        if self.value < 0:
+            loss, bleu, ours = data["whole"]
+            return [loss, bleu, [None] * len(ours)]
+        return data["heads"][self.value] if self.mode == "head" else data["layers"][self.value // data["n_heads"]]
+
+    @traitlets.validate("measured")
+    def _valid_measured(self, proposal):
+        return _checked_ablation(proposal["value"])
+
+    @traitlets.validate("mode")
+    def _valid_mode(self, proposal):
+        if proposal["value"] not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}; it is {proposal['value']!r}")
+        return proposal["value"]
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        if not -1 <= proposal["value"] < self.n:
+            raise ValueError(f"value must be a head from 0 to {self.n - 1}, or -1 for none; it is {proposal['value']}")
+        return proposal["value"]
+
+    @traitlets.validate("removed")
+    def _valid_removed(self, proposal):
+        stops = self.measured["stops"]
+        if proposal["value"] not in stops:
+            raise ValueError(f"removed must be one of {', '.join(map(str, stops))}; it is {proposal['value']}")
+        return proposal["value"]
+
+    @traitlets.observe("mode", "value")
+    def _remember(self, _):
+        if self.mode == "head" and self.value >= 0 and self.value not in self.tried:
+            self.tried = [*self.tried, self.value]
+
+    @property
+    def alt(self) -> str:
+        loss, bleu, _ = self._entry
+        whole = self.measured["whole"]
+        what = {
+            "head": self.name(self.value) if self.value >= 0 else "",
+            "layer": f"all heads of {self.name(self.value).partition(' of ')[2]}" if self.value >= 0 else "",
+            "order": f"the {self.removed} least important of {self.n} heads" if self.removed else "",
+        }[self.mode]
+        guessed = f" Guessed: {self.guess} of them cost more than 1 BLEU alone." if self.guess else ""
+        if not what:
+            return f"All {self.n} heads on: loss {whole[0]:.3f} nats, BLEU {whole[1]:.1f}.{guessed}"
+        change = self.cost
+        said = "; ".join(f"“{source}” becomes “{new}”" for source, old, new in self.sentences if new != old)
+        return (
+            f"Without {what}: loss {whole[0]:.3f} → {loss:.3f} nats ({change['loss']:+.3f}), "
+            f"BLEU {whole[1]:.1f} → {bleu:.1f} ({change['bleu']:+.1f})." + (f" {said}." if said else "") + guessed
+        )
+
+    def figure(self):
+        """What each head costs alone, those that are off marked; and the loss as heads go one after the other."""
+        from matplotlib.colors import to_rgba
+        from matplotlib.patches import Rectangle
+
+        from tfm_lib.book.display import colours, figure
+
+        c, data = colours(), self.measured
+        growth = np.array([entry[0] - data["whole"][0] for entry in data["heads"]]).reshape(-1, data["n_heads"])
+        fig, (grid, curve) = figure(cols=2, width=7.4, height=3.6)
+        top = max(growth.max(), 1e-9)
+        for (row, head), grown in np.ndenumerate(growth):
+            box = (head, row), 0.94, 0.94
+            grid.add_patch(Rectangle(*box, facecolor=to_rgba(c["w1"], min(max(grown, 0) / top, 1)), linewidth=0))
+            ink = c["card" if grown > 0.5 * top else "ink"]
+            grid.text(head + 0.47, row + 0.5, f"{1e3 * grown:.0f}", ha="center", va="center", fontsize=7, color=ink)
+            if row * data["n_heads"] + head in self.off:
+                grid.add_patch(Rectangle(*box, fill=False, edgecolor=c["broken"], linestyle="--", linewidth=1.5))
+        rows = [f"{place} {layer + 1}" for place in data["places"] for layer in range(data["n_layers"])]
+        grid.set(xlim=(0, data["n_heads"]), ylim=(len(rows), 0), title="loss grown without the head, nats/1000")
+        grid.set_xticks(np.arange(data["n_heads"]) + 0.47, range(1, data["n_heads"] + 1))
+        grid.set_yticks(np.arange(len(rows)) + 0.5, rows)
+        grid.tick_params(length=0)
+        grid.spines[:].set_visible(False)
+        for k, losses in enumerate(data["random"]):
+            curve.plot(data["stops"], losses, color=c["soft"], linewidth=0.8, label=None if k else "random orders")
+        summed = [
+            data["whole"][0] + cost(data, entry, data["order"][:stop])["summed"]
+            for stop, entry in zip(data["stops"], data["pruned"])
+        ]
+        curve.plot(data["stops"], data["once"], ":", color=c["ink"], linewidth=1.2, label="asked once")
+        curve.plot(data["stops"], summed, "--", color=c["ink"], linewidth=1, label="if costs added up")
+        curve.plot(
+            data["stops"], [entry[0] for entry in data["pruned"]], color=c["query"], label="least important first"
+        )
+        if self.mode == "order":
+            curve.plot([self.removed], [self._entry[0]], "o", color=c["query"])
+        curve.set(xlabel="heads off", ylabel="loss, nats a token")
+        curve.legend(frameon=False)
+        return fig
+
+
+def cost(measured: Mapping[str, Any], entry: list, off: list[int]) -> dict[str, float]:
+    """What `entry` lost against the whole model: `loss` grown, `bleu` changed; `summed` is what the heads `off` cost one by one."""
+    loss, bleu, _ = measured["whole"]
+    summed = sum(measured["heads"][i][0] - loss for i in off)
+    return {"loss": entry[0] - loss, "bleu": entry[1] - bleu, "summed": summed}
+
+
+def _checked_ablation(measured: dict[str, Any]) -> dict[str, Any]:
+    """`measured` with every entry that the widget reads, or an error that says which is missing or of another length."""
+    if missing := [key for key in MEASURED if key not in measured]:
+        raise ValueError(f"measured must be a result of experiments.multihead_ablation; it has no {missing[0]!r}")
+    rows = len(measured["places"]) * measured["n_layers"]
+    heads, stops = rows * measured["n_heads"], len(measured["stops"])
+    for key, count in {"heads": heads, "layers": rows, "order": heads, "pruned": stops, "once": stops}.items():
+        if len(measured[key]) != count:
+            raise ValueError(f"measured[{key!r}] must hold {count} entries; it holds {len(measured[key])}")
+    return measured
 
 
 def _words(kind: str, src: list[str], tgt: list[str]) -> tuple[list[str], list[str]]:

@@ -144,6 +144,7 @@ export function card({ model, el, state }) {
     slider: (trait, options) => bound(controls.slider, trait, options),
     select: (trait, options) => bound(controls.select, trait, options),
     toggle: (trait, options) => bound(controls.toggle, trait, options),
+    text: (trait, options) => bound(controls.text, trait, options),
     button(label, options) {
       const made = controls.button(label, options);
       bar.append(made.el);

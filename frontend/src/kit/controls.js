@@ -3,6 +3,7 @@
                                                                 `log: true` moves evenly in powers
    select  { label, options: ["a", "b"] or [[value, "words"], …] }
    toggle  { label }
+   text    { label, most }                                    a line of at most `most` letters
    button  { label, onclick }        (a name, not a trait)
    Each call returns { el, show(value), enable(yes) }; labels may be nodes, e.g. sub("d", "k").                        */
 
@@ -69,6 +70,15 @@ export function toggle(name, value, change, { label }) {
   const show = (now) => (input.checked = now);
   show(value);
   return control(h("label", { class: "tfm-control tfm-toggle" }, input, h("span", {}, label)), input, show);
+}
+
+export function text(name, value, change, { label, most = 120 }) {
+  const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, oninput: () => change(input.value) });
+  const show = (now) => {
+    if (input.value !== String(now)) input.value = now; // the same again would move the cursor
+  };
+  show(value);
+  return control(h("label", { class: "tfm-control tfm-text" }, h("span", {}, label), input), input, show);
 }
 
 export function button(name, { label, onclick }) {

@@ -2,7 +2,7 @@
 export { card } from "./card.js";
 export { sub } from "./controls.js";
 export { h, s, set, short, uid, widthOf, onWidth } from "./dom.js";
-export { heatmap, legend } from "./heatmap.js";
+export { heatmap, legend, stripes } from "./heatmap.js";
 export { plot } from "./plot.js";
 export { links, radios, tokenRow } from "./tokens.js";
 export { ramp, scale } from "./scale.js";

@@ -113,7 +113,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       const same = Object.entries(next).every(([axis, ends]) => ends.every((end, i) => end === limits[axis][i]));
       if (same) return;
       Object.assign(limits, next);
-      if (at.width) layout(svg.parentElement.clientWidth || at.width);
+      if (at.width) layout(Math.floor(svg.parentElement.getBoundingClientRect().width) || at.width);
     },
   };
 }

@@ -1,0 +1,217 @@
+"""What each head of the shipped translator is worth: heads switched off, and its translations scored again.
+
+    TFM_DATA=… python -m experiments.multihead_ablation      # about six minutes of one core
+    TFM_DATA=… python -m experiments.multihead_ablation --sentences 40 --name trial
+
+The result holds numbers, and translations of `OURS`, sentences written for this book; none of the corpus.
+"""
+
+import argparse
+import hashlib
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+from torch import Tensor
+
+from experiments.record import record
+from tfm_lib.corpora import load_corpus
+from tfm_lib.data import pad
+from tfm_lib.engine.trained import WEIGHTS
+from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.multihead import MultiHeadAttention, without_heads
+
+CORPUS = "tatoeba-en-fr"
+PLACES = ("encoder", "decoder", "cross")
+OURS = [
+    "The cat drinks the milk and the dog sleeps.",
+    "Did you see my sister at the station yesterday?",
+    "I would like two coffees and a glass of water, please.",
+]
+STRIDE = 8  # heads that go before those left are asked anew
+RANKED_ON = 100  # pairs of the validation split, which decide the order
+SEEDS = [0, 1, 2]  # of the random orders
+AT_ONCE = 128
+
+
+class Bench:
+    """The translator with its heads numbered through, and the sentences that judge it."""
+
+    def __init__(self, sentences: int | None = None):
+        self.translator = Translator.shipped()
+        model = self.translator.model
+        self.layers = [attention_of(model, place, i) for place in PLACES for i in range(model.config.n_layers)]
+        corpus = load_corpus(CORPUS)
+        self.ranked_on = self.encoded(corpus.sentences("val")[: min(RANKED_ON, sentences or RANKED_ON)])
+        pairs = corpus.sentences("test")[:sentences]
+        self.test = self.encoded(pairs)
+        self.references: dict[str, list[str]] = {}
+        for source, target in pairs:
+            self.references.setdefault(source, []).append(target)
+        most = max(map(len, self.references.values()))
+        self.streams = [[refs[i] if i < len(refs) else None for refs in self.references.values()] for i in range(most)]
+        self.metric = BLEU()
+
+    def encoded(self, pairs: list[tuple[str, str]]) -> list[tuple[Tensor, Tensor]]:
+        """Pairs of similar length together: source ids, and target ids from <bos> to <eos>."""
+        t = self.translator.tokenizer
+        sources, targets = (t.encode_all(side) for side in zip(*pairs))
+        rows = sorted(zip(sources, targets), key=lambda row: (len(row[1]), len(row[0])))
+        groups = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
+        return [
+            (
+                pad([[*src, t.eos_id] for src, _ in group], t.pad_id),
+                pad([[t.bos_id, *tgt, t.eos_id] for _, tgt in group], t.pad_id),
+            )
+            for group in groups
+        ]
+
+    @contextmanager
+    def without(self, heads: Iterable[int]) -> Iterator[None]:
+        """The model without some heads, numbered from 0: places, then layers, then heads."""
+        h = self.translator.model.config.n_heads
+        with ExitStack() as stack:
+            for number, layer in enumerate(self.layers):
+                off = [i % h for i in heads if i // h == number]
+                stack.enter_context(without_heads(layer, *off))
+            yield
+
+    @torch.no_grad()
+    def loss(self, batches: list[tuple[Tensor, Tensor]]) -> float:
+        """Nats a token, the right words before it given; without smoothing."""
+        total = tokens = 0
+        pad_id = self.translator.tokenizer.pad_id
+        for src, tgt in batches:
+            logits = self.translator.model(src, tgt[:, :-1]).flatten(0, 1)
+            total += F.cross_entropy(logits, tgt[:, 1:].flatten(), ignore_index=pad_id, reduction="sum").item()
+            tokens += (tgt[:, 1:] != pad_id).sum().item()
+        return total / tokens
+
+    def loss_without(self, heads: Iterable[int], batches: list[tuple[Tensor, Tensor]]) -> float:
+        with self.without(list(heads)):
+            return round(self.loss(batches), 4)
+
+    def written(self) -> tuple[list[str], list[str]]:
+        """Greedy translations of the test split and of our own sentences."""
+        found = self.translator.search([*self.references, *OURS], beam=1, at_once=AT_ONCE)
+        texts = [self.translator.tokenizer.decode(ids) for ids in found]
+        return texts[: -len(OURS)], texts[-len(OURS) :]
+
+    def judged(self, heads: Iterable[int]) -> dict[str, Any]:
+        """Loss, BLEU and translations without some heads."""
+        with self.without(list(heads)):
+            texts, ours = self.written()
+            loss = self.loss(self.test)
+        return {
+            "loss": round(loss, 4),
+            "bleu": round(self.metric.corpus_score(texts, self.streams).score, 2),
+            "ours": ours,
+            "texts": texts,
+        }
+
+
+def attention_of(model: torch.nn.Module, place: str, layer: int) -> MultiHeadAttention:
+    """One of the model's multi-head attentions."""
+    if place == "encoder":
+        return model.encoder[layer].self_attention
+    block = model.decoder[layer]
+    return block.cross_attention if place == "cross" else block.self_attention
+
+
+def fingerprint() -> str:
+    """Which weights these are: a result that was measured with others is stale."""
+    return hashlib.sha256((shipped_folder() / WEIGHTS).read_bytes()).hexdigest()[:16]
+
+
+def kept(judged: dict[str, Any], whole: dict[str, Any]) -> list:
+    """Loss, BLEU, and our sentences where they came out otherwise."""
+    return [
+        judged["loss"],
+        judged["bleu"],
+        [new if new != old else None for new, old in zip(judged["ours"], whole["ours"])],
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, help="pairs of the test split to judge with; all without it")
+    parser.add_argument("--name", default="multihead_ablation", help="of the result; another one for a trial")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    with record(given.name, WHAT, SEEDS) as numbers:
+        bench = Bench(given.sentences)
+        config = bench.translator.model.config
+        n, h = len(bench.layers) * config.n_heads, config.n_heads
+        whole = bench.judged([])
+        print(f"whole: loss {whole['loss']:.3f}, BLEU {whole['bleu']:.2f}", flush=True)
+        singles = []
+        for i in range(n):
+            singles.append(bench.judged([i]))
+            print(f"head {i}: loss {singles[-1]['loss']:.3f}, BLEU {singles[-1]['bleu']:.2f}", flush=True)
+        layers = [bench.judged(range(i * h, (i + 1) * h)) for i in range(len(bench.layers))]
+        print("layers", [layer["bleu"] for layer in layers], flush=True)
+
+        order, once = pruning_order(bench)
+        stops = list(range(0, n + 1, STRIDE))
+        pruned = [bench.judged(order[:count]) for count in stops]
+        print("order", [(count, p["bleu"]) for count, p in zip(stops, pruned)], flush=True)
+        random = []
+        for seed in SEEDS:
+            shuffled = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
+            random.append([bench.loss_without(shuffled[:count], bench.test) for count in stops])
+
+        numbers |= {
+            "model": fingerprint(), "places": list(PLACES), "n_layers": config.n_layers, "n_heads": h,
+            "pairs": sum(len(src) for src, _ in bench.test), "sentences": len(bench.references),
+            "ranked_on": sum(len(src) for src, _ in bench.ranked_on),
+            "signature": str(bench.metric.get_signature()),
+            "ours": OURS, "whole": [whole["loss"], whole["bleu"], whole["ours"]],
+            "heads": [kept(single, whole) for single in singles],
+            "p": p_values(bench, whole, singles),
+            "layers": [kept(layer, whole) for layer in layers],
+            "order": order, "stops": stops, "pruned": [kept(p, whole) for p in pruned],
+            "once": [bench.loss_without(once[:count], bench.test) for count in stops], "random": random,
+        }  # fmt: skip
+
+
+def pruning_order(bench: Bench) -> tuple[list[int], list[int]]:
+    """All heads, least important first by the loss without them on the validation pairs: asked anew, and asked once."""
+    order: list[int] = []
+    once: list[int] = []
+    left = list(range(len(bench.layers) * bench.translator.model.config.n_heads))
+    while left:
+        losses = {i: bench.loss_without([*order, i], bench.ranked_on) for i in left}
+        left.sort(key=losses.__getitem__)
+        once = once or list(left)
+        order += left[:STRIDE]
+        left = sorted(left[STRIDE:])
+    return order, once
+
+
+def p_values(bench: Bench, whole: dict[str, Any], singles: list[dict[str, Any]]) -> list[float]:
+    """How likely so large a difference in BLEU is by chance: a paired bootstrap, each head against the whole model."""
+    systems = [("whole", whole["texts"]), *((str(i), single["texts"]) for i, single in enumerate(singles))]
+    _, results = PairedTest(systems, {"BLEU": BLEU()}, bench.streams, test_type="bs", n_samples=1000)()
+    return [round(result.p_value, 4) for result in results["BLEU"][1:]]
+
+
+WHAT = (
+    "Heads of the shipped English–French translator switched off (their rows of W^O set to 0), judged on the test split of Tatoeba: "
+    "loss in nats a token, and BLEU of greedy translations against all references of a sentence. heads: one at a time, numbered "
+    "by place, layer and head, with p of a paired bootstrap (1 000 samples) for BLEU; layers: all heads of one attention; pruned: the "
+    f"heads of `order` one after the other, least important first by loss on {RANKED_ON} pairs of the validation split, asked anew "
+    f"after every {STRIDE} heads; once: loss on the test split when asked once; random: loss on "
+    "the test split when pruned in three random orders. Each entry: loss, BLEU, our own sentences where they came out otherwise."
+)
+
+
+if __name__ == "__main__":
+    main()

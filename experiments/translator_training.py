@@ -1,0 +1,106 @@
+"""The shipped translator: trained by `tfm train` on Tatoeba's English–French sentences, then judged on its test split.
+
+    TFM_DATA=… python -m experiments.translator_training            # trains for 95 minutes on one core, or goes on
+    TFM_DATA=… python -m experiments.translator_training --judge    # judges models/en-fr again, and trains nothing
+
+The model goes to models/en-fr; curves and scores, and no sentence of the corpus, to the result.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import sacrebleu
+import torch
+
+from experiments.record import RESULTS, record
+from tfm_lib.corpora import load_corpus
+from tfm_lib.engine.run import METRICS, RUN
+from tfm_lib.engine.trained import CONFIG, TOKENIZER, WEIGHTS
+from tfm_lib.engine.translator import Translator, shipped_folder
+
+CORPUS, SEED = "tatoeba-en-fr", 1
+TRAIN = ["train", "--corpus", CORPUS, "--config", "small", "--minutes", "95", "--seed", str(SEED), "--half"]
+RUN_FOLDER = Path("trained/en-fr")
+POINTS = 120  # of the loss curve that are kept
+
+
+def train(run: Path) -> None:
+    subprocess.run([sys.executable, "-m", "tfm_lib.cli", *TRAIN, "--to", str(run)], check=True)
+    shipped_folder().mkdir(parents=True, exist_ok=True)
+    for name in (WEIGHTS, CONFIG, TOKENIZER):
+        shutil.copyfile(run / name, shipped_folder() / name)
+
+
+def curves(run: Path) -> dict:
+    """The run's own story, thinned: training loss and learning rate by step, and every validation."""
+    lines = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
+    steps = [line for line in lines if "loss" in line]
+    chosen = steps[:: max(1, len(steps) // POINTS)]
+    return {
+        "run": json.loads((run / RUN).read_text()),
+        "training": [[s["step"], round(s["loss"], 3), round(s["lr"], 7)] for s in chosen],
+        "validation": [[v["step"], round(v["val_loss"], 4), round(v["exact"], 4)] for v in lines if "val_loss" in v],
+        "steps": steps[-1]["step"],
+        "epochs": steps[-1]["epoch"],
+        "training_seconds": steps[-1]["seconds"],
+    }
+
+
+def scores(translator: Translator) -> dict:
+    """BLEU on the test split: one reference a pair, and all references of each English sentence."""
+    pairs = load_corpus(CORPUS).sentences("test")
+    references: dict[str, list[str]] = {}
+    for source, target in pairs:
+        references.setdefault(source, []).append(target)
+    found = {"pairs": len(pairs), "sentences": len(references)}
+    most = max(map(len, references.values()))
+    for name, beam in {"beam 4": 4, "greedy": 1}.items():
+        began = time.process_time()
+        written = dict(zip(references, translator.translate(list(references), beam)))
+        seconds = time.process_time() - began
+        metric = sacrebleu.metrics.BLEU()
+        one = metric.corpus_score([written[source] for source, _ in pairs], [[target for _, target in pairs]])
+        found[name] = {"bleu_one_reference": round(one.score, 2), "signature": str(metric.get_signature())}
+        streams = [[(refs[i] if i < len(refs) else None) for refs in references.values()] for i in range(most)]
+        metric = sacrebleu.metrics.BLEU()
+        every = metric.corpus_score(list(written.values()), streams)
+        exact = sum(text in references[source] for source, text in written.items()) / len(references)
+        found[name] |= {
+            "bleu_all_references": round(every.score, 2),
+            "signature_all": str(metric.get_signature()),
+            "exact": round(exact, 4),
+            "cpu_seconds_a_sentence": round(seconds / len(references), 4),
+        }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--judge", action="store_true", help="judge the shipped model, train nothing")
+    parser.add_argument("--run", type=Path, default=RUN_FOLDER, help="the folder of the run")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    if not given.judge:
+        train(given.run)
+    with record("translator_training", "training and scores of the shipped English–French translator", [SEED]) as kept:
+        kept["train_command"] = "tfm " + " ".join(TRAIN)
+        if (given.run / METRICS).exists():
+            kept.update(curves(given.run))
+        else:  # judged again: the story of the training stays
+            old = json.loads((RESULTS / "translator_training.json").read_text())
+            kept.update(
+                {key: old[key] for key in ("run", "training", "validation", "steps", "epochs", "training_seconds")}
+            )
+        translator = Translator.shipped()
+        kept["parameters"] = sum(p.numel() for p in translator.model.parameters())
+        kept["bytes"] = sum(path.stat().st_size for path in shipped_folder().iterdir())
+        kept["scores"] = scores(translator)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+/* Tokeniser: a sentence falls into letters, and the merges put it together, one after the other. */
+
+import { card, clamp, h, onWidth, plot, s, set, sum, widthOf } from "../kit/index.js";
+
+const END = "·"; // marks the last letter of a word
+
+/* The words of a sentence in lower case; a sign is a word of its own. As tfm_lib.widgets.data.words_of. */
+export const wordsOf = (sentence) => sentence.toLowerCase().match(/[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]/gu) ?? [];
+
+export function lettersOf(word) {
+  const letters = [...word];
+  letters[letters.length - 1] += END;
+  return letters;
+}
+
+/* Every place in a word where the pair stands becomes one piece, from the left. */
+export function merged(pieces, [a, b]) {
+  const done = [];
+  for (const piece of pieces) {
+    if (done.at(-1) === a && piece === b) done[done.length - 1] += piece;
+    else done.push(piece);
+  }
+  return done;
+}
+
+export const cut = (word, merges) => merges.reduce(merged, lettersOf(word));
+
+/* For a whole sentence: its pieces after `used` merges, how many there are after each merge, and which merges find a place. */
+export function trace(words, merges, used) {
+  let now = words.map(lettersOf);
+  const size = () => sum(now.map((pieces) => pieces.length));
+  const counts = [size()];
+  const firing = [];
+  let then = used === 0 ? now : null;
+  merges.forEach((pair, k) => {
+    const next = now.map((pieces) => merged(pieces, pair));
+    now = next;
+    counts.push(size());
+    if (counts[k + 1] < counts[k]) firing.push(k + 1);
+    if (k + 1 === used) then = now;
+  });
+  return { pieces: then, counts, firing };
+}
+
+export const isUnknown = (piece, known) => known.size > 0 && [...piece.replace(END, "")].length <= 1 && !known.has(piece);
+
+const [HIGH, PAD, GAP, APART, LINE] = [30, 9, 3, 16, 44];
+const many = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "used"] });
+  const merges = () => ui.get("merges").map((pair) => pair.split(" "));
+  let table = merges();
+  const used = () => clamp(Math.round(Number(ui.get("used")) || 0), 0, table.length);
+
+  const svg = s("svg", { role: "img" });
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  let width = 0;
+  let told;
+  ui.until(onWidth(box, (now) => {
+    width = now;
+    if (told) drawPieces(told);
+  }));
+
+  const plane = plot(ui, {
+    x: { label: "merges", domain: [0, Math.max(1, table.length)] },
+    y: { label: "pieces of the sentence", domain: [0, 10] },
+    height: 190,
+    most: 684,
+    label: "How many pieces the sentence has after each merge.",
+  });
+  const stairs = plane.line({ colour: "ink" });
+  const least = plane.rule({ colour: "soft" });
+  const here = plane.dot({ colour: "query", r: 6 });
+  ui.stage.append(box, plane.el);
+
+  ui.text("value", { label: "sentence", most: 120 });
+  ui.slider("used", { label: "merges", min: 0, max: table.length, format: String });
+  ui.button("next", {
+    label: "next merge",
+    onclick() {
+      const { firing } = now();
+      ui.set({ used: firing.find((k) => k > used()) ?? 0 }); // after the last one, the letters again
+    },
+  });
+
+  const now = () => {
+    const words = wordsOf(String(ui.get("value")).slice(0, 120));
+    return { words, ...trace(words, table, used()) };
+  };
+
+  /* Words side by side as long as there is room, each a row of boxes. */
+  function drawPieces({ pieces, fresh, known }) {
+    if (!width) return;
+    const room = (text) => Math.max(20, widthOf([text], 15) + 2 * PAD);
+    const marks = [];
+    let [x, y] = [1, 1];
+    for (const word of pieces) {
+      const sizes = word.map((piece) => room(isUnknown(piece, known) ? "<unk>" : piece));
+      if (x > 1 && x + sum(sizes) + GAP * (sizes.length - 1) > width) [x, y] = [1, y + LINE];
+      word.forEach((piece, i) => {
+        if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word longer than the line
+        const lost = isUnknown(piece, known);
+        const kind = lost ? "broken" : piece === fresh ? "query" : "soft";
+        marks.push(
+          s("rect", { x, y, width: sizes[i], height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null }),
+          s("text", { x: x + sizes[i] / 2, y: y + 20, "text-anchor": "middle", style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, lost ? "<unk>" : piece),
+        );
+        x += sizes[i] + GAP;
+      });
+      x += APART - GAP;
+    }
+    set(svg, { width, height: Math.max(LINE, y + HIGH + 2), "aria-label": pieces.length ? `Pieces: ${pieces.map((word) => word.join(" ")).join(", ")}` : "No sentence yet" });
+    svg.replaceChildren(...marks);
+  }
+
+  function draw() {
+    table = merges();
+    const { words, pieces, counts, firing } = now();
+    const m = used();
+    const known = new Set(ui.get("letters"));
+    const fresh = firing.includes(m) ? table[m - 1].join("") : null;
+    told = { pieces, fresh, known };
+    drawPieces(told);
+    plane.domain({ x: [0, Math.max(1, table.length)], y: [0, Math.max(5, Math.ceil(counts[0] / 5) * 5)] });
+    stairs(counts.flatMap((count, k) => (k ? [[k, counts[k - 1]], [k, count]] : [[0, count]])));
+    least(words.length ? { y: words.length } : null, many(words.length, "word"));
+    here([m, counts[m]], many(counts[m], "piece"));
+    const lost = sum(pieces.map((word) => word.filter((piece) => isUnknown(piece, known)).length));
+    ui.say(
+      h("b", {}, `${many(m, "merge")}: ${many(counts[m], "piece")} for ${many(words.length, "word")}`),
+      lost ? `, ${lost} unknown` : "",
+      ". ",
+      m ? `Merge ${m} is ${table[m - 1].join(" + ")}${fresh ? ", and finds its place" : ", and finds no place here"}.` : "Nothing is merged yet: letters, the last of each word marked.",
+      ` ${pieces.map((word) => word.map((piece) => (isUnknown(piece, known) ? "<unk>" : piece)).join(" ")).join(" | ")}`,
+    );
+  }
+
+  const csv = () => {
+    const { words, pieces } = now();
+    return [["word", "pieces", "count"], ...words.map((word, i) => [word, pieces[i].join(" "), pieces[i].length])];
+  };
+  return ui.start(draw, { watch: ["merges", "letters"], csv });
+}
+
+export default { render };

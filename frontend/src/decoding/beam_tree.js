@@ -1,0 +1,196 @@
+/* Beam tree: a beam search over a tree of log-probabilities, step by step; width and α act at once. */
+
+import { card, clamp, fixed, h, onWidth, radios, range, s, set, short, widthOf } from "../kit/index.js";
+
+const END = 0; // the token that ends a sentence
+const PRUNED = 3; // how many of those that fell off are drawn
+
+export const penalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+
+/* tree[node] = [[token, log-probability, node behind it or −1], …], the root first; as tfm_lib.decoding.Beam.
+   steps[i] = { kept, pruned }, each way = { from, token, more, total, score, path, ended, rank };
+   found = the finished ones, best first, or the open ones if there are none. */
+export function search(tree, width, alpha, maxLen) {
+  let open = [{ node: 0, total: 0, path: [], from: null }];
+  const [steps, finished] = [[], []];
+  let over = false;
+  while (!over) {
+    const length = steps.length + 1;
+    const ways = open.flatMap((from) =>
+      (tree[from.node] ?? []).map(([token, more, node]) => {
+        const total = from.total + more;
+        const ended = token === END;
+        return { from, token, more, node, total, score: total / penalty(length, alpha), path: [...from.path, token], ended, length };
+      }),
+    );
+    ways.sort((a, b) => b.total - a.total);
+    ways.forEach((way, rank) => (way.rank = rank));
+    const kept = ways.slice(0, width);
+    steps.push({ kept, pruned: ways.slice(width, width + PRUNED), count: ways.length });
+    open = kept.filter((way) => !way.ended);
+    finished.push(...kept.filter((way) => way.ended));
+    finished.sort((a, b) => b.score - a.score);
+    over = !open.length || length === maxLen || (finished.length > 0 && open[0].total / penalty(maxLen, alpha) <= finished[0].score);
+  }
+  return { steps, finished, found: finished.length ? finished.slice(0, width) : open };
+}
+
+/* Words with spaces between them; sub-words joined, where ▁ begins a word. */
+export function phrase(tokens, path) {
+  const words = path.filter((token) => token !== END).map((token) => tokens[token]);
+  return tokens.some((token) => token.startsWith("▁")) ? words.join("").replaceAll("▁", " ").trim() : words.join(" ");
+}
+
+const [ROW, TOP, HIGH] = [38, 22, 32];
+const two = fixed(2);
+const write = (node, words) => node.textContent !== words && (node.textContent = words);
+const many = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "alpha", "step", "focus"] });
+  const tokens = () => ui.get("tokens");
+  const widest = () => ui.get("widest");
+  const width = () => clamp(Math.round(Number(ui.get("value")) || 1), 1, widest());
+  const alpha = () => clamp(Number(ui.get("alpha")) || 0, 0, 1);
+  const run = () => search(ui.get("tree"), width(), alpha(), ui.get("max_len"));
+  const upTo = () => clamp(Math.round(Number(ui.get("step")) || 1), 1, ui.get("depth"));
+  const text = (way) => phrase(tokens(), way.path) || "(nothing)";
+
+  const svg = s("svg", { role: "radiogroup", "aria-label": "Continuations by step, most probable at the top" });
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  const list = h("div", { class: "tfm-caption", style: "margin-top:10px" });
+  const group = radios(svg, { name: "focus", onFocus: (i) => ui.set({ focus: [marks[i].way.length, marks[i].way.rank] }) });
+  const source = h("p", { class: "tfm-caption" });
+  ui.stage.append(source, box, list);
+  ui.slider("value", { label: "beam", min: 1, max: widest() });
+  ui.slider("alpha", { label: "α", min: 0, max: 1, step: 0.1, format: fixed(1) });
+  ui.slider("step", { label: "step", min: 1, max: ui.get("depth") });
+
+  let marks = []; // what is drawn: { way, lost } and the nodes that show it, which are used again
+  const pool = [];
+  const edges = s("g", { fill: "none" });
+  const line = s("path", { class: "tfm-axis-line", style: "stroke-dasharray:2 4" });
+  const start = s("circle", { cx: 5, r: 4, style: "fill:var(--tfm-soft)" });
+  const heads = s("g", {});
+  svg.append(edges, heads, line, start);
+  let room = 0;
+  let drawn = "";
+
+  function mark(i) {
+    if (pool[i]) return pool[i];
+    const [edge, frame, word, total] = [s("path", {}), s("rect", { height: HIGH }), s("text", { x: 7, y: 14 }), s("text", { x: 7, y: 27 })];
+    return (pool[i] = { edge, frame, word, total, node: s("g", { style: "cursor:pointer" }, frame, word, total) });
+  }
+
+  function build(now, last) {
+    const fit = Math.max(2, Math.floor((room - 16) / (room < 420 ? 88 : 104)));
+    const first = Math.max(1, last - fit + 1);
+    const across = Math.min(150, (room - 16) / Math.min(fit, Math.max(last, 4)));
+    const wide = across - 26;
+    const x = (step) => 16 + (step - first) * across;
+    const y = (rank) => TOP + rank * ROW + (rank >= width() ? 12 : 0);
+    marks = [];
+    for (const step of range(last - first + 1).map((i) => first + i)) {
+      const { kept, pruned } = now.steps[step - 1];
+      for (const way of [...kept, ...pruned]) {
+        const lost = way.rank >= width();
+        const name = way.ended ? "⟨end⟩" : tokens()[way.token];
+        const most = Math.max(3, Math.floor(((wide - 10) * name.length) / Math.max(1, widthOf([name], 13))));
+        const [a, b] = [x(step), y(way.rank) + HIGH / 2];
+        const from = step > first ? [a - across + wide, y(way.from.rank) + HIGH / 2] : first === 1 ? [5, y(0) + HIGH / 2] : [0, y(way.from.rank) + HIGH / 2];
+        const middle = ((from[0] + a) / 2).toFixed(1);
+        const shown = mark(marks.length);
+        set(shown.edge, { d: `M${from[0].toFixed(1)} ${from[1]}C${middle} ${from[1]} ${middle} ${b} ${a.toFixed(1)} ${b}` });
+        set(shown.frame, { width: wide.toFixed(1), rx: way.ended ? 15 : 5 });
+        set(shown.node, { transform: `translate(${a.toFixed(1)} ${y(way.rank)})` });
+        set(shown.word, { style: `fill:var(--tfm-${lost ? "soft" : "ink"})` });
+        set(shown.total, { style: "font-size:11.5px;fill:var(--tfm-soft)" });
+        write(shown.word, short(name, most));
+        write(shown.total, two(way.total));
+        marks.push({ way, lost, ...shown });
+      }
+    }
+    heads.replaceChildren(
+      ...range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i).toFixed(1), y: 12 }, `step ${first + i}`)),
+    );
+    set(line, { d: `M0 ${y(width()) - 9}H${room}` });
+    set(start, { cy: y(0) + HIGH / 2, visibility: first === 1 ? "visible" : "hidden" });
+    set(svg, { width: room, height: TOP + (width() + PRUNED) * ROW + 12 });
+    const had = svg.contains(document.activeElement);
+    for (const { edge, node } of pool.slice(marks.length)) [edge, node].forEach((old) => old.remove());
+    for (const { edge, node } of marks) {
+      if (!edge.parentNode) edges.append(edge);
+      if (!node.parentNode) svg.append(node);
+    }
+    const place = ({ way, lost }) => `step ${way.length}, ${text(way)}${way.ended ? " and end" : ""}: log-probability ${two(way.total)}, ${lost ? "pruned" : "kept"}`;
+    group.adopt(marks.map(({ node }) => node), marks.map(place));
+    return had;
+  }
+
+  function draw() {
+    const now = run();
+    const last = Math.min(upTo(), now.steps.length); // the slider goes as far as the longest search
+    const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // what calls for a new drawing
+    const fresh = state !== drawn && room > 0;
+    const had = fresh && build(now, last);
+    if (fresh) drawn = state;
+    const ended = now.finished.filter((way) => way.length <= last);
+    const chosen = focused(now, last);
+    const at = chosen ?? ended[0] ?? now.steps[last - 1].kept[0];
+    const line = new Set();
+    for (let way = at; way; way = way.from) line.add(`${way.length} ${way.rank}`);
+    marks.forEach(({ way, edge, frame, lost }) => {
+      const on = line.has(`${way.length} ${way.rank}`);
+      set(edge, { style: `stroke:var(--tfm-${on ? "decoder" : "soft"});stroke-width:${on ? 3 : 1.1};stroke-opacity:${on ? 1 : lost ? 0.45 : 0.7};${lost ? "stroke-dasharray:3 3" : ""}` });
+      set(frame, { style: `fill:var(--tfm-card);stroke:var(--tfm-${on ? "decoder" : "soft"});stroke-width:${on ? 2.4 : 1};${lost ? "stroke-dasharray:3 3" : ""}` });
+    });
+    const index = marks.findIndex(({ way }) => way.length === at.length && way.rank === at.rank);
+    group.check(Math.max(0, index));
+    const here = marks[Math.max(0, index)]?.node;
+    if (had && here !== document.activeElement) here?.focus({ preventScroll: true });
+    source.textContent = ui.get("source") ? `Source: ${ui.get("source")}` : "";
+    set(source, { hidden: !ui.get("source") });
+    tell(now, last, ended, chosen);
+  }
+
+  /* Step 0 stands for the winner's path; a link may name a place that this search does not have. */
+  function focused(now, last) {
+    const [step, rank] = Array.isArray(ui.get("focus")) ? ui.get("focus") : [];
+    if (!(step >= 1 && step <= last)) return undefined;
+    const { kept, pruned } = now.steps[step - 1];
+    return [...kept, ...pruned].find((way) => way.rank === rank);
+  }
+
+  function tell(now, last, ended, chosen) {
+    const sum = (way) => `${two(way.total)} / ${two(penalty(way.length, alpha()))} = ${two(way.score)}`;
+    list.replaceChildren(
+      h("b", {}, ended.length ? "Finished, best first: log P / penalty = score" : "Nothing has finished yet"),
+      ...ended.slice(0, width()).map((way, i) => h("div", i ? {} : { style: "color:var(--tfm-decoder);font-weight:650" }, `${i + 1}. ${text(way)} · ${sum(way)}`)),
+    );
+    const here = last === now.steps.length ? `over after ${many(last, "step")}` : many(now.steps[last - 1].count, "continuation");
+    const state = `Beam ${width()}, α ${fixed(1)(alpha())}, step ${upTo()}: ${here}, ${many(ended.length, "sentence")} finished. `;
+    const parts = [];
+    if (chosen) {
+      for (let way = chosen; way.from; way = way.from) parts.unshift(two(way.more));
+      const fate = chosen.rank >= width() ? `place ${chosen.rank + 1}, pruned` : `place ${chosen.rank + 1}, kept`;
+      ui.say(state, h("b", {}, text(chosen)), ` · ${parts.join(" + ")} = ${two(chosen.total)} · ${fate}`);
+    } else if (ended.length) ui.say(state, h("b", { style: "color:var(--tfm-decoder)" }, text(ended[0])), ` leads with ${two(ended[0].score)}`);
+    else ui.say(state);
+  }
+
+  ui.until(
+    onWidth(box, (now) => {
+      room = Math.min(now, 1000);
+      draw();
+    }),
+  );
+  const csv = () => [
+    ["step", "place", "text", "log_p", "score", "fate"],
+    ...run().steps.flatMap(({ kept, pruned }) =>
+      [...kept, ...pruned].map((way) => [way.length, way.rank + 1, text(way), way.total, way.score, way.rank >= width() ? "pruned" : way.ended ? "finished" : "kept"]),
+    ),
+  ];
+  return ui.start(draw, { watch: ["tokens", "tree", "max_len", "source"], csv });
+}
+
+export default { render };

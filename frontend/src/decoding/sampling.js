@@ -1,0 +1,109 @@
+/* Sampling: what temperature, top-k and top-p make of the distribution of a next token. */
+
+import { card, clamp, entropy, fixed, general, h, onWidth, range, s, set, short } from "../kit/index.js";
+
+/* Logits, best first, from the hundredths by which each lies below the one before. */
+export function logitsOf(steps) {
+  let below = 0;
+  return steps.map((step) => -(below += step) / 100);
+}
+
+/* The distribution to draw from; logits best first, topK 0 and topP 1 cut nothing. As tfm_lib.decoding.filter_logits. */
+export function cut(logits, temperature, topK = 0, topP = 1) {
+  const worst = topK ? logits[Math.min(topK, logits.length) - 1] : -Infinity; // equals stay together
+  const powers = logits.map((z) => (z >= worst ? Math.exp((z - logits[0]) / temperature) : 0));
+  const total = powers.reduce((sum, x) => sum + x, 0);
+  let held = 0;
+  const p = powers.map((x) => {
+    const kept = topP >= 1 || held < topP - 1e-12;
+    held += x / total;
+    return kept ? x / total : 0;
+  });
+  const left = p.reduce((sum, x) => sum + x, 0);
+  return p.map((x) => x / left);
+}
+
+const KS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 1000];
+const [ROW, TOP] = [25, 4];
+const share = fixed(3);
+const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, " ");
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "top_k", "top_p"] });
+  const names = () => ui.get("tokens");
+  const T = () => clamp(Number(ui.get("value")) || 1, 0.1, 2);
+  const k = () => Math.max(0, Math.round(Number(ui.get("top_k")) || 0));
+  const share_p = () => clamp(Number(ui.get("top_p")) || 1, 0.05, 1);
+
+  const svg = s("svg", { role: "img" });
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  const where = h("p", { class: "tfm-caption" });
+  ui.stage.append(where, box);
+  ui.slider("value", { label: "temperature", min: 0.1, max: 2, step: 0.1, format: fixed(1) });
+  ui.slider("top_k", { label: "top-k", values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : "all") });
+  ui.slider("top_p", { label: "top-p", min: 0.05, max: 1, step: 0.05, format: fixed(2) });
+
+  let room = 0;
+  const count = () => names().length;
+  let rows = [];
+  function build() {
+    rows = range(count() + 1).map((i) => {
+      const name = s("text", { x: 118, y: TOP + i * ROW + 17, "text-anchor": "end" });
+      const old = s("rect", { x: 126, y: TOP + i * ROW + 3, height: 18, style: "fill:none;stroke:var(--tfm-soft);stroke-dasharray:3 2" });
+      const bar = s("rect", { x: 126, y: TOP + i * ROW + 3, height: 18, style: "fill:var(--tfm-decoder);fill-opacity:.75" });
+      const number = s("text", { y: TOP + i * ROW + 17, class: "tfm-axis" });
+      return { name, old, bar, number };
+    });
+    svg.replaceChildren(...rows.flatMap((row) => [row.bar, row.old, row.name, row.number]));
+  }
+
+  const shares = (p) => [...p.slice(0, count()), p.slice(count()).reduce((sum, x) => sum + x, 0)];
+  function now() {
+    const logits = logitsOf(ui.get("steps"));
+    const p = cut(logits, T(), k(), share_p());
+    return { p, as_is: cut(logits, 1), left: p.filter((x) => x > 0).length, all: logits.length };
+  }
+
+  function draw() {
+    const { p, as_is, left, all } = now();
+    if (rows.length !== count() + 1) build();
+    const [before, after] = [shares(as_is), shares(p)];
+    where.textContent = ui.get("context");
+    set(where, { hidden: !ui.get("context") });
+    set(svg, { width: room, height: TOP * 2 + rows.length * ROW, "aria-label": `Probabilities of the ${count()} likeliest tokens and of all others together` });
+    const wide = Math.max(40, room - 126 - 62);
+    const most = Math.max(...before, ...after);
+    rows.forEach(({ name, old, bar, number }, i) => {
+      const last = i === count();
+      const label = last ? `${grouped(all - count())} others` : short(names()[i], 14);
+      if (name.textContent !== label) name.textContent = label;
+      set(name, { style: after[i] ? "" : "fill:var(--tfm-soft);text-decoration:line-through" });
+      set(old, { width: ((before[i] / most) * wide).toFixed(1) });
+      set(bar, { width: ((after[i] / most) * wide).toFixed(1) });
+      set(number, { x: (126 + (Math.max(before[i], after[i]) / most) * wide + 6).toFixed(1) });
+      const words = after[i] ? share(after[i]) : "cut";
+      if (number.textContent !== words) number.textContent = words;
+    });
+    const tail = after.at(-1);
+    ui.say(
+      `T = ${fixed(1)(T())}, top-k ${k() ? grouped(k()) : "all"}, top-p ${fixed(2)(share_p())}: `,
+      h("b", {}, `${grouped(left)} of ${grouped(all)} tokens are left`),
+      `. “${names()[0]}” has ${share(after[0])}, at T = 1 uncut ${share(before[0])} · all but the first ${count()} together ${tail ? share(tail) : "0"} · entropy ${fixed(2)(entropy(p))} nats, a choice among ${general(Math.exp(entropy(p)))} equals`,
+    );
+  }
+
+  ui.until(
+    onWidth(box, (width) => {
+      room = Math.min(width, 620);
+      draw();
+    }),
+  );
+  const csv = () => {
+    const { p, as_is } = now();
+    const [before, after] = [shares(as_is), shares(p)];
+    return [["token", "p", "as it is"], ...[...names(), "others"].map((name, i) => [name, after[i], before[i]])];
+  };
+  return ui.start(draw, { watch: ["tokens", "steps", "context"], csv });
+}
+
+export default { render };

@@ -1,0 +1,157 @@
+/* Head ablation: the heads of the trained translator, switched off one at a time, by layers, or in an order; all as measured. */
+
+import { card, clamp, fixed, h, legend, plot, radios, range, signed, sum } from "../kit/index.js";
+
+const MODES = { head: "one head", layer: "a whole layer", order: "least important first" };
+const NAMES = { encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
+const WORTH = 1; // BLEU, as in tfm_lib.widgets.multihead
+
+const [one, three] = [fixed(1), fixed(3)];
+const milli = (x) => fixed(0)(1000 * x);
+
+/* Which heads are off, and what was measured without them: [loss, BLEU, our sentences where they came out otherwise]. */
+export function stateOf(measured, mode, value, removed) {
+  const { n_heads, whole, heads, layers, order, stops, pruned } = measured;
+  if (mode === "order") return { off: order.slice(0, removed), entry: pruned[stops.indexOf(removed)] };
+  if (value < 0) return { off: [], entry: [whole[0], whole[1], whole[2].map(() => null)] };
+  if (mode === "head") return { off: [value], entry: heads[value] };
+  const row = Math.floor(value / n_heads);
+  return { off: range(n_heads).map((k) => row * n_heads + k), entry: layers[row] };
+}
+
+/* Against the whole model, as tfm_lib.widgets.multihead.cost. */
+export const cost = (measured, entry, off) => ({
+  loss: entry[0] - measured.whole[0],
+  bleu: entry[1] - measured.whole[1],
+  summed: sum(off.map((i) => measured.heads[i][0] - measured.whole[0])),
+});
+
+export const worth = ({ heads, whole }) => heads.filter((entry) => whole[1] - entry[1] > WORTH).length;
+
+/* Place, layer and head, counted from 1. */
+export function nameOf({ places, n_layers, n_heads }, i) {
+  const row = Math.floor(i / n_heads);
+  return { head: (i % n_heads) + 1, layer: `layer ${(row % n_layers) + 1}, ${NAMES[places[Math.floor(row / n_layers)]]}` };
+}
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["mode", "value", "removed", "guess", "reveal", "tried"] });
+  const data = ui.get("measured");
+  const [n, across] = [data.heads.length, data.n_heads];
+  const growth = data.heads.map((entry) => entry[0] - data.whole[0]);
+  const top = Math.max(...growth, 1e-9);
+  const rank = range(n).map((i) => data.order.indexOf(i));
+  const now = () => {
+    const mode = MODES[ui.get("mode")] ? ui.get("mode") : "head";
+    const [value, wanted] = [clamp(ui.get("value"), -1, n - 1), ui.get("removed")];
+    const removed = data.stops.includes(wanted) ? wanted : 0;
+    return { mode, value, removed, ...stateOf(data, mode, value, removed) };
+  };
+
+  function choose(i) {
+    const mode = ui.get("mode");
+    if (mode === "order") return ui.set({ removed: data.stops.find((stop) => stop > rank[i]) });
+    const tried = ui.get("tried");
+    ui.set({ value: i, ...(mode === "head" && !tried.includes(i) ? { tried: [...tried, i] } : {}) });
+  }
+
+  const cells = range(n).map(() => h("div", { class: "tfm-switch" }));
+  const grid = h("div", { class: "tfm-switches", role: "radiogroup", "aria-label": "Heads: choose one to switch it off", style: `grid-template-columns:auto repeat(${across},minmax(0,46px))` });
+  const group = radios(grid, { name: "value", onFocus: choose });
+  const rows = range(n / across).map((row) => [
+    h("span", { class: "tfm-caption" }, `${data.places[Math.floor(row / data.n_layers)]} ${(row % data.n_layers) + 1}`),
+    ...cells.slice(row * across, (row + 1) * across),
+  ]);
+  grid.append(...rows.flat());
+  const label = (i) => `${nameOf(data, i).layer}, head ${nameOf(data, i).head}`;
+  group.adopt(cells, cells.map((_, i) => label(i)), across);
+
+  const curve = plot(ui, {
+    x: { label: "heads off", domain: [0, n] },
+    y: { label: "loss in nats a token", domain: [0, Math.ceil(Math.max(...data.random.flat(), ...data.once, ...data.pruned.map((entry) => entry[0])))] },
+    height: 230,
+    label: "Loss against the number of heads that are off",
+  });
+  const chance = data.random.map(() => curve.line({ colour: "soft" }));
+  const added = curve.line({ colour: "ink", dash: "5 4" });
+  const once = curve.line({ colour: "ink", dash: "1.5 4" });
+  const line = curve.line({ colour: "query" });
+  const here = curve.dot({ colour: "query", r: 6 });
+  const key = h("p", { class: "tfm-caption" }, h("span", { class: "tfm-q" }, "blue: least important first, asked anew after every eight"), " · dotted: asked once · grey: three random orders · dashed: if costs added up");
+  const pruning = h("div", {}, key, curve.el);
+  const said = data.ours.map((source, k) => {
+    const changed = h("b", { class: "tfm-bad" });
+    return { el: h("div", { class: "tfm-said" }, h("span", { class: "tfm-caption" }, source), h("div", {}, data.whole[2][k]), changed), changed };
+  });
+  const caption = h("p", { class: "tfm-caption" });
+  const scale = legend({ max: `${milli(top)} thousandths of a nat`, unit: "alone," });
+  ui.stage.append(
+    h("div", { class: "tfm-columns" }, h("div", {}, caption, grid, scale), h("div", {}, pruning, ...said.map((line) => line.el))),
+  );
+
+  ui.select("mode", { label: "off", options: Object.entries(MODES) });
+  const pace = ui.slider("removed", { label: "heads off", values: data.stops, format: String });
+  ui.button("restore", { label: "All heads on", onclick: () => ui.set({ value: -1, removed: 0 }) });
+  ui.slider("guess", { label: "your guess", min: 0, max: n, format: (x) => `${x} of ${n}` });
+  ui.toggle("reveal", { label: "show every cost" });
+
+  function draw() {
+    const { mode, value, removed, off, entry } = now();
+    const [reveal, tried] = [ui.get("reveal"), ui.get("tried")];
+    const gone = new Set(off);
+    cells.forEach((cell, i) => {
+      const known = reveal || tried.includes(i);
+      const text = mode === "order" ? String(rank[i] + 1) : known ? milli(growth[i]) : "?";
+      if (cell.textContent !== text) cell.textContent = text;
+      cell.style.setProperty("--w", known ? clamp(growth[i] / top, 0, 1).toFixed(3) : 0);
+      cell.classList.toggle("tfm-gone", gone.has(i));
+      const told = [label(i), known ? `costs ${signed(3)(growth[i])} nats` : "not tried", mode === "order" && `place ${rank[i] + 1} in the order`, gone.has(i) ? "off" : "on"];
+      cell.setAttribute("aria-label", told.filter(Boolean).join(", "));
+    });
+    const checked = mode === "order" ? -1 : value;
+    group.check(checked);
+    if (checked < 0) cells[0].setAttribute("tabindex", 0);
+    caption.textContent = mode === "order" ? "Heads 1 to 8 of each layer · place in the order" : "Heads 1 to 8 of each layer · loss grown without it, thousandths of a nat";
+    pace.enable(mode === "order");
+    pruning.hidden = mode !== "order";
+    if (mode === "order") {
+      const along = (losses) => data.stops.map((stop, k) => [stop, losses[k]]);
+      data.random.forEach((losses, k) => chance[k](along(losses)));
+      added(data.stops.map((stop) => [stop, data.whole[0] + cost(data, data.whole, data.order.slice(0, stop)).summed]));
+      once(along(data.once));
+      line(along(data.pruned.map((pruned) => pruned[0])));
+      here([removed, entry[0]], "");
+    }
+    said.forEach(({ changed }, k) => {
+      const text = entry[2][k] == null ? "" : `now: ${entry[2][k]}`;
+      if (changed.textContent !== text) changed.textContent = text;
+    });
+    ui.say(...sentence(mode, value, off, entry));
+  }
+
+  function sentence(mode, value, off, entry) {
+    const change = cost(data, entry, off);
+    const found = `${worth(data)} of ${n} heads cost more than ${WORTH} BLEU alone · your guess ${ui.get("guess")}`;
+    const guessed = [h("div", {}, ui.get("reveal") ? found : `your guess: ${ui.get("guess")} of ${n} heads cost more than ${WORTH} BLEU alone`)];
+    if (!off.length) return [h("div", {}, h("b", {}, `all ${n} heads on`), ` · loss ${three(entry[0])} nats · BLEU ${one(entry[1])}`), ...guessed];
+    const { head, layer } = nameOf(data, mode === "order" ? 0 : value);
+    const name = { head: `without head ${head} of ${layer}`, layer: `without ${layer}`, order: `without ${off.length} of ${n} heads` }[mode];
+    return [
+      h("div", {}, h("b", {}, name)),
+      h("div", {}, `loss ${three(data.whole[0])} → ${three(entry[0])} nats (${signed(3)(change.loss)}) · BLEU ${one(data.whole[1])} → ${one(entry[1])} (${signed(1)(change.bleu)})`),
+      ...(mode === "head" ? [] : [h("div", {}, `what these heads cost one by one adds up to ${signed(3)(change.summed)} nats`)]),
+      ...guessed,
+    ];
+  }
+
+  const csv = () => [
+    ["off", "loss", "BLEU"],
+    ["none", data.whole[0], data.whole[1]],
+    ...data.heads.map((entry, i) => [`${label(i)}`, entry[0], entry[1]]),
+    ...data.layers.map((entry, row) => [nameOf(data, row * across).layer, entry[0], entry[1]]),
+    ...data.pruned.map((entry, k) => [`first ${data.stops[k]} of the order`, entry[0], entry[1]]),
+  ];
+  return ui.start(draw, { csv });
+}
+
+export default { render };

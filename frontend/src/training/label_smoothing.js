@@ -1,0 +1,122 @@
+/* Label smoothing: a smoothed target, a model's answer to it, and the loss with its lowest point. */
+
+import { card, clamp, fixed, general, h, linspace, onWidth, plot, s, set } from "../kit/index.js";
+
+/* What the target gives to the right word, and to each wrong one; as tfm_lib.widgets.training.target. */
+export function target(vocabulary, epsilon, convention) {
+  const wrong = epsilon / (convention === "all" ? vocabulary : vocabulary - 1);
+  return [1 - (vocabulary - 1) * wrong, wrong];
+}
+
+/* The loss in nats of a model that gives the right word p and shares the rest evenly. */
+export function loss(p, vocabulary, epsilon, convention) {
+  const [right, wrong] = target(vocabulary, epsilon, convention);
+  const ofRight = p > 0 ? right * Math.log(p) : -Infinity;
+  if (!wrong) return -ofRight;
+  return -ofRight - (p < 1 ? (vocabulary - 1) * wrong * Math.log((1 - p) / (vocabulary - 1)) : -Infinity);
+}
+
+const TOP = 5; // nats
+const GRID = [...linspace(0.002, 0.95, 160), ...linspace(0.951, 0.9995, 60)];
+const share = (x) => (x >= 0.001 || x === 0 ? String(+x.toFixed(x > 0.995 && x < 1 ? 5 : 4)) : general(x));
+const nats = fixed(3);
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "epsilon", "vocabulary", "convention"] });
+  const now = () => {
+    const [epsilon, vocabulary, convention] = ["epsilon", "vocabulary", "convention"].map(ui.get);
+    return { p: clamp(ui.get("value"), 0.001, 0.999), epsilon, vocabulary, convention };
+  };
+  const bars = columns(ui);
+  const plane = plot(ui, {
+    x: { label: "model: probability of the right word", domain: [0, 1] },
+    y: { label: "loss in nats", domain: [0, TOP] },
+    height: 270,
+    label: "The loss against the model's probability of the right word",
+  });
+  const plain = plane.line({ colour: "soft", dash: "7 4" });
+  const curve = plane.line({ colour: "query" });
+  const least = plane.dot({ colour: "value", r: 6 });
+  const drag = plane.handle({ control: "value", colour: "query", label: "p", along: "x", step: 0.01, r: 7, onmove: ([x]) => ui.set({ value: clamp(x, 0.001, 0.999) }) });
+  ui.stage.append(
+    h(
+      "div",
+      { class: "tfm-columns" },
+      h("div", {}, h("p", { class: "tfm-caption" }, "What the ", h("span", { class: "tfm-v" }, "target"), " asks for, what the ", h("span", { class: "tfm-q" }, "model"), " says"), bars.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, "Drag p · green: the least · grey: without smoothing"), plane.el),
+    ),
+  );
+  ui.slider("epsilon", { label: "ε", min: 0, max: 0.5, step: 0.01, format: fixed(2) });
+  ui.slider("vocabulary", { label: "words", values: [2, 5, 10, 100, 1000, 37000], format: String });
+  ui.select("convention", { label: "ε is shared among", options: [["all", "all words"], ["others", "the other words"]] });
+
+  function draw() {
+    const { p, epsilon, vocabulary, convention } = now();
+    const [right, wrong] = target(vocabulary, epsilon, convention);
+    const at = (x) => loss(x, vocabulary, epsilon, convention);
+    const [here, floor] = [at(p), at(right)];
+    bars.update([[right, wrong], [p, (1 - p) / (vocabulary - 1)]], vocabulary);
+    const seen = (f) => GRID.map((x) => [x, f(x)]).filter(([, y]) => y <= TOP);
+    plain(seen((x) => -Math.log(x)));
+    curve(seen(at));
+    least([right, floor], "");
+    drag([p, Math.min(TOP, here)]);
+    ui.say(
+      h("div", {}, h("b", { class: "tfm-v" }, "target"), ` → right word ${share(right)} · ${vocabulary === 2 ? "the 1 other" : `each of the ${vocabulary - 1} others`} ${share(wrong)}`),
+      h("div", {}, h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), ` → loss `, h("b", {}, nats(here)), ` nats · least ${nats(floor)} at p = ${share(right)} · without smoothing ${nats(-Math.log(p))}`),
+    );
+  }
+
+  const csv = () => {
+    const { epsilon, vocabulary, convention } = now();
+    return [["p", "smoothed loss", "plain loss"], ...GRID.map((x) => [x, loss(x, vocabulary, epsilon, convention), -Math.log(x)])];
+  };
+  return ui.start(draw, { csv });
+}
+
+const [LINE, MOST, LEFT] = [26, 420, 92];
+
+/* Two words, the right one and any wrong one; for each the target's share above the model's. */
+function columns(ui) {
+  const mono = "font-family:var(--tfm-mono);font-size:12px";
+  const rows = ["right word", "each other"].map((name, i) =>
+    ["value", "query"].map((colour, k) => {
+      const y = 8 + i * (2 * LINE + 22) + k * LINE;
+      return {
+        y,
+        name: k === 0 && s("text", { x: 0, y: y + LINE + 3 }, name),
+        bar: s("rect", { x: LEFT, y: y + 3, height: LINE - 7, rx: 3, style: `fill:var(--tfm-${colour})`, "fill-opacity": k ? 0.75 : 1 }),
+        number: s("text", { y: y + 16, style: mono }),
+      };
+    }),
+  );
+  const base = s("path", { class: "tfm-axis-line", d: `M${LEFT} 4V${8 + 4 * LINE + 22}` });
+  const svg = s("svg", { role: "img", height: 4 * LINE + 44 }, base, rows.flat().flatMap(({ name, bar, number }) => [name || null, bar, number].filter(Boolean)));
+  const el = h("div", { class: "tfm-figure-box" }, svg);
+  let [width, last] = [0, null];
+  function update(shares, vocabulary) {
+    last = [shares, vocabulary];
+    if (!width) return;
+    const room = width - LEFT - 74;
+    rows.forEach((pair, i) =>
+      pair.forEach(({ bar, number }, k) => {
+        const value = shares[k][i];
+        set(bar, { width: Math.max(1, room * value).toFixed(1) });
+        set(number, { x: (LEFT + Math.max(1, room * value) + 6).toFixed(1) });
+        number.textContent = share(+value.toPrecision(4));
+      }),
+    );
+    const [[tr, tw], [mr, mw]] = shares;
+    set(svg, { "aria-label": `Right word: target ${share(tr)}, model ${share(mr)}. Each other of ${vocabulary}: target ${share(tw)}, model ${share(mw)}.` });
+  }
+  ui.until(
+    onWidth(el, (total) => {
+      width = Math.min(total, MOST);
+      set(svg, { width });
+      if (last) update(...last);
+    }),
+  );
+  return { el, update };
+}
+
+export default { render };

@@ -1,0 +1,129 @@
+/* Learning-rate curve: the paper's schedule with its peak, miscounted by micro-batches, and beside other schedules. */
+
+import { card, clamp, fixed, general, h, logspace, linspace, plot, range, s, sub } from "../kit/index.js";
+
+const RIVALS = ["constant", "inverse root", "cosine", "linear"];
+const LOOKS = { constant: ["soft", "2 3"], "inverse root": ["key", "8 4"], cosine: ["value", "9 3 2 3"], linear: ["decoder", "5 3"] };
+const NAMES = { constant: "constant", "inverse root": "inverse root, no warm-up", cosine: "cosine", linear: "linear" };
+const POINTS = 240;
+
+/* The rate at a step by every schedule, as tfm_lib.widgets.training.rates; the others have the paper's peak. */
+export function rates(step, { d_model, warmup, factor, steps, accumulate }) {
+  const paper = (at) => factor * d_model ** -0.5 * Math.min(at ** -0.5, at * warmup ** -1.5);
+  const peak = factor * (d_model * warmup) ** -0.5;
+  const rise = Math.min(1, step / warmup);
+  const left = Math.max(0, 1 - step / steps);
+  return {
+    paper: paper(step),
+    miscounted: paper(accumulate * step),
+    constant: peak,
+    "inverse root": factor * (d_model * step) ** -0.5,
+    cosine: peak * rise * 0.5 * (1 - Math.cos(Math.PI * left)),
+    linear: warmup < steps ? peak * Math.min(rise, left / (1 - warmup / steps)) : peak * rise,
+  };
+}
+
+/* Whole steps from 1 to the end; closer together where the curve bends. */
+export const stepsOf = (end) => [...new Set([...logspace(1, end, POINTS), ...linspace(1, end, POINTS)].map(Math.round))].sort((a, b) => a - b);
+
+const whole = (x) => String(Math.round(x));
+const rate = (x) => (x >= 0.001 ? String(+x.toPrecision(3)) : general(x));
+
+function render({ model, el }) {
+  const traits = ["d_model", "warmup", "factor", "accumulate", "steps", "compare", "log", "value"];
+  const ui = card({ model, el, state: traits });
+  const now = () => {
+    const [d_model, warmup, factor, accumulate, steps] = traits.map(ui.get);
+    const safe = { d_model, warmup: clamp(warmup, 10, 16000), factor, accumulate: clamp(accumulate, 1, 16), steps };
+    return { ...safe, step: clamp(ui.get("value"), 1, steps), log: Boolean(ui.get("log")), compare: ui.get("compare") };
+  };
+  const rivals = (compare) => RIVALS.filter((name) => compare === name || compare === "all");
+
+  const box = h("div", {});
+  const planes = [false, true].map((log) => build(ui, log));
+  const key = legend();
+  ui.stage.append(box, key.el);
+
+  ui.slider("d_model", { label: sub("d", "model"), values: [64, 128, 256, 512, 1024], format: String });
+  ui.slider("warmup", { label: "warm-up", min: 10, max: 16000, step: 10, log: true, format: whole });
+  ui.slider("factor", { label: "factor", min: 0.1, max: 4, step: 0.1, format: fixed(1) });
+  ui.slider("accumulate", { label: "accumulate", min: 1, max: 16, format: String });
+  ui.slider("steps", { label: "steps in all", values: [1000, 2000, 5000, 10000, 20000, 50000, 100000], format: whole });
+  ui.select("compare", { label: "compare with", options: [["none", "nothing"], ...RIVALS.map((name) => [name, NAMES[name]]), ["all", "all of them"]] });
+  ui.toggle("log", { label: "logarithmic axes" });
+
+  function draw() {
+    const state = now();
+    const plane = planes[Number(state.log)];
+    if (box.firstChild !== plane.el) box.replaceChildren(plane.el);
+    plane.update(state, rivals(state.compare));
+    key.update(state.accumulate > 1, rivals(state.compare));
+    const peak = state.factor * (state.d_model * state.warmup) ** -0.5;
+    const here = rates(state.step, state);
+    const first = rates(1, state);
+    const begin = (state.step - 1) * state.accumulate + 1;
+    ui.say(
+      h("div", {}, "peak ", h("b", {}, rate(peak)), ` at step ${whole(state.warmup)}${state.warmup > state.steps ? ", after the end" : ""} · first step ${rate(first.paper)}`),
+      h("div", {}, h("b", { class: "tfm-q" }, `step ${whole(state.step)}`), ` → ${rate(here.paper)}`, state.accumulate > 1 && ` · micro-batches ${whole(begin)} to ${whole(begin + state.accumulate - 1)}`, state.accumulate > 1 && h("span", { class: "tfm-bad" }, `stepped for each micro-batch → ${rate(here.miscounted)}, peak at update ${whole(Math.ceil(state.warmup / state.accumulate))}`)),
+      ...rivals(state.compare).map((name) => h("div", {}, `${NAMES[name]} → ${rate(here[name])} · first step ${rate(first[name])}`)),
+    );
+  }
+
+  const csv = () => {
+    const state = now();
+    const names = ["paper", "miscounted", ...RIVALS];
+    return [["step", ...names], ...stepsOf(state.steps).map((step) => [step, ...names.map((name) => rates(step, state)[name])])];
+  };
+  return ui.start(draw, { csv });
+}
+
+/* One plane with linear axes, one with logarithmic ones: the kit's axes do not change their kind. */
+function build(ui, log) {
+  const plane = plot(ui, {
+    x: { label: "step", domain: [1, 1000], log },
+    y: { label: "learning rate", domain: log ? [1e-6, 1] : [0, 1], log },
+    height: 300,
+    most: 700,
+    label: `Learning rate against the step, ${log ? "logarithmic" : "linear"} axes`,
+  });
+  const others = Object.fromEntries(RIVALS.map((name) => [name, plane.line({ colour: LOOKS[name][0], dash: LOOKS[name][1] })]));
+  const miscounted = plane.line({ colour: "broken", dash: "10 3" });
+  const paper = plane.line({ colour: "query" });
+  const top = plane.dot({ colour: "ink", r: 5 });
+  const drag = plane.handle({ control: "value", colour: "query", label: "step", along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
+  return {
+    el: plane.el,
+    update(state, names) {
+      const peak = state.factor * (state.d_model * state.warmup) ** -0.5;
+      const lowest = rates(1, state).paper;
+      const low = log ? 10 ** Math.floor(Math.log10(lowest) + 0.001) : 0;
+      const high = log ? 10 ** Math.ceil(Math.log10(names.includes("inverse root") ? rates(1, state)["inverse root"] : peak) + 0.02) : 1.3 * peak;
+      plane.domain({ x: [1, state.steps], y: [low, high] });
+      const all = stepsOf(state.steps).map((at) => [at, rates(at, state)]);
+      const points = (name) => all.map(([at, found]) => [at, found[name]]).filter(([, y]) => low <= y && y <= high);
+      paper(points("paper"));
+      miscounted(state.accumulate > 1 ? points("miscounted") : []);
+      for (const name of RIVALS) others[name](names.includes(name) ? points(name) : []);
+      top(state.warmup <= state.steps ? [state.warmup, peak] : null, `peak ${rate(peak)}`);
+      drag([state.step, rates(state.step, state).paper]);
+    },
+  };
+}
+
+function legend() {
+  const line = (colour, dash) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H33", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
+  const seen = "display:inline-flex;gap:6px;align-items:center;margin-right:14px";
+  const entry = (mark, words) => h("span", { style: seen }, mark, h("span", {}, words));
+  const show = (el, on) => el.setAttribute("style", on ? seen : "display:none");
+  const wrong = entry(line("broken", "10 3"), "stepped for each micro-batch");
+  const rest = RIVALS.map((name) => entry(line(...LOOKS[name]), NAMES[name]));
+  return {
+    el: h("div", { class: "tfm-legend" }, entry(line("query"), "the paper’s"), wrong, rest),
+    update(miscounted, names) {
+      range(RIVALS.length).forEach((k) => show(rest[k], names.includes(RIVALS[k])));
+      show(wrong, miscounted);
+    },
+  };
+}
+
+export default { render };

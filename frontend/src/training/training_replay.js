@@ -1,0 +1,121 @@
+/* Training replay: loss, learning rate, attention and answers of a run, as training went on. */
+
+import { card, clamp, fixed, general, h, heatmap, legend, plot, range } from "../kit/index.js";
+
+const PACE = 700; // milliseconds a look, when played
+const share = fixed(2);
+const rate = (x) => (x >= 0.001 ? String(+x.toPrecision(3)) : general(x));
+
+/* (target, source): one head's weights, or for −1 the mean of all. */
+export function weightsOf(heads, head) {
+  if (head >= 0) return heads[Math.min(head, heads.length - 1)];
+  return heads[0].map((row, i) => row.map((_, j) => heads.reduce((total, one) => total + one[i][j], 0) / heads.length));
+}
+
+export const best = (row) => row.indexOf(Math.max(...row));
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "head", "focus"] });
+  const looks = () => ui.get("looks");
+  const now = () => {
+    const value = clamp(ui.get("value"), 0, looks().length - 1);
+    const look = looks()[value];
+    const head = clamp(ui.get("head"), -1, look.weights.length - 1);
+    return { value, look, head, weights: weightsOf(look.weights, head), focus: clamp(ui.get("focus"), 0, ui.get("tgt_tokens").length - 1) };
+  };
+  const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
+
+  const losses = ui.get("losses");
+  const end = losses.length;
+  const curve = plot(ui, { x: { label: "step", domain: [0, end] }, y: { label: "loss in nats a token", domain: [0, Math.ceil(Math.max(...losses))] }, height: 230, label: "Training loss against the step" });
+  const all = curve.line({ colour: "line" });
+  const done = curve.line({ colour: "query" });
+  const floor = curve.rule({ colour: "soft" });
+  const here = curve.dot({ colour: "query", r: 6 });
+  const rates = plot(ui, { x: { label: "step", domain: [0, end] }, y: { label: "learning rate", domain: [0, 1.15 * Math.max(...ui.get("rates"))] }, height: 140, label: "Learning rate against the step" });
+  const whole = rates.line({ colour: "key" });
+  const at = rates.dot({ colour: "key", r: 5 });
+  const map = heatmap(ui, {
+    rows: ui.get("tgt_tokens"),
+    cols: ui.get("src_tokens"),
+    name: "focus",
+    label: "Cross-attention: words that are written down, words of the source across.",
+    onFocus: (i) => ui.set({ focus: i }),
+    text: (i, j) => share(now().weights[i][j]),
+    describe: (i, j) => `writing ${ui.get("tgt_tokens")[i]}, looking at ${ui.get("src_tokens")[j]}: ${share(now().weights[i][j])}`,
+    most: 46,
+  });
+  const caption = h("p", { class: "tfm-caption" });
+  ui.stage.append(
+    h("div", { class: "tfm-columns" }, h("div", {}, curve.el, rates.el), h("div", {}, caption, map.el, legend({ max: 1 }))),
+  );
+
+  let timer = 0;
+  const last = () => now().value === looks().length - 1;
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    name();
+  };
+  const move = () => {
+    ui.set({ value: last() ? 0 : now().value + 1 });
+    if (timer && last()) stop();
+  };
+  /* Where motion is to be reduced nothing runs by itself: each press shows the next look. */
+  const press = () => {
+    if (still?.matches) return move();
+    if (timer) return stop();
+    timer = setInterval(move, PACE);
+    move();
+    name();
+  };
+  ui.slider("value", { label: "look", min: 0, max: looks().length - 1, format: (i) => `step ${looks()[clamp(i, 0, looks().length - 1)].step}` });
+  const play = ui.button("play", { label: "Play", onclick: press });
+  const name = () => {
+    const words = still?.matches ? "Next" : timer ? "Pause" : "Play";
+    if (play.el.textContent !== words) play.el.textContent = words;
+  };
+  /* Whoever touches another control wants to look at this step. */
+  const halt = ({ target }) => timer && !play.el.contains(target) && stop();
+  const events = ["keydown", "pointerdown"];
+  events.forEach((event) => el.addEventListener(event, halt, true));
+  still?.addEventListener?.("change", stop);
+  ui.until(() => {
+    clearInterval(timer);
+    events.forEach((event) => el.removeEventListener(event, halt, true));
+    still?.removeEventListener?.("change", stop);
+  });
+  const heads = looks()[0].weights.length;
+  ui.select("head", { label: "head", options: [[-1, "mean of all"], ...range(heads).map((k) => [k, `head ${k + 1}`])] });
+  name();
+
+  function draw() {
+    const { look, head, weights, focus } = now();
+    const step = look.step;
+    const point = (list) => [step, list[Math.max(0, step - 1)]];
+    all(ui.get("losses").map((y, i) => [i + 1, y]));
+    done(ui.get("losses").slice(0, step).map((y, i) => [i + 1, y]));
+    whole(ui.get("rates").map((y, i) => [i + 1, y]));
+    const least = ui.get("floor");
+    floor(least == null ? null : { y: least }, "floor");
+    here(point(ui.get("losses")), "");
+    at(step ? point(ui.get("rates")) : [0, 0], "");
+    map.update({ rows: ui.get("tgt_tokens"), cols: ui.get("src_tokens"), values: weights, row: focus, max: 1 });
+    caption.textContent = `${head < 0 ? "Mean of the heads" : `Head ${head + 1}`} at step ${step} · rows: what is written, columns: the source`;
+    const [row, key] = [weights[focus], best(weights[focus])];
+    const trained = step ? `loss ${share(ui.get("losses")[step - 1])} · rate ${rate(ui.get("rates")[step - 1])}` : "before training";
+    ui.say(
+      h("div", {}, h("b", {}, `step ${step}`), ` · ${trained} · ${fixed(1)(100 * look.exact)}\u202f% without a fault`),
+      h("div", {}, `writes “${look.written}”`),
+      h("div", {}, h("b", { class: "tfm-q" }, ui.get("tgt_tokens")[focus]), ` → most on `, h("b", { class: "tfm-k" }, ui.get("src_tokens")[key]), ` ${share(row[key])}`),
+    );
+  }
+
+  const csv = () => [
+    ["step", "loss", "learning rate"],
+    ...ui.get("losses").map((y, i) => [i + 1, y, ui.get("rates")[i]]),
+  ];
+  return ui.start(draw, { watch: ["losses", "rates", "looks", "src_tokens", "tgt_tokens", "floor"], csv });
+}
+
+export default { render };

@@ -1,0 +1,145 @@
+/* Follow a token: one word's vector, stage by stage on its way up the machine, with shapes and the numbers of a real model. */
+
+import { card, clamp, fixed, h, mean, range, s, set, tokenRow } from "../kit/index.js";
+
+const two = fixed(2);
+const [WIDE, HIGH] = [640, 150]; // of the drawing of a vector
+
+const whole = (x, lo, hi, otherwise) => (Number.isInteger(x) ? clamp(x, lo, hi) : otherwise);
+
+/* The stage, the word's place in its own sentence, and whether that is the source; as FollowToken.at. */
+export function placeOf({ encoder, decoder, src_tokens, tgt_tokens }, { value, word }) {
+  const m = src_tokens.length;
+  const at = whole(word, 0, m + tgt_tokens.length - 1, 0);
+  const [stages, source] = at < m ? [encoder, true] : [decoder, false];
+  const step = whole(value, 0, stages.length - 1, 0);
+  const stage = stages[step];
+  const asked = source || stage.name === "cross-attention" ? src_tokens : tgt_tokens;
+  return { stages, step, stage, source, at, i: source ? at : at - m, token: [...src_tokens, ...tgt_tokens][at], asked };
+}
+
+/* A word's weights: of one head, counted from 1, or with 0 the mean of all; as FollowToken.weights. */
+export function weightsOf(stage, i, head) {
+  const rows = stage.weights.map((each) => each[i]);
+  if (!rows.length) return [];
+  return head ? rows[whole(head, 1, rows.length, 1) - 1] : rows[0].map((_, j) => mean(rows.map((row) => row[j])));
+}
+
+export const reach = (...vectors) => Math.max(0.01, ...vectors.flat().map(Math.abs));
+
+const nameOf = ({ name, layer }) => (layer ? `layer ${layer} · ${name}` : name);
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["word", "value", "head", "number"] });
+  const traits = ["encoder", "decoder", "src_tokens", "tgt_tokens"];
+  const now = () => placeOf(Object.fromEntries(traits.map((trait) => [trait, ui.get(trait)])), { value: ui.get("value"), word: ui.get("word") });
+  const heads = Math.max(...ui.get("decoder").map(({ weights }) => weights.length));
+  const kept = () => now().stage.vectors[0].length;
+  const number = () => whole(ui.get("number"), 1, kept(), 1);
+
+  const words = tokenRow(ui, { tokens: [...ui.get("src_tokens"), ...ui.get("tgt_tokens")], name: "word", label: "Words of the source, then of the target: choose one", onFocus: (word) => ui.set({ word }) });
+  const said = (text) => h("span", { class: "tfm-caption", style: "flex-basis:100%;margin:0" }, text);
+  const part = () => {
+    words.el.prepend(said("source, read by the encoder"));
+    words.el.children[ui.get("src_tokens").length].after(said("target, read by the decoder"));
+  };
+  part();
+  const head = ui.select("head", { label: "weights of", options: [[0, `all ${heads} heads, mean`], ...range(heads).map((k) => [k + 1, `head ${k + 1}`])] });
+  let column = tokenRow(ui, { tokens: now().stages.map(nameOf).reverse(), name: "value", label: "Steps, the first at the bottom: choose one", onFocus: (i) => ui.set({ value: now().stages.length - 1 - i }) });
+  column.el.style = "flex-direction:column;align-items:stretch;gap:3px";
+
+  const shapes = h("p", { class: "tfm-caption", style: "font-family:var(--tfm-mono);overflow-wrap:anywhere" });
+  const [first, second] = [vectorOf("the vector"), vectorOf("what this step added")];
+  const looks = h("div", {});
+  const says = h("div", {});
+  ui.stage.append(
+    words.el,
+    h("div", {}, head.el),
+    h("div", { style: "display:flex;flex-wrap:wrap;gap:14px 26px" },
+      h("div", { style: "flex:1 1 13rem" }, h("p", { class: "tfm-caption" }, "steps, upward"), column.el),
+      h("div", { style: "flex:3 1 17rem;min-width:0" }, shapes, first.el, second.el, looks, says)),
+  );
+  ui.slider("number", { label: "number", min: 1, max: kept(), format: String });
+
+  /* Bars up and down from 0; pointing at one chooses it. */
+  function vectorOf(label) {
+    const caption = h("p", { class: "tfm-caption" });
+    const zero = s("path", { class: "tfm-axis-line" });
+    const group = s("g", { class: "tfm-bars" });
+    const svg = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, style: "width:100%;height:auto", role: "img" }, group, zero);
+    svg.addEventListener("pointermove", (event) => {
+      const box = svg.getBoundingClientRect();
+      ui.set({ number: clamp(Math.floor(((event.clientX - box.left) / box.width) * kept()), 0, kept() - 1) + 1 });
+    });
+    return {
+      el: h("div", { class: "tfm-figure-box" }, caption, svg),
+      svg,
+      draw(row, top, colour, words, chosen) {
+        caption.textContent = words;
+        set(svg, { "aria-label": `${label}, ${row.length} numbers: ${row.map(two).join(" ")}` });
+        while (group.childElementCount < row.length) group.append(s("rect", {}));
+        while (group.childElementCount > row.length) group.lastChild.remove();
+        const step = WIDE / row.length;
+        const middle = HIGH / 2;
+        const unit = (middle - 2) / top;
+        row.forEach((x, i) => {
+          const tall = Math.max(0.5, Math.abs(x) * unit);
+          set(group.children[i], { x: (i * step + 1).toFixed(1), y: (x > 0 ? middle - tall : middle).toFixed(1), width: (step - 2).toFixed(1), height: tall.toFixed(1), style: `fill:var(--tfm-${i === chosen ? "ink" : colour});fill-opacity:${i === chosen ? 1 : 0.75}` });
+        });
+        set(zero, { d: `M0 ${middle}H${WIDE}` });
+      },
+    };
+  }
+
+  /* Words with shares, to look at. */
+  function chips(kind, caption, items) {
+    const each = items.map(([word, share]) => h("span", { class: "tfm-token", role: "listitem", style: `cursor:default;--w:${clamp(share, 0, 1)}` }, h("span", {}, word), h("i", {}), h("small", {}, two(share))));
+    return [h("p", { class: "tfm-caption", style: "margin-top:10px" }, caption), h("div", { class: `tfm-tokens tfm-weighted tfm-${kind}`, role: "list" }, each)];
+  }
+
+  let shown;
+  function draw() {
+    const { stages, step, stage, source, at, i, token, asked } = now();
+    const names = stages.map(nameOf).reverse();
+    const tokens = [...ui.get("src_tokens"), ...ui.get("tgt_tokens")];
+    words.update({ focus: at, tokens });
+    if (words.el.firstChild.className !== "tfm-caption") part();
+    column.update({ focus: stages.length - 1 - step, tokens: names });
+    const row = weightsOf(stage, i, ui.get("head"));
+    head.enable(row.length > 0);
+    const chosen = number() - 1;
+    const vector = stage.vectors[i];
+    const added = stage.added[i];
+    const logits = stage.name === "logits";
+    const top = reach(vector, added ?? []);
+    const width = ui.get("width");
+    shapes.textContent = stage.shapes;
+    first.draw(vector, top, source ? "encoder" : "decoder", logits ? `the ${vector.length} largest logits` : `the vector of “${token}”, ${vector.length} of its ${width} numbers, between ± ${two(top)}`, chosen);
+    second.el.hidden = !added;
+    second.draw(added ?? [], top, "soft", `what this step added${stage.active[i] === undefined ? "" : ` · ${stage.active[i]} hidden units are above 0`}`, chosen);
+    const told = stage.says[i];
+    const key = JSON.stringify([at, step, row]);
+    if (key !== shown) {
+      shown = key;
+      looks.replaceChildren(...(row.length ? chips("k", `weights of “${token}”: where it looks`, asked.map((word, j) => [word, row[j]])) : []));
+      says.replaceChildren(...chips(source ? "q" : "v", source ? "words whose embeddings lie nearest (cosine)" : "what it would say, were this the end", told));
+    }
+    const best = row.indexOf(Math.max(...row));
+    ui.say(
+      h("b", {}, `“${token}”`),
+      ` of the ${source ? "source" : "target"}, ${nameOf(stage)}. Number ${chosen + 1} is ${two(vector[chosen])}${added ? `, of which ${two(added[chosen])} was added here` : ""}.`,
+      logits ? "" : ` Length ${two(stage.lengths[i])}${added ? `, added ${two(stage.added_lengths[i])}` : ""}.`,
+      row.length ? ` Most weight: “${asked[best]}” ${two(row[best])}.` : "",
+      ` ${source ? "Nearest" : "Would say"}: ${told.map(([word, share]) => `“${word}” ${two(share)}`).join(" · ")}`,
+    );
+  }
+
+  const csv = () => {
+    const { stages, i, token } = now();
+    const rows = stages.flatMap((stage) => stage.vectors[i].map((x, k) => [token, stage.layer, stage.name, k + 1, x, stage.added[i]?.[k] ?? 0]));
+    return [["word", "layer", "step", "number", "value", "added"], ...rows];
+  };
+  return ui.start(draw, { watch: traits, csv });
+}
+
+export default { render };

@@ -1,0 +1,296 @@
+"""Sub-words against Sennrich's own program and the field's library, batches against what they promise."""
+
+import json
+import random
+import re
+import runpy
+import string
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from project import ROOT
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers
+
+from tfm_lib.data import Example, Tokenizer, apply_merges, batches, learn_merges, pad, padding_waste
+
+_story = runpy.run_path(str(ROOT / "tfm_lib" / "corpora" / "story.py"))  # a mutant of the core has no corpora beside it
+STORY, story_words = _story["STORY"], _story["story_words"]
+TEN = "the hen then they them other mother the the then"
+words = st.text("abc", min_size=1, max_size=6)
+counted = st.dictionaries(words, st.integers(1, 9), min_size=1, max_size=8)
+examples = st.lists(
+    st.builds(Example, st.lists(st.just(5), max_size=9), st.lists(st.just(6), max_size=9)), min_size=1, max_size=30
+)
+
+
+# byte-pair encoding
+
+
+def sennrich(vocab: dict[str, int], n_merges: int) -> list[tuple[str, str]]:
+    """The program of Sennrich et al. (2016), algorithm 1, with ties broken as ours are."""
+    vocab = {" ".join([*word[:-1], word[-1] + "·"]): count for word, count in vocab.items()}
+    merges = []
+    for _ in range(n_merges):
+        pairs = defaultdict(int)
+        for word, freq in vocab.items():
+            symbols = word.split()
+            for i in range(len(symbols) - 1):
+                pairs[symbols[i], symbols[i + 1]] += freq
+        if not pairs:
+            break
+        most = max(pairs.values())
+        best = min(pair for pair, freq in pairs.items() if freq == most)
+        pattern = re.compile(r"(?<!\S)" + re.escape(" ".join(best)) + r"(?!\S)")
+        vocab = {pattern.sub("".join(best), word): freq for word, freq in vocab.items()}
+        merges.append(best)
+    return merges
+
+
+@given(counted, st.integers(0, 12))
+def test_learned_merges_are_those_of_the_paper(vocab, n_merges):
+    assert learn_merges(vocab, n_merges) == sennrich(vocab, n_merges)
+
+
+def test_ten_words_by_hand():
+    vocab = dict(Counter(TEN.split()))
+    assert learn_merges(vocab, 3) == [("t", "h"), ("th", "e"), ("th", "e·")]
+
+
+def test_a_tie_goes_to_the_first_in_the_alphabet():
+    assert learn_merges({"xy": 2, "ab": 2, "cd": 1}, 3) == [("a", "b·"), ("x", "y·"), ("c", "d·")]
+
+
+def test_learning_ends_when_every_word_is_one_symbol():
+    assert learn_merges({"ab": 1, "a": 5}, 100) == [("a", "b·")]
+
+
+def test_neighbours_in_different_words_are_no_pair():
+    assert learn_merges({"a": 9, "b": 9}, 5) == []
+
+
+@given(counted, st.integers(0, 12))
+def test_applied_to_the_words_it_learned_from_it_gives_what_learning_left(vocab, n_merges):
+    merges = learn_merges(vocab, n_merges)
+    pieces = Counter()
+    for word, count in vocab.items():
+        for pair in zip(cut := apply_merges(word, merges), cut[1:]):
+            pieces[pair] += count
+    following = learn_merges(vocab, n_merges + 1)[n_merges:]
+    if following and len(merges) == n_merges:
+        assert pieces[following[0]] == max(pieces.values()), "the next merge is the best pair of what is there"
+
+
+@given(counted, words, st.integers(0, 12))
+def test_pieces_joined_are_the_word_and_its_end(vocab, word, n_merges):
+    pieces = apply_merges(word, learn_merges(vocab, n_merges))
+    assert "".join(pieces) == word + "·"
+    assert all("·" not in piece for piece in pieces[:-1])
+
+
+def test_three_equal_letters_are_merged_from_the_left():
+    assert apply_merges("aaab", [("a", "a")]) == ["aa", "a", "b·"]
+
+
+def test_the_library_cuts_every_word_of_the_story_in_the_same_way():
+    vocab = Counter(story_words())
+    merges = learn_merges(vocab, 200)
+    letters = sorted({letter for word in vocab for letter in (*word, word[-1] + "·")})
+    ids = {piece: i for i, piece in enumerate(dict.fromkeys([*letters, *map("".join, merges)]))}
+    theirs = Backend(models.BPE(vocab=ids, merges=merges, end_of_word_suffix="·"))
+    theirs.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    for word in [*vocab, "lighthouses", "unhappier", "weathering", "rereader"]:
+        assert apply_merges(word, merges) == theirs.encode(word).tokens
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: learn_merges({"a": 1}, -1), "n_merges must be at least 0; got -1."),
+        (lambda: learn_merges({"": 1}, 1), "word must have at least one letter; got an empty one."),
+        (lambda: apply_merges("", []), "word must have at least one letter; got an empty one."),
+        (lambda: Tokenizer.train(["a"], 4), "vocab_size must be at least 5, four special tokens and a letter; got 4."),
+        (lambda: pad([]), "rows must hold at least one row; got none."),
+        (lambda: list(batches([], 0)), "max_tokens must be at least 1; got 0."),
+        (lambda: padding_waste([]), "groups must hold at least one batch; got none."),
+    ],
+)
+@pytest.mark.usefixtures("as_readers_run_it")
+def test_bad_input_gets_a_sentence(call, sentence):
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+# the tokenizer
+
+ENGLISH = re.split(r"(?<=[.?!]) +", " ".join(STORY.split()))
+FRENCH = ["Où est le phare ?", "Le gardien écoute la radio.", "Ça va, merci !", "L'eau est plus profonde à gauche."]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train([*ENGLISH, *FRENCH * 5], 400)
+
+
+def test_special_tokens_have_the_first_four_ids(tokenizer):
+    assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id) == (0, 1, 2, 3)
+    vocab = json.loads(tokenizer._backend.to_str())["model"]["vocab"]
+    assert [vocab[token] for token in ("<pad>", "<bos>", "<eos>", "<unk>")] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("sentence", [*ENGLISH[:20], *FRENCH])
+def test_what_is_encoded_comes_back(tokenizer, sentence):
+    ids = tokenizer.encode(sentence)
+    assert ids and not {0, 1, 2, 3} & set(ids)
+    assert tokenizer.decode(ids) == sentence
+
+
+@given(st.text(string.ascii_lowercase.replace("j", "").replace("z", "") + " ,.", max_size=40))
+def test_any_words_of_known_letters_come_back(sentence):
+    tokenizer = Tokenizer.train(ENGLISH, 300)
+    said = " ".join(sentence.split())
+    assert tokenizer.decode(tokenizer.encode(said)).replace(" ", "") == said.replace(" ", "")
+
+
+def test_pieces_and_ids_belong_together(tokenizer):
+    vocab = json.loads(tokenizer._backend.to_str())["model"]["vocab"]
+    sentence = "The unhappiest keeper, jazz!"
+    assert [vocab[piece] for piece in tokenizer.pieces(sentence)] == tokenizer.encode(sentence)
+    assert tokenizer.pieces(sentence)[0].startswith("▁")
+
+
+def test_a_letter_never_seen_is_unknown_and_its_neighbours_are_not(tokenizer):
+    assert tokenizer.encode("jazz").count(tokenizer.unk_id) == 3  # j, z, z
+    assert tokenizer.decode(tokenizer.encode("the jazz")) == "the a"  # what is unknown cannot come back
+
+
+def test_a_special_token_that_is_typed_is_text(tokenizer):
+    ids = tokenizer.encode("the <eos> lamp <pad>")
+    assert not {0, 1, 2} & set(ids)
+
+
+def test_decode_stops_at_the_first_eos_and_skips_special_tokens(tokenizer):
+    the, lamp = tokenizer.encode("the"), tokenizer.encode("lamp")
+    assert tokenizer.decode([1, *the, *lamp, 2, *the, 0, 0]) == "the lamp"
+    assert tokenizer.decode([2]) == tokenizer.decode([]) == ""
+
+
+def test_tensors_can_be_decoded(tokenizer):
+    assert tokenizer.decode(torch.tensor(tokenizer.encode("the lamp")).tolist()) == "the lamp"
+
+
+def test_many_sentences_at_once_are_the_same(tokenizer):
+    assert tokenizer.encode_all(ENGLISH) == [tokenizer.encode(sentence) for sentence in ENGLISH]
+
+
+@pytest.mark.parametrize("size", [10, 60, 300])
+def test_a_vocabulary_is_never_larger_than_asked_for(size):
+    assert len(Tokenizer.train([*ENGLISH, "가나다라마바사아자차카타파하"], size)) <= size
+
+
+def test_training_twice_gives_the_same_tokenizer(tmp_path):
+    for name in "ab":
+        Tokenizer.train(iter(ENGLISH), 300).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_saved_and_loaded_it_cuts_alike_and_still_lets_nobody_type_eos(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "tokenizer.json")
+    again = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert len(again) == len(tokenizer)
+    assert again.encode_all([*FRENCH, "<eos>"]) == tokenizer.encode_all([*FRENCH, "<eos>"])
+
+
+def test_a_tokenizer_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no tokenizer at .*lost.json"):
+        Tokenizer.load(tmp_path / "lost.json")
+
+
+def test_lowercase_forgets_capitals():
+    tokenizer = Tokenizer.train(ENGLISH, 300, lowercase=True)
+    assert tokenizer.encode("THE LAMP") == tokenizer.encode("the lamp")
+
+
+def test_spaces_and_letter_forms_are_made_one(tokenizer):
+    assert tokenizer.encode("Ça va") == tokenizer.encode("C\u0327a\u00a0va")
+
+
+# padding and batches
+
+
+def test_pad_fills_up_on_the_right():
+    padded = pad([[5, 6, 7], [8], []])
+    assert padded.tolist() == [[5, 6, 7], [8, 0, 0], [0, 0, 0]] and padded.dtype == torch.long
+    assert pad([[5], [6, 7]], pad_id=9).tolist() == [[5, 9], [6, 7]]
+    assert pad([[], []]).shape == (2, 0)
+
+
+def places(group: list[Example]) -> int:
+    return len(group) * max(len(example.tgt) + 1 for example in group)
+
+
+@given(examples, st.integers(1, 40), st.none() | st.integers(0, 3), st.integers(1, 4))
+def test_batches_hold_every_example_once_and_keep_the_limit(some, max_tokens, seed, pool):
+    groups = list(batches(some, max_tokens, seed=seed, pool=pool))
+    assert sorted(example for group in groups for example in group) == sorted(some)
+    assert all(places(group) <= max_tokens or len(group) == 1 for group in groups)
+
+
+@given(examples, st.integers(1, 40))
+def test_a_batch_ends_only_where_the_next_example_does_not_fit(some, max_tokens):
+    groups = list(batches(some, max_tokens))
+    for group, following in pairwise(groups):
+        assert places([*group, following[0]]) > max_tokens
+    lengths = [len(example.tgt) for group in groups for example in group]
+    assert lengths == sorted(lengths)
+
+
+def drawn(count: int) -> list[Example]:
+    draw = random.Random(0)
+    return [Example([i], [7] * draw.randint(1, 40)) for i in range(count)]
+
+
+def test_a_seed_gives_one_order_and_another_seed_another():
+    some = drawn(500)
+    first, again, other = (list(batches(some, 200, seed=seed)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert some == drawn(500), "the examples themselves keep their order"
+
+
+def test_batches_of_a_pool_are_shuffled():
+    lengths = [len(group[0].tgt) for group in batches(drawn(500), 200, seed=1, pool=1000)]
+    assert lengths != sorted(lengths)
+
+
+def test_larger_pools_waste_less():
+    some = drawn(2000)
+    small, large, whole = (padding_waste(list(batches(some, 200, seed=0, pool=pool))) for pool in (1, 5, 1000))
+    assert small > large > whole
+    assert whole == pytest.approx(padding_waste(list(batches(some, 200))), abs=1e-3)
+
+
+@given(examples, st.integers(1, 40))
+def test_waste_is_the_share_of_padding_in_the_padded_targets(some, max_tokens):
+    groups = list(batches(some, max_tokens))
+    padded = [pad([[*example.tgt, Tokenizer.eos_id] for example in group]) for group in groups]
+    empty, total = sum((ids == 0).sum().item() for ids in padded), sum(ids.numel() for ids in padded)
+    assert padding_waste(groups) == pytest.approx(empty / total)
+
+
+def test_waste_by_hand():
+    groups = [[Example([], [6] * length) for length in lengths] for lengths in ((2, 4), (2, 8))]
+    assert padding_waste(groups) == pytest.approx(8 / 28)  # with <eos> 3 + 5 of 10 places, 3 + 9 of 18
+
+
+# the story
+
+
+def test_the_story_lacks_two_letters_that_the_chapter_calls_unknown():
+    letters = set("".join(story_words()))
+    assert set(string.ascii_lowercase) - letters == {"j", "z"}
+    assert len(story_words()) > 700

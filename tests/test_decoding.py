@@ -1,0 +1,510 @@
+"""Decoding against slow loops, exhaustive search and no cache; sampling against the probabilities it draws from."""
+
+import itertools
+import math
+import re
+
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from tfm_lib.decoding import Beam, NextToken, beam_search, filter_logits, greedy_decode, length_penalty, sample
+from tfm_lib.transformer import Transformer, TransformerConfig, decoder_caches
+
+PAD, BOS, EOS = 0, 1, 2
+seeds = st.integers(0, 1000)
+
+
+def small_model(vocab_size: int = 7, seed: int = 0, spread: float = 2.0, norm: str = "post") -> Transformer:
+    """A random model in double precision; `spread` makes it surer of its words."""
+    torch.manual_seed(seed)
+    config = TransformerConfig(
+        vocab_size, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.1, norm=norm, max_len=40
+    )
+    model = Transformer(config).double().eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    with torch.no_grad():
+        model.embedding.tokens.weight.mul_(spread)
+    return model
+
+
+def sources(seed: int = 0, vocab_size: int = 7) -> Tensor:
+    """Three sources of 5, 3 and 1 tokens, padded."""
+    torch.manual_seed(seed)
+    lengths = torch.tensor([5, 3, 1])
+    return torch.randint(3, vocab_size, (3, 5)).masked_fill(torch.arange(5) >= lengths[:, None], PAD)
+
+
+def alone(src: Tensor, row: int) -> Tensor:
+    """One source without its padding."""
+    return src[row : row + 1, : int((src[row] != PAD).sum())]
+
+
+@torch.no_grad()
+def next_log_p(model: Transformer, src: Tensor, written: list[int]) -> list[float]:
+    """Log-probabilities after `written`, by one whole forward pass."""
+    return model(src, torch.tensor([[BOS, *written]]))[0, -1].log_softmax(-1).tolist()
+
+
+def slow_greedy(model: Transformer, src: Tensor, max_len: int) -> list[int]:
+    written: list[int] = []
+    while len(written) < max_len and EOS not in written:
+        log_p = next_log_p(model, src, written)
+        written.append(log_p.index(max(log_p)))
+    return written
+
+
+def slow_beam(model: Transformer, src: Tensor, width: int, alpha: float, max_len: int) -> list[tuple[float, list[int]]]:
+    """All that a beam finds when it never stops early: (score, ids without <eos>), best first."""
+    live, done = [(0.0, [])], []
+    for length in range(1, max_len + 1):
+        read = torch.tensor([[BOS, *ids] for _, ids in live])
+        with torch.no_grad():
+            follow = model(src.expand(len(live), -1), read)[:, -1].log_softmax(-1).tolist() if live else []
+        grown = [
+            (log_p + more, [*ids, token]) for (log_p, ids), row in zip(live, follow) for token, more in enumerate(row)
+        ]
+        grown = sorted(grown, reverse=True)[:width]
+        done += [(log_p / ((5 + length) / 6) ** alpha, ids[:-1]) for log_p, ids in grown if ids[-1] == EOS]
+        live = [(log_p, ids) for log_p, ids in grown if ids[-1] != EOS]
+    return sorted(done, reverse=True) or [(log_p / ((5 + max_len) / 6) ** alpha, ids) for log_p, ids in live]
+
+
+def exhaustive(model: Transformer, src: Tensor, alpha: float, max_len: int) -> tuple[float, list[int]]:
+    """The best of all sequences that end within `max_len` tokens."""
+    words, best = [token for token in range(model.config.vocab_size) if token != EOS], (-math.inf, [])
+    for length in range(1, max_len + 1):
+        ids = torch.tensor([[*words, EOS] for words in itertools.product(words, repeat=length - 1)])
+        read = torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)
+        with torch.no_grad():
+            log_p = model(src.expand(len(ids), -1), read).log_softmax(-1)
+        scores = log_p.gather(-1, ids[..., None]).sum(dim=(1, 2)) / ((5 + length) / 6) ** alpha
+        top = scores.argmax()
+        best = max(best, (scores[top].item(), ids[top, :-1].tolist()))
+    return best
+
+
+# the next token, with a cache and without
+
+
+@settings(max_examples=6)
+@given(seed=seeds, norm=st.sampled_from(["post", "pre"]))
+def test_cached_logits_equal_those_of_whole_passes(seed, norm):
+    model, src = small_model(seed=seed, norm=norm).float(), sources(seed)
+    ids = torch.randint(3, 7, (3, 8))
+    ids[:, 0] = BOS
+    with torch.no_grad():
+        expected = model(src, ids)
+        cached, uncached = NextToken(model, src), NextToken(model, src, use_cache=False)
+        for i in range(8):
+            assert_close(cached(ids[:, i : i + 1]), expected[:, i], rtol=1e-5, atol=1e-5)
+            assert_close(uncached(ids[:, i : i + 1]), expected[:, i], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize("rows", [[2, 0], [1, 1, 2], [0, 2, 1], [0, 1, 2], [2, 2, 2, 2]])
+def test_selected_rows_go_on_as_if_they_had_been_alone(use_cache, rows):
+    model, src = small_model(), sources()
+    first, then, last = torch.full((3, 1), BOS), torch.randint(3, 7, (3, 1)), torch.randint(3, 7, (len(rows), 1))
+    with torch.no_grad():
+        next_token = NextToken(model, src, use_cache)
+        for ids in (first, then):
+            next_token(ids)
+        next_token.select(torch.tensor(rows))
+        logits = next_token(last)
+        for place, row in enumerate(rows):
+            whole = torch.cat([first[row], then[row], last[place]])[None]
+            assert_close(logits[place], model(alone(src, row), whole)[0, -1])
+
+
+def test_a_second_selection_counts_from_the_first():
+    model, src = small_model(), sources()
+    with torch.no_grad():
+        next_token = NextToken(model, src)
+        next_token(torch.full((3, 1), BOS))
+        for rows in ([2, 1, 0], [2, 1, 0], [1, 1, 2], [1, 0, 2]):  # sources 2 1 0, 0 1 2, 1 1 2, and two swapped
+            next_token.select(torch.tensor(rows))
+        logits = next_token(torch.full((3, 1), 5))
+        for place, row in enumerate([1, 1, 2]):
+            assert_close(logits[place], model(alone(src, row), torch.tensor([[BOS, 5]]))[0, -1])
+
+
+def test_cache_reads_each_token_once():
+    model, src, seen = small_model(), sources(), []
+    model.decoder[0].feed_forward.register_forward_hook(lambda module, inputs, output: seen.append(output.shape[1]))
+    greedy_decode(model, src, BOS, 99, max_len=5)
+    assert seen == [1] * 5
+    greedy_decode(model, src, BOS, 99, max_len=5, use_cache=False)
+    assert seen[5:] == [1, 2, 3, 4, 5]
+
+
+def test_encoder_reads_the_source_once():
+    model, src, seen = small_model(), sources(), []
+    model.encoder[0].register_forward_hook(lambda module, inputs, output: seen.append(1))
+    for decode in (greedy_decode, beam_search, sample):
+        decode(model, src, BOS, EOS, max_len=6)
+    assert seen == [1] * 3
+
+
+# greedy
+
+
+@settings(max_examples=6)
+@given(seed=seeds, use_cache=st.booleans())
+def test_greedy_equals_a_slow_loop(seed, use_cache):
+    model, src = small_model(seed=seed), sources(seed)
+    written = greedy_decode(model, src, BOS, EOS, 6, use_cache)
+    expected = [slow_greedy(model, alone(src, row), 6) for row in range(3)]
+    assert written.shape[1] == max(map(len, expected))
+    assert written.tolist() == [ids + [PAD] * (written.shape[1] - len(ids)) for ids in expected]
+
+
+def test_cached_and_uncached_write_the_same_tokens():
+    for seed in range(6):
+        model, src = small_model(seed=seed).float(), sources(seed)
+        cached = greedy_decode(model, src, BOS, EOS, 12)
+        assert cached.equal(greedy_decode(model, src, BOS, EOS, 12, use_cache=False))
+
+
+def eos_after(model: Transformer, step: int) -> Transformer:
+    """`model`, that writes token 4, and <eos> for ever from `step` (counted from 1) on."""
+    unembed, calls = model.embedding.unembed, itertools.count(1)
+
+    def forced(X: Tensor) -> Tensor:
+        logits = unembed(X).fill_(-50.0)
+        logits[..., EOS if next(calls) >= step else 4] = 0.0
+        return logits
+
+    model.embedding.unembed = forced
+    return model
+
+
+@pytest.mark.parametrize("decode", [greedy_decode, sample])
+def test_writing_stops_when_every_sentence_has_ended(decode):
+    assert decode(eos_after(small_model(), 4), sources(), BOS, EOS, max_len=30).tolist() == [[4, 4, 4, EOS]] * 3
+    assert decode(eos_after(small_model(), 9), sources(), BOS, EOS, max_len=3).tolist() == [[4, 4, 4]] * 3
+
+
+def test_a_sentence_that_ended_is_padded_and_the_others_go_on():
+    """Row r of the batch wants to end at step 2r + 2."""
+    model, src = small_model(), sources()
+    unembed, steps = model.embedding.unembed, itertools.count(1)
+
+    def forced(X: Tensor) -> Tensor:
+        logits, ends = unembed(X).fill_(-50.0), torch.arange(3) * 2 + 2 <= next(steps)
+        return logits.scatter(1, torch.where(ends, EOS, 4)[:, None], 0.0)
+
+    model.embedding.unembed = forced
+    four, end = [4], [EOS]
+    expected = [four + end + [PAD] * 4, four * 3 + end + [PAD] * 2, four * 5 + end]
+    assert greedy_decode(model, src, BOS, EOS, 20).tolist() == expected
+
+
+# beam search
+
+
+@settings(max_examples=6)
+@given(seed=seeds, alpha=st.sampled_from([0.0, 0.6, 1.0]))
+def test_beam_of_one_equals_greedy(seed, alpha):
+    model, src = small_model(seed=seed), sources(seed)
+    written = greedy_decode(model, src, BOS, EOS, 6).tolist()
+    for ids, found in zip(written, beam_search(model, src, BOS, EOS, 1, alpha, 6), strict=True):
+        ended = ids.index(EOS) if EOS in ids else 6
+        assert [hypothesis.ids for hypothesis in found] == [ids[:ended]]
+
+
+@settings(max_examples=6)
+@given(seed=seeds, alpha=st.sampled_from([0.0, 0.6, 1.5]), spread=st.sampled_from([0.3, 2.0]))
+def test_beam_of_full_width_equals_exhaustive_search(seed, alpha, spread):
+    model, src = small_model(vocab_size=4, seed=seed, spread=spread), torch.tensor([[3, 3, 1]])
+    score, ids = exhaustive(model, src, alpha, max_len=4)
+    best = beam_search(model, src, BOS, EOS, 4**4, alpha, max_len=4)[0][0]
+    assert best.ids == ids
+    assert_close(best.score, score, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=6)
+@given(seed=seeds, width=st.integers(1, 4), alpha=st.sampled_from([0.0, 0.6, 1.0]), spread=st.sampled_from([0.5, 2.0]))
+def test_beam_search_equals_a_slow_beam_that_never_stops_early(seed, width, alpha, spread):
+    model, src = small_model(seed=seed, spread=spread), sources(seed)
+    for row, found in enumerate(beam_search(model, src, BOS, EOS, width, alpha, 6)):
+        score, ids = slow_beam(model, alone(src, row), width, alpha, 6)[0]
+        assert found[0].ids == ids
+        assert_close(found[0].score, score, rtol=1e-9, atol=1e-9)
+        assert 1 <= len(found) <= width
+
+
+@settings(max_examples=6)
+@given(seed=seeds, alpha=st.sampled_from([0.0, 0.6]))
+def test_hypotheses_carry_their_probability_and_come_best_first(seed, alpha):
+    model, src = small_model(seed=seed), sources(seed)
+    for row, found in enumerate(beam_search(model, src, BOS, EOS, 4, alpha, 6)):
+        scores = [hypothesis.score for hypothesis in found]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(hypothesis.ids) for hypothesis in found}) == len(found)
+        cut = all(len(hypothesis.ids) == 6 for hypothesis in found)
+        for ids, log_p, score in found:
+            written = ids if cut else [*ids, EOS]
+            with torch.no_grad():
+                each = model(alone(src, row), torch.tensor([[BOS, *written[:-1]]]))[0].log_softmax(-1)
+            total = each[range(len(written)), written].sum().item()
+            assert_close(log_p, total, rtol=1e-9, atol=1e-9)
+            assert_close(score, total / length_penalty(len(written), alpha), rtol=1e-9, atol=1e-9)
+
+
+def table(seed: int, ids: list[int], vocab_size: int = 5) -> list[float]:
+    """Log-probabilities after `ids`, made up, but always the same."""
+    chance = torch.Generator().manual_seed(hash((seed, *ids)) % 2**31)
+    return (2 * torch.randn(vocab_size, generator=chance, dtype=torch.double)).log_softmax(-1).tolist()
+
+
+def step(search: Beam, seed: int) -> list[int]:
+    every = [table(seed, hypothesis.ids) for hypothesis in search.open]
+    return search.advance([list(range(5))] * len(every), every)
+
+
+@given(
+    seed=seeds, width=st.integers(1, 5), alpha=st.sampled_from([0.0, 0.3, 0.6, 1.0, 2.0]), max_len=st.integers(1, 12)
+)
+def test_early_stopping_never_loses_the_best(seed, width, alpha, max_len):
+    search = Beam(BOS, EOS, width, alpha, max_len)
+    while not search.is_over:
+        step(search, seed)
+    assume(search.length < max_len and search.open)
+    best = search.found[0]
+    while search.open and search.length < max_len:
+        step(search, seed)
+    assert search.found[0] == best
+
+
+def test_search_goes_on_while_an_open_hypothesis_may_still_win():
+    search = Beam(BOS, EOS, beam=2, alpha=1.0, max_len=7)  # penalties 1, 7/6, … 2
+    search.advance([[EOS, 3]], [[-1.0, -1.9]])
+    assert not search.is_over  # −1.9 / 2 could still beat −1
+    search.advance([[3, EOS]], [[-0.2, -3.0]])
+    assert search.is_over  # −2.1 / 2 cannot
+    assert [hypothesis.ids for hypothesis in search.found] == [[], [3]]
+
+
+def test_beam_names_the_row_that_each_hypothesis_continues():
+    search = Beam(BOS, EOS, beam=3)
+    assert search.newest == [BOS]
+    assert search.advance([[5, 6, EOS]], [[-0.1, -1.0, -9.0]]) == [0, 0]
+    assert [hypothesis.ids for hypothesis in search.open] == [[5], [6]]
+    assert search.advance([[5, 6], [7, 8]], [[-3.0, -4.0], [-0.5, -9.0]]) == [1, 0, 0]
+    assert [hypothesis.ids for hypothesis in search.open] == [[6, 7], [5, 5], [5, 6]]
+    assert search.newest == [7, 5, 6]
+
+
+@pytest.mark.parametrize(("length", "alpha", "penalty"), [(1, 0.6, 1.0), (7, 1.0, 2.0), (19, 0.5, 2.0), (30, 0.0, 1.0)])
+def test_length_penalty_in_round_numbers(length, alpha, penalty):
+    assert_close(length_penalty(length, alpha), penalty)
+
+
+def test_without_the_penalty_the_beam_prefers_the_shorter():
+    """The long sentence has the better mean, the short one the better sum: α decides."""
+    for alpha, best in ((0.0, []), (1.0, [3, 3, 3])):
+        search = Beam(BOS, EOS, beam=2, alpha=alpha, max_len=9)
+        search.advance([[3, EOS]], [[-0.5, -1.0]])
+        for more in (-0.3, -0.2):
+            search.advance([[3, EOS]], [[more, -9.0]])
+        search.advance([[EOS, 3]], [[-0.2, -9.0]])
+        assert search.found[0].ids == best
+
+
+def test_an_unfinished_beam_gives_what_it_has():
+    found = beam_search(eos_after(small_model(), 99), sources(), BOS, EOS, 3, 0.6, 4)
+    assert [each[0].ids for each in found] == [[4, 4, 4, 4]] * 3
+    assert all(len(hypothesis.ids) == 4 for each in found for hypothesis in each)
+
+
+# sampling
+
+
+def repeated(times: int) -> Tensor:
+    return alone(sources(), 0).expand(times, -1)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p"), [(1.0, None, None), (0.5, None, None), (2.0, 3, None), (1.0, None, 0.7), (1.5, 4, 0.8)]
+)  # fmt: skip
+def test_frequencies_match_the_probabilities(temperature, top_k, top_p):
+    model, times = small_model(spread=1.0), 10_000
+    draw = torch.Generator().manual_seed(0)
+    ids = sample(model, repeated(times), BOS, EOS, 1, temperature, top_k, top_p, draw)[:, 0]
+    p = torch.tensor(next_log_p(model, repeated(1), []), dtype=torch.double).exp() ** (1 / temperature)
+    ordered = sorted(range(7), key=lambda token: -p[token])
+    kept = ordered[: top_k or 7]
+    if top_p:
+        shares = [p[token] / sum(p[kept]) for token in kept]
+        kept = [token for i, token in enumerate(kept) if sum(shares[:i]) < top_p]
+    expected = torch.zeros(7, dtype=torch.double)
+    expected[kept] = p[kept] / p[kept].sum()
+    frequencies = ids.bincount(minlength=7) / times
+    assert (frequencies[expected == 0] == 0).all()
+    assert ((frequencies - expected).abs() <= 4 * (expected * (1 - expected) / times).sqrt()).all()
+
+
+def test_second_token_is_drawn_after_the_first_that_was_drawn():
+    model, times = small_model(spread=1.0), 20_000
+    ids = sample(model, repeated(times), BOS, 99, 2, generator=torch.Generator().manual_seed(1))
+    for first in ids[:, 0].unique().tolist():
+        after = ids[ids[:, 0] == first, 1]
+        p = torch.tensor(next_log_p(model, repeated(1), [first]), dtype=torch.double).exp()
+        spread = (p * (1 - p) / len(after)).sqrt()
+        assert ((after.bincount(minlength=7) / len(after) - p).abs() <= 4.5 * spread + 1e-3).all()
+
+
+@settings(max_examples=6)
+@given(seed=seeds, narrow=st.sampled_from([{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}]))
+def test_narrow_sampling_is_greedy(seed, narrow):
+    model, src = small_model(seed=seed), sources(seed)
+    assert sample(model, src, BOS, EOS, 6, **narrow).equal(greedy_decode(model, src, BOS, EOS, 6))
+
+
+def test_a_generator_repeats_its_draws():
+    model, src = small_model(spread=0.5), sources()
+    once, again, other = (
+        sample(model, src, BOS, 99, 20, generator=torch.Generator().manual_seed(seed)) for seed in (5, 5, 6)
+    )
+    assert once.equal(again) and not once.equal(other)
+
+
+@given(seed=seeds, k=st.integers(1, 9))
+def test_top_k_keeps_the_k_best(seed, k):
+    torch.manual_seed(seed)
+    logits = torch.randn(2, 7)
+    kept = filter_logits(logits, top_k=k)
+    assert ((kept > -torch.inf).sum(dim=-1) == min(k, 7)).all()
+    assert kept[kept > -torch.inf].equal(logits[kept > -torch.inf])
+    for row, left in zip(logits.tolist(), (kept > -torch.inf).tolist()):
+        assert min(x for x, yes in zip(row, left) if yes) >= max(
+            [x for x, no in zip(row, left) if not no], default=-9e9
+        )
+
+
+@given(seed=seeds, top_p=st.floats(0.05, 0.95))
+def test_top_p_keeps_the_fewest_that_hold_p(seed, top_p):
+    torch.manual_seed(seed)
+    logits = 2 * torch.randn(3, 6, dtype=torch.double)
+    for row, kept in zip(logits.softmax(-1), filter_logits(logits, top_p=top_p) > -torch.inf):
+        held = row[kept].sum()
+        assert held >= top_p - 1e-9
+        assert held - row[kept].min() < top_p + 1e-9  # one fewer would not do
+        assert row[~kept].max() <= row[kept].min() if not kept.all() else True
+
+
+def test_top_p_of_1_keeps_all_even_where_the_first_rounds_to_1():
+    logits = torch.tensor([[0.0, -40.0, -60.0]])
+    assert filter_logits(logits, top_p=1.0).equal(logits)
+    assert filter_logits(logits, top_p=0.99).tolist() == [[0.0, -math.inf, -math.inf]]
+
+
+def test_filtering_changes_nothing_it_keeps_and_nothing_it_was_given():
+    logits = torch.randn(2, 5)
+    before = logits.clone()
+    assert filter_logits(logits).equal(logits)
+    filter_logits(logits, top_k=2, top_p=0.5)
+    assert logits.equal(before)
+
+
+# attention on demand
+
+
+def test_attention_of_a_finished_translation_is_what_the_decoder_saw_as_it_wrote():
+    model, src = small_model(), alone(sources(), 0)
+    written = greedy_decode(model, src, BOS, 99, max_len=5)
+    read = torch.cat([torch.tensor([[BOS]]), written[:, :-1]], dim=1)
+    with torch.no_grad():
+        on_demand = model.all_weights(src, read)
+        memory, caches = model.encode(src), decoder_caches(model.config.n_layers)
+        for i in range(5):
+            Y = model.embedding(read[:, i : i + 1], start=i)
+            for number, (layer, kept) in enumerate(zip(model.decoder, caches)):
+                Y, (own, cross) = layer(Y, memory, need_weights=True, caches=kept)
+                assert_close(own[:, :, 0], on_demand["decoder"][:, number, :, i, : i + 1])
+                assert_close(cross[:, :, 0], on_demand["cross"][:, number, :, i])
+
+
+# bad input
+
+MODEL, SRC = small_model(), sources()
+
+BAD_INPUT = {
+    "floats for ids": (
+        lambda: greedy_decode(MODEL, SRC.float(), BOS, EOS),
+        TypeError,
+        "src_ids must hold whole numbers; got torch.float32.",
+    ),
+    "one sentence without a batch": (
+        lambda: beam_search(MODEL, SRC[0], BOS, EOS),
+        ValueError,
+        "src_ids must have shape (batch, m); got shape (5,).",
+    ),
+    "no source": (
+        lambda: greedy_decode(MODEL, SRC[:0], BOS, EOS),
+        ValueError,
+        "src_ids must hold at least one token of one source; got shape (0, 5).",
+    ),
+    "a model in training": (
+        lambda: greedy_decode(small_model().train(), SRC, BOS, EOS),
+        ValueError,
+        "model must be set to model.eval(), or dropout would distort its words; got a model in training.",
+    ),
+    "nothing to write": (
+        lambda: greedy_decode(MODEL, SRC, BOS, EOS, max_len=0),
+        ValueError,
+        "max_len must be a whole number of at least 1; got 0.",
+    ),
+    "no beam": (
+        lambda: beam_search(MODEL, SRC, BOS, EOS, beam=0),
+        ValueError,
+        "beam must be a whole number of at least 1; got 0.",
+    ),
+    "half a beam": (
+        lambda: beam_search(MODEL, SRC, BOS, EOS, beam=2.5),
+        ValueError,
+        "beam must be a whole number of at least 1; got 2.5.",
+    ),
+    "a penalty for long ones": (
+        lambda: beam_search(MODEL, SRC, BOS, EOS, alpha=-0.6),
+        ValueError,
+        "alpha must be at least 0, or a longer hypothesis would be punished twice; got -0.6.",
+    ),
+    "no temperature": (
+        lambda: sample(MODEL, SRC, BOS, EOS, temperature=0),
+        ValueError,
+        "temperature must be above 0; greedy_decode is its limit; got 0.",
+    ),
+    "no temperature at all": (
+        lambda: sample(MODEL, SRC, BOS, EOS, temperature=float("nan")),
+        ValueError,
+        "temperature must be above 0; greedy_decode is its limit; got nan.",
+    ),
+    "top none": (
+        lambda: sample(MODEL, SRC, BOS, EOS, top_k=0),
+        ValueError,
+        "top_k must be a whole number of at least 1; got 0.",
+    ),
+    "a percentage": (
+        lambda: sample(MODEL, SRC, BOS, EOS, top_p=90),
+        ValueError,
+        "top_p must be a share above 0 and at most 1; got 90.",
+    ),
+    "more than there are positions": (
+        lambda: greedy_decode(MODEL, SRC, BOS, 99, max_len=41),
+        ValueError,
+        "ids must end before position max_len = 40; got 41 positions.",
+    ),
+}
+
+
+@pytest.mark.usefixtures("as_readers_run_it")
+@pytest.mark.parametrize(("call", "kind", "sentence"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
+def test_bad_input_gets_a_sentence(call, kind, sentence):
+    with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
+        call()

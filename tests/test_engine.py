@@ -1,0 +1,383 @@
+"""Long trainings: what is stopped goes on bit for bit, several processes train as one, and the commands say what they do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from project import ROOT
+
+from tfm_lib.data import Example
+from tfm_lib.engine.loss import ROWS, linear_smoothed_loss
+from tfm_lib.engine.presets import PRESETS, Preset
+from tfm_lib.engine.run import RunFolder, exact_match, train_run
+from tfm_lib.engine.trained import NoModel, load_trained, save_trained
+from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
+from tfm_lib.engine.translator import Translator
+from tfm_lib.training import Batch, label_smoothed_loss, train
+from tfm_lib.transformer import Transformer, TransformerConfig
+
+CONFIG = TransformerConfig(20, d_model=16, n_heads=2, d_ff=32, n_layers=1, dropout=0.1)
+OPTIONS = TrainOptions(max_tokens=60, steps=12, warmup=4, schedule="cosine", peak=1e-2, average=0.9, validate_every=5)
+EXAMPLES = [Example([4 + i % 16, 4 + (i * 7) % 16], [4 + (i * j) % 16 for j in range(1, 2 + i % 4)]) for i in range(64)]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+TFM = [sys.executable, "-m", "tfm_lib.cli"]
+
+
+class Silent:
+    """Watches a run and says nothing."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.records: list[dict] = []
+
+    def says(self, text: str) -> None:
+        self.said.append(text)
+
+    def updated(self, record: dict, trainer: Trainer) -> None:
+        self.records.append({**record, "loss": record["loss"].item()})
+
+    def validated(self, record: dict, better: bool) -> None:
+        self.records.append(record)
+
+
+def trainer_of(options: TrainOptions = OPTIONS, config: TransformerConfig = CONFIG) -> Trainer:
+    torch.manual_seed(options.seed)
+    return Trainer(Transformer(config), EXAMPLES, options)
+
+
+def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
+    return {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+
+
+def losses(trainer: Trainer) -> list[float]:
+    return [record["loss"].item() for record in trainer.run()]
+
+
+def tiny(**changes) -> Preset:
+    """A preset of seconds."""
+    small = TransformerConfig(120, d_model=16, n_heads=2, d_ff=32, n_layers=1, dropout=0.1)
+    return Preset(small, replace(OPTIONS, max_tokens=300, **changes), "for tests")
+
+
+# --- the trainer ---------------------------------------------------------------------------------------------------
+
+
+def test_the_trainer_is_the_plain_loop_and_machinery():
+    options = TrainOptions(max_tokens=60, steps=6, schedule="cosine", peak=1e-2, warmup=2, clip=0.7)
+    mine = trainer_of(options, replace(CONFIG, dropout=0.0))
+    plain = trainer_of(options, replace(CONFIG, dropout=0.0))  # for its model and the order of its batches
+    batches = (Batch.of(group[0]) for group, _ in zip(plain._updates(), range(6)))
+    rates = []
+
+    def lr(step: int) -> float:
+        plain.progress.step = step
+        rates.append(plain.lr())
+        return rates[-1]
+
+    slow = [step.loss for step in train(plain.model, batches, lr, options.epsilon, clip=0.7)]
+    assert losses(mine) == pytest.approx(slow, abs=1e-5)
+    for name, value in weights(mine).items():
+        if not name.endswith("W_K.bias"):  # its gradient is 0 but for rounding, which Adam divides by itself
+            torch.testing.assert_close(value, weights(plain)[name], rtol=0, atol=1e-4)
+
+
+def test_micro_batches_add_up_to_one_batch():
+    whole = trainer_of(replace(OPTIONS, steps=1), replace(CONFIG, dropout=0.0))
+    group = [list(EXAMPLES[:10])]
+    parts = trainer_of(replace(OPTIONS, steps=1), replace(CONFIG, dropout=0.0))
+    whole._update(group), parts._update([list(EXAMPLES[:3]), list(EXAMPLES[3:10])])
+    for name, value in weights(whole).items():
+        torch.testing.assert_close(value, weights(parts)[name], rtol=0, atol=1e-6)
+
+
+def test_one_schedule_step_for_each_update_also_with_accumulation():
+    options = replace(OPTIONS, schedule="paper", warmup=100, steps=8)
+    once, twice = trainer_of(options), trainer_of(replace(options, accumulate=2))
+    assert [r["lr"] for r in once.run()] == [r["lr"] for r in twice.run()]
+
+
+@pytest.mark.parametrize("stop", [1, 4, 7, 11])
+@pytest.mark.parametrize("optimiser", ["adam", "muon"])
+def test_resumed_bit_for_bit(tmp_path: Path, stop: int, optimiser: str):
+    options = replace(OPTIONS, optimiser=optimiser)
+    straight = trainer_of(options)
+    expected = losses(straight)
+    stopped = trainer_of(options)
+    run = stopped.run()
+    before = [next(run)["loss"].item() for _ in range(stop)]
+    stopped.save(tmp_path / "checkpoint.pt")
+    torch.manual_seed(99)  # whatever was drawn meanwhile
+    resumed = Trainer(Transformer(CONFIG), EXAMPLES, options)
+    resumed.resume(tmp_path / "checkpoint.pt")
+    assert before + losses(resumed) == expected
+    for name, value in weights(straight).items():
+        assert torch.equal(value, weights(resumed)[name]), name
+        assert torch.equal(straight.averaged[name], resumed.averaged[name]), name
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path):
+    trainer_of().save(tmp_path / "checkpoint.pt")
+    with pytest.raises(OtherRun, match="other options: peak was 0.01, now it is 0.02"):
+        trainer_of(replace(OPTIONS, peak=2e-2)).resume(tmp_path / "checkpoint.pt")
+    with pytest.raises(OtherRun, match="other config: d_ff was 32, now it is 64"):
+        trainer_of(config=replace(CONFIG, d_ff=64)).resume(tmp_path / "checkpoint.pt")
+    trainer_of(replace(OPTIONS, steps=50)).resume(tmp_path / "checkpoint.pt")  # more of the same is welcome
+
+
+def test_a_cut_while_saving_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    trainer = trainer_of()
+    trainer.save(tmp_path / "checkpoint.pt")
+    before = (tmp_path / "checkpoint.pt").read_bytes()
+    real = torch.save
+
+    def cut(state: dict, path: Path) -> None:
+        real(state, path)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", cut)
+    with pytest.raises(OSError, match="No space"):
+        trainer.save(tmp_path / "checkpoint.pt")
+    assert (tmp_path / "checkpoint.pt").read_bytes() == before
+
+
+def test_the_loss_counts_real_tokens_only():
+    trainer = trainer_of(config=replace(CONFIG, dropout=0.0))
+    batch = Batch.of(EXAMPLES[:5])
+    by_hand = label_smoothed_loss(trainer.model(batch.src, batch.tgt_in), batch.tgt_out, 0.1, 0)
+    torch.testing.assert_close(trainer._loss(EXAMPLES[:5]), by_hand, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("rows", [3, ROWS, ROWS + 7])  # one part, a full one, two
+def test_the_fused_loss_is_the_clear_one(rows: int, epsilon: float):
+    X, E = torch.randn(rows, 8, requires_grad=True), torch.randn(30, 8, requires_grad=True)
+    targets = torch.randint(1, 30, (rows,))
+    fused = linear_smoothed_loss(X, E, targets, epsilon)
+    clear = label_smoothed_loss(X @ E.T, targets, epsilon)
+    torch.testing.assert_close(fused, clear, rtol=0, atol=1e-5)
+    for mine, theirs in zip(torch.autograd.grad(3 * fused, (X, E)), torch.autograd.grad(3 * clear, (X, E))):
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-6)
+    with torch.no_grad():
+        assert linear_smoothed_loss(X, E, targets, epsilon) == fused
+
+
+def test_early_stop():
+    trainer = trainer_of(replace(OPTIONS, steps=100, patience=2, peak=0.0))
+    run = trainer.run()
+    for _ in range(3):
+        next(run)
+        trainer.validate(EXAMPLES[:10])
+    assert trainer.progress.stale == 2 and trainer.done()
+    assert next(run, None) is None
+
+
+def test_a_run_on_the_clock_ends_on_time():
+    trainer = trainer_of(replace(OPTIONS, steps=10**9, seconds=0.5, clock="cpu"))
+    began = time.process_time()
+    rates = [record["lr"] for record in trainer.run()]
+    assert 0.5 <= time.process_time() - began < 3
+    assert rates[-1] < 0.3 * max(rates)
+
+
+def test_averaged_weights_are_a_mean_and_are_given_back():
+    trainer = trainer_of()
+    losses(trainer)
+    own = weights(trainer)
+    with trainer.averaged_weights() as model:
+        assert not model.training
+        assert any(not torch.equal(own[name], p) for name, p in model.named_parameters())
+    assert all(torch.equal(own[name], p) for name, p in trainer.model.named_parameters()) and trainer.model.training
+
+
+def test_bfloat16_trains_too():
+    trainer = trainer_of(replace(OPTIONS, bfloat16=True))
+    assert all(p.dtype == torch.float32 for p in trainer.model.parameters())
+    both = losses(trainer), losses(trainer_of())
+    assert both[0] == pytest.approx(both[1], abs=0.1) and both[0] != both[1]
+
+
+# --- runs in folders -----------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_a_model_that_translates(tmp_path: Path):
+    watcher, folder = Silent(), RunFolder(tmp_path / "run")
+    last = train_run("copy", tiny(), folder, watcher)
+    assert last["step"] == OPTIONS.steps and {"val_loss", "exact"} <= set(last)
+    translator = Translator.load(folder.path)
+    assert translator.about["corpus"] == "copy"
+    assert isinstance(translator.translate(["a b c"])[0], str)
+    lines = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "val_loss" in line] == [5, 10, 12]
+    assert lines[0]["step"] == 1 and lines[0]["loss"] > 0
+
+
+def test_a_finished_run_stays_finished(tmp_path: Path):
+    folder = RunFolder(tmp_path / "run")
+    first = train_run("copy", tiny(), folder, Silent())
+    before = (folder.path / "model.safetensors").read_bytes()
+    assert train_run("copy", tiny(), folder, Silent()) == first
+    assert (folder.path / "model.safetensors").read_bytes() == before
+
+
+def test_another_corpus_is_refused(tmp_path: Path):
+    folder = RunFolder(tmp_path / "run")
+    train_run("copy", tiny(), folder, Silent())
+    with pytest.raises(OtherRun, match="holds a run on 'copy', not on 'sort'"):
+        train_run("sort", tiny(), folder, Silent())
+
+
+def test_half_precision_keeps_the_translations(tmp_path: Path):
+    folder = RunFolder(tmp_path / "run")
+    train_run("copy", tiny(steps=20), folder, Silent())
+    model, tokenizer, about = load_trained(folder.path)
+    save_trained(tmp_path / "half", model, tokenizer, about, half=True)
+    size = {
+        name: (path / "model.safetensors").stat().st_size
+        for name, path in [("full", folder.path), ("half", tmp_path / "half")]
+    }
+    assert size["half"] < 0.6 * size["full"]
+    other = load_trained(tmp_path / "half")[0]
+    for (name, p), q in zip(model.named_parameters(), other.parameters()):
+        torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-4, msg=name)
+
+
+def test_a_folder_without_a_whole_model_says_so(tmp_path: Path):
+    with pytest.raises(NoModel, match="no model.safetensors.*Train one: tfm train"):
+        load_trained(tmp_path)
+    train_run("copy", tiny(), RunFolder(tmp_path), Silent())
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(NoModel, match="cannot be read"):
+        load_trained(tmp_path)
+
+
+class Parrot:
+    """Translates every sentence into itself."""
+
+    def translate(self, sentences: list[str], beam: int) -> list[str]:
+        return list(sentences)
+
+
+def test_exact_match_takes_any_reference():
+    pairs = [("a", "a"), ("b", "x"), ("b", "b"), ("c", "d"), ("e", "f")]
+    assert exact_match(Parrot(), pairs) == 0.5
+
+
+# --- commands ------------------------------------------------------------------------------------------------------
+
+
+def tfm(*arguments: object, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([*TFM, *map(str, arguments)], capture_output=True, text=True, env=ENVIRONMENT, **options)
+
+
+TRAIN = ("train", "--corpus", "copy", "--max-tokens", 300, "--checkpoint-every", 1)
+
+
+def test_killed_at_a_random_step_and_resumed(tmp_path: Path):
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    assert tfm(*TRAIN, "--steps", 60, "--dropout", 0.1, "--to", straight).returncode == 0
+    command = [*TFM, *map(str, TRAIN), "--steps", "60", "--dropout", "0.1", "--to", str(killed)]
+    run = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    while not (killed / "checkpoint.pt").exists():
+        assert run.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.3)
+    run.kill()
+    run.wait()
+    assert tfm(*TRAIN, "--steps", 60, "--dropout", 0.1, "--to", killed).returncode == 0
+    ends = [torch.load(folder / "checkpoint.pt", weights_only=True) for folder in (straight, killed)]
+    assert ends[0]["progress"]["step"] == ends[1]["progress"]["step"] == 60
+    for part in ("model", "averaged"):
+        assert all(torch.equal(value, ends[1][part][name]) for name, value in ends[0][part].items())
+
+
+def test_ctrl_c_saves(tmp_path: Path):
+    command = [*TFM, "train", "--corpus", "copy", "--steps", "100000", "--to", str(tmp_path / "run")]
+    run = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    while not (tmp_path / "run" / "metrics.jsonl").exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 130 and "the same command goes on from there" in out
+    assert (tmp_path / "run" / "checkpoint.pt").exists()
+
+
+def test_two_processes_train_as_one(tmp_path: Path):
+    options = ("--steps", 50, "--dropout", 0, "--precision", "float32")
+    assert tfm(*TRAIN, *options, "--to", tmp_path / "one").returncode == 0
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        "0",
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        "127.0.0.1:0",
+        "-m",
+        "tfm_lib.cli",
+    ]
+    arguments = [*map(str, (*TRAIN, *options)), "--to", str(tmp_path / "two")]
+    run = subprocess.run([*command, *arguments], capture_output=True, text=True, env=ENVIRONMENT)
+    assert run.returncode == 0, run.stderr[-2000:]
+    curves = []
+    for name in ("one", "two"):
+        lines = [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
+        curves.append([line.get("loss", line.get("val_loss")) for line in lines])
+    assert len(curves[0]) >= 4 and curves[0] == pytest.approx(curves[1], abs=1e-4)
+
+
+def test_translate_says_translations_and_nothing_else(tmp_path: Path):
+    folder = tmp_path / "run"
+    train_run("copy", tiny(), RunFolder(folder), Silent())
+    by_line = tfm("translate", "--model", folder, input="a b c\n\nd e\n")
+    assert by_line.returncode == 0 and by_line.stderr == ""
+    lines = by_line.stdout.split("\n")
+    assert len(lines) == 4 and lines[1] == lines[3] == ""
+    by_name = tfm("translate", "--model", folder, "a b c", "d e")
+    assert by_name.stdout.splitlines() == [lines[0], lines[2]]
+
+
+def test_translate_gives_every_attention(tmp_path: Path):
+    folder = tmp_path / "run"
+    train_run("copy", tiny(), RunFolder(folder), Silent())
+    run = tfm("translate", "--model", folder, "--attention", tmp_path / "weights.json", "a b c")
+    assert run.returncode == 0, run.stderr
+    (seen,) = json.loads((tmp_path / "weights.json").read_text())
+    assert seen["translation"] == run.stdout.rstrip("\n")
+    cross = torch.tensor(seen["weights"]["cross"])
+    assert cross.shape == (1, 2, len(seen["target"]), len(seen["source"]))
+    torch.testing.assert_close(cross.sum(-1), torch.ones(cross.shape[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("train", "--config", "huge"), "no preset 'huge'; there are tiny, small, base, big"),
+        (("train", "--corpus", "nothing"), "No corpus is called 'nothing'; there are copy"),
+        (("train", "--precision", "float8"), "must be auto, float32 or bfloat16"),
+        (("translate", "--model", "nowhere", "Hello."), "no trained model in nowhere"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, says: str, tmp_path: Path):
+    run = tfm(*arguments, cwd=tmp_path)
+    assert run.returncode == 1 and says in run.stderr.replace("\n", " ") and "Traceback" not in run.stderr
+    assert not list(tmp_path.iterdir()), "bad input leaves something behind"
+
+
+def test_presets():
+    assert {"tiny", "small", "base", "big"} == set(PRESETS)
+    assert PRESETS["base"].model.d_model == 512 and PRESETS["base"].options.warmup == 4000

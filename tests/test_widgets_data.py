@@ -1,0 +1,137 @@
+"""The widgets of chapter `data` in a kernel: traits, arrays, pictures, and sentences when something is wrong."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from tfm_lib.corpora.story import story_words
+from tfm_lib.data import Example, apply_merges, batches, learn_merges, padding_waste
+from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, drawn_lengths, packed, waste, words_of
+
+OWN = [("t", "h"), ("th", "e"), ("th", "e·")]
+
+
+# tokeniser
+
+
+def test_pieces_are_those_of_the_library() -> None:
+    widget = MergeSteps("The unhappiest keeper!", used=200)
+    merges = learn_merges(Counter(story_words()), 300)
+    assert [tuple(pair.split(" ")) for pair in widget.merges] == merges
+    known = [apply_merges(word, merges[:200]) for word in ("the", "unhappiest", "keeper")]
+    assert widget.pieces == [*known, ["<unk>"]]
+
+
+def test_counts_say_how_many_pieces_there_are_after_each_merge() -> None:
+    widget = MergeSteps("the other them", OWN, used=3)
+    assert widget.counts == [12, 9, 7, 6]
+    for widget.used in range(4):
+        assert widget.counts[widget.used] == sum(map(len, widget.pieces))
+
+
+def test_a_letter_that_is_not_among_the_letters_is_unknown() -> None:
+    widget = MergeSteps("the jazz", OWN, letters=["t", "h", "e", "e·", "a"])
+    assert widget.pieces == [["the·"], ["<unk>", "a", "<unk>", "<unk>"]]
+    assert MergeSteps("jazz", OWN).pieces == [["j", "a", "z", "z·"]], "without an alphabet every letter is known"
+
+
+def test_words_are_cut_as_people_write() -> None:
+    assert words_of("Où est-il? 등대는, 3.14") == ["où", "est", "-", "il", "?", "등대는", ",", "3", ".", "14"]
+    assert MergeSteps("").pieces == []
+
+
+def test_alt_tells_the_pieces() -> None:
+    alt = MergeSteps("the other", OWN, used=3).alt
+    assert alt == "After 3 merges the sentence “the other” has 4 pieces for 2 words: the·, o the r·."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"value": "x" * 121}, "value must have at most 120 letters; it has 121"),
+        ({"used": -1}, "used must be between 0 and 300; it is -1"),
+        ({"merges": [("a b", "c")]}, "merges must be pairs of pieces without spaces; one is 'a b c'"),
+    ],
+)
+def test_bad_sentences_get_a_sentence(arguments, words) -> None:
+    with pytest.raises(ValueError) as caught:
+        MergeSteps(**arguments)
+    assert words in str(caught.value)
+
+
+# batch packer
+
+
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(1, 12), st.integers(1, 90), st.integers(1, 40)
+)
+def test_every_sentence_is_in_one_batch(lengths, size, places, pool) -> None:
+    for rule in RULES:
+        groups = packed(lengths, rule, size, places, pool)
+        assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
+        if rule != "by tokens":
+            assert all(len(group) <= size for group in groups)
+        else:
+            assert all(len(group) == 1 or len(group) * max(lengths[i] for i in group) <= places for group in groups)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(30, 90))
+def test_by_tokens_without_pools_is_what_the_library_does(lengths, places) -> None:
+    examples = [Example([], [5] * (length - 1)) for length in lengths]
+    theirs = list(batches(examples, places))
+    ours = packed(lengths, "by tokens", 1, places, len(lengths))
+    assert [[lengths[i] for i in group] for group in ours] == [[len(e.tgt) + 1 for e in group] for group in theirs]
+    assert waste(lengths, ours) == pytest.approx(padding_waste(theirs))
+
+
+def test_sorting_wastes_less_and_small_pools_more() -> None:
+    widget = BatchPacker()
+    any_order, by_length, by_tokens = (waste(widget.lengths, widget.groups(rule)) for rule in RULES)
+    assert any_order > by_length > 0 and any_order > by_tokens > 0
+    widget.pool = 4
+    assert waste(widget.lengths, widget.groups("by length")) > by_length
+    assert f"{100 * any_order:.1f}% padding" in widget.alt
+
+
+@pytest.mark.parametrize("make", [np.array, torch.tensor, tuple])
+def test_lengths_may_be_given_in_any_dress(make) -> None:
+    assert BatchPacker(make([3, 9, 4])).lengths == [3, 9, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"value": "by chance"}, "value must be one of any order, by length, by tokens; it is 'by chance'"),
+        ({"pool": 0}, "pool must be at least 1; it is 0"),
+        ({"size": 0}, "size must be at least 1; it is 0"),
+        ({"lengths": [3, 0]}, "lengths must be at least 1; the least is 0"),
+        ({"lengths": [[3, 4]]}, "lengths must have shape (sentences); it has shape (1, 2)"),
+    ],
+)
+def test_bad_batches_get_a_sentence(arguments, words) -> None:
+    with pytest.raises(ValueError) as caught:
+        BatchPacker(**arguments)
+    assert words in str(caught.value)
+
+
+def test_drawn_lengths_are_always_the_same() -> None:
+    assert drawn_lengths() == drawn_lengths() and len(set(drawn_lengths(300))) > 15
+
+
+# three lives
+
+
+def test_pictures_and_plain_state() -> None:
+    widgets = [MergeSteps(), MergeSteps("the theme", OWN, used=2), MergeSteps("")]
+    widgets += [BatchPacker([3, 9, 4, 2], value=rule) for rule in RULES]
+    for widget in widgets:
+        assert isinstance(widget.figure(), Figure)
+        state = widget.get_state()
+        json.dumps({key: value for key, value in state.items() if key != "layout"})
+        assert widget.alt

@@ -1,0 +1,192 @@
+"""The beam tree and the sampling in a kernel: what they compute is the library's; their state and sentences."""
+
+import json
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from tfm_lib.decoding import beam_search, filter_logits
+from tfm_lib.transformer import Transformer, TransformerConfig
+from tfm_lib.widgets.decoding import BeamTree, Sampling, beam_tree, phrase, search, translator_sampling, translator_tree
+
+
+def small_translator() -> SimpleNamespace:
+    """A random model with words for ids."""
+    torch.manual_seed(1)
+    model = Transformer(TransformerConfig(12, d_model=16, n_heads=2, d_ff=24, n_layers=1, dropout=0.0)).eval()
+    tokenizer = SimpleNamespace(bos_id=1, eos_id=2, piece=lambda i: f"▁w{i}")
+    return SimpleNamespace(model=model, tokenizer=tokenizer, ids=lambda sentence: torch.tensor([[5, 7, 4, 2]]))
+
+
+# The tree of the chapter
+
+
+@pytest.mark.parametrize(
+    ("beam", "alpha", "best"),
+    [
+        (1, 0.6, "it pours"),
+        (2, 0.6, "rain pours"),
+        (3, 0.6, "it is pouring down"),
+        (3, 0.3, "rain pours"),
+        (3, 0.4, "it is pouring down"),
+        (4, 0.0, "rain pours"),
+        (4, 1.0, "it is pouring down"),
+    ],
+)
+def test_width_and_alpha_choose_the_sentence_that_the_chapter_names(beam, alpha, best) -> None:
+    widget = BeamTree(value=beam, alpha=alpha)
+    assert widget.text(widget.best.ids) == best
+
+
+def test_numbers_of_the_figure() -> None:
+    found = {
+        phrase(w.tokens, h.ids): math.exp(h.log_p) for w in [BeamTree()] for h in search(w.tree, 4, 0.6, 6)[0].found
+    }
+    expected = {"it pours": 0.288, "rain pours": 0.3, "it is pouring down": 0.276, "rain falls": 0.1}
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+# The tree of a model
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_the_tree_of_a_model_searches_as_the_model_does(width, alpha) -> None:
+    translator = small_translator()
+    made = translator_tree(translator, "any", widest=4, max_len=8)
+    widget = BeamTree(**made, value=width, alpha=alpha)
+    expected = beam_search(translator.model, translator.ids("any"), 1, 2, width, alpha, 8)[0][0]
+    assert widget.text(widget.best.ids) == " ".join(f"w{i}" for i in expected.ids)
+    assert widget.best.score == pytest.approx(expected.score, abs=1e-3)
+
+
+def test_a_tree_is_small_and_plain() -> None:
+    made = translator_tree(small_translator(), "any", widest=4, max_len=8)
+    assert json.loads(json.dumps(made))["source"] == "any"
+    assert all(len(ways) <= 4 for ways in made["tree"])
+    assert len(json.dumps(made)) < 20_000
+
+
+def test_a_model_is_asked_once_about_each_path() -> None:
+    asked = []
+
+    def next_log_p(paths):
+        asked.extend(map(tuple, paths))
+        return [{"a": math.log(0.6), "b": math.log(0.3), "<eos>": math.log(0.1)} for _ in paths]
+
+    beam_tree(next_log_p, widest=3, max_len=5)
+    assert len(asked) == len(set(asked))
+
+
+# Its state
+
+
+def test_all_steps_of_the_search_are_shown_at_first() -> None:
+    assert [(BeamTree(value=beam).step, BeamTree(value=beam).depth) for beam in (1, 2, 3)] == [(3, 5), (3, 5), (5, 5)]
+    assert BeamTree(value=1, step=5).step == 5
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ({"value": 0}, "value, the width of the beam, must be from 1 to 4; it is 0"),
+        ({"value": 5}, "value, the width of the beam, must be from 1 to 4; it is 5"),
+        ({"alpha": -0.1}, "alpha must be from 0 to 1; it is -0.1"),
+        ({"step": 9}, "step must be from 1 to 5; it is 9"),
+    ],
+)
+def test_bad_settings_get_a_sentence(setting, sentence) -> None:
+    widget = BeamTree()
+    ((name, value),) = setting.items()
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        setattr(widget, name, value)
+
+
+def test_a_tree_that_is_none_gets_a_sentence() -> None:
+    with pytest.raises(ValueError, match="must be given together"):
+        BeamTree(tree=[[[0, -0.1, -1]]])
+    with pytest.raises(ValueError, match=r"tree\[0\] must hold triples .* it holds \[3, -0.1, -1\]"):
+        BeamTree(tree=[[[3, -0.1, -1]]], tokens=["<eos>", "a"])
+    with pytest.raises(ValueError, match=r"log-probability at most 0"):
+        BeamTree(tree=[[[1, 0.1, -1]]], tokens=["<eos>", "a"])
+
+
+# What it says and draws
+
+
+def test_alt_says_what_was_found() -> None:
+    alt = BeamTree(value=3).alt
+    assert alt.startswith("A beam of 3 with α = 0.6 ends after 5 steps. Found")
+    assert "it is pouring down -0.95; rain pours -1.01; it pours -1.05" in alt
+
+
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_figure_of_any_state(step) -> None:
+    fig = BeamTree(value=3, step=step).figure()
+    assert isinstance(fig, Figure)
+    words = [text.get_text() for text in fig.axes[0].texts]
+    assert any(word.startswith("rain") for word in words)
+
+
+def test_sub_words_are_joined_and_words_spaced() -> None:
+    assert phrase(["<eos>", "▁le", "▁ch", "at"], [1, 2, 3, 0]) == "le chat"
+    assert phrase(["<eos>", "the", "cat"], [1, 2]) == "the cat"
+
+
+# Sampling
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"value": 0.5}, {"top_k": 3}, {"value": 1.5, "top_p": 0.6}, {"top_k": 5, "top_p": 0.5}]
+)
+def test_sampling_shows_what_filter_logits_leaves(settings) -> None:
+    logits = (2 * torch.randn(50)).sort(descending=True).values
+    widget = Sampling(logits, **settings)
+    kept = filter_logits(logits / settings.get("value", 1.0), settings.get("top_k"), settings.get("top_p"))
+    torch.testing.assert_close(widget.distribution().float(), kept.softmax(-1), atol=5e-3, rtol=0.05)
+    assert sum(widget.shares["now"]) == pytest.approx(1) and len(widget.shares["now"]) == 13
+
+
+def test_sampling_of_a_translator() -> None:
+    translator = small_translator()
+    widget = Sampling(**translator_sampling(translator, "any", written=[4], named=5))
+    with torch.no_grad():
+        p = translator.model(translator.ids("any"), torch.tensor([[1, 4]]))[0, -1].softmax(-1)
+    best, order = p.sort(descending=True)
+    torch.testing.assert_close(widget.distribution().float(), best, atol=5e-3, rtol=0.02)
+    assert widget.tokens == ["<eos>" if i == 2 else f"▁w{i}" for i in order[:5].tolist()]
+    assert widget.context == "Source: any · written: w4"
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Sampling([0.0, 1.0]), "logits must come best first; sort them, and the tokens with them"),
+        (
+            lambda: Sampling([1.0, 0.0], ["a", "b", "c"]),
+            "tokens must name at most the 2 tokens of logits; there are 3 names",
+        ),
+        (lambda: Sampling(value=0.0), "value, the temperature, must be from 0.1 to 2; it is 0.0"),
+        (lambda: Sampling(top_k=-1), "top_k must be at least 0, which cuts nothing; it is -1"),
+        (lambda: Sampling(top_p=1.5), "top_p must be from 0.05 to 1; it is 1.5"),
+    ],
+)
+def test_bad_sampling_gets_a_sentence(make, sentence) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        make()
+
+
+def test_sampling_says_and_draws_what_is_left() -> None:
+    widget = Sampling(torch.tensor([0.5, 0.3, 0.15, 0.05]).log(), ["a", "b", "c", "d"], top_p=0.9)
+    assert "top-p 0.90, 3 of 4 tokens are left. “a” has 0.526, at temperature 1 uncut 0.500" in widget.alt
+    assert " cut" in [text.get_text() for text in widget.figure().axes[0].texts]
+
+
+@pytest.mark.parametrize("make", [BeamTree, Sampling])
+def test_the_page_is_told_which_module_it_needs(make) -> None:
+    state = make().get_state()
+    assert state["_module"] == {BeamTree: "decoding/beam_tree", Sampling: "decoding/sampling"}[make]
+    assert len(state["title"]) and len(state["question"])

@@ -1,0 +1,5 @@
+"""What the command line says when something cannot be done."""
+
+
+class Refusal(Exception):
+    """Something that the user can mend; the message says what and how."""

@@ -1,0 +1,26 @@
+"""Corpora of running text: pairs of sentences in two languages, as people wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Sentences = list[tuple[str, str]]
+PARTS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """Pairs of sentences, read (and, where they are not on this machine, fetched) when they are asked for."""
+
+    name: str
+    languages: tuple[str, str]
+    licence: str
+    source: str
+    read: Callable[[str], Sentences] = field(repr=False)
+
+    def sentences(self, part: str) -> Sentences:
+        """The (source, target) pairs of one part: "train", "val" or "test"."""
+        if part not in PARTS:
+            raise ValueError(f"part must be one of {', '.join(PARTS)}; got {part!r}.")
+        return self.read(part)

@@ -1,0 +1,212 @@
+"""Data: from sentences to sub-words, from sub-words to batches."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from tfm_lib._errors import bad_input
+
+__all__ = ["Example", "Tokenizer", "apply_merges", "batches", "learn_merges", "pad", "padding_waste"]
+
+PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
+Merge = tuple[str, str]
+
+
+def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
+    """The byte-pair merges of `words` (word → count): at each step the most frequent neighbours become one symbol.
+
+    Words begin as letters, the last one marked `·`; ties go to the pair that comes first in the alphabet.
+
+    Source: Sennrich, Haddow and Birch (2016), section 3.2, algorithm 1.
+    """
+    if n_merges < 0:
+        raise bad_input("n_merges", "be at least 0", n_merges)
+    symbols = {word: _letters(word) for word in words}
+    merges: list[Merge] = []
+    for _ in range(n_merges):
+        pairs: Counter[Merge] = Counter()
+        for word, count in words.items():
+            for pair in zip(symbols[word], symbols[word][1:]):
+                pairs[pair] += count
+        if not pairs:
+            break  # every word is one symbol
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        merges.append(best)
+        symbols = {word: _merge(pieces, best) for word, pieces in symbols.items()}
+    return merges
+
+
+def apply_merges(word: str, merges: Sequence[Merge]) -> list[str]:
+    """`word` cut into sub-words: its letters, joined by the `merges` in the order in which they were learned.
+
+    Source: Sennrich, Haddow and Birch (2016), section 3.2.
+    """
+    pieces = _letters(word)
+    for merge in merges:
+        pieces = _merge(pieces, merge)
+    return pieces
+
+
+def _letters(word: str) -> list[str]:
+    if not word:
+        raise bad_input("word", "have at least one letter", "an empty one")
+    return [*word[:-1], f"{word[-1]}·"]
+
+
+def _merge(pieces: list[str], pair: Merge) -> list[str]:
+    merged: list[str] = []
+    for piece in pieces:
+        if merged and (merged[-1], piece) == pair:
+            merged[-1] += piece
+        else:
+            merged.append(piece)
+    return merged
+
+
+class Tokenizer:
+    """Byte-pair encoding for both languages at once, by the library `tokenizers`; ids 0 to 3 are <pad> <bos> <eos> <unk>.
+
+    A special token that somebody types is text like any other: no sentence can end itself early.
+
+    Source: Sennrich, Haddow and Birch (2016); Vaswani et al. (2017), section 5.1, share one vocabulary likewise.
+    """
+
+    pad_id, bos_id, eos_id, unk_id = range(4)
+
+    def __init__(self, backend):
+        backend.encode_special_tokens = True
+        self._backend = backend
+
+    @classmethod
+    def train(cls, sentences: Iterable[str], vocab_size: int, lowercase: bool = False) -> "Tokenizer":
+        """A tokenizer with at most `vocab_size` pieces, learned from `sentences`.
+
+        Where the letters alone are more than that, the rarest of them become <unk>.
+        """
+        from tokenizers import Tokenizer as Backend
+        from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+        if vocab_size < 5:
+            raise bad_input("vocab_size", "be at least 5, four special tokens and a letter", vocab_size)
+        backend = Backend(models.BPE(unk_token=UNK))
+        steps = [normalizers.NFKC(), *([normalizers.Lowercase()] if lowercase else [])]
+        backend.normalizer = normalizers.Sequence(steps)
+        backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+        backend.decoder = decoders.Metaspace()
+        special = [PAD, BOS, EOS, UNK]
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size, limit_alphabet=vocab_size - 4, special_tokens=special, show_progress=False
+        )
+        backend.train_from_iterator(sentences, trainer)
+        return cls(backend)
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Tokenizer":
+        """The tokenizer that `save` wrote to `path`."""
+        from tokenizers import Tokenizer as Backend
+
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"There is no tokenizer at {path}.")
+        return cls(Backend.from_file(str(path)))
+
+    def save(self, path: Path | str) -> None:
+        """Write the tokenizer to `path`, one JSON file."""
+        self._backend.save(str(path))
+
+    def __len__(self) -> int:
+        return self._backend.get_vocab_size()
+
+    def encode(self, sentence: str) -> list[int]:
+        """The ids of `sentence`, without <bos> and <eos>."""
+        return self._backend.encode(sentence).ids
+
+    def encode_all(self, sentences: Sequence[str]) -> list[list[int]]:
+        """`encode` for many sentences, in parallel."""
+        return [encoding.ids for encoding in self._backend.encode_batch(list(sentences))]
+
+    def pieces(self, sentence: str) -> list[str]:
+        """The sub-words of `sentence`; `▁` marks the beginning of a word."""
+        return self._backend.encode(sentence).tokens
+
+    def piece(self, token_id: int) -> str:
+        """The sub-word behind one id."""
+        return self._backend.id_to_token(token_id)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The sentence of `ids`, up to the first <eos>, without special tokens."""
+        ids = list(ids)
+        if self.eos_id in ids:
+            ids = ids[: ids.index(self.eos_id)]
+        return self._backend.decode(ids, skip_special_tokens=True)
+
+
+class Example(NamedTuple):
+    """One pair of sentences as ids, without special tokens."""
+
+    src: list[int]
+    tgt: list[int]
+
+
+def pad(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Int[Tensor, "batch n"]:
+    """`rows` as one rectangle, filled up with `pad_id` on the right."""
+    if not rows:
+        raise bad_input("rows", "hold at least one row", "none")
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], dtype=torch.long)
+
+
+def batches(
+    examples: Sequence[Example], max_tokens: int, seed: int | None = None, pool: int = 50
+) -> Iterator[list[Example]]:
+    """`examples` in batches of similar length with at most `max_tokens` target tokens each, padding counted.
+
+    With a `seed` the examples are shuffled, sorted by length within pools of `pool` · `max_tokens` tokens, and
+    the batches of a pool shuffled; without one they come sorted by length.
+
+    Source: Vaswani et al. (2017), section 5.1: about 25 000 tokens a side.
+    """
+    if max_tokens < 1:
+        raise bad_input("max_tokens", "be at least 1", max_tokens)
+    if seed is None:
+        yield from _packed(sorted(examples, key=_length), max_tokens)
+        return
+    draw = random.Random(seed)
+    shuffled = draw.sample(examples, len(examples))
+    for some in _packed(shuffled, pool * max_tokens):
+        packed = list(_packed(sorted(some, key=_length), max_tokens))
+        draw.shuffle(packed)
+        yield from packed
+
+
+def _packed(examples: Sequence[Example], max_tokens: int) -> Iterator[list[Example]]:
+    """Consecutive `examples` in groups of as many as fit; one that is too long stands alone."""
+    group: list[Example] = []
+    longest = 0
+    for example in examples:
+        longest = max(longest, _length(example)[0])
+        if group and longest * (len(group) + 1) > max_tokens:
+            yield group
+            group, longest = [], _length(example)[0]
+        group.append(example)
+    if group:
+        yield group
+
+
+def _length(example: Example) -> tuple[int, int]:
+    """Target and source length, <bos> or <eos> included."""
+    return len(example.tgt) + 1, len(example.src) + 1
+
+
+def padding_waste(groups: Sequence[Sequence[Example]]) -> float:
+    """The share of places in the target rectangles of `groups` that hold padding."""
+    if not groups:
+        raise bad_input("groups", "hold at least one batch", "none")
+    real = sum(_length(example)[0] for group in groups for example in group)
+    places = sum(len(group) * max(_length(example)[0] for example in group) for group in groups)
+    return 1 - real / places

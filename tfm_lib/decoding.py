@@ -1,0 +1,267 @@
+"""Decoding: one token at a time, by the most probable, by a beam, or by chance."""
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tfm_lib._errors import bad_input, require_ids
+from tfm_lib.masking import padding_mask
+from tfm_lib.transformer import Transformer, decoder_caches
+
+__all__ = [
+    "Beam",
+    "Hypothesis",
+    "NextToken",
+    "beam_search",
+    "filter_logits",
+    "greedy_decode",
+    "length_penalty",
+    "sample",
+]
+
+
+class NextToken:
+    """The logits of the next token, for a batch of sources that are read once.
+
+    With the cache each token is read once too; without it, all tokens so far are read again at every call.
+    """
+
+    def __init__(self, model: Transformer, src_ids: Int[Tensor, "batch m"], use_cache: bool = True):
+        _require_ready(model, src_ids)
+        self.model = model
+        self.memory = model.encode(src_ids)
+        self.memory_mask = padding_mask(src_ids, model.config.pad_id)
+        self.sources = torch.arange(len(src_ids), device=src_ids.device)  # which source each row translates
+        self.caches = decoder_caches(model.config.n_layers) if use_cache else None
+        self.written = src_ids[:, :0]
+
+    def __call__(self, ids: Int[Tensor, "batch 1"]) -> Float[Tensor, "batch v"]:
+        """The logits after `ids`, the newest token of each row."""
+        self.written = torch.cat([self.written, ids], dim=1)
+        read = ids if self.caches else self.written
+        Y = self.model.decode(read, self.memory, self.memory_mask, self.caches)
+        return self.model.embedding.unembed(Y[:, -1])
+
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
+        """Go on with the given `rows`, in that order; a row may come twice."""
+        sources = self.sources[rows]
+        moved = not sources.equal(self.sources)  # rows that swap within one source keep their memory
+        self.sources, self.written = sources, self.written[rows]
+        if moved:
+            self.memory, self.memory_mask = self.memory[rows], self.memory_mask[rows]
+        for own, of_memory in self.caches or []:
+            own.select(rows)
+            if moved:
+                of_memory.select(rows)
+
+
+@torch.no_grad()
+def greedy_decode(
+    model: Transformer,
+    src_ids: Int[Tensor, "batch m"],
+    bos_id: int,
+    eos_id: int,
+    max_len: int = 60,
+    use_cache: bool = True,
+) -> Int[Tensor, "batch n"]:
+    """The most probable token at each step, until every sentence has its <eos>; padded behind it."""
+    return _write(model, src_ids, bos_id, eos_id, max_len, use_cache, lambda logits: logits.argmax(dim=-1))
+
+
+@torch.no_grad()
+def sample(
+    model: Transformer,
+    src_ids: Int[Tensor, "batch m"],
+    bos_id: int,
+    eos_id: int,
+    max_len: int = 60,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, "batch n"]:
+    """Each token drawn from softmax(logits / `temperature`), after `filter_logits` has cut the tail."""
+    if not temperature > 0:
+        raise bad_input("temperature", "be above 0; greedy_decode is its limit", temperature)
+
+    def draw(logits: Tensor) -> Tensor:
+        p = filter_logits(logits / temperature, top_k, top_p).softmax(dim=-1)
+        return torch.multinomial(p, 1, generator=generator).squeeze(-1)
+
+    return _write(model, src_ids, bos_id, eos_id, max_len, True, draw)
+
+
+def filter_logits(
+    logits: Float[Tensor, "*batch v"], top_k: int | None = None, top_p: float | None = None
+) -> Float[Tensor, "*batch v"]:
+    """−∞ for all but the `top_k` best tokens, and for all but the fewest that hold `top_p` of what is left.
+
+    Source: Fan, Lewis and Dauphin (2018) for top-k; Holtzman et al. (2020) for top-p.
+    """
+    if top_k is not None:
+        _require_count("top_k", top_k)
+        worst_kept = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < worst_kept, -torch.inf)
+    if top_p is not None and not 0 < top_p <= 1:
+        raise bad_input("top_p", "be a share above 0 and at most 1", top_p)
+    if top_p is not None and top_p < 1:  # 1 cuts nothing, however soon the sum is rounded to 1
+        ordered, order = logits.sort(dim=-1, descending=True, stable=True)
+        p = ordered.softmax(dim=-1)
+        held_before = p.cumsum(dim=-1) - p  # by the better tokens; 0 for the best, which always stays
+        cut = torch.zeros_like(p, dtype=torch.bool).scatter(-1, order, held_before >= top_p)
+        logits = logits.masked_fill(cut, -torch.inf)
+    return logits
+
+
+def length_penalty(length: int, alpha: float = 0.6) -> float:
+    """((5 + length) / 6)^α, by which the log-probability of a hypothesis is divided; `length` counts <eos>.
+
+    Source: Wu et al. (2016), section 7, equation 14; Vaswani et al. (2017), section 6.1.
+    """
+    return ((5 + length) / 6) ** alpha
+
+
+class Hypothesis(NamedTuple):
+    """A translation, or its beginning: `ids` without <bos> and <eos>, log-probability, and `score` with its penalty."""
+
+    ids: list[int]
+    log_p: float
+    score: float
+
+
+class Beam:
+    """The search for one translation: `open` are beginnings to go on from, `finished` ended in <eos>; best first.
+
+    Source: Sutskever, Vinyals and Le (2014), section 3.2; Vaswani et al. (2017), section 6.1.
+    """
+
+    def __init__(self, bos_id: int, eos_id: int, beam: int = 4, alpha: float = 0.6, max_len: int = 60):
+        _require_count("beam", beam)
+        _require_count("max_len", max_len)
+        if not alpha >= 0:
+            raise bad_input("alpha", "be at least 0, or a longer hypothesis would be punished twice", alpha)
+        self.bos_id, self.eos_id, self.beam, self.alpha, self.max_len = bos_id, eos_id, beam, alpha, max_len
+        self.length = 0
+        self.open = [Hypothesis([], 0.0, 0.0)]
+        self.finished: list[Hypothesis] = []
+
+    @property
+    def newest(self) -> list[int]:
+        """The last token of each open hypothesis: what the decoder reads next."""
+        return [hypothesis.ids[-1] if hypothesis.ids else self.bos_id for hypothesis in self.open]
+
+    def advance(self, tokens: Sequence[Sequence[int]], log_p: Sequence[Sequence[float]]) -> list[int]:
+        """Keep the `beam` best continuations of all; those with <eos> are finished.
+
+        `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` of them if there are so many, and
+        `log_p[i]` their log-probabilities. Returns the row that each open hypothesis continues.
+        """
+        self.length += 1
+        ways = [
+            (self.open[row].log_p + more, row, token)
+            for row in range(len(self.open))
+            for token, more in zip(tokens[row], log_p[row])
+        ]
+        grown, parents = [], []
+        for total, row, token in heapq.nlargest(self.beam, ways, key=lambda way: way[0]):
+            ids, score = self.open[row].ids, total / length_penalty(self.length, self.alpha)
+            if token == self.eos_id:
+                self.finished.append(Hypothesis(ids, total, score))
+            else:
+                grown.append(Hypothesis([*ids, token], total, score))
+                parents.append(row)
+        self.open = grown
+        self.finished.sort(key=lambda hypothesis: -hypothesis.score)
+        return parents
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing open can still beat the best finished hypothesis, or there is no room.
+
+        A log-probability only falls, and no penalty is gentler than that of `max_len`: the best open
+        hypothesis cannot end above `ceiling`.
+        """
+        if not self.open or self.length == self.max_len:
+            return True
+        ceiling = self.open[0].log_p / length_penalty(self.max_len, self.alpha)
+        return bool(self.finished) and ceiling <= self.finished[0].score
+
+    @property
+    def found(self) -> list[Hypothesis]:
+        """The finished hypotheses, at most `beam`; if there are none, the open ones, cut off."""
+        return self.finished[: self.beam] or self.open
+
+
+@torch.no_grad()
+def beam_search(
+    model: Transformer,
+    src_ids: Int[Tensor, "batch m"],
+    bos_id: int,
+    eos_id: int,
+    beam: int = 4,
+    alpha: float = 0.6,
+    max_len: int = 60,
+) -> list[list[Hypothesis]]:
+    """For each source what a `Beam` found, best first; the beams of all sources advance in one batch.
+
+    A search ends once its best hypothesis cannot be beaten; the others are those that had ended by then.
+    """
+    next_token = NextToken(model, src_ids)
+    beams = [Beam(bos_id, eos_id, beam, alpha, max_len) for _ in src_ids]
+    going = beams
+    while going:
+        newest = src_ids.new_tensor([[token] for search in going for token in search.newest])
+        logits = next_token(newest)
+        best, tokens = logits.topk(min(beam, logits.shape[-1]))
+        log_p = (best - logits.logsumexp(dim=-1, keepdim=True)).tolist()
+        tokens, rows, start = tokens.tolist(), [], 0
+        for search in going:
+            own = slice(start, start + len(search.open))
+            parents = search.advance(tokens[own], log_p[own])
+            rows += [] if search.is_over else [start + row for row in parents]
+            start = own.stop
+        going = [search for search in going if not search.is_over]
+        next_token.select(src_ids.new_tensor(rows))
+    return [search.found for search in beams]
+
+
+def _write(
+    model: Transformer,
+    src_ids: Tensor,
+    bos_id: int,
+    eos_id: int,
+    max_len: int,
+    use_cache: bool,
+    choose: Callable[[Tensor], Tensor],
+) -> Tensor:
+    _require_count("max_len", max_len)
+    next_token = NextToken(model, src_ids, use_cache)
+    ids = src_ids.new_full((len(src_ids), 1), bos_id)
+    done = torch.zeros(len(src_ids), dtype=torch.bool, device=src_ids.device)
+    written = []
+    for _ in range(max_len):
+        chosen = choose(next_token(ids)).masked_fill(done, model.config.pad_id)
+        written.append(chosen)
+        done |= chosen == eos_id
+        if done.all():
+            break
+        ids = chosen.unsqueeze(1)
+    return torch.stack(written, dim=1)
+
+
+def _require_ready(model: Transformer, src_ids: Tensor) -> None:
+    """Sources to read, and a model that does not drop out."""
+    require_ids("src_ids", src_ids)
+    if src_ids.numel() == 0:
+        raise bad_input("src_ids", "hold at least one token of one source", f"shape {tuple(src_ids.shape)}")
+    if model.training and model.config.dropout:
+        raise bad_input("model", "be set to model.eval(), or dropout would distort its words", "a model in training")
+
+
+def _require_count(argument: str, count: int) -> None:
+    if not isinstance(count, int) or count < 1:
+        raise bad_input(argument, "be a whole number of at least 1", count)

@@ -1,0 +1,178 @@
+"""`tfm train` and `tfm translate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tfm_lib._refusal import Refusal
+
+MODELS = Path("trained")
+
+
+def train(
+    corpus: Annotated[
+        str,
+        typer.Option(
+            help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, wmt14-en-de."
+        ),
+    ] = "numbers",
+    config: Annotated[str, typer.Option(help="A preset: tiny, small, base or big.")] = "tiny",
+    to: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the run; trained/CORPUS-CONFIG if none. A run begun there goes on."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Updates of the parameters.", min=1)] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Stop after so long, instead of after so many steps; the schedule follows.", min=0.01),
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Target tokens an update, padding counted.", min=1)] = None,
+    accumulate: Annotated[int | None, typer.Option(help="Split each update into so many micro-batches.", min=1)] = None,
+    peak: Annotated[float | None, typer.Option(help="Highest learning rate of the cosine schedule.", min=0)] = None,
+    dropout: Annotated[float | None, typer.Option(min=0, max=0.9)] = None,
+    seed: Annotated[int, typer.Option(help="Of the weights, the order and the dropout.")] = 0,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="float32, bfloat16, or auto: bfloat16 where the machine is built for it and the model large enough."
+        ),
+    ] = "auto",
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after so many validations without progress; 0: never.", min=0)
+    ] = None,
+    checkpoint_every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 500,
+    half: Annotated[bool, typer.Option("--half", help="Keep the trained model in 16 bits a number.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget the run in the folder and begin anew.")] = False,
+) -> None:
+    """Train a Transformer on a corpus. The same command goes on where a run was stopped; Ctrl-C saves first.
+
+    On several processes: torchrun --nproc-per-node 2 -m tfm_lib.cli train …
+    """
+    from tfm_lib.corpora.real import CorpusUnavailable
+    from tfm_lib.engine.presets import PRESETS
+    from tfm_lib.engine.progress import Bar
+    from tfm_lib.engine.run import RunFolder, train_run, wait_for_all
+    from tfm_lib.engine.trainer import OtherRun
+
+    if config not in PRESETS:
+        raise Refusal(f"There is no preset {config!r}; there are {', '.join(PRESETS)}.")
+    preset = PRESETS[config]
+    given = {
+        "steps": 10**9 if minutes and not steps else steps,
+        "seconds": minutes and 60 * minutes,
+        "max_tokens": max_tokens,
+        "accumulate": accumulate,
+        "peak": peak,
+        "patience": patience,
+    }
+    options = replace(preset.options, seed=seed, **{name: value for name, value in given.items() if value is not None})
+    options = replace(options, bfloat16=_bfloat16(precision, preset.model.d_model))
+    model = preset.model if dropout is None else replace(preset.model, dropout=dropout)
+    preset = replace(preset, options=options, model=model)
+    folder = RunFolder(to or MODELS / f"{corpus}-{config}")
+    with _processes() as rank:
+        console = Console(highlight=False, quiet=rank > 0)
+        if fresh:
+            if rank == 0:
+                folder.clear()
+            wait_for_all()
+        try:
+            with Bar(console) as bar:
+                bar.says(f"Training {config} on {corpus}; everything is kept in {folder.path}.")
+                last = train_run(corpus, preset, folder, bar, checkpoint_every, half)
+        except OtherRun as error:
+            raise Refusal(f"{error} Begin anew with --fresh, or take another folder with --to.") from None
+        except (CorpusUnavailable, ValueError) as error:
+            raise Refusal(str(error)) from None
+        except KeyboardInterrupt:
+            kept = (
+                f"{folder.path} holds the run; the same command goes on from there."
+                if folder.is_begun
+                else "Nothing was saved yet."
+            )
+            console.print(f"Stopped. {kept}", soft_wrap=True)
+            raise typer.Exit(130) from None
+        console.print(
+            f"Done: validation loss {last['val_loss']:.3f}, exact match {last['exact']:.1%} after {last['step']} steps. "
+            f"Translate with it: tfm translate --model {folder.path}",
+            soft_wrap=True,
+        )
+
+
+def translate(
+    sentences: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SENTENCE]...", help="What to translate; none: a sentence a line from standard input."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A folder that `tfm train` wrote; the shipped English–French translator if none."),
+    ] = None,
+    beam: Annotated[int, typer.Option(help="Width of the beam; 1 is greedy, and fastest.", min=1)] = 4,
+    alpha: Annotated[float, typer.Option(help="Exponent of the length penalty.", min=0)] = 0.6,
+    attention: Annotated[
+        Path | None, typer.Option(help="Write tokens and every attention weight to this JSON file.")
+    ] = None,
+) -> None:
+    """Translate: one sentence a line in, one translation a line out, and nothing else on standard output."""
+    from tfm_lib.engine.trained import NoModel
+    from tfm_lib.engine.translator import Translator
+
+    try:
+        translator = Translator.load(model) if model else Translator.shipped()
+    except NoModel as error:
+        raise Refusal(str(error)) from None
+    kept = []
+    for sentence in sentences or (line.rstrip("\n") for line in sys.stdin):
+        try:
+            if attention and sentence.strip():
+                seen = translator.attention(sentence, beam)
+                kept.append({**seen, "weights": {place: value.tolist() for place, value in seen["weights"].items()}})
+                print(seen["translation"], flush=True)
+            else:
+                print(*translator.translate([sentence], beam, alpha), flush=True)
+        except ValueError as error:
+            raise Refusal(f"{sentence[:60]!r} cannot be translated: {error}") from None
+    if attention:
+        attention.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _bfloat16(precision: str, d_model: int) -> bool:
+    import torch
+
+    if precision not in ("auto", "float32", "bfloat16"):
+        raise Refusal(f"--precision must be auto, float32 or bfloat16; got {precision!r}.")
+    if precision != "auto":
+        return precision == "bfloat16"
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported() and d_model >= 128
+    capable = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return d_model >= 128 and bool(capable.get("avx512_bf16") or capable.get("amx_bf16"))
+
+
+@contextmanager
+def _processes() -> Iterator[int]:
+    """Under torchrun, join the other processes; yields this one's rank."""
+    import torch
+    import torch.distributed as dist
+
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+        yield 0
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield dist.get_rank()
+    finally:
+        dist.destroy_process_group()

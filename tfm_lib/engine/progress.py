@@ -1,0 +1,65 @@
+"""The progress of a run on the screen: one line that moves, one line kept for each validation."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tfm_lib.engine.trainer import Trainer
+
+
+class Bar:
+    """Loss, learning rate, tokens a second and the time left; without a terminal the validations only."""
+
+    def __init__(self, console: Console):
+        self.console = console
+        columns = (BarColumn(24), TextColumn("{task.description}"), TimeElapsedColumn())
+        self.progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+        self.task = self.progress.add_task("beginning", total=1.0)
+        self.loss: float | None = None
+        self._since, self._tokens = time.monotonic(), 0
+        self._speed = 0.0
+        self._began: tuple[float, float] | None = None  # time and share done at the first update seen
+
+    def __enter__(self) -> Bar:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def says(self, text: str) -> None:
+        self.console.print(text, soft_wrap=True)
+
+    def updated(self, record: dict[str, Any], trainer: Trainer) -> None:
+        self._tokens += record["tokens"]
+        now, options, at = time.monotonic(), trainer.options, trainer.progress
+        done = min(1.0, max(at.step / options.steps, at.seconds / options.seconds))
+        self._began = self._began or (now, done)
+        if now - self._since < 0.5:
+            return
+        speed = self._tokens / (now - self._since)
+        self._speed = speed if not self._speed else 0.9 * self._speed + 0.1 * speed
+        self._since, self._tokens = now, 0
+        loss = record["loss"].item()
+        self.loss = loss if self.loss is None else 0.9 * self.loss + 0.1 * loss
+        began, share = self._began
+        left = f"{_time((now - began) / (done - share) * (1 - done))} left" if done > share else ""
+        text = f"step {at.step} · loss {self.loss:.3f} · lr {record['lr']:.1e} · {self._speed:,.0f} tokens/s · {left}"
+        self.progress.update(self.task, completed=done, description=text)
+
+    def validated(self, record: dict[str, Any], better: bool) -> None:
+        kept = "best so far, saved" if better else "no better"
+        self.says(
+            f"step {record['step']:>6} · validation loss {record['val_loss']:.3f} · exact match {record['exact']:.1%} · "
+            f"{_time(record['seconds'])} · {kept}"
+        )
+
+
+def _time(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

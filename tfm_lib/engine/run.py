@@ -1,0 +1,225 @@
+"""A run of `tfm train`: from the name of a corpus to a folder with a trained model, with everything kept on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+
+from tfm_lib.corpora import load_corpus
+from tfm_lib.data import Example, Tokenizer
+from tfm_lib.engine.presets import Preset
+from tfm_lib.engine.trained import TOKENIZER, save_trained
+from tfm_lib.engine.trainer import OtherRun, Trainer
+from tfm_lib.engine.translator import Translator
+from tfm_lib.transformer import Transformer
+
+CHECKPOINT, METRICS, RUN = "checkpoint.pt", "metrics.jsonl", "run.json"
+Sentences = list[tuple[str, str]]
+EMBEDDED_SIZE = {
+    "copy": 20_000,
+    "reverse": 20_000,
+    "sort": 20_000,
+    "numbers": 40_000,
+    "dates": 20_000,
+    "questions": 20_000,
+}
+GLANCE = 200  # sentences translated at each validation
+LONGEST = 200  # sentences with more tokens on a side are left out of the training
+
+
+class Watcher(Protocol):
+    """What follows a run: a progress bar, a test."""
+
+    def says(self, text: str) -> None: ...
+
+    def updated(self, record: dict[str, Any], trainer: Trainer) -> None: ...
+
+    def validated(self, record: dict[str, Any], better: bool) -> None: ...
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of a run."""
+
+    path: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.path / CHECKPOINT
+
+    @property
+    def is_begun(self) -> bool:
+        return self.checkpoint.is_file()
+
+    def clear(self) -> None:
+        """Forget the run: checkpoint, metrics and tokenizer; a model that it exported stays until the next."""
+        for name in (CHECKPOINT, METRICS, TOKENIZER, RUN):
+            (self.path / name).unlink(missing_ok=True)
+
+    def begin(self, about: dict[str, Any]) -> None:
+        """Make the folder and note what the run is."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        (self.path / RUN).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+    def about(self) -> dict[str, Any]:
+        return json.loads((self.path / RUN).read_text(encoding="utf-8"))
+
+    def last_validation(self) -> dict[str, Any]:
+        """The newest record with a validation loss."""
+        records = map(json.loads, reversed((self.path / METRICS).read_text(encoding="utf-8").splitlines()))
+        return next(record for record in records if "val_loss" in record)
+
+    def note(self, record: dict[str, Any]) -> None:
+        """Append one line to the metrics."""
+        with (self.path / METRICS).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(record) + "\n")
+
+    def trim(self, step: int) -> None:
+        """Drop the metrics after `step`, which a resumed run writes again."""
+        path = self.path / METRICS
+        if path.is_file():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
+            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def train_run(
+    corpus: str, preset: Preset, folder: RunFolder, watcher: Watcher, checkpoint_every: int = 500, half: bool = False
+) -> dict[str, Any]:
+    """Train `preset` on `corpus` into `folder`, or go on where a run there was stopped; the record of the last validation.
+
+    Ctrl-C ends the present step, saves, and raises KeyboardInterrupt. The exported model is the one of the
+    lowest validation loss so far, with averaged weights where the options average, in 16 bits with `half`.
+    """
+    options, rank = preset.options, dist.get_rank() if dist.is_initialized() else 0
+    if folder.is_begun and folder.about()["corpus"] != corpus:
+        raise OtherRun(f"{folder.path} holds a run on {folder.about()['corpus']!r}, not on {corpus!r}.")
+    texts = {part: sentences(corpus, part) for part in ("train", "val")}
+    if rank == 0 and not folder.is_begun:
+        folder.clear()
+        folder.begin({"corpus": corpus, "options": asdict(options), "machine": machine()})
+        Tokenizer.train((side for pair in texts["train"] for side in pair), preset.model.vocab_size).save(
+            folder.path / TOKENIZER
+        )
+    wait_for_all()
+    tokenizer = Tokenizer.load(folder.path / TOKENIZER)
+    train, val = (_examples(tokenizer, texts[part]) for part in ("train", "val"))
+    torch.manual_seed(options.seed)
+    config = replace(preset.model, vocab_size=len(tokenizer), pad_id=tokenizer.pad_id)
+    trainer = Trainer(Transformer(config).to(_device()), train, options)
+    if folder.is_begun:
+        trainer.resume(folder.checkpoint)
+        folder.trim(trainer.progress.step)
+        watcher.says(f"Going on from step {trainer.progress.step} of the run in {folder.path}.")
+
+    def validate() -> None:
+        loss, better = trainer.validate(val)
+        if rank:
+            return
+        progress = trainer.progress
+        with trainer.averaged_weights() as model:
+            record = {
+                "step": progress.step,
+                "val_loss": loss,
+                "exact": exact_match(Translator(model, tokenizer), texts["val"][:GLANCE]),
+                "seconds": round(progress.seconds, 1),
+            }
+            if better:
+                save_trained(folder.path, model, tokenizer, {"corpus": corpus, "trained": record}, half)
+        folder.note(record)
+        watcher.validated(record, better)
+
+    with _ctrl_c_between_steps() as asked:
+        for record in trainer.run():
+            step, last = trainer.progress.step, trainer.done()
+            if rank == 0:
+                watcher.updated(record, trainer)
+                if step == 1 or step % 20 == 0:
+                    folder.note(
+                        {**record, "loss": record["loss"].item(), "seconds": round(trainer.progress.seconds, 1)}
+                    )
+            if last or step % options.validate_every == 0:
+                validate()
+            stopping = trainer.any_process(asked.is_set())
+            if last or stopping or step % checkpoint_every == 0:
+                trainer.save(folder.checkpoint)
+            if stopping:
+                raise KeyboardInterrupt
+    return folder.last_validation()
+
+
+def sentences(corpus: str, part: str) -> Sentences:
+    """The pairs of one part of a corpus; embedded ones are made large enough to train on."""
+    options = {"size": EMBEDDED_SIZE[corpus]} if corpus in EMBEDDED_SIZE else {}
+    return load_corpus(corpus, **options).sentences(part)
+
+
+def exact_match(translator: Translator, pairs: Sentences) -> float:
+    """The share of sources whose greedy translation equals one of their targets."""
+    targets: dict[str, set[str]] = {}
+    for source, target in pairs:
+        targets.setdefault(source, set()).add(" ".join(target.split()))
+    written = translator.translate(list(targets), beam=1)
+    return sum(text in right for text, right in zip(written, targets.values())) / len(targets)
+
+
+def machine() -> dict[str, Any]:
+    """What a recorded run is read with: versions, processor, threads."""
+    accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "accelerator": accelerator,
+        "date": date.today().isoformat(),
+    }
+
+
+def _examples(tokenizer: Tokenizer, pairs: Sentences) -> list[Example]:
+    sources, targets = (tokenizer.encode_all(side) for side in zip(*pairs))
+    return [Example(src, tgt) for src, tgt in zip(sources, targets) if max(len(src), len(tgt)) < LONGEST]
+
+
+def _device() -> torch.device:
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+
+
+def wait_for_all() -> None:
+    """Under several processes, go on when every one has come here."""
+    if dist.is_initialized():
+        dist.barrier()
+
+
+@contextmanager
+def _ctrl_c_between_steps() -> Iterator[threading.Event]:
+    """Within the block a first Ctrl-C sets the event; a second one stops at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def ask(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,304 @@
+"""The trainer: the loop of `tfm_lib.training` with everything a long run needs.
+
+A run is a pure function of its options and its examples. The batches of an epoch follow from the seed and
+the epoch's number, so a checkpoint needs only the counters, the weights, the optimiser and the random
+states to go on bit for bit. Under several processes each takes its share of every batch's sentences, and
+gradients are weighted by the tokens of all of them, so that the losses are those of one process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from tfm_lib.data import Example, batches
+from tfm_lib.engine.loss import linear_smoothed_loss
+from tfm_lib.training import Batch, paper_optimiser, warmup_lr
+from tfm_lib.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """How to train. An update uses about `max_tokens` target tokens, split into `accumulate` micro-batches.
+
+    `schedule` "paper" is `factor` times the paper's learning rate; "cosine" rises to `peak` within `warmup` steps
+    and falls to 0 at the end of the run: after `steps`, or, where `seconds` is given, when the `clock` ("wall"
+    or the process's "cpu") has gone so far. A run on a clock is not repeatable bit for bit; one on steps is.
+    """
+
+    max_tokens: int = 4096
+    accumulate: int = 1
+    steps: int = 1000
+    seconds: float = math.inf
+    clock: Literal["wall", "cpu"] = "wall"
+    optimiser: Literal["adam", "muon"] = "adam"
+    schedule: Literal["paper", "cosine"] = "paper"
+    warmup: int = 4000
+    factor: float = 1.0
+    peak: float = 1e-3
+    epsilon: float = 0.1  # of label smoothing
+    clip: float = 1.0  # largest norm of the gradient; 0: none
+    average: float = 0.0  # decay of the running mean of the weights; 0: none
+    seed: int = 0
+    bfloat16: bool = False
+    validate_every: int = 500
+    patience: int = 0  # stop after so many validations without progress; 0: never
+
+
+@dataclass
+class Progress:
+    """Where a run stands."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # micro-batches of this epoch already used
+    seconds: float = 0.0  # on the clock of the options
+    tokens: int = 0
+    best: float = math.inf  # lowest validation loss
+    stale: int = 0  # validations since then
+
+
+MAY_GROW = {"steps", "seconds", "patience"}  # what a resumed run may have more of
+
+
+class OtherRun(ValueError):
+    """A checkpoint that belongs to another model or other options."""
+
+
+class Trainer:
+    """Trains `model` on `examples`; `run` yields a record after each update."""
+
+    def __init__(self, model: Transformer, examples: Sequence[Example], options: TrainOptions):
+        self.model, self.examples, self.options = model, examples, options
+        self.rank, self.world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
+        self.device = next(model.parameters()).device
+        self.optimisers = _optimisers(model, options)
+        self.averaged = {name: p.detach().clone() for name, p in model.named_parameters()} if options.average else None
+        self.progress = Progress()
+        self._clock = {"wall": time.monotonic, "cpu": time.process_time}[options.clock]
+        self._last = self._clock()
+        torch.manual_seed(options.seed + self.rank)
+
+    def run(self) -> Iterator[dict[str, Any]]:
+        """Update until `done`; yields step, loss (nats a target token, a tensor), lr, tokens, epoch."""
+        self.model.train()
+        self._tick()
+        for group in self._updates():
+            if self.done():
+                return
+            yield self._update(group)
+
+    def done(self) -> bool:
+        """Whether the steps, the seconds or the patience are used up."""
+        options, progress = self.options, self.progress
+        tired = 0 < options.patience <= progress.stale
+        return tired or progress.step >= options.steps or progress.seconds >= options.seconds
+
+    def any_process(self, flag: bool) -> bool:
+        """Whether `flag` is set in any process."""
+        flags = torch.tensor(float(flag), device=self.device)
+        if self.world > 1:
+            dist.all_reduce(flags)
+        return flags.item() > 0
+
+    def _tick(self) -> None:
+        """Put the clock forward; all processes go by the first one's."""
+        now = self._clock()
+        passed = torch.tensor(now - self._last, dtype=torch.float64)
+        self._last = now
+        if self.world > 1 and math.isfinite(self.options.seconds):
+            passed = passed.to(self.device)
+            dist.broadcast(passed, src=0)
+        self.progress.seconds += passed.item()
+
+    def lr(self) -> float:
+        """The learning rate of the present step."""
+        options, step = self.options, self.progress.step
+        if options.schedule == "paper":
+            return options.factor * warmup_lr(step, self.model.config.d_model, options.warmup)
+        done = min(1.0, max(step / options.steps, self.progress.seconds / options.seconds))
+        return options.peak * min(1.0, step / options.warmup) * 0.5 * (1 + math.cos(math.pi * done))
+
+    def _updates(self) -> Iterator[list[list[Example]]]:
+        """The micro-batches of each update, from where the progress stands, for ever."""
+        size, progress = self.options.max_tokens // self.options.accumulate, self.progress
+        while True:
+            epoch = list(batches(self.examples, size, seed=10_000 * self.options.seed + progress.epoch))
+            while progress.batch < len(epoch):
+                group = epoch[progress.batch : progress.batch + self.options.accumulate]
+                progress.batch += len(group)
+                yield group
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+
+    def _update(self, group: list[list[Example]]) -> dict[str, Any]:
+        options, progress = self.options, self.progress
+        progress.step += 1
+        self._tick()
+        tokens = sum(_targets(batch) for batch in group)  # of all processes
+        total = torch.zeros((), device=self.device)
+        for batch in group:
+            mine = batch[self.rank :: self.world]
+            if mine:
+                loss = self._loss(mine) * (_targets(mine) / tokens)
+                loss.backward()
+                total += loss.detach()
+        self._sum_over_processes(total)
+        if options.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
+        lr = self.lr()
+        for optimiser in self.optimisers:
+            for parameters in optimiser.param_groups:
+                parameters["lr"] = lr
+            optimiser.step()
+            optimiser.zero_grad()
+        if self.averaged:
+            self._average()
+        progress.tokens += tokens
+        return {"step": progress.step, "loss": total, "lr": lr, "tokens": tokens, "epoch": progress.epoch}
+
+    def _loss(self, examples: Sequence[Example], epsilon: float | None = None) -> Tensor:
+        """The smoothed loss per target token; no work is spent on the logits of padding."""
+        batch = Batch(*(ids.to(self.device) for ids in Batch.of(examples)))
+        real = batch.tgt_out != self.model.config.pad_id
+        with self._precision():
+            hidden = self.model.hidden(batch.src, batch.tgt_in)
+        epsilon = self.options.epsilon if epsilon is None else epsilon
+        dtype = torch.bfloat16 if self.options.bfloat16 else torch.float32
+        return linear_smoothed_loss(
+            hidden[real].float(), self.model.embedding.tokens.weight, batch.tgt_out[real], epsilon, dtype
+        )
+
+    def _precision(self) -> contextlib.AbstractContextManager:
+        """Matrix products in bfloat16 where the options say so; weights, norms and the loss stay in float32."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.bfloat16)
+
+    def _average(self) -> None:
+        """Mean over about the last 1 / (1 − decay) steps; at the beginning over fewer."""
+        decay = min(self.options.average, (1 + self.progress.step) / (10 + self.progress.step))
+        means = list(self.averaged.values())
+        torch._foreach_lerp_(means, [p.detach() for p in self.model.parameters()], 1 - decay)
+
+    def _sum_over_processes(self, total: Tensor) -> None:
+        """Add up loss and gradients of all processes; each has weighted its own by its share of the tokens."""
+        if self.world == 1:
+            return
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
+        for p in parameters:
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        flat = torch.cat([total.view(1), *(p.grad.view(-1) for p in parameters)])
+        dist.all_reduce(flat)
+        total.copy_(flat[0])
+        for p, piece in zip(parameters, flat[1:].split([p.numel() for p in parameters])):
+            p.grad.copy_(piece.view_as(p))
+
+    @contextlib.contextmanager
+    def averaged_weights(self) -> Iterator[Transformer]:
+        """Within the block the model has its averaged weights, if there are any, and does not drop out."""
+        own = {name: p.detach().clone() for name, p in self.model.named_parameters()} if self.averaged else {}
+        self._load(self.averaged or {})
+        self.model.eval()
+        try:
+            yield self.model
+        finally:
+            self._load(own)
+            self.model.train()
+
+    @torch.no_grad()
+    def _load(self, weights: dict[str, Tensor]) -> None:
+        for name, p in self.model.named_parameters():
+            if name in weights:
+                p.copy_(weights[name])
+
+    @torch.no_grad()
+    def validate(self, examples: Sequence[Example]) -> tuple[float, bool]:
+        """Cross-entropy per target token of the averaged weights, in nats, without smoothing; whether it is the best."""
+        total = 0.0
+        with self.averaged_weights():
+            for batch in batches(examples, 4096):
+                total += self._loss(batch, epsilon=0.0).item() * _targets(batch)
+        loss = total / _targets(examples)
+        better = loss < self.progress.best
+        self.progress.best = min(loss, self.progress.best)
+        self.progress.stale = 0 if better else self.progress.stale + 1
+        return loss, better
+
+    def save(self, path: Path) -> None:
+        """Everything that `resume` needs, written by the first process, beside `path` first, so that a cut leaves the old one whole."""
+        state = {
+            "config": asdict(self.model.config),
+            "options": asdict(self.options),
+            "model": self.model.state_dict(),
+            "averaged": self.averaged,
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "progress": asdict(self.progress),
+            "random": self._of_all_processes(self._random_state()),
+        }
+        if self.rank:
+            return
+        part = path.with_name(f"{path.name}.part")
+        torch.save(state, part)
+        os.replace(part, path)
+
+    def resume(self, path: Path) -> None:
+        """Go on from what `save` wrote; raises `OtherRun` where it belongs to another model or other options."""
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        for name, mine in {"config": self.model.config, "options": self.options}.items():
+            differing = sorted(
+                key for key, value in asdict(mine).items() if state[name].get(key) != value and key not in MAY_GROW
+            )
+            if differing:
+                key = differing[0]
+                raise OtherRun(
+                    f"{path} was written with other {name}: {key} was {state[name].get(key)}, now it is "
+                    f"{asdict(mine)[key]}{f' (and {len(differing) - 1} more)' if differing[1:] else ''}."
+                )
+        self.model.load_state_dict(state["model"])
+        for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
+        if self.averaged:
+            self.averaged = {name: value.to(self.device) for name, value in state["averaged"].items()}
+        self.progress, self._last = Progress(**state["progress"]), self._clock()
+        self._set_random_state(state["random"][self.rank % len(state["random"])])
+
+    def _random_state(self) -> Tensor:
+        return torch.cuda.get_rng_state() if self.device.type == "cuda" else torch.get_rng_state()
+
+    def _set_random_state(self, state: Tensor) -> None:
+        torch.cuda.set_rng_state(state) if self.device.type == "cuda" else torch.set_rng_state(state)
+
+    def _of_all_processes(self, state: Tensor) -> list[Tensor]:
+        if self.world == 1:
+            return [state]
+        states: list[Tensor] = [torch.empty(0)] * self.world
+        dist.all_gather_object(states, state)
+        return states
+
+
+def _optimisers(model: nn.Module, options: TrainOptions) -> list[torch.optim.Optimizer]:
+    """The paper's Adam for all parameters, or Muon for the layers' matrices and Adam for the rest.
+
+    Muon makes each update of a matrix orthogonal (Jordan et al., 2024); scaled to Adam's typical size
+    (Liu et al., 2025), it takes the same learning rate.
+    """
+    adam = paper_optimiser(model)
+    if options.optimiser == "adam":
+        return [adam]
+    matrices = [p for name, p in model.named_parameters() if p.dim() == 2 and not name.startswith("embedding")]
+    chosen = set(map(id, matrices))
+    adam.param_groups[0]["params"] = [p for p in model.parameters() if id(p) not in chosen]
+    return [adam, torch.optim.Muon(matrices, lr=0.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")]
+
+
+def _targets(examples: Sequence[Example]) -> int:
+    """Tokens to predict, <eos> included."""
+    return sum(len(example.tgt) + 1 for example in examples)

@@ -1,0 +1,135 @@
+"""Training: the loss, the schedule and the loop of the paper."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from tfm_lib._errors import bad_input
+from tfm_lib.data import Example, Tokenizer, pad
+
+__all__ = ["Batch", "Step", "label_smoothed_loss", "paper_optimiser", "smoothed_targets", "train", "warmup_lr"]
+
+
+def warmup_lr(step: int, d_model: int, warmup: int = 4000) -> float:
+    """The learning rate d_model^{−0.5} · min(step^{−0.5}, step · warmup^{−1.5}); steps count from 1.
+
+    It rises linearly to its peak (d_model · warmup)^{−0.5} at `step = warmup`, then falls as 1/√step.
+    One step is one update of the parameters, however many micro-batches it sums.
+
+    Source: Vaswani et al. (2017), section 5.3, equation 3.
+    """
+    if step < 1:
+        raise bad_input("step", "count from 1", step)
+    if warmup < 1:
+        raise bad_input("warmup", "be at least 1 step", warmup)
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def smoothed_targets(
+    targets: Int[Tensor, "*batch"], vocab_size: int, epsilon: float = 0.1
+) -> Float[Tensor, "*batch v"]:
+    """The distribution that label smoothing asks for: 1 − ε + ε/v on the true token, ε/v on every other.
+
+    Source: Szegedy et al. (2016), section 7; Vaswani et al. (2017), section 5.4.
+    Differs: the authors' tensor2tensor keeps 1 − ε for the true token and shares ε among the other v − 1.
+    """
+    if not 0 <= epsilon < 1:
+        raise bad_input("epsilon", "be at least 0 and below 1", epsilon)
+    return F.one_hot(targets, vocab_size) * (1 - epsilon) + epsilon / vocab_size
+
+
+def label_smoothed_loss(
+    logits: Float[Tensor, "*batch v"], targets: Int[Tensor, "*batch"], epsilon: float = 0.1, pad_id: int = 0
+) -> Float[Tensor, ""]:
+    """Cross-entropy against `smoothed_targets`, in nats: the mean over the tokens that are not padding.
+
+    PyTorch's kernel runs, which never makes those targets; a test holds the two equal.
+
+    Source: Vaswani et al. (2017), section 5.4.
+    """
+    if not 0 <= epsilon < 1:
+        raise bad_input("epsilon", "be at least 0 and below 1", epsilon)
+    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), label_smoothing=epsilon, ignore_index=pad_id)
+
+
+class Batch(NamedTuple):
+    """Padded ids: the source, what the decoder reads (<bos> …), and what it must predict (… <eos>)."""
+
+    src: Int[Tensor, "batch m"]
+    tgt_in: Int[Tensor, "batch n"]
+    tgt_out: Int[Tensor, "batch n"]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example]) -> "Batch":
+        """The batch that `examples` make: sources end with <eos>, the target is shifted right by a <bos>."""
+        bos, eos = Tokenizer.bos_id, Tokenizer.eos_id
+        return cls(
+            src=pad([[*example.src, eos] for example in examples]),
+            tgt_in=pad([[bos, *example.tgt] for example in examples]),
+            tgt_out=pad([[*example.tgt, eos] for example in examples]),
+        )
+
+
+class Step(NamedTuple):
+    """What one update of the parameters was like; `loss` is per target token, in nats."""
+
+    step: int
+    loss: float
+    lr: float
+    tokens: int
+
+
+def paper_optimiser(model: nn.Module) -> torch.optim.Adam:
+    """Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9; the learning rate is for the loop to set.
+
+    Source: Kingma and Ba (2015), algorithm 1; Vaswani et al. (2017), section 5.3.
+    """
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+
+
+def train(
+    model: nn.Module,
+    batches: Iterable[Batch],
+    lr: Callable[[int], float],
+    epsilon: float = 0.1,
+    accumulate: int = 1,
+    clip: float = math.inf,
+) -> Iterator[Step]:
+    """Train `model` on `batches`, one update for every `accumulate` of them; yields a `Step` after each update.
+
+    `lr(step)` is the learning rate of update number `step`, counted from 1. The loss of an update is
+    the mean over all its target tokens, so that accumulating equals one large batch. A gradient longer
+    than `clip` is shortened to that length.
+    """
+    if accumulate < 1:
+        raise bad_input("accumulate", "be at least 1", accumulate)
+    optimiser, pad_id = paper_optimiser(model), model.config.pad_id
+    model.train()
+    for step, group in enumerate(_groups(batches, accumulate), start=1):
+        tokens = sum((batch.tgt_out != pad_id).sum().item() for batch in group)
+        total = 0.0
+        for batch in group:
+            logits = model(batch.src, batch.tgt_in)
+            share = (batch.tgt_out != pad_id).sum() / tokens
+            loss = label_smoothed_loss(logits, batch.tgt_out, epsilon, pad_id) * share
+            loss.backward()  # gradients add up from one micro-batch to the next
+            total += loss.item()
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        for parameters in optimiser.param_groups:
+            parameters["lr"] = lr(step)
+        optimiser.step()
+        optimiser.zero_grad()
+        yield Step(step, total, lr(step), tokens)
+
+
+def _groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
+    """`size` batches at a time; the last group may be smaller."""
+    rest = iter(batches)
+    while group := list(islice(rest, size)):
+        yield group

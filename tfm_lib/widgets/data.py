@@ -1,0 +1,255 @@
+"""The widgets of chapter `data`: a sentence put together merge by merge, and sentences packed into batches."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import traitlets
+
+from tfm_lib.corpora.story import story_words
+from tfm_lib.data import apply_merges, learn_merges
+from tfm_lib.widgets.base import Numbers, Widget, to_numpy
+
+LONGEST_TEXT = 120
+RULES = ("any order", "by length", "by tokens")
+
+
+class MergeSteps(Widget):
+    """A sentence as pieces after the first `used` of the `merges`, and how many pieces there are after each.
+
+    `merges` is what `learn_merges` returns, `letters` the symbols that it began with: others are unknown. Without
+    them, 300 merges of a story that belongs to this book.
+    """
+
+    _module = traitlets.Unicode("data/tokeniser").tag(sync=True)
+    title = traitlets.Unicode("Tokeniser").tag(sync=True)
+    question = traitlets.Unicode("Which words become one piece early, and which never do?").tag(sync=True)
+    value = traitlets.Unicode().tag(sync=True)
+    merges = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    letters = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    used = traitlets.Int().tag(sync=True)
+
+    def __init__(
+        self,
+        value: str = "the unhappiest sailor was translating jazz",
+        merges: Sequence[tuple[str, str]] | None = None,
+        letters: Iterable[str] = (),
+        used: int = 60,
+        **kwargs,
+    ):
+        if merges is None:
+            story = Counter(story_words())
+            merges, letters = learn_merges(story, 300), {letter for word in story for letter in _letters(word)}
+        pairs = [" ".join(pair) for pair in merges]
+        super().__init__(merges=pairs, letters=sorted(letters), value=value, used=min(used, len(pairs)), **kwargs)
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        if len(proposal["value"]) > LONGEST_TEXT:
+            raise ValueError(f"value must have at most {LONGEST_TEXT} letters; it has {len(proposal['value'])}")
+        return proposal["value"]
+
+    @traitlets.validate("merges")
+    def _valid_merges(self, proposal):
+        bad = [pair for pair in proposal["value"] if len(pair.split(" ")) != 2]
+        if bad:
+            raise ValueError(f"merges must be pairs of pieces without spaces; one is {bad[0]!r}")
+        return proposal["value"]
+
+    @traitlets.validate("used")
+    def _valid_used(self, proposal):
+        if not 0 <= proposal["value"] <= len(self.merges):
+            raise ValueError(f"used must be between 0 and {len(self.merges)}; it is {proposal['value']}")
+        return proposal["value"]
+
+    @property
+    def pieces(self) -> list[list[str]]:
+        """The pieces of each word; a letter that is not among `letters` is <unk>."""
+        return [[self._known(piece) for piece in word] for word in self._cut(self.used)]
+
+    @property
+    def counts(self) -> list[int]:
+        """How many pieces the sentence has after 0, 1, 2, … merges."""
+        pieces = self._cut(0)
+        found = [sum(map(len, pieces))]
+        for used, pair in enumerate(self.merges, start=1):
+            if any(tuple(pair.split(" ")) in pairwise(word) for word in pieces):
+                pieces = self._cut(used)
+            found.append(sum(map(len, pieces)))
+        return found
+
+    def _cut(self, used: int) -> list[list[str]]:
+        merges = [tuple(pair.split(" ")) for pair in self.merges[:used]]
+        return [apply_merges(word, merges) for word in words_of(self.value)]
+
+    def _known(self, piece: str) -> str:
+        single = len(piece.removesuffix("·")) <= 1
+        return "<unk>" if self.letters and single and piece not in self.letters else piece
+
+    @property
+    def alt(self) -> str:
+        words = self.pieces
+        count = sum(map(len, words))
+        return (
+            f"After {self.used} merges the sentence “{self.value}” has {count} pieces for {len(words)} words: "
+            f"{', '.join(' '.join(word) for word in words)}."
+        )
+
+    def figure(self):
+        """The pieces as boxes, above the number of pieces after each merge."""
+        from tfm_lib.book.display import colours, figure
+
+        c, counts = colours(), self.counts
+        fig, (top, below) = figure(rows=2, width=6.8, height=3.8, height_ratios=[1, 2.2])
+        top.set(xlim=(0, 80), ylim=(-2.6, 0.8))
+        top.axis("off")
+        x, y = 0.0, 0.0
+        for word in self.pieces:
+            wide = sum(max(2, 1.15 * len(piece)) + 1.6 for piece in word)
+            if x and x + wide > 80:
+                x, y = 0.0, y - 1.2
+            for piece in word:
+                colour = c["broken" if piece == "<unk>" else "ink"]
+                room = max(2, 1.15 * len(piece))
+                box = {"boxstyle": "round,pad=0.25", "facecolor": "none", "edgecolor": colour}
+                top.text(x + room / 2, y, piece, ha="center", va="center", color=colour, bbox=box)
+                x += room + 1.6
+            x += 1.6
+        below.step(range(len(counts)), counts, where="post", color=c["ink"])
+        below.plot(self.used, counts[self.used], "o", color=c["query"], markersize=8)
+        below.axhline(len(words_of(self.value)), color=c["soft"], linestyle="--", label="words")
+        below.set(xlabel="merges (linear)", ylabel="pieces (linear)", ylim=(0, None))
+        below.legend()
+        return fig
+
+
+def words_of(sentence: str) -> list[str]:
+    """The words of a sentence in lower case; a sign is a word of its own."""
+    return re.findall(r"\w+|[^\w\s]", sentence.lower())
+
+
+def _letters(word: str) -> list[str]:
+    return [*word[:-1], f"{word[-1]}·"]
+
+
+class BatchPacker(Widget):
+    """Sentences of given `lengths` in batches by a rule, as rectangles with their padding.
+
+    `value` is the rule: "any order" (`size` sentences a batch), "by length" (sorted within pools of `pool` sentences,
+    then the same), "by tokens" (sorted likewise, at most `places` tokens a batch, padding counted).
+    """
+
+    _module = traitlets.Unicode("data/batch_packer").tag(sync=True)
+    title = traitlets.Unicode("Batch packer").tag(sync=True)
+    question = traitlets.Unicode("How small may the pool be, if at most a tenth is to be padding?").tag(sync=True)
+    lengths = Numbers().tag(sync=True)
+    value = traitlets.Unicode("any order").tag(sync=True)
+    pool = traitlets.Int().tag(sync=True)
+    size = traitlets.Int(12).tag(sync=True)
+    places = traitlets.Int().tag(sync=True)
+
+    def __init__(
+        self, lengths=None, value: str = "any order", pool: int | None = None, places: int | None = None, **kwargs
+    ):
+        lengths = (
+            drawn_lengths() if lengths is None else to_numpy("lengths", lengths, ("sentences",)).astype(int).tolist()
+        )
+        if min(lengths) < 1:
+            raise ValueError(f"lengths must be at least 1; the least is {min(lengths)}")
+        pool = len(lengths) if pool is None else pool
+        places = -(-max(lengths) // 8) * 32 if places is None else places
+        super().__init__(lengths=lengths, value=value, pool=pool, places=places, **kwargs)
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        if proposal["value"] not in RULES:
+            raise ValueError(f"value must be one of {', '.join(RULES)}; it is {proposal['value']!r}")
+        return proposal["value"]
+
+    @traitlets.validate("pool", "size", "places")
+    def _valid_number(self, proposal):
+        name, number = proposal["trait"].name, proposal["value"]
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1; it is {number}")
+        return number
+
+    def groups(self, rule: str | None = None) -> list[list[int]]:
+        """The batches as lists of indices, by the chosen rule or by another."""
+        return packed(self.lengths, rule or self.value, self.size, self.places, self.pool)
+
+    @property
+    def alt(self) -> str:
+        groups = self.groups()
+        real = [sum(self.lengths[i] for i in group) for group in groups]
+        others = ", ".join(f"{rule} {100 * waste(self.lengths, self.groups(rule)):.1f}%" for rule in RULES)
+        return (
+            f"{len(self.lengths)} sentences {self.value} in {len(groups)} batches: "
+            f"{100 * waste(self.lengths, groups):.1f}% padding, {min(real)} to {max(real)} real tokens in a batch. "
+            f"With these settings: {others}."
+        )
+
+    def figure(self):
+        """Each batch as a rectangle of its sentences, padding hatched."""
+        from matplotlib.patches import Rectangle
+
+        from tfm_lib.book.display import colours, figure
+
+        c, lengths, line = colours(), self.lengths, 160
+        fig, ax = figure(width=6.8, height=3.4)
+        x, y, tallest = 0, 0, 0
+        for group in self.groups():
+            wide = max(lengths[i] for i in group)
+            if x and x + wide > line:
+                x, y, tallest = 0, y - tallest - 5, 0
+            frame = {"facecolor": "none", "edgecolor": c["soft"], "linewidth": 0.8}
+            ax.add_patch(Rectangle((x, y - len(group)), wide, len(group), hatch="////", **frame))
+            for row, i in enumerate(group):
+                bar = {"facecolor": c["decoder"], "edgecolor": c["card"], "linewidth": 0.5}
+                ax.add_patch(Rectangle((x, y - row - 1), lengths[i], 1, **bar))
+            ax.text(x, y - len(group) - 0.6, f"{len(group)} × {wide}", va="top", fontsize=8, color=c["soft"])
+            x, tallest = x + max(wide, 12) + 4, max(tallest, len(group))
+        ax.set(xlim=(-1, line + 1), ylim=(y - tallest - 5, 1))
+        ax.set_title(f"{self.value}: {100 * waste(lengths, self.groups()):.1f}% padding")
+        ax.axis("off")
+        return fig
+
+
+def drawn_lengths(count: int = 96, seed: int = 0) -> list[int]:
+    """Lengths as sentences have them: many short ones, few long ones."""
+    draw = random.Random(seed)
+    return [max(2, min(40, round(draw.lognormvariate(2.1, 0.55)))) for _ in range(count)]
+
+
+def packed(lengths: Sequence[int], rule: str, size: int, places: int, pool: int) -> list[list[int]]:
+    """Batches as lists of indices into `lengths`, by a rule of `BatchPacker`."""
+    order = list(range(len(lengths)))
+    if rule == "any order":
+        return _chunks(order, size)
+    pools = [sorted(some, key=lengths.__getitem__) for some in _chunks(order, pool)]
+    if rule == "by length":
+        return [group for some in pools for group in _chunks(some, size)]
+    return [group for some in pools for group in _filled(some, lengths, places)]
+
+
+def waste(lengths: Sequence[int], groups: Sequence[Sequence[int]]) -> float:
+    """The share of padding in the rectangles of `groups`."""
+    return 1 - sum(lengths) / sum(len(group) * max(lengths[i] for i in group) for group in groups)
+
+
+def _chunks(order: list[int], size: int) -> list[list[int]]:
+    return [order[i : i + size] for i in range(0, len(order), size)]
+
+
+def _filled(order: Sequence[int], lengths: Sequence[int], places: int) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for i in order:
+        longest = max([lengths[i], *(lengths[k] for k in groups[-1])]) if groups else lengths[i]
+        if groups and longest * (len(groups[-1]) + 1) <= places:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return groups

@@ -1,0 +1,333 @@
+"""The widgets of chapter `decoding`: a beam search that can be walked through, and a distribution that is cut."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+import traitlets
+from torch import Tensor
+
+from tfm_lib.decoding import Beam, Hypothesis, filter_logits
+from tfm_lib.self_attention import entropy
+from tfm_lib.widgets.base import Widget, to_numpy, to_words
+
+END = "<eos>"
+DIGITS = 5
+MOST_ALPHA = 1.0
+Tree = list[list[tuple[int, float, int]]]
+
+# il pleut à verse, as a model of our own might put it
+RAIN = {
+    (): {"it": 0.6, "rain": 0.4},
+    ("it",): {"pours": 0.48, "is": 0.46, "rains": 0.06},
+    ("it", "is"): {"pouring": 1.0},
+    ("it", "is", "pouring"): {"down": 1.0},
+    ("rain",): {"pours": 0.75, "falls": 0.25},
+}
+
+
+class Way(NamedTuple):
+    """A continuation at one step of a search: its tokens, log-probability, place, and whether it was kept."""
+
+    path: list[int]
+    log_p: float
+    rank: int
+    kept: bool
+
+
+class BeamTree(Widget):
+    """A beam search, step by step, over the log-probabilities of a `tree`; `value` is the width of the beam.
+
+    `tree[i]` lists what may follow path i, as (token, log-probability, path that this leads to, or −1);
+    `tree[0]` is the beginning, and token 0 ends a sentence. `beam_tree` and `translator_tree` make one.
+    """
+
+    _module = traitlets.Unicode("decoding/beam_tree").tag(sync=True)
+    title = traitlets.Unicode("Beam tree").tag(sync=True)
+    question = traitlets.Unicode("Which continuations does the beam keep, and which sentence wins?").tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    tree = traitlets.List().tag(sync=True)
+    source = traitlets.Unicode("").tag(sync=True)
+    widest = traitlets.Int(4).tag(sync=True)
+    max_len = traitlets.Int(6).tag(sync=True)
+    depth = traitlets.Int(1).tag(sync=True)
+    value = traitlets.Int(1).tag(sync=True)
+    alpha = traitlets.Float(0.6).tag(sync=True)
+    step = traitlets.Int(1).tag(sync=True)
+    focus = traitlets.List(traitlets.Int(), [0, 0], 2, 2).tag(sync=True)  # step and place; step 0: the winner's path
+
+    def __init__(self, tree: Tree | None = None, tokens: Sequence[str] | None = None, **kwargs: Any):
+        if tree is None:
+            rain = beam_tree(_rain, "il pleut à verse", widest=4, max_len=6)
+            tree, tokens, kwargs = rain["tree"], rain["tokens"], {**rain, **kwargs}
+        if not tokens or not tree:
+            raise ValueError("tree and tokens must be given together; beam_tree makes both")
+        settings = {"tree": [[list(way) for way in ways] for ways in tree], "tokens": list(tokens)}
+        settings |= {key: kwargs[key] for key in ("widest", "max_len") if key in kwargs}
+        _require_tree(settings["tree"], len(tokens))
+        widest, max_len = settings.setdefault("widest", 4), settings.setdefault("max_len", 6)
+        depth = _deepest(settings["tree"], widest, max_len)
+        super().__init__(**{**kwargs, **settings, "depth": depth})
+        if "step" not in kwargs:
+            self.step = len(search(self.tree, self.value, self.alpha, self.max_len)[1])
+
+    @traitlets.validate("value", "step", "alpha")
+    def _valid_setting(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        low, high = {"value": (1, self.widest), "step": (1, self.depth), "alpha": (0, MOST_ALPHA)}[name]
+        if not low <= value <= high:
+            what = {"value": "value, the width of the beam,"}.get(name, name)
+            raise ValueError(f"{what} must be from {low} to {high:g}; it is {value}")
+        return value
+
+    @property
+    def best(self) -> Hypothesis:
+        """The hypothesis that the search ends with."""
+        return search(self.tree, self.value, self.alpha, self.max_len)[0].found[0]
+
+    def text(self, path: Sequence[int]) -> str:
+        """The words of a path."""
+        return phrase(self.tokens, path)
+
+    @property
+    def alt(self) -> str:
+        beam, steps = search(self.tree, self.value, self.alpha, self.max_len)
+        told = "; ".join(f"{self.text(h.ids) or '(nothing)'} {h.score:.2f}" for h in beam.found[:4])
+        return (
+            f"A beam of {self.value} with α = {self.alpha:.1f} ends after {len(steps)} steps. "
+            f"Found, best first, with their scores: {told}."
+        )
+
+    def figure(self):
+        """The columns of kept and pruned continuations; the winner's path is thick."""
+        from matplotlib.patches import FancyBboxPatch
+
+        from tfm_lib.book.display import colours, figure
+
+        beam, steps = search(self.tree, self.value, self.alpha, self.max_len)
+        c, shown = colours(), steps[: self.step][-7:]
+        first, rows = min(self.step, len(steps)) - len(shown), self.value + 3
+        fig, ax = figure(width=7.4, height=0.5 + 0.42 * rows)
+        winner = [*beam.found[0].ids, 0]
+        for column, ways in enumerate(shown):
+            places = {tuple(way.path): way.rank for way in (shown[column - 1] if column else [])}
+            for way in ways[:rows]:
+                on = way.path == winner[: len(way.path)] and way.kept
+                colour = c["decoder"] if on else c["ink"] if way.kept else c["soft"]
+                y = way.rank + 0.4 * (not way.kept)
+                start = places.get(tuple(way.path[:-1]), 0)
+                ax.plot([column - 0.36, column - 0.06], [start, y], color=colour, lw=2.2 if on else 0.8,
+                        ls="-" if way.kept else ":")  # fmt: skip
+                ax.add_patch(FancyBboxPatch((column - 0.04, y - 0.34), 0.66, 0.68, boxstyle="round,pad=0,rounding_size=0.1",
+                                            fill=False, edgecolor=colour, lw=1.8 if on else 0.8, ls="-" if way.kept else ":"))  # fmt: skip
+                word = "⟨end⟩" if way.path[-1] == 0 else self.tokens[way.path[-1]].replace("$", r"\$")
+                ax.text(
+                    column, y, f"{word[:11]}\n{way.log_p:.2f}".replace("-", "−"), va="center", fontsize=8, color=colour
+                )
+        ax.axhline(self.value - 0.3, color=c["soft"], lw=0.8, ls=":")
+        ax.set(xlim=(-0.45, max(len(shown), 4) - 0.3), ylim=(rows - 0.1, -0.6), yticks=[])
+        ax.set_xticks([i + 0.3 for i in range(len(shown))], [f"step {first + i + 1}" for i in range(len(shown))])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        return fig
+
+
+class Sampling(Widget):
+    """What `temperature`, top-k and top-p make of the distribution of a next token; `value` is the temperature.
+
+    `logits` are those of the whole vocabulary, best first, kept to the hundredth; `tokens` are the names of the
+    first few. `translator_sampling` gives both. `top_k` 0 and `top_p` 1 cut nothing.
+    """
+
+    _module = traitlets.Unicode("decoding/sampling").tag(sync=True)
+    title = traitlets.Unicode("Sampling").tag(sync=True)
+    question = traitlets.Unicode("How many tokens may be drawn, and how likely is each?").tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    steps = traitlets.List(traitlets.Int()).tag(sync=True)  # hundredths by which each logit lies below the one before
+    context = traitlets.Unicode("").tag(sync=True)
+    value = traitlets.Float(1.0).tag(sync=True)
+    top_k = traitlets.Int(0).tag(sync=True)
+    top_p = traitlets.Float(1.0).tag(sync=True)
+
+    def __init__(self, logits: Any = (2.0, 1.5, 1.0, 0.0, -1.0), tokens: Any = None, **kwargs: Any):
+        z = to_numpy("logits", logits, ("v",))
+        names = to_words("tokens", tokens if tokens is not None else [f"token {i + 1}" for i in range(min(len(z), 12))])
+        if len(names) > len(z):
+            raise ValueError(f"tokens must name at most the {len(z)} tokens of logits; there are {len(names)} names")
+        below = [round(100 * (z[0] - each)) for each in z.tolist()]
+        if any(b < a for a, b in pairwise(below)):
+            raise ValueError("logits must come best first; sort them, and the tokens with them")
+        super().__init__(tokens=names, steps=[b - a for a, b in zip([0, *below], below)], **kwargs)
+
+    @traitlets.validate("value", "top_k", "top_p")
+    def _valid_setting(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        low, high, words = {
+            "value": (0.1, 2.0, "value, the temperature, must be from 0.1 to 2"),
+            "top_k": (0, math.inf, "top_k must be at least 0, which cuts nothing"),
+            "top_p": (0.05, 1.0, "top_p must be from 0.05 to 1"),
+        }[name]
+        if not low - 1e-9 <= value <= high + 1e-9:
+            raise ValueError(f"{words}; it is {value}")
+        return value
+
+    def distribution(self, as_it_is: bool = False) -> Tensor:
+        """The probabilities to draw from, best first; `as_it_is`: at temperature 1, nothing cut."""
+        logits = -torch.tensor(self.steps, dtype=torch.float64).cumsum(0) / 100
+        if as_it_is:
+            return logits.softmax(-1)
+        return filter_logits(logits / self.value, self.top_k or None, self.top_p).softmax(-1)
+
+    @property
+    def shares(self) -> dict[str, list[float]]:
+        """The probabilities of the named tokens, and last of all others together, now and as they are."""
+        n, both = len(self.tokens), {"now": self.distribution(), "as it is": self.distribution(as_it_is=True)}
+        return {name: [*p[:n].tolist(), p[n:].sum().item()] for name, p in both.items()}
+
+    @property
+    def alt(self) -> str:
+        p = self.distribution()
+        return (
+            f"At temperature {self.value:.1f}, top-k {self.top_k or 'all'} and top-p {self.top_p:.2f}, {(p > 0).sum()} of "
+            f"{len(p)} tokens are left. “{self.tokens[0]}” has {p[0]:.3f}, at temperature 1 uncut "
+            f"{self.shares['as it is'][0]:.3f}; the entropy is {entropy(p):.2f} nats."
+        )
+
+    def figure(self):
+        """Bars of the probabilities, with an outline for what they were before."""
+        from tfm_lib.book.display import colours, figure
+
+        n, shares = len(self.tokens), self.shares
+        fig, ax = figure(width=6.4, height=0.5 + 0.24 * (n + 1))
+        ax.barh(range(n + 1), shares["now"], color=colours()["decoder"], alpha=0.75, height=0.7)
+        ax.barh(range(n + 1), shares["as it is"], fill=False, edgecolor=colours()["soft"], ls="--", height=0.7)
+        for i, p in enumerate(shares["now"]):
+            end = max(p, shares["as it is"][i])
+            ax.text(end, i, f" {p:.3f}" if p else " cut", va="center", fontsize=9, color=colours()["soft"])
+        names = [*(name.replace("$", r"\$") for name in self.tokens), f"{len(self.steps) - n} others"]
+        ax.set_yticks(range(n + 1), names)
+        ax.set(ylim=(n + 0.6, -0.6), xlabel="probability", xlim=(0, 1.12 * max(map(max, shares.values()))))
+        return fig
+
+
+def search(tree: Tree, width: int, alpha: float, max_len: int) -> tuple[Beam, list[list[Way]]]:
+    """The finished search by `Beam` over `tree`, and at each step all continuations, best first."""
+    beam = Beam(bos_id=-1, eos_id=0, beam=width, alpha=alpha, max_len=max_len)
+    steps = []
+    while not beam.is_over:
+        follow = [_ways(tree, hypothesis.ids) for hypothesis in beam.open]
+        every = [
+            ([*hypothesis.ids, token], hypothesis.log_p + more)
+            for hypothesis, ways in zip(beam.open, follow)
+            for token, more, _ in ways
+        ]
+        every.sort(key=lambda way: -way[1])
+        steps.append([Way(path, log_p, rank, rank < width) for rank, (path, log_p) in enumerate(every)])
+        beam.advance([[way[0] for way in ways] for ways in follow], [[way[1] for way in ways] for ways in follow])
+    return beam, steps
+
+
+def beam_tree(
+    next_log_p: Callable[[list[list[str]]], list[dict[str, float]]],
+    source: str = "",
+    widest: int = 6,
+    max_len: int = 20,
+) -> dict[str, Any]:
+    """What `BeamTree` needs to search with every beam up to `widest`.
+
+    `next_log_p(paths)` gives the log-probabilities of the tokens that may follow each path, a list of tokens;
+    the token `<eos>` ends a sentence.
+    """
+    tokens, tree, where = [END], [[]], {(): 0}
+    known: dict[tuple[str, ...], list[tuple[str, float]]] = {}
+    for width in range(1, widest + 1):
+        beam = Beam(bos_id=-1, eos_id=0, beam=width, alpha=MOST_ALPHA, max_len=max_len)
+        while not beam.is_over:
+            paths = [tuple(tokens[i] for i in hypothesis.ids) for hypothesis in beam.open]
+            missing = [path for path in paths if path not in known]
+            for path, log_p in zip(missing, next_log_p([list(path) for path in missing]) if missing else []):
+                best = sorted(log_p.items(), key=lambda item: -item[1])[:widest]
+                known[path] = [(token, round(value, DIGITS)) for token, value in best]
+                tokens += [token for token, _ in best if token not in tokens]
+                if path:
+                    where[path] = len(tree)
+                    tree.append([])
+            follow = [[(tokens.index(token), value) for token, value in known[path]] for path in paths]
+            beam.advance([[t for t, _ in ways] for ways in follow], [[p for _, p in ways] for ways in follow])
+    for path, node in where.items():
+        tree[node] = [(tokens.index(token), value, where.get((*path, token), -1)) for token, value in known[path]]
+    return {"tree": tree, "tokens": tokens, "source": source, "widest": widest, "max_len": max_len}
+
+
+def translator_tree(translator: Any, sentence: str, widest: int = 6, max_len: int | None = None) -> dict[str, Any]:
+    """The `beam_tree` of a translator (`tfm_lib.engine.translator.Translator`) for one sentence."""
+    model, tokenizer, src_ids = translator.model, translator.tokenizer, translator.ids(sentence)
+    ids_of: dict[str, int] = {}
+
+    @torch.no_grad()
+    def next_log_p(paths: list[list[str]]) -> list[dict[str, float]]:
+        read = torch.tensor([[tokenizer.bos_id, *(ids_of[piece] for piece in path)] for path in paths])
+        log_p: Tensor = model(src_ids.expand(len(read), -1), read)[:, -1].log_softmax(dim=-1)
+        best, ids = log_p.topk(widest)
+        follow = []
+        for values, row in zip(best.tolist(), ids.tolist()):
+            pieces = [END if i == tokenizer.eos_id else tokenizer.piece(i) for i in row]
+            ids_of.update(zip(pieces, row))
+            follow.append(dict(zip(pieces, values)))
+        return follow
+
+    return beam_tree(next_log_p, sentence, widest, max_len or src_ids.shape[1] + 8)
+
+
+@torch.no_grad()
+def translator_sampling(translator: Any, sentence: str, written: Sequence[int] = (), named: int = 12) -> dict[str, Any]:
+    """What `Sampling` needs of a translator's next token for `sentence`, after the ids `written`."""
+    tokenizer = translator.tokenizer
+    read = torch.tensor([[tokenizer.bos_id, *written]])
+    logits, order = translator.model(translator.ids(sentence), read)[0, -1].sort(descending=True)
+    names = [END if i == tokenizer.eos_id else tokenizer.piece(i) for i in order[:named].tolist()]
+    so_far = "".join(map(tokenizer.piece, written)).replace("▁", " ").strip()
+    return {"logits": logits, "tokens": names, "context": f"Source: {sentence} · written: {so_far or 'nothing yet'}"}
+
+
+def phrase(tokens: Sequence[str], path: Sequence[int]) -> str:
+    """Words with spaces between them; sub-words joined, where ▁ begins a word."""
+    words = [tokens[i] for i in path if i != 0]
+    if any(token.startswith("▁") for token in tokens):
+        return "".join(words).replace("▁", " ").strip()
+    return " ".join(words)
+
+
+def _rain(paths: list[list[str]]) -> list[dict[str, float]]:
+    choices = [RAIN.get(tuple(path), {END: 1.0}) for path in paths]
+    return [{word: math.log(p) for word, p in choice.items()} for choice in choices]
+
+
+def _ways(tree: Tree, path: Sequence[int]) -> list[tuple[int, float, int]]:
+    """What follows `path`; nothing where the tree ends."""
+    node = 0
+    for token in path:
+        node = next((behind for found, _, behind in tree[node] if found == token), -1)
+        if node < 0:
+            return []
+    return tree[node]
+
+
+def _deepest(tree: Tree, widest: int, max_len: int) -> int:
+    """The most steps that any search of the widget takes; a larger α never ends it sooner."""
+    return max(len(search(tree, width, MOST_ALPHA, max_len)[1]) for width in range(1, widest + 1))
+
+
+def _require_tree(tree: Tree, count: int) -> None:
+    for node, ways in enumerate(tree):
+        for way in ways:
+            fits = len(way) == 3 and 0 <= way[0] < count and way[1] <= 0 and -1 <= way[2] < len(tree)
+            if not fits:
+                raise ValueError(
+                    f"tree[{node}] must hold triples (token below {count}, log-probability at most 0, path below "
+                    f"{len(tree)} or −1); it holds {way}"
+                )

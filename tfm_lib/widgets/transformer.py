@@ -1,0 +1,453 @@
+"""The widgets of chapter `transformer`: one word's vector on its way through the machine, and how large a machine is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets
+from torch import Tensor, nn
+
+from tfm_lib.layers import FeedForward, Residual
+from tfm_lib.masking import causal_mask, padding_mask
+from tfm_lib.multihead import MultiHeadAttention
+from tfm_lib.transformer import Transformer, TransformerConfig, base_config, big_config, count_parameters
+from tfm_lib.widgets.base import Widget
+
+TOLD = 4  # words that a vector would say
+SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")  # ids 0 to 3
+
+
+@dataclass
+class Stage:
+    """One step of the machine: the state (words, d_model) that it leaves, and how it came about."""
+
+    name: str
+    layer: int  # 0: outside the stack
+    shapes: str
+    state: Tensor
+    added: Tensor | None = None  # what was added to the state before
+    weights: Tensor | None = None  # (n_heads, words, keys)
+    active: Tensor | None = None  # how many hidden units of the feed-forward network are above 0
+    says: list[list[tuple[str, float]]] = field(default_factory=list)
+
+
+@torch.no_grad()
+def follow(model: Transformer, src_ids: Tensor, tgt_ids: Tensor) -> tuple[list[Stage], list[Stage]]:
+    """Every state of one source and one target sentence on their way up encoder and decoder, dropout off."""
+    training = model.training
+    model.eval()
+    src_mask = padding_mask(src_ids, model.config.pad_id)
+    encoder = _entrance(model, src_ids)
+    X = model.embedding(src_ids)
+    for number, layer in enumerate(model.encoder, start=1):
+        attend, think = layer.residuals
+        X = _attention(encoder, number, "self-attention", attend, layer.self_attention, X, None, src_mask)
+        X = _feed_forward(encoder, number, think, layer.feed_forward, X)
+    memory = _exit(encoder, model.encoder_norm, X)
+
+    decoder = _entrance(model, tgt_ids)
+    Y, mask = model.embedding(tgt_ids), causal_mask(tgt_ids.shape[1])
+    for number, layer in enumerate(model.decoder, start=1):
+        attend, look, think = layer.residuals
+        Y = _attention(decoder, number, "masked self-attention", attend, layer.self_attention, Y, None, mask)
+        Y = _attention(decoder, number, "cross-attention", look, layer.cross_attention, Y, memory, src_mask)
+        Y = _feed_forward(decoder, number, think, layer.feed_forward, Y)
+    Y = _exit(decoder, model.decoder_norm, Y)
+    logits = model.embedding.unembed(Y)
+    decoder.append(Stage("logits", 0, f"{_shape(Y)} · Eᵀ → {_shape(logits)}", logits[0]))
+    model.train(training)
+    return encoder, decoder
+
+
+def _entrance(model: Transformer, ids: Tensor) -> list[Stage]:
+    rows = model.embedding.tokens(ids) * model.embedding.scale
+    whole = model.embedding(ids)
+    d_model = model.config.d_model
+    first = Stage("embedding", 0, f"ids {_shape(ids)} → E[ids] · √{d_model} {_shape(rows)}", rows[0])
+    return [first, Stage("+ position", 0, f"{_shape(rows)} + PE → {_shape(whole)}", whole[0], (whole - rows)[0])]
+
+
+def _attention(
+    stages: list[Stage], layer: int, name: str, around: Residual, attention: MultiHeadAttention,
+    X: Tensor, memory: Tensor | None, mask: Tensor,
+) -> Tensor:  # fmt: skip
+    inner = around.enter(X)
+    seen = inner if memory is None else memory
+    change, weights = attention(inner, seen, seen, mask)
+    X = around.leave(X, change)
+    heads, d_k = attention.n_heads, X.shape[-1] // attention.n_heads
+    n, m = inner.shape[1], seen.shape[1]
+    shapes = f"Q (1, {heads}, {n}, {d_k}), K and V (1, {heads}, {m}, {d_k}) → weights {_shape(weights)} → {_shape(X)}"
+    stages.append(Stage(name, layer, shapes, X[0], change[0], weights=weights[0]))
+    return X
+
+
+def _feed_forward(stages: list[Stage], layer: int, around: Residual, network: FeedForward, X: Tensor) -> Tensor:
+    hidden = network.W_1(around.enter(X)).clamp(min=0)
+    change = network.W_2(hidden)
+    X = around.leave(X, change)
+    shapes = f"{_shape(X)} → {_shape(hidden)} → {_shape(X)}"
+    stages.append(Stage("feed-forward", layer, shapes, X[0], change[0], active=(hidden[0] > 0).sum(dim=-1)))
+    return X
+
+
+def _exit(stages: list[Stage], norm: nn.Module, X: Tensor) -> Tensor:
+    """Pre-norm stacks end with a norm of their own."""
+    if isinstance(norm, nn.Identity):
+        return X
+    stages.append(Stage("last norm", 0, f"{_shape(X)} → {_shape(X)}", norm(X)[0]))
+    return norm(X)
+
+
+def _shape(X: Tensor) -> str:
+    return f"({', '.join(map(str, X.shape))})"
+
+
+class FollowToken(Widget):
+    """One word's vector on its way through a Transformer, stage by stage, with shapes and real numbers.
+
+    `model` is any Transformer, `src_ids` (1, m) a source and `tgt_ids` (1, n) what its decoder reads, <bos> first.
+    `words` gives the text of an id. `value` counts the stages from the bottom, `word` the source words and then
+    those of the target, `head` is 0 for the mean of all heads. `numbers` of each vector are kept.
+    """
+
+    _module = traitlets.Unicode("transformer/follow_token").tag(sync=True)
+    title = traitlets.Unicode("Follow a token").tag(sync=True)
+    question = traitlets.Unicode("At which step does a vector stop to mean what it was?").tag(sync=True)
+    src_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    tgt_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    encoder = traitlets.List(traitlets.Dict()).tag(sync=True)
+    decoder = traitlets.List(traitlets.Dict()).tag(sync=True)
+    width = traitlets.Int().tag(sync=True)
+    value = traitlets.Int().tag(sync=True)
+    word = traitlets.Int().tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    number = traitlets.Int(1).tag(sync=True)
+
+    def __init__(
+        self, model=None, src_ids=None, tgt_ids=None, words: Callable[[int], str] = str, numbers=32, value=None,
+        word=None, **kwargs,
+    ):  # fmt: skip
+        if model is None:
+            model, src_ids, tgt_ids = _untrained()
+        src, tgt = _one_sentence("src_ids", src_ids), _one_sentence("tgt_ids", tgt_ids)
+        encoder, decoder = follow(model, src, tgt)
+        _nearest(model, encoder, words)
+        _would_say(model, decoder, words)
+        numbers = min(numbers, model.config.d_model)
+        looks = [at for at, stage in enumerate(decoder) if stage.name == "cross-attention"]
+        super().__init__(
+            src_tokens=[_text(words, i) for i in src[0].tolist()],
+            tgt_tokens=[_text(words, i) for i in tgt[0].tolist()],
+            encoder=[_plain(stage, numbers) for stage in encoder],
+            decoder=[_plain(stage, numbers) for stage in decoder],
+            width=model.config.d_model,
+            value=looks[-1] if value is None else value,
+            word=src.shape[1] if word is None else word,
+            **kwargs,
+        )
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        return self._within("value", proposal["value"], 0, max(len(self.encoder), len(self.decoder)) - 1)
+
+    @traitlets.validate("word")
+    def _valid_word(self, proposal):
+        return self._within("word", proposal["value"], 0, len(self.src_tokens) + len(self.tgt_tokens) - 1)
+
+    @traitlets.validate("head")
+    def _valid_head(self, proposal):
+        heads = max((len(stage["weights"]) for stage in self.decoder), default=0)
+        return self._within("head", proposal["value"], 0, heads)
+
+    @traitlets.validate("number")
+    def _valid_number(self, proposal):
+        kept = max((len(rows[0]) for stage in self.decoder if (rows := stage["vectors"])), default=1)
+        return self._within("number", proposal["value"], 1, kept)
+
+    def _within(self, name: str, value: int, low: int, high: int) -> int:
+        if not low <= value <= high:
+            raise ValueError(f"{name} must be from {low} to {high}; it is {value}")
+        return value
+
+    @property
+    def at(self) -> tuple[dict[str, Any], int, bool]:
+        """The stage that is shown, the word's place in its own sentence, and whether it is one of the source."""
+        m = len(self.src_tokens)
+        stages = self.encoder if self.word < m else self.decoder
+        stage = stages[min(self.value, len(stages) - 1)]
+        return stage, self.word if self.word < m else self.word - m, self.word < m
+
+    def weights(self) -> list[float]:
+        """The weights of the shown word at the shown stage: of the chosen head, or the mean of all; none if it has none."""
+        stage, i, _ = self.at
+        rows = np.array([head[i] for head in stage["weights"]])
+        if not len(rows):
+            return []
+        return (rows.mean(axis=0) if self.head == 0 else rows[self.head - 1]).tolist()
+
+    def asked(self) -> list[str]:
+        """The words that those weights belong to."""
+        stage, _, of_source = self.at
+        return self.src_tokens if of_source or stage["name"] == "cross-attention" else self.tgt_tokens
+
+    @property
+    def alt(self) -> str:
+        stage, i, of_source = self.at
+        token = (self.src_tokens if of_source else self.tgt_tokens)[i]
+        parts = [f"“{token}” of the {'source' if of_source else 'target'}, {_place(stage)}: shapes {stage['shapes']}."]
+        if stage["name"] != "logits":
+            added = f", what this step added {stage['added_lengths'][i]:.2f}" if stage["added_lengths"] else ""
+            parts.append(f"The vector has length {stage['lengths'][i]:.2f}{added}.")
+        weights = self.weights()
+        if weights:
+            best = int(np.argmax(weights))
+            parts.append(f"Most weight goes to “{self.asked()[best]}”, {weights[best]:.2f}.")
+        told = ", ".join(f"“{word}” {share:.2f}" for word, share in stage["says"][i])
+        parts.append(f"{'Nearest words' if of_source else 'It would say'}: {told}.")
+        return " ".join(parts)
+
+    def figure(self):
+        """The shown numbers of the vector, what the step added, and what the vector would say."""
+        from tfm_lib.book.display import colours, figure
+
+        c, (stage, i, of_source) = colours(), self.at
+        fig, axes = figure(cols=2, width=7.2, height=3, width_ratios=[3, 1])
+        left, right = axes
+        vector = np.array(stage["vectors"][i])
+        places = np.arange(1, len(vector) + 1)
+        left.axhline(0, color=c["soft"], linewidth=1)
+        left.bar(places, vector, color=c["encoder" if of_source else "decoder"], label="the vector")
+        if stage["added"]:
+            left.plot(places, stage["added"][i], ".", color=c["ink"], markersize=4, label="what this step added")
+            left.legend(loc="upper right")
+        token = (self.src_tokens if of_source else self.tgt_tokens)[i]
+        left.set(title=f"“{token}”, {_place(stage)}", xlabel=f"number, of {self.width}", ylabel="value")
+        said = stage["says"][i][::-1]
+        right.barh([word for word, _ in said], [share for _, share in said], color=c["w1"])
+        right.set(title="nearest words" if of_source else "would say", xlim=(0, 1))
+        return fig
+
+
+def _place(stage: dict[str, Any]) -> str:
+    return f"layer {stage['layer']}, {stage['name']}" if stage["layer"] else stage["name"]
+
+
+def _one_sentence(name: str, ids: Any) -> Tensor:
+    ids = torch.as_tensor(ids)
+    if ids.dim() != 2 or len(ids) != 1 or ids.shape[1] == 0:
+        raise ValueError(f"{name} must be one sentence, ids of shape (1, length); it has shape {tuple(ids.shape)}")
+    return ids
+
+
+def _text(words: Callable[[int], str], i: int) -> str:
+    return SPECIAL[i] if i < len(SPECIAL) else words(i)
+
+
+def _nearest(model: Transformer, stages: Sequence[Stage], words: Callable[[int], str]) -> None:
+    """The words whose embeddings point most nearly in the direction of each state, with the cosines."""
+    E = nn.functional.normalize(model.embedding.tokens.weight.detach(), dim=-1)
+    for stage in stages:
+        _tell(stage, nn.functional.normalize(stage.state, dim=-1) @ E.T, words)
+
+
+def _would_say(model: Transformer, stages: Sequence[Stage], words: Callable[[int], str]) -> None:
+    """The words that each state would lead to, were it the last, with their probabilities."""
+    with torch.no_grad():
+        for stage in stages:
+            done = stage.name == "logits"
+            normed = stage.state if stage.name == "last norm" else model.decoder_norm(stage.state) if not done else None
+            _tell(stage, (stage.state if done else model.embedding.unembed(normed)).softmax(dim=-1), words)
+
+
+def _tell(stage: Stage, shares: Tensor, words: Callable[[int], str]) -> None:
+    best = shares.topk(min(TOLD, shares.shape[-1]), dim=-1)
+    for ids, values in zip(best.indices.tolist(), best.values.tolist()):
+        stage.says.append([(_text(words, i), value) for i, value in zip(ids, values)])
+
+
+def _plain(stage: Stage, numbers: int) -> dict[str, Any]:
+    """What a page carries of a stage."""
+    is_logits = stage.name == "logits"
+    kept = stage.state.sort(dim=-1, descending=True).values if is_logits else stage.state
+    return {
+        "name": stage.name,
+        "layer": stage.layer,
+        "shapes": stage.shapes,
+        "vectors": _rounded(kept[:, :numbers], 2),
+        "added": [] if stage.added is None else _rounded(stage.added[:, :numbers], 2),
+        "lengths": [] if is_logits else _rounded(stage.state.norm(dim=-1), 2),
+        "added_lengths": [] if stage.added is None else _rounded(stage.added.norm(dim=-1), 2),
+        "says": [[[word, round(share, 3)] for word, share in told] for told in stage.says],
+        "weights": [] if stage.weights is None else _rounded(stage.weights, 3),
+        "active": [] if stage.active is None else stage.active.tolist(),
+    }
+
+
+def _rounded(X: Tensor, digits: int) -> list:
+    return np.round(X.detach().double().numpy(), digits).tolist()
+
+
+def _untrained() -> tuple[Transformer, Tensor, Tensor]:
+    """A small machine that has learned nothing, to have something to show."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = Transformer(TransformerConfig(20, d_model=16, n_heads=4, d_ff=64, n_layers=2, dropout=0.0))
+    return model, torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 11, 12]])
+
+
+# how large a machine is
+
+PRESETS = {
+    "base": base_config(37_000),
+    "big": big_config(37_000),
+    "translator": TransformerConfig(6000, d_model=256, n_heads=8, d_ff=1024, n_layers=3, norm="pre"),
+}
+FIELDS = ("n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm")
+CHOICES = {
+    "value": [64, 128, 256, 512, 1024, 2048, 4096],
+    "d_ff": [128, 256, 512, 1024, 2048, 4096, 8192, 16384],
+    "n_heads": [1, 2, 4, 8, 16, 32],
+}
+
+
+class ModelSize(Widget):
+    """The parameters of a Transformer part by part, its memory, and its work for a word.
+
+    `preset` is "base", "big", "translator" (the one that comes with the book) or "own"; `value` is d_model. `length`
+    is the number of words in source and target, for the work.
+    """
+
+    _module = traitlets.Unicode("transformer/model_size").tag(sync=True)
+    title = traitlets.Unicode("Model size").tag(sync=True)
+    question = traitlets.Unicode("Which parts grow fourfold when d_model and d_ff double, and which twofold?").tag(sync=True)
+    preset = traitlets.Unicode("base").tag(sync=True)
+    n_layers = traitlets.Int(6).tag(sync=True)
+    value = traitlets.Int(512).tag(sync=True)
+    d_ff = traitlets.Int(2048).tag(sync=True)
+    n_heads = traitlets.Int(8).tag(sync=True)
+    vocab_size = traitlets.Int(37_000).tag(sync=True)
+    norm = traitlets.Unicode("post").tag(sync=True)
+    length = traitlets.Int(32).tag(sync=True)
+    presets = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, preset="base", **kwargs):
+        given = set(kwargs) & set(FIELDS)
+        start = _fields(PRESETS[preset if preset in PRESETS else "base"])
+        presets = {name: _fields(config) for name, config in PRESETS.items()}
+        super().__init__(preset="own" if given else preset, presets=presets, **{**start, **kwargs})
+        self.observe(self._take_preset, "preset")
+        self.observe(self._leave_preset, FIELDS)
+
+    def _take_preset(self, _change) -> None:
+        if self.preset in PRESETS:
+            with self.hold_trait_notifications():
+                for name, x in _fields(PRESETS[self.preset]).items():
+                    setattr(self, name, x)
+
+    def _leave_preset(self, _change) -> None:
+        if self.preset in PRESETS and any(getattr(self, name) != x for name, x in _fields(PRESETS[self.preset]).items()):
+            self.preset = "own"
+
+    @traitlets.validate("preset")
+    def _valid_preset(self, proposal):
+        if proposal["value"] not in (*PRESETS, "own"):
+            raise ValueError(f"preset must be one of {', '.join(PRESETS)} or own; it is {proposal['value']!r}")
+        return proposal["value"]
+
+    @traitlets.validate("norm")
+    def _valid_norm(self, proposal):
+        if proposal["value"] not in ("post", "pre"):
+            raise ValueError(f"norm must be post or pre; it is {proposal['value']!r}")
+        return proposal["value"]
+
+    @traitlets.validate("value", "d_ff", "n_heads")
+    def _valid_choice(self, proposal):
+        name, x = proposal["trait"].name, proposal["value"]
+        if x not in CHOICES[name]:
+            raise ValueError(f"{name} must be one of {', '.join(map(str, CHOICES[name]))}; it is {x}")
+        return x
+
+    @traitlets.validate("n_layers", "vocab_size", "length")
+    def _valid_range(self, proposal):
+        name, x = proposal["trait"].name, proposal["value"]
+        low, high = {"n_layers": (1, 24), "vocab_size": (100, 200_000), "length": (1, 4096)}[name]
+        if not low <= x <= high:
+            raise ValueError(f"{name} must be from {low} to {high}; it is {x}")
+        return x
+
+    @property
+    def config(self) -> TransformerConfig:
+        """The configuration that is shown."""
+        return TransformerConfig(self.vocab_size, self.value, self.n_heads, self.d_ff, self.n_layers, norm=self.norm)
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """Parameters part by part, as `count_parameters` counts them."""
+        with torch.device("meta"):
+            return count_parameters(Transformer(self.config))
+
+    @property
+    def flops(self) -> dict[str, int]:
+        """Floating-point operations for one source and one target word, two for each multiply-and-add."""
+        return flops_per_word(self.config, self.length)
+
+    @property
+    def alt(self) -> str:
+        parts, flops = self.parts, self.flops
+        total = sum(parts.values())
+        shares = ", ".join(f"{part} {count:,}" for part, count in parts.items())
+        return (
+            f"{self.n_layers} layers, d_model {self.value}, d_ff {self.d_ff}, {self.n_heads} heads, {self.vocab_size:,} "
+            f"words, {self.norm}-norm: {total:,} parameters ({shares}). In 32 bits {_bytes(4 * total)}, to train with Adam "
+            f"{_bytes(16 * total)}. At {self.length} words a word takes {_short(sum(flops.values()))} operations, "
+            f"{flops['scores and means'] / sum(flops.values()):.1%} of them in scores and means."
+        )
+
+    def figure(self):
+        """The parts as bars."""
+        from tfm_lib.book.display import colours, figure
+
+        c, parts = colours(), self.parts
+        fig, ax = figure(width=6.4, height=3)
+        names = list(parts)[::-1]
+        colour = {"encoder": c["encoder"], "decoder": c["decoder"]}
+        ax.barh(names, [parts[name] / 1e6 for name in names], color=[colour.get(n.split(".")[0], c["ink"]) for n in names])
+        ax.set(xlabel="parameters (millions)", title=f"{sum(parts.values()):,} parameters")
+        return fig
+
+
+def flops_per_word(config: TransformerConfig, length: int) -> dict[str, int]:
+    """The work of a forward pass over `length` source and `length` target words, divided by `length`.
+
+    Matrix products only, two operations for each multiply-and-add; what the causal mask hides is computed, too.
+    """
+    d, d_ff, N = config.d_model, config.d_ff, config.n_layers
+    return {
+        "attention, matrices": 3 * N * 2 * 4 * d * d,
+        "feed-forward": 2 * N * 2 * 2 * d * d_ff,
+        "scores and means": 3 * N * 2 * 2 * length * d,
+        "logits": 2 * d * config.vocab_size,
+    }
+
+
+def _fields(config: TransformerConfig) -> dict[str, Any]:
+    return {
+        "n_layers": config.n_layers, "value": config.d_model, "d_ff": config.d_ff,
+        "n_heads": config.n_heads, "vocab_size": config.vocab_size, "norm": config.norm,
+    }  # fmt: skip
+
+
+def _short(x: float) -> str:
+    for size, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if x >= size:
+            return f"{x / size:.3g} {name}"
+    return str(x)
+
+
+def _bytes(x: float) -> str:
+    return f"{_short(x)}B" if x >= 1e3 else f"{x} B"
