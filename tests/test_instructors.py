@@ -15,16 +15,24 @@ COMMANDS = [
 ]
 
 
+def grades(course: Path) -> dict[str, tuple[str, str]]:
+    """Points, and of how many, by student."""
+    rows = csv.DictReader((course / "report" / "grades.csv").read_text(encoding="utf-8-sig").splitlines())
+    return {row["student"]: (row["points"], row["of"]) for row in rows}
+
+
 def test_every_command_of_the_guide_works(tmp_path):
     tfm = f"{shutil.which('env')} PYTHONPATH={ROOT} {sys.executable} -m tfm_lib.cli"
     for command in COMMANDS:
         made = re.sub(r"^tfm ", f"{tfm} ", command).replace("../", f"{tmp_path}/")
         done = subprocess.run(made, check=False, shell=True, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    rows = csv.DictReader((tmp_path / "course" / "report" / "grades.csv").read_text(encoding="utf-8-sig").splitlines())
-    assert {row["student"]: (row["points"], row["of"]) for row in rows} == {"anna": ("4", "4"), "ben": ("0", "4")}
+    assert grades(tmp_path / "course") == {"anna": ("4", "4"), "ben": ("0", "4")}
+    assert "Anna has 4 points of 4, Ben none." in GUIDE
+    assert grades(tmp_path / "course-2") == {"anna": ("5.5", "6")}
+    assert "Anna has 4 points by the tests and 1.5 by you, of 6." in GUIDE
     assert (tmp_path / "course" / "report" / "class.html").is_file()
-    assert (tmp_path / "course-2" / "bundle" / "tests" / "masking.py").is_file()
+    assert "The twelve is missing." in (tmp_path / "course-2" / "report" / "feedback" / "anna.html").read_text("utf-8")
 
 
 def test_what_the_guide_names_exists():

@@ -17,9 +17,11 @@ from tfm_lib.book.export import INSTALL, export_cells, wheel_name
 from tfm_lib.book.myst import Block
 from tfm_lib.book.outline import outline
 from tfm_lib.classroom import bundle as bundles
+from tfm_lib.classroom.backends import Limits
 from tfm_lib.classroom.leaks import require_none
-from tfm_lib.classroom.sandbox import Limits
+from tfm_lib.classroom.notebook import ANSWER_HERE
 from tfm_lib.classroom.source import BadSource, Written, chosen, parameters, setup_of, written_in
+from tfm_lib.classroom.tables import read_text
 
 CHEAP = ("torch.nn.functional.scaled_dot_product_attention", "torch.nn.functional.multi_head_attention_forward")
 HEAD = """\
@@ -30,7 +32,6 @@ Write your answers where the functions are: replace each `...`, run the cell, th
 Rename no function. Hand in this notebook under its name, `{stem}.ipynb`. The chapter *{chapter}* of the book has all you need."""
 CHECKS = "What a check says holds for its examples; the tests that count run after you have handed in."
 PRACTICE = "The check is the one that counts."
-ANSWER_HERE = "*Double-click here, and write your answer in words.*"
 STUDENT = re.compile(r"[^\W_][\w .@+-]{0,99}")
 
 
@@ -104,8 +105,8 @@ def make(wishes: Wishes) -> Assignment:
 
 def read_roster(path: Path) -> tuple[str, ...]:
     """The students in the first column of the CSV file at `path`; raises BadSource for names that make no folder."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        names = [row[0].strip() for row in csv.reader(file) if row and row[0].strip()]
+    lines = csv.reader(read_text(path).splitlines())
+    names = [row[0].strip() for row in lines if row and row[0].strip()]
     names = names[1:] if names and names[0].lower() in ("student", "id", "name", "login") else names
     for name in names:
         if not STUDENT.fullmatch(name):
@@ -196,9 +197,9 @@ class _Part:
                 cell.metadata = nbformat.from_dict({"jupyter": {"source_hidden": True}, "tags": ["hide-input"]})
             made.append(cell)
         if exercise.text_only:
-            answer = nbformat.v4.new_markdown_cell(ANSWER_HERE, metadata={"tfm": {"text": exercise.id}})
-            made.append(answer)
-        if solved and exercise.solution:
+            words = "\n".join(exercise.solution.lines).strip() if solved and exercise.solution else ANSWER_HERE
+            made.append(nbformat.v4.new_markdown_cell(words, metadata={"tfm": {"text": exercise.id}}))
+        elif solved and exercise.solution:
             made += export_cells(exercise.path, self.wishes.root, [exercise.solution], "instructor")
         return made
 

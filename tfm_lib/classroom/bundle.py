@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import tfm_lib
-from tfm_lib.classroom.sandbox import Limits
+from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.backends import Limits
 
 FORMAT = 1
 PACKAGE = Path(tfm_lib.__file__).parent
 
 
-class BadBundle(Exception):
+class BadBundle(Refusal):
     """The bundle cannot be used; the message says what is wrong in it."""
 
 

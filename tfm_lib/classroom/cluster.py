@@ -12,8 +12,9 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
-from tfm_lib.classroom.pool import Job, JudgeDied, JudgeProcess, Result
-from tfm_lib.classroom.sandbox import NoSandbox
+from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.backends import NoSandbox
+from tfm_lib.classroom.pool import Job, JudgeProcess, Result
 
 RETRIES = 5  # of a job whose worker was lost
 
@@ -21,7 +22,7 @@ _judges: dict[tuple[str, int], JudgeProcess] = {}
 _lock = threading.Lock()
 
 
-class NoCluster(Exception):
+class NoCluster(Refusal):
     """The cluster cannot be reached or used; the message says why."""
 
 
@@ -73,6 +74,6 @@ class Cluster:
             job = futures[future]
             try:
                 yield job, future.result()
-            except (JudgeDied, Exception) as error:  # noqa: BLE001 (a lost worker, a lost result: ours, not the student's)
+            except Exception as error:  # noqa: BLE001 (a lost worker, a lost result: ours, not the student's)
                 yield job, {"infrastructure": f"the cluster lost it: {type(error).__name__}: {error}"[:300]}
             future.release()

@@ -6,9 +6,7 @@ read beyond a size, and what is refused is said in a line. The last of several s
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 import re
@@ -20,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.notebook import MAX_BYTES
 
 MAX_ENTRIES = 20_000
@@ -27,10 +26,12 @@ MAX_TOTAL = 4 << 30
 CANVAS = re.compile(r"^(?P<who>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<submission>\d+)_(?P<name>.+)$")
 AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\))$")  # what a browser or an LMS adds to a second copy
 MOODLE = re.compile(r"^(?P<who>.+)_(?P<id>\d+)_assignsubmission_file_?$")
+BESIDE = {"collected.json", "timestamp.txt", "submission_secret.txt", ".DS_Store"}  # no submissions, and no mistake
+DRIVE = re.compile(r"[A-Za-z]:")
 RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
 
 
-class CannotCollect(Exception):
+class CannotCollect(Refusal):
     """The source cannot be read as any kind of collection; the message says why."""
 
 
@@ -45,7 +46,8 @@ class Found:
     name: str = ""  # as people write it
     lms_id: str = ""
     late: bool = False
-    when: float = 0.0
+    when: float = 0.0  # by the file's own date, which tells the last of several
+    handed_in: float | None = None  # where the source says so; an archive's dates are those of its making
 
 
 @dataclass
@@ -70,6 +72,8 @@ class Entry:
 class Source:
     """Files, in a folder or in a zip archive."""
 
+    dated = False  # whether a file's date is when it was handed in
+
     def entries(self) -> Iterator[Entry]:
         raise NotImplementedError
 
@@ -79,6 +83,8 @@ class Source:
 
 class Folder(Source):
     """A folder. Links are not followed."""
+
+    dated = True
 
     def __init__(self, path: Path):
         self.path = path
@@ -128,6 +134,8 @@ def collect(path: Path, stems: list[str], kind: str = "auto") -> Report:
     """The submissions in `path` for the chapters `stems`; raises CannotCollect. `kind`: folder, canvas, moodle or nbgrader."""
     if path.is_dir():
         source: Source = Folder(path)
+        if kind == "auto" and (any(path.glob("inbound")) or any(path.glob("*/inbound"))):
+            kind = "nbgrader"
     elif path.is_file():
         source = Zip(path)
     else:
@@ -145,11 +153,17 @@ def collect(path: Path, stems: list[str], kind: str = "auto") -> Report:
             continue
         key = (one.student, one.stem)
         if key in found:
-            older, one = sorted((found[key], one), key=lambda each: (each.when, each.where))
+            older, one = sorted((found[key], one), key=_order)
             report.replaced.append(older.where)
         found[key] = one
     report.kept = [found[key] for key in sorted(found)]
     return report
+
+
+def _order(one: Found) -> tuple[float, int, str]:
+    """Later submissions come later: by date, then by the number that a browser or an LMS gave a second copy."""
+    copy = AGAIN.search(PurePosixPath(one.where).stem)
+    return one.when, int(re.sub(r"\D", "", copy[0])) if copy else 0, one.where
 
 
 def write(report: Report, to: Path) -> None:
@@ -164,7 +178,7 @@ def write(report: Report, to: Path) -> None:
         (folder / f"{one.stem}.ipynb").write_bytes(one.data)
         seen = students.setdefault(one.student, {})
         seen.update({"name": one.name or seen.get("name", ""), "lms_id": one.lms_id or seen.get("lms_id", "")})
-        seen.setdefault("files", {})[one.stem] = {"from": one.where, "late": one.late, "when": one.when}
+        seen.setdefault("files", {})[one.stem] = {"from": one.where, "late": one.late, "handed in": one.handed_in}
     refused = [{"file": where, "why": why} for where, why in report.refused]
     text = json.dumps(
         {"students": students, "refused": refused, "replaced": report.replaced}, ensure_ascii=False, indent=1
@@ -190,13 +204,13 @@ def folder_name(name: str) -> str:
 def _read(source: Source, entry: Entry, stems: list[str], kind: str, report: Report) -> Found | None:
     path = PurePosixPath(entry.path.replace("\\", "/"))
     if (
-        path.name in ("collected.json", "timestamp.txt", ".DS_Store")
+        path.name in BESIDE
         or "__MACOSX" in path.parts
         or ".ipynb_checkpoints" in path.parts
     ):
         return None
     trouble = entry.trouble
-    if not trouble and (path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in entry.path):
+    if not trouble and (path.is_absolute() or ".." in path.parts or DRIVE.match(path.parts[0]) or "\0" in entry.path):
         trouble = "its name leads out of the archive"
     if not trouble and entry.size > MAX_BYTES:
         trouble = f"it has {entry.size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB"
@@ -217,10 +231,9 @@ def _read(source: Source, entry: Entry, stems: list[str], kind: str, report: Rep
         report.refused.append((entry.path, f"it has more than {MAX_BYTES >> 20} MB once unpacked"))
         return None
     student, stem, name, lms_id, late = whose
-    when = entry.when
-    if kind == "nbgrader" or isinstance(source, Folder) and (source.path / path.parent / "timestamp.txt").is_file():
-        when = _handed_in(source, path) or when
-    return Found(student, stem, data, entry.path, name, lms_id, late, when)
+    said = _timestamp(source, path)
+    handed_in = said or (entry.when if source.dated else None)
+    return Found(student, stem, data, entry.path, name, lms_id, late, said or entry.when, handed_in)
 
 
 def _whose(path: PurePosixPath, stems: list[str], kind: str) -> tuple[str, str, str, str, bool] | None:
@@ -234,15 +247,10 @@ def _whose(path: PurePosixPath, stems: list[str], kind: str) -> tuple[str, str, 
     for part in reversed(path.parts[:-1]):
         if kind in ("auto", "moodle") and (moodle := MOODLE.match(part)):
             return folder_name(f"{moodle['who']}_{moodle['id']}"), stem, moodle["who"], moodle["id"], False
-    parents = [part for part in path.parts[:-1] if part not in ("", ".")]
-    if kind == "nbgrader" or (
-        parents and parents[-1].count("+") >= 2
-    ):  # the exchange: user+assignment+timestamp+random
-        who = next(
-            (part.split("+")[0] for part in reversed(parents) if part.count("+") >= 2), parents[0] if parents else ""
-        )
-    else:
-        who = parents[0] if parents else ""
+    who = path.parts[0] if len(path.parts) > 1 else ""
+    if kind in ("auto", "nbgrader"):
+        submitted = [part for part in path.parts[:-1] if part.count("+") >= 2]  # user+assignment+timestamp+random
+        who = submitted[-1].split("+")[0] if submitted else "" if kind == "nbgrader" else who
     return (folder_name(who), stem, who, "", False) if who else None
 
 
@@ -256,8 +264,8 @@ def _stem(name: str, stems: list[str]) -> str | None:
     return plain if plain in stems else None
 
 
-def _handed_in(source: Source, path: PurePosixPath) -> float | None:
-    """The time in the nbgrader exchange's timestamp.txt beside a submission."""
+def _timestamp(source: Source, path: PurePosixPath) -> float | None:
+    """The time in the timestamp.txt that nbgrader puts beside a submission."""
     if not isinstance(source, Folder):
         return None
     beside = source.path / path.parent / "timestamp.txt"
@@ -277,17 +285,12 @@ def roster(to: Path) -> dict[str, dict]:
 
 
 def late_days(to: Path, due: datetime | None) -> dict[str, float]:
-    """Days after `due`, by student and chapter; where there is no date, one day for what the LMS calls late."""
+    """Days after `due`, by student and chapter; one day where no time is known and the LMS says that it is late."""
     days = {}
     for student, known in roster(to).items():
         for stem, file in known.get("files", {}).items():
-            if due is not None and file.get("when"):
-                days[f"{student}/{stem}"] = max(0.0, (file["when"] - due.timestamp()) / 86_400)
+            if due is not None and file.get("handed in"):
+                days[f"{student}/{stem}"] = max(0.0, (file["handed in"] - due.timestamp()) / 86_400)
             else:
                 days[f"{student}/{stem}"] = 1.0 if file.get("late") else 0.0
     return days
-
-
-def csv_rows(text: str) -> list[dict[str, str]]:
-    """The rows of a CSV text."""
-    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))

@@ -11,25 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.scores import Score
+from tfm_lib.classroom.tables import table
 
 
-class CannotExport(Exception):
+class CannotExport(Refusal):
     """A grade book does not fit; the message says what to do."""
-
-
-def cell(value: Any) -> Any:
-    """`value` for a CSV: a text that a spreadsheet would take for a formula gets an apostrophe in front."""
-    if isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@|%"):
-        return f"'{value}"
-    return value.replace("\r", " ") if isinstance(value, str) else value
-
-
-def table(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as CSV, readable by spreadsheets in any language."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([cell(value) for value in row] for row in rows)
-    return "\ufeff" + buffer.getvalue()
 
 
 def grades(scores: list[Score]) -> str:

@@ -40,9 +40,7 @@ WORDS = {
 def student_page(score: Score, assignment: str) -> str:
     """The feedback for one student."""
     late = [
-        f"{number(round(days, 2))} days late: × {number(score.factors[stem])}"
-        for stem, days in score.late_days.items()
-        if days > 0
+        f"{_days(days)} late: × {number(score.factors[stem])}" for stem, days in score.late_days.items() if days > 0
     ]
     body = [
         f"<h1>{_text(assignment)}</h1>",
@@ -52,6 +50,10 @@ def student_page(score: Score, assignment: str) -> str:
         *(_card(row) for row in score.rows),
     ]
     return _page(f"{assignment} · {score.name}", "\n".join(body))
+
+
+def _days(days: float) -> str:
+    return "1 day" if round(days, 1) == 1 else f"{number(round(days, 1))} days"
 
 
 def _card(row: Row) -> str:
@@ -142,13 +144,20 @@ def _table(head: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def _page(title: str, body: str) -> str:
-    tokens = files("tfm_lib.book").joinpath("theme/tokens.css").read_text(encoding="utf-8")
     return (
-        '<!doctype html>\n<html lang="en" data-theme="light"><head><meta charset="utf-8">'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(title)}</title><style>{tokens}{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n"
+        f"<title>{_text(title)}</title><style>{_colours()}{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n"
     )
+
+
+def _colours() -> str:
+    """The book's colours; the dark set where the reader's system asks for it, since no script runs here that could ask."""
+    css = files("tfm_lib.book").joinpath("theme/tokens.css").read_text(encoding="utf-8")
+    light, _, dark = css.partition('html[data-theme="dark"]')
+    dark = dark[dark.index("{") : dark.index("}") + 1]
+    return f":root {{ color-scheme: light dark; }}\n{light}@media screen and (prefers-color-scheme: dark) {{ :root {dark} }}\n"
 
 
 def _text(text: str) -> str:

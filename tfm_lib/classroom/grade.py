@@ -84,7 +84,7 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
         known = _known(results.read(to / f"{submission.student}.json"), submission.stem)
         ids = []
         for entry in bundle.exercises(submission.stem):
-            if entry["kind"] == "text" or (only and entry["id"] not in only):
+            if only and entry["id"] not in only:
                 continue
             key = _key(bundle, submission, entry["id"])
             if (
@@ -134,35 +134,14 @@ def _row(bundle: Bundle, submission: Submission, id: str, status: str, reason: s
 
 
 def _store(bundle: Bundle, submission: Submission, result: Result, to: Path) -> dict[str, Any]:
+    """Put `result` of one chapter among what is known of its student; what is known then."""
     path = to / f"{submission.student}.json"
     whole = results.read(path) or {"student": submission.student, "chapters": {}}
-    before = _known(whole, submission.stem)
-    rows = []
-    for entry in bundle.exercises(submission.stem):
-        id = entry["id"]
-        row = result["exercises"].get(id) or before.get(id)
-        if entry["kind"] == "text":
-            row = _row(bundle, submission, id, "ok", "")
-            row["text"] = result.get("texts", {}).get(id, before.get(id, {}).get("text", ""))[:20_000]
-        elif "not submitted" in result:
-            row = _row(bundle, submission, id, "ok", "Nothing was handed in.")
-        elif "unreadable" in result:
-            row = _row(bundle, submission, id, "stopped", f"{UNREADABLE}: {result['unreadable']}.")
-        if row is None:  # not asked for in this run
-            continue
-        row.pop("lacks a name", None)
-        took = {name: row.pop(name) for name in ("seconds", "cpu") if name in row}
-        if took:
-            row["took"] = took
-        if id in result["exercises"] or "unreadable" in result:
-            row["key"] = _key(bundle, submission, id)
-        row["title"], row["kind"] = entry["title"], entry["kind"]
-        rows.append(row)
     whole["chapters"][submission.stem] = {
         "submitted": submission.data is not None,
         "sha256": submission.digest,
         "notes": result.get("notes", whole["chapters"].get(submission.stem, {}).get("notes", [])),
-        "exercises": rows,
+        "exercises": _rows(bundle, submission, result, _known(whole, submission.stem)),
     }
     whole["chapters"] = {stem: whole["chapters"][stem] for stem in bundle.stems if stem in whole["chapters"]}
     every = [row for chapter in whole["chapters"].values() for row in chapter["exercises"]]
@@ -170,6 +149,33 @@ def _store(bundle: Bundle, submission: Submission, result: Result, to: Path) -> 
     whole["points"], whole["of"] = sum(row["points"] for row in every), sum(row["of"] for row in every)
     results.write(path, whole)
     return whole
+
+
+def _rows(
+    bundle: Bundle, submission: Submission, result: Result, before: dict[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """A row for each exercise of the chapter: from `result`, or from `before` if it was not asked for in this run."""
+    rows = []
+    for entry in bundle.exercises(submission.stem):
+        id = entry["id"]
+        row = result["exercises"].get(id) or before.get(id)
+        judged = id in result["exercises"] or "unreadable" in result
+        if entry["kind"] == "text" and "texts" in result:  # for the instructor to mark
+            row, judged = _row(bundle, submission, id, "ok", ""), True
+            row["text"] = result["texts"].get(id, "")[:20_000]
+        elif "not submitted" in result:
+            row = _row(bundle, submission, id, "ok", "Nothing was handed in.")
+        elif "unreadable" in result:
+            row = _row(bundle, submission, id, "stopped", f"{UNREADABLE}: {result['unreadable']}.")
+        if row is None:
+            continue
+        took = {name: row.pop(name) for name in ("seconds", "cpu") if name in row}
+        if took:
+            row["took"] = took
+        if judged:
+            row["key"] = _key(bundle, submission, id)
+        rows.append({**row, "title": entry["title"], "kind": entry["kind"]})
+    return rows
 
 
 def _known(result: dict[str, Any], stem: str) -> dict[str, dict[str, Any]]:

@@ -17,10 +17,11 @@ import torch
 from torch import Tensor
 
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
+from tfm_lib.classroom.backends import Limits
 from tfm_lib.classroom.inside.channel import ChannelError, Closed, TimeUp
 from tfm_lib.classroom.inside.peer import Peer, Raised
 from tfm_lib.classroom.inside.values import BadValue
-from tfm_lib.classroom.sandbox import Cell, Limits, Sandbox, SandboxFailed
+from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
 
 MAX_MESSAGE = 600
 
@@ -145,7 +146,7 @@ class Answers:
 
     def __init__(self, task: Task, cell: Cell, cells: list[str], seed: int, whole: bool):
         self.task, self.lacks = task, False
-        self.peer = _Judge(cell.channel)
+        self.peer = JudgePeer(cell.channel)
         try:
             self.loaded = self.peer.call(
                 "load", [cells, list(task.answers), task.sources, list(task.forbidden), whole, seed % (1 << 32)]
@@ -217,7 +218,7 @@ class Answers:
         return call
 
 
-class _Judge(Peer):
+class JudgePeer(Peer):
     """The judge's end of the wire: when it breaks, that is the end of the answer."""
 
     def __init__(self, channel: Any):

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tfm_lib._refusal import Refusal
+
 
 def main() -> None:
     """Judge until the input ends."""
@@ -27,9 +29,7 @@ def main() -> None:
         try:
             leave_root()
             judge, tried = _ready(begin)
-        except Exception as error:
-            if type(error).__name__ not in ("NoSandbox", "BadBundle"):
-                raise
+        except Refusal as error:
             channel.send({"refused": str(error)})
             return
         channel.send({"ready": tried})
@@ -41,9 +41,10 @@ def main() -> None:
 
 
 def _ready(begin: dict[str, Any]) -> tuple[Judge, list[str]]:
+    from tfm_lib.classroom.backends import NoSandbox, backend
     from tfm_lib.classroom.grading import limit_own_memory
-    from tfm_lib.classroom.sandbox import Sandbox, SandboxFailed, backend
-    from tfm_lib.classroom.selftest import NoSandbox, require_safe
+    from tfm_lib.classroom.sandbox import Sandbox, SandboxFailed
+    from tfm_lib.classroom.selftest import require_safe
 
     limit_own_memory()
     judge = Judge(begin, Sandbox(backend(begin["sandbox"], begin["image"])))

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tfm_lib._refusal import Refusal
+
 WINDOW = 28  # letters, spaces aside: shorter pieces of two programs agree by chance
 
 
-class Leak(Exception):
+class Leak(Refusal):
     """Something secret stands in what students get; the message says what and where."""
 
 

@@ -11,6 +11,7 @@ MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20
 MAX_CELLS = 5000
 MAX_NESTING = 64
+ANSWER_HERE = "*Double-click here, and write your answer in words.*"  # what stands where an answer in words belongs
 
 
 class NotANotebook(Exception):
@@ -51,7 +52,7 @@ def read(data: bytes, answers: set[str] = frozenset()) -> Submitted:
         else:
             asked = cell.get("metadata", {}).get("tfm", {}) if isinstance(cell.get("metadata"), dict) else {}
             if isinstance(asked, dict) and isinstance(asked.get("text"), str):
-                read.texts[asked["text"][:200]] = text
+                read.texts[asked["text"][:200]] = text if text.strip() != ANSWER_HERE else ""
     if sum(map(len, read.code)) > MAX_CODE:
         raise NotANotebook(f"it holds more than {MAX_CODE >> 20} MB of code")
     return read

@@ -10,9 +10,13 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
+from tfm_lib.classroom.backends import Limits, NoSandbox
 from tfm_lib.classroom.inside.channel import Channel, ChannelError
-from tfm_lib.classroom.sandbox import PATIENCE, Limits, NoSandbox
+from tfm_lib.classroom.sandbox import PATIENCE
 
+LONGEST = (
+    8  # times the limit: two tests of an exercise may run into it, then again in twice the time, then again in all
+)
 Job = dict[str, Any]  # student, stem, ids, data (the notebook, base64)
 Result = dict[str, Any]
 
@@ -52,7 +56,7 @@ class JudgeProcess:
         """The result of one submission; raises JudgeDied."""
         self.start()
         limits = Limits(**self.begin["manifest"].get("limits", {}))
-        return self._ask(job, PATIENCE + len(job["ids"]) * 6 * (limits.seconds + 5))["result"]
+        return self._ask(job, PATIENCE + len(job["ids"]) * LONGEST * (limits.seconds + 5))["result"]
 
     def close(self) -> None:
         """End it, and with it its sandbox."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import hmac
+import io
 import json
 import math
 import secrets
@@ -13,10 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.tables import read_text
+
 MARKS = ("student", "exercise", "points", "reason")
 
 
-class BadMarks(Exception):
+class BadMarks(Refusal):
     """The file of marks cannot be used; the message says which line, and why."""
 
 
@@ -79,18 +83,17 @@ class Score:
 def read_marks(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
     """Points and reason by student and exercise, from a CSV with the columns of MARKS; raises BadMarks."""
     found: dict[tuple[str, str], tuple[float, str]] = {}
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if missing := [name for name in MARKS if name not in (reader.fieldnames or [])]:
-            raise BadMarks(f"{path} has no column {', '.join(missing)}. Its first line must be: {','.join(MARKS)}")
-        for number, line in enumerate(reader, start=2):
-            try:
-                points = float(line["points"])
-            except (TypeError, ValueError):
-                points = math.nan
-            if not math.isfinite(points) or not (line["reason"] or "").strip():
-                raise BadMarks(f"{path}, line {number}: a mark needs points, a number, and a reason.")
-            found[line["student"].strip(), line["exercise"].strip()] = (points, line["reason"].strip())
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    if missing := [name for name in MARKS if name not in (reader.fieldnames or [])]:
+        raise BadMarks(f"{path} has no column {', '.join(missing)}. Its first line must be: {','.join(MARKS)}")
+    for number, line in enumerate(reader, start=2):
+        try:
+            points = float(line["points"])
+        except (TypeError, ValueError):
+            points = math.nan
+        if not math.isfinite(points) or not (line["reason"] or "").strip():
+            raise BadMarks(f"{path}, line {number}: a mark needs points, a number, and a reason.")
+        found[line["student"].strip(), line["exercise"].strip()] = (points, line["reason"].strip())
     return found
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfm_lib.classroom.grading import Stopped, _Judge
+from tfm_lib.classroom.backends import ENVIRONMENT, Limits, NoSandbox, visible_folders
+from tfm_lib.classroom.grading import JudgePeer, Stopped
 from tfm_lib.classroom.inside.channel import TimeUp
 from tfm_lib.classroom.inside.peer import Raised
-from tfm_lib.classroom.sandbox import ENVIRONMENT, Limits, NoSandbox, Sandbox, visible_folders
+from tfm_lib.classroom.sandbox import Sandbox
 
 PROBE = Path(__file__).with_name("probe.py")
 HARMLESS = {
@@ -59,7 +60,7 @@ def _ask(sandbox: Sandbox, limits: Limits, function: str, *args: Any) -> Any:
     source = PROBE.read_text(encoding="utf-8")
     try:
         with sandbox.cell(limits) as cell:
-            peer = _Judge(cell.channel)
+            peer = JudgePeer(cell.channel)
             peer.call("load", [[source], [function], {}, [], False, 0])
             return peer.call(f"answer {function}", args)
     except (Stopped, Raised) as error:

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.book.myst import Block, blocks, without_front_matter
 from tfm_lib.classroom.inside.answers import Notebook, without_commands
 
@@ -26,7 +27,7 @@ PAGE_ONLY = re.compile(r"tfm_lib\.(?:book|widgets|checks)\b")
 PYTHON = re.compile(r"^(`{3,})python\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 
 
-class BadSource(Exception):
+class BadSource(Refusal):
     """An exercise is not written as it must be; the message says where and what."""
 
 

@@ -12,8 +12,8 @@ import stat
 import sys
 from pathlib import Path
 
+from tfm_lib.classroom.backends import NoSandbox, visible_folders
 from tfm_lib.classroom.inside.kernel import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
-from tfm_lib.classroom.sandbox import NoSandbox, visible_folders
 
 FIRST, LAST = 61_000, 61_999
 
@@ -22,10 +22,8 @@ def leave_root() -> None:
     """If this process is root's, become a user that owns nothing; raises NoSandbox where that cannot be done."""
     if os.geteuid() != 0:
         return
-    closed = {folder: gate for folder in _needed() if (gate := _closed_gate(folder)) is not None}
     try:
-        if closed:
-            _open(closed)
+        open_the_way()
         number = _free_number()
         os.setgroups([])
         os.setresgid(number, number, number)
@@ -59,8 +57,14 @@ def _closed_gate(folder: Path) -> Path | None:
     return None
 
 
-def _open(closed: dict[Path, Path]) -> None:
-    """In mounts of this process's own: cover each closed gate, and put behind it only what is needed."""
+def open_the_way() -> None:
+    """Let ordinary users come to Python and its packages, where a folder on the way is closed to them; raises OSError.
+
+    In mounts of this process's own: each closed gate is covered, and behind it stands only what is needed.
+    """
+    closed = {folder: gate for folder in _needed() if (gate := _closed_gate(folder)) is not None}
+    if not closed:
+        return
     unshare(CLONE_NEWNS)
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     held = {folder: os.open(folder, os.O_PATH) for folder in closed}
