@@ -69,7 +69,7 @@ def test_the_inbound_folder_alone_will_do(exchange):
     report = collect.collect(exchange / "transformer" / "inbound", STEMS)
     assert [one.student for one in report.kept] == ["ben", "이서연"]
     (when,) = {one.handed_in for one in report.kept if one.student == "ben"}
-    assert datetime.fromtimestamp(when, UTC) == datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+    assert datetime.fromtimestamp(when, UTC) == datetime(2026, 11, 21, 9, 30, 0, 123456, tzinfo=UTC)
 
 
 def test_moodle(tmp_path):

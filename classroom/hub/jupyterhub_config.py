@@ -1,6 +1,6 @@
 """A JupyterHub for one course, as small as it can be: one instructor, students, nbgrader's exchange, our grading.
 
-Read it before use; run it with `jupyterhub -f classroom/hub/jupyterhub_config.py`. It needs `pip install 'tfm-lib[hub]'`,
+Read it before use; run it with `jupyterhub -f classroom/hub/jupyterhub_config.py`. It needs the extra `hub` of this library,
 `npm install -g configurable-http-proxy`, and users of the operating system: nbgrader's exchange knows people by them.
 """
 

@@ -56,7 +56,7 @@ def hub(folder: Path, settings: dict[str, str]):
             yield process
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(course.PATIENCE)
 
 
 def main(folder: Path) -> None:

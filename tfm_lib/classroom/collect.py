@@ -203,11 +203,7 @@ def folder_name(name: str) -> str:
 
 def _read(source: Source, entry: Entry, stems: list[str], kind: str, report: Report) -> Found | None:
     path = PurePosixPath(entry.path.replace("\\", "/"))
-    if (
-        path.name in BESIDE
-        or "__MACOSX" in path.parts
-        or ".ipynb_checkpoints" in path.parts
-    ):
+    if path.name in BESIDE or "__MACOSX" in path.parts or ".ipynb_checkpoints" in path.parts:
         return None
     trouble = entry.trouble
     if not trouble and (path.is_absolute() or ".." in path.parts or DRIVE.match(path.parts[0]) or "\0" in entry.path):
@@ -270,7 +266,7 @@ def _timestamp(source: Source, path: PurePosixPath) -> float | None:
         return None
     beside = source.path / path.parent / "timestamp.txt"
     try:
-        text = re.sub(r"\.\d+", "", beside.read_text(encoding="utf-8").strip()).removesuffix(" UTC")
+        text = beside.read_text(encoding="utf-8").strip().removesuffix(" UTC")
         return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
     except (OSError, ValueError):
         return None

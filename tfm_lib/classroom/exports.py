@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,8 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> int:
                 book.update_or_create_grade_cell(id, stem, assignment, max_score=most, cell_type="code")
         for score in scores:
             book.update_or_create_student(score.student)
-            book.update_or_create_submission(assignment, score.student)
+            when = {"timestamp": datetime.fromtimestamp(score.handed_in, UTC)} if score.handed_in else {}
+            book.update_or_create_submission(assignment, score.student, **when)
             for row in score.rows:
                 stem = row.id.partition(".")[0]
                 grade = book.find_grade(row.id, stem, assignment, score.student)

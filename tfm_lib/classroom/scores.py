@@ -66,6 +66,7 @@ class Score:
     rows: list[Row]
     late_days: dict[str, float] = field(default_factory=dict)  # by chapter
     factors: dict[str, float] = field(default_factory=dict)
+    handed_in: float | None = None  # the last of it, where that is known
 
     @property
     def points(self) -> float:
@@ -119,7 +120,9 @@ def scores(
                     row = replace(row, points=mark[0], by_hand=mark[1], waits=False)
                 rows.append(row)
         known = roster.get(student, {})
-        made.append(Score(student, known.get("name") or student, known.get("lms_id", ""), rows, late_days, factors))
+        times = [file["handed in"] for file in known.get("files", {}).values() if file["handed in"]]
+        name, lms_id = known.get("name") or student, known.get("lms_id", "")
+        made.append(Score(student, name, lms_id, rows, late_days, factors, max(times, default=None)))
     if unknown := sorted(set(marks) - used):
         student, id = unknown[0]
         raise BadMarks(
