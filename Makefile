@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book test serve lab bench wheel clean browser
+.PHONY: help book test serve lab bench wheel clean browser sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -23,7 +23,7 @@ help:  ## this list
 book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _build/html (options: BOOK="--force")
 	@$(WITH_NODE) $(PY) -m tfm_lib.cli build $(BOOK)
 
-test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
+test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser sandbox  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
 serve: book  ## build, then show the book at http://localhost:8000
@@ -32,7 +32,7 @@ serve: book  ## build, then show the book at http://localhost:8000
 lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in a working copy under work/
 	@$(PY) -m tfm_lib.cli lab
 
-bench: book $(DONE)/dev browser  ## measure page weight, build times, latency, speed of training and decoding, each beside its bar
+bench: book $(DONE)/dev browser sandbox  ## measure page weight, build times, latency, speed of training, decoding and grading, each beside its bar
 	@$(PY) -m tfm_lib.cli bench
 
 wheel: $(WHEEL)  ## one file with the library and its widgets, in dist/
@@ -81,6 +81,9 @@ $(DONE)/npm: $(DONE)/venv frontend/package.json frontend/package-lock.json
 
 browser: $(DONE)/dev
 	@$(PY) -m tfm_lib.book.browser
+
+sandbox: $(DONE)/book
+	@$(PY) -m tfm_lib.classroom.backends
 
 # --- products -----------------------------------------------------------------------------------------------------
 

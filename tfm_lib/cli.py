@@ -1,4 +1,4 @@
-"""The `tfm` command: build the book, show it, work in it, measure it; train a model, translate with it."""
+"""The `tfm` command: build the book, show it, work in it, measure it; train, translate; assign, collect, grade, report."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ import typer
 from rich.console import Console
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.classroom import commands as classroom
 from tfm_lib.engine import commands as engine
 
 app = typer.Typer(
-    help="Build the book, show it, open it as notebooks, measure it; train a Transformer and translate with it.",
+    help="Build the book, show it, open it as notebooks, measure it; train a Transformer and translate with it; "
+    "assign, collect and grade exercises.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -135,7 +137,8 @@ def lab(
 @app.command()
 def bench(
     only: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input, speed.")
+        list[str] | None,
+        typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input, speed, grading."),
     ] = None,
 ) -> None:
     """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""
@@ -151,6 +154,7 @@ def bench(
 
 app.command()(engine.train)
 app.command()(engine.translate)
+classroom.register(app)
 
 
 def main() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+
+from tfm_lib._packages import apt_install, quietly
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 APPLICATIONS = (
@@ -51,19 +52,11 @@ def install_browser() -> Path:
     except MissingBrowser:
         if os.environ.get("CHROMIUM"):
             raise
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        print("Browser: none found, installing chromium with apt-get.", flush=True)
-        _quietly(["apt-get", "update", "-q"])
-        if _quietly(["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"]):
-            return find_browser()
-    print("Browser: none found, fetching Playwright's Chromium.", flush=True)
-    _quietly([sys.executable, "-m", "playwright", "install", "chromium"])
+    print("Browser: none found, installing one.", flush=True)
+    if apt_install("chromium"):
+        return find_browser()
+    quietly([sys.executable, "-m", "playwright", "install", "chromium"])
     return find_browser()
-
-
-def _quietly(command: list[str]) -> bool:
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    return subprocess.run(command, capture_output=True, env=environment).returncode == 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import base64
 import html
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,6 +54,13 @@ def export_notebook(
     return _Exporter(path, root, edition, values).notebook()
 
 
+def export_cells(path: Path, root: Path, some: Iterable[Block], edition: Edition) -> list[nbformat.NotebookNode]:
+    """The cells of `some` blocks of the chapter at `path`, without what the rest of the chapter gives them."""
+    exporter = _Exporter(path, root, edition, {})
+    exporter.read(some)
+    return exporter.cells
+
+
 def glued(path: Path) -> dict[str, str]:
     """The numbers that an execution glued, from the file that myst-nb keeps; none if there is none."""
     if not path.exists():
@@ -90,15 +98,7 @@ class _Exporter:
     def notebook(self) -> nbformat.NotebookNode:
         self.text.append(INSTALL.format(wheel=wheel_name(self.root)))
         self._flush()
-        for block in blocks(without_front_matter(self.path.read_text(encoding="utf-8")).splitlines()):
-            if block.kind == "directive" and block.name == "code-cell":
-                self._flush()
-                self._code_cell(block)
-            else:
-                if block.kind == "heading" or (block.name == "exercise"):
-                    self._flush()
-                self.text.append(self._block(block))
-        self._flush()
+        self.read(blocks(without_front_matter(self.path.read_text(encoding="utf-8")).splitlines()))
         if self.cited:
             lines = [f"- {references.listed(self.root, key)}" for key in sorted(self.cited)]
             self.text.append("## References\n\n" + "\n".join(lines))
@@ -109,6 +109,18 @@ class _Exporter:
         return nbformat.v4.new_notebook(
             cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
         )
+
+    def read(self, some: Iterable[Block]) -> None:
+        """Make cells of `some` blocks of the chapter."""
+        for block in some:
+            if block.kind == "directive" and block.name == "code-cell":
+                self._flush()
+                self._code_cell(block)
+            else:
+                if block.kind == "heading" or (block.name == "exercise"):
+                    self._flush()
+                self.text.append(self._block(block))
+        self._flush()
 
     def _flush(self) -> None:
         text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(part.strip("\n") for part in self.text if part.strip())).strip()

@@ -156,21 +156,25 @@ Judge = Callable[[Any, Expect], None]
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: its `id`, the names of the answers it asks for, and its judge."""
+    """One exercise: its `id`, the names of the answers it asks for, its judge, and calls that would answer it too cheaply.
+
+    The calls, such as "torch.tril", are refused where submissions are graded; a notebook does not look for them.
+    """
 
     id: str
     answers: tuple[str, ...]
     judge: Judge
+    forbids: tuple[str, ...] = ()
 
 
 _exercises: dict[str, Exercise] = {}
 
 
-def exercise(id: str, answer: str | tuple[str, ...]) -> Callable[[Judge], Judge]:
+def exercise(id: str, answer: str | tuple[str, ...], forbids: tuple[str, ...] = ()) -> Callable[[Judge], Judge]:
     """Register the decorated function as judge of exercise `id`; `answer` names what the student writes."""
 
     def register(judge: Judge) -> Judge:
-        _exercises[id] = Exercise(id, (answer,) if isinstance(answer, str) else answer, judge)
+        _exercises[id] = Exercise(id, (answer,) if isinstance(answer, str) else answer, judge, forbids)
         return judge
 
     return register
@@ -205,11 +209,11 @@ def check(id: str, *answers: Any) -> Verdict:
     return judge_student(found, student)
 
 
-def judge_student(found: Exercise, student: Any) -> Verdict:
-    """The verdict of `found.judge` on `student`, whose attributes are the answers."""
+def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
+    """The verdict of `found.judge` on `student`, whose attributes are the answers; `seed` chooses its random inputs."""
     expect = Expect()
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         try:
             found.judge(student, expect)
         except Refused as refused:

@@ -6,7 +6,7 @@ from torch import Tensor
 from tfm_lib.checks.judge import Mistake, exercise
 
 
-@exercise("layers.layer-norm", answer="layer_norm")
+@exercise("layers.layer-norm", answer="layer_norm", forbids=("torch.nn.functional.layer_norm", "torch.layer_norm"))
 def layer_norm(student, expect):
     X = torch.tensor([[1.0, 3, 3, 9], [2, 0, 2, 0], [-4, 5, 1, 2]])
     gain, bias, eps = torch.tensor([1.0, 2, 3, 4]), torch.tensor([0.0, 1, 0, -1]), 0.5

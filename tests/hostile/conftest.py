@@ -1,0 +1,71 @@
+"""A judging process for all hostile submissions, as `tfm grade` starts it."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hostile.assignment import HIDDEN, MANIFEST
+from tfm_lib.classroom.pool import JudgeProcess
+
+CANARY = "a file of the instructor's: 41c9"
+
+
+class Judged:
+    """Judges submissions, and knows what none of them may see or touch."""
+
+    def __init__(self, process: JudgeProcess, canary: Path):
+        self.process, self.canary = process, canary
+
+    def __call__(self, data: bytes, student: str = "someone") -> dict:
+        ids = [entry["id"] for entry in MANIFEST["chapters"]["masking"]["exercises"]]
+        return self.process.judge(
+            {"student": student, "stem": "masking", "ids": ids, "data": base64.b64encode(data).decode()}
+        )
+
+
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+    canary = tmp_path_factory.mktemp("instructor") / "grades.csv"
+    canary.write_text(CANARY, encoding="utf-8")
+    process = JudgeProcess(
+        {
+            "manifest": MANIFEST,
+            "tests": {"masking": {"": HIDDEN}},
+            "sandbox": "bubblewrap",
+            "image": "",
+            "private": [str(canary), str(Path(__file__).parents[2] / "tests")],
+        }
+    )
+    process.start()
+    yield Judged(process, canary)
+    process.close()
+
+
+class Listener:
+    """Something on this machine that a submission would like to talk to, and what reached it."""
+
+    def __init__(self) -> None:
+        self.came: list[object] = []
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        while True:
+            try:
+                self.came.append(self.server.accept()[1])
+            except OSError:
+                return
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    made = Listener()
+    with made.server:
+        yield made

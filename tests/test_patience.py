@@ -1,0 +1,58 @@
+"""What ran out of time without using the processor is tried once more: the machine may have been busy."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from tfm_lib.classroom import grading
+from tfm_lib.classroom.backends import Limits
+from tfm_lib.classroom.inside.channel import TimeUp
+from tfm_lib.classroom.sandbox import Cell
+
+
+class Machine:
+    """A sandbox in which an answer takes `needs` seconds on the clock and `cpu` of the processor."""
+
+    def __init__(self, needs: float, cpu: float):
+        self.needs, self.cpu = needs, cpu
+        self.given: list[float] = []
+
+    @contextmanager
+    def cell(self, limits: Limits):
+        cell = Cell(None)
+        self.given.append(limits.seconds)
+        cell.in_time = self.needs <= limits.seconds
+        try:
+            yield cell
+        finally:
+            cell.cpu = self.cpu
+
+
+class Answers:
+    notes, lacks = (), False
+
+    def __init__(self, task, cell, *_):
+        self.cell = cell
+
+    def try_test(self, test, seed):
+        if not self.cell.in_time:
+            raise grading.Stopped(TimeUp("the time is up"))
+        return grading._row(test, "passed", points=test.points)
+
+
+@pytest.mark.parametrize(
+    ("needs", "cpu", "given", "status", "points"),
+    [
+        (9, 0.1, [10], "ok", 2),
+        (15, 0.1, [10, 20], "ok", 2),  # idle, and done in twice the time
+        (99, 0.1, [10, 20], "stopped", 0),  # asleep: once more, and no more
+        (15, 9.0, [10], "stopped", 0),  # it had the processor, and used it up
+    ],
+)
+def test_out_of_time(monkeypatch, needs, cpu, given, status, points):
+    monkeypatch.setattr(grading, "Answers", Answers)
+    machine = Machine(needs, cpu)
+    task = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
+    result = grading.grade_exercise(task, [], machine, Limits(seconds=10, cpu=10), seed=0)
+    assert (machine.given, result["status"], result["points"]) == (given, status, points)
+    assert "out of time" not in result and "lacks a name" not in result

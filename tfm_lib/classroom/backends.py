@@ -1,0 +1,213 @@
+"""Ways to start a sandbox: bubblewrap, or Docker or Podman, behind one small interface; and what can be seen in one.
+
+bubblewrap gives one sandbox that holds a waiting process with torch loaded; each exercise of each submission gets a
+cell of its own inside it. A container gives one cell and ends with it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import site
+import sys
+import sysconfig
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from tfm_lib._packages import apt_install
+from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.inside import seccomp
+
+INSIDE = Path(__file__).parent / "inside"
+START = "import sys; sys.path.insert(0, '/grader'); import runpy; sys.argv[1:] = {how!r}; runpy.run_module('inside', run_name='__main__')"
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/tmp",
+    "TMPDIR": "/tmp",
+    "USER": "student",
+    "LANG": "C.UTF-8",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "MPLBACKEND": "Agg",
+    "MPLCONFIGDIR": "/tmp",
+}
+
+
+class NoSandbox(Refusal):
+    """No sandbox works here; the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one exercise of one submission may take."""
+
+    seconds: float = (
+        30.0  # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
+    )
+    cpu: int = 10  # seconds of processor time of each process
+    memory: int = 1024  # MB of each process, beyond what Python and torch take
+    processes: int = 6  # threads count, and two are the sandbox's own
+    disk: int = 32  # MB in /tmp
+    open_files: int = 64
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Backend(Protocol):
+    """A way to start a sandbox. `forks` says whether its one process serves many cells."""
+
+    name: str
+    forks: bool
+
+    def command(self, limits: Limits, orders: int = 0) -> list[str]:
+        """The command that starts it. It takes orders on the open file `orders` if it `forks`, else from its input."""
+        ...
+
+
+def require_bubblewrap() -> str:
+    """The path of `bwrap`; raises NoSandbox where there is none, or where it would be of no use."""
+    if platform.system() != "Linux" or not seccomp.supported():
+        raise NoSandbox(
+            "The bubblewrap sandbox needs Linux on x86_64 or aarch64. Elsewhere: tfm grade --sandbox docker."
+        )
+    program = shutil.which("bwrap")
+    if program is None:
+        raise NoSandbox(
+            "bubblewrap is not installed, and submissions are not run without a sandbox. "
+            "On Debian and Ubuntu: sudo apt install bubblewrap; on Fedora: sudo dnf install bubblewrap."
+        )
+    return program
+
+
+class Bubblewrap:
+    """Unprivileged namespaces by bubblewrap (`bwrap`)."""
+
+    name, forks = "bubblewrap", True
+
+    def command(self, limits: Limits, orders: int = 0) -> list[str]:
+        program = require_bubblewrap()
+        command = [
+            program,
+            "--unshare-all",
+            "--die-with-parent",
+            "--new-session",
+            "--clearenv",
+            "--hostname",
+            "sandbox",
+        ]
+        for name, value in ENVIRONMENT.items():
+            command += ["--setenv", name, value]
+        command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # before what is bound below them
+        for folder in visible_folders():
+            command += ["--ro-bind", folder, folder]
+        for link in ("/bin", "/sbin", "/lib", "/lib64", "/lib32"):
+            if os.path.islink(link):
+                command += ["--symlink", os.readlink(link), link]
+            elif os.path.isdir(link):
+                command += ["--ro-bind", link, link]
+        if os.path.exists("/etc/ld.so.cache"):
+            command += ["--ro-bind", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+        for hidden in book_folders():
+            command += ["--tmpfs", hidden, "--remount-ro", hidden]
+        command += ["--ro-bind", str(INSIDE), "/grader/inside"]
+        command += ["--remount-ro", "/dev", "--remount-ro", "/tmp", "--remount-ro", "/", "--chdir", "/"]
+        return [*command, sys.executable, "-I", "-c", START.format(how=["fork", str(orders)])]
+
+
+class Container:
+    """A container by Docker or Podman. Not verified: tested by the command that it builds."""
+
+    forks = False
+
+    def __init__(self, name: str, image: str):
+        self.name, self.image = name, image
+
+    def command(self, limits: Limits, orders: int = 0) -> list[str]:
+        if shutil.which(self.name) is None:
+            raise NoSandbox(
+                f"{self.name} is not installed. On Linux bubblewrap does without it: tfm grade --sandbox bubblewrap."
+            )
+        command = [self.name, "run", "--rm", "--interactive", "--init", "--network", "none", "--read-only"]
+        command += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "none"]
+        command += ["--pids-limit", str(limits.processes + 2), "--user", "65534:65534", "--hostname", "sandbox"]
+        memory = f"{limits.memory + 512}m"  # Python and torch take the rest
+        command += ["--memory", memory, "--memory-swap", memory, "--cpus", "1"]
+        command += ["--tmpfs", f"/tmp:rw,nosuid,nodev,size={limits.disk}m,mode=1777", "--workdir", "/tmp"]
+        for name, value in ENVIRONMENT.items():
+            command += ["--env", f"{name}={value}"]
+        command += ["--volume", f"{INSIDE}:/grader/inside:ro", "--entrypoint", "python3", self.image]
+        return [*command, "-I", "-c", START.format(how=["single"])]
+
+
+def backend(name: str, image: str = "tfm-sandbox") -> Backend:
+    """The back end called `name`; raises NoSandbox for an unknown one."""
+    if name == "bubblewrap":
+        return Bubblewrap()
+    if name in ("docker", "podman"):
+        return Container(name, image)
+    raise NoSandbox(f"There is no sandbox {name!r}; there are bubblewrap, docker and podman.")
+
+
+def visible_folders() -> list[str]:
+    """The folders that Python and its packages live in, the outermost only; a submission can read these and no others."""
+    paths = {"/usr", sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, sysconfig.get_path("stdlib")}
+    paths |= {path for path in package_folders() if os.path.isdir(path)}
+    real = {os.path.abspath(path) for path in paths} | {os.path.realpath(path) for path in paths}
+    return sorted(path for path in real if not any(_below(path, other) for other in real))
+
+
+def package_folders() -> set[str]:
+    """The site-packages folders of this interpreter, and where else the packages that a submission needs may lie."""
+    found = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
+    if site.ENABLE_USER_SITE:
+        found.add(site.getusersitepackages())
+    for package in ("torch", "numpy", "jaxtyping"):
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:
+            found.add(os.path.dirname(os.path.dirname(spec.origin)))
+    return found
+
+
+def book_folders() -> list[str]:
+    """Where the book's library, or a pointer to it, is installed: hidden in the sandbox, its answers are inside."""
+    found = {os.path.join(folder, "tfm_lib") for folder in package_folders()}
+    return sorted(path for path in found if os.path.isdir(path))
+
+
+def require_outside(folders: list[Path]) -> None:
+    """None of `folders` may lie where submissions can read; raises NoSandbox."""
+    for folder in folders:
+        for shown in visible_folders():
+            if _below(os.path.realpath(folder), shown) or os.path.realpath(folder) == shown:
+                raise NoSandbox(
+                    f"{folder} lies inside {shown}, which submissions can read because Python is installed there. "
+                    "Move it elsewhere, and run the command again."
+                )
+
+
+def _below(path: str, folder: str) -> bool:
+    return path != folder and os.path.commonpath([path, folder]) == folder
+
+
+def install_bubblewrap() -> None:
+    """Install bubblewrap where it is missing, if it can be done; raises NoSandbox where it stays missing."""
+    if platform.system() == "Linux" and shutil.which("bwrap") is None:
+        print("Sandbox: no bubblewrap found, installing it.", flush=True)
+        apt_install("bubblewrap")
+    require_bubblewrap()
+
+
+if __name__ == "__main__":
+    try:
+        install_bubblewrap()
+    except NoSandbox as missing:
+        if platform.system() == "Linux":
+            sys.exit(str(missing))
+        print(f"{missing} The tests of grading will fail here; all others run.")

@@ -1,0 +1,79 @@
+"""Judging on a cluster by `dask.distributed`: only this side writes results, so a killed worker loses nothing.
+
+A job is plain data: a notebook, the bundle, the names of its exercises. Each worker keeps a judging process of its
+own, in a sandbox on the worker's machine; it needs this library, bubblewrap, and nothing of the course's files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.backends import NoSandbox
+from tfm_lib.classroom.pool import Job, JudgeProcess, Result
+
+RETRIES = 5  # of a job whose worker was lost
+
+_judges: dict[tuple[str, int], JudgeProcess] = {}
+_lock = threading.Lock()
+
+
+class NoCluster(Refusal):
+    """The cluster cannot be reached or used; the message says why."""
+
+
+def judge_here(begin: dict[str, Any], job: Job) -> Result:
+    """On a worker: the result of `job`, by this thread's judging process. Raises JudgeDied, so that it is tried again."""
+    mark = hashlib.sha256(json.dumps(begin, sort_keys=True).encode()).hexdigest()
+    with _lock:
+        judge = _judges.setdefault((mark, threading.get_ident()), JudgeProcess(begin))
+    try:
+        return judge.judge(job)
+    except NoSandbox as error:  # of this worker; nothing of it is the submission's
+        return {"infrastructure": str(error)}
+
+
+class Cluster:
+    """The workers behind the scheduler at `address`, as `tcp://host:8786`."""
+
+    def __init__(self, begin: dict[str, Any], address: str):
+        try:
+            from dask.distributed import Client
+        except ImportError:
+            raise NoCluster("dask.distributed is not installed: pip install 'tfm-lib[dask]'") from None
+        self.begin = begin
+        try:
+            self.client = Client(address, timeout=20, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise NoCluster(
+                f"No scheduler answers at {address} ({error}). Start one with `dask scheduler`, and workers with "
+                f"`dask worker {address}` where bubblewrap and this library are installed."
+            ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
+    def start(self) -> list[str]:
+        """Nothing is started here: every worker tests its own sandbox before its first submission."""
+        return [f"{len(self.client.scheduler_info()['workers'])} workers, each of which tests its own"]
+
+    def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
+        """Each job with its result, as they come."""
+        from dask.distributed import as_completed
+
+        begin = self.client.scatter(self.begin, broadcast=True)
+        futures = {self.client.submit(judge_here, begin, job, pure=False, retries=RETRIES): job for job in jobs}
+        for future in as_completed(futures, loop=self.client.loop):
+            job = futures[future]
+            try:
+                yield job, future.result()
+            except Exception as error:  # noqa: BLE001 (a lost worker, a lost result: ours, not the student's)
+                yield job, {"infrastructure": f"the cluster lost it: {type(error).__name__}: {error}"[:300]}
+            future.release()

@@ -1,0 +1,271 @@
+"""One exercise of one submission: the tests run here, the answers in a cell of the sandbox, the verdict is made here.
+
+Nothing of the student's is imported, executed or unpickled in this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
+from tfm_lib.classroom.backends import Limits
+from tfm_lib.classroom.inside.channel import ChannelError, Closed, TimeUp
+from tfm_lib.classroom.inside.peer import Peer, Raised
+from tfm_lib.classroom.inside.values import BadValue
+from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
+
+MAX_MESSAGE = 600
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test of an exercise. A hidden one tells the student its `hint`, and nothing of what happened."""
+
+    name: str
+    points: float
+    judge: Callable[[Any, Any], None]
+    hint: str = ""
+    hidden: bool = True
+
+
+@dataclass(frozen=True)
+class Task:
+    """An exercise as the grader sees it."""
+
+    id: str
+    answers: tuple[str, ...]
+    tests: tuple[Test, ...]
+    sources: dict[str, str] = field(default_factory=dict)  # of the book's modules that may be imported
+    forbidden: tuple[str, ...] = ()  # calls of torch that may not be used
+
+    @property
+    def points(self) -> float:
+        return sum(test.points for test in self.tests)
+
+
+class Stopped(BaseException):
+    """The student's process ended, hung, or spoke nonsense; no judge may catch this."""
+
+
+class BrokenTest(BaseException):
+    """The test itself has a fault, whatever the answer was."""
+
+
+def grade_exercise(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int) -> dict[str, Any]:
+    """The result of `task` on the code `cells` of a submission, as plain data.
+
+    First with only as much of the notebook as the answer needs; if then a name is missing, with all of it.
+    """
+    began = time.monotonic()
+    result = _attempt(task, cells, sandbox, limits, seed, whole=False)
+    if result[
+        "out of time"
+    ]:  # though it hardly used the processor: it slept, or the machine was busy, which is no fault of it
+        patient = replace(limits, seconds=2 * limits.seconds)
+        result = max((_attempt(task, cells, sandbox, patient, seed, whole=False), result), key=_worth)
+    if result.pop("lacks a name"):
+        second = _attempt(task, cells, sandbox, limits, seed, whole=True)
+        del second["lacks a name"]
+        result = max((result, second), key=_worth)
+    del result["out of time"]
+    result["seconds"] = round(time.monotonic() - began, 3)
+    return result
+
+
+def _worth(result: dict[str, Any]) -> tuple[float, bool]:
+    return result["points"], result["status"] == "ok"
+
+
+def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int, whole: bool) -> dict[str, Any]:
+    done: list[dict[str, Any]] = []
+    notes: list[str] = []
+    status, reason, lacks, cpu, slow = "ok", "", False, 0.0, False
+    waiting = list(task.tests)
+    while waiting:
+        cell: Cell | None = None
+        try:
+            with sandbox.cell(limits) as cell:
+                answers = Answers(task, cell, cells, seed, whole)
+                notes, lacks = answers.notes, lacks or answers.lacks
+                while waiting:
+                    done.append(answers.try_test(waiting[0], seed))
+                    waiting.pop(0)
+                lacks = lacks or answers.lacks
+        except Stopped as stopped:
+            status, reason = "stopped", _why(stopped, cell, limits)
+            idle = cell is not None and cell.cpu < limits.cpu / 2
+            slow = slow or (idle and bool(stopped.args) and isinstance(stopped.args[0], TimeUp))
+            done.append(_row(waiting.pop(0), "stopped", message=reason))
+            if sum(row["outcome"] == "stopped" for row in done) > 1 or not done[:-1]:  # the rest would go the same way
+                done += [_row(test, "stopped", message=reason) for test in waiting]
+                waiting = []
+        except (SandboxFailed, BrokenTest, MemoryError) as error:
+            status, reason, lacks = "infrastructure", clean(str(error)), False
+            done += [_row(test, "not judged") for test in waiting]
+            waiting = []
+        if cell is not None:
+            cpu += cell.cpu
+    return {
+        "id": task.id,
+        "status": status,
+        "reason": reason,
+        "points": sum(row["points"] for row in done) if status != "infrastructure" else 0,
+        "of": task.points,
+        "tests": done,
+        "notes": [clean(note) for note in notes],
+        "cpu": round(cpu, 3),
+        "lacks a name": lacks,
+        "out of time": slow,
+    }
+
+
+def _row(test: Test, outcome: str, **more: Any) -> dict[str, Any]:
+    return {
+        "name": test.name,
+        "outcome": outcome,
+        "points": 0,
+        "of": test.points,
+        "held": [],
+        "message": "",
+        "mistake": None,
+        **more,
+    }
+
+
+class Answers:
+    """The answers of one submission in its cell. Raises Stopped when the cell dies while it loads."""
+
+    def __init__(self, task: Task, cell: Cell, cells: list[str], seed: int, whole: bool):
+        self.task, self.lacks = task, False
+        self.peer = JudgePeer(cell.channel)
+        try:
+            self.loaded = self.peer.call(
+                "load", [cells, list(task.answers), task.sources, list(task.forbidden), whole, seed % (1 << 32)]
+            )
+            self.notes = [str(note) for note in self.loaded["notes"] if type(note) is str][:20]
+            known = {*self.loaded["callable"], *self.loaded["plain"]}
+            stubs = set(self.loaded["stubs"])
+        except (Raised, BadValue, TypeError, KeyError) as error:
+            raise Stopped(f"the notebook could not be loaded: {error}") from None
+        self.missing = [name for name in task.answers if name not in known]
+        self.stubs = bool(stubs & set(task.answers))
+        roundabout = any(re.search(r"\b(?:exec|eval|globals|setattr|run_line_magic)\b", text) for text in cells)
+        self.lacks = bool(self.missing) and roundabout  # what no statement binds may still be bound when all of it runs
+        self.student = SimpleNamespace(**{name: self._answer(name) for name in task.answers if name in known})
+
+    def try_test(self, test: Test, seed: int) -> dict[str, Any]:
+        """The row of `test` in the result."""
+        if self.stubs:
+            return _row(test, "unsolved", message="The answer is still the stub.")
+        if self.missing:
+            return _row(test, "missing", message=f"The notebook defines no {' and no '.join(self.missing)}.")
+        self.hidden = test.hidden
+
+        def judge(student: Any, expect: Any) -> None:
+            try:
+                test.judge(student, expect)
+            except (NameError, ImportError, MemoryError, SyntaxError) as error:
+                raise BrokenTest(f"the test {test.name} has a fault: {type(error).__name__}: {error}") from None
+
+        verdict = judge_student(
+            Exercise(self.task.id, self.task.answers, judge), self.student, _mixed(seed, self.task.id, test.name)
+        )
+        return _row(
+            test,
+            verdict.status,
+            points=test.points if verdict.passed else 0,
+            held=[clean(text) for text in verdict.held],
+            message=clean(self._told(test, verdict)),
+            mistake=verdict.mistake,
+        )
+
+    def _told(self, test: Test, verdict: Verdict) -> str:
+        if verdict.passed:
+            return ""
+        if verdict.status == "unsolved":
+            return "The answer is still the stub."
+        if not test.hidden or verdict.mistake:
+            return verdict.message
+        return test.hint or "A hidden test did not hold."
+
+    def _answer(self, name: str) -> Any:
+        if name not in self.loaded["callable"]:
+            return self.loaded["plain"][name]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                result = self.peer.call(f"answer {name}", args, kwargs)
+            except Raised as raised:
+                if raised.name == "NotImplementedError" and raised.bare:
+                    raise Unsolved from None
+                self.lacks = self.lacks or raised.name == "NameError"
+                raise Refused(_sentence(name, args, raised)) from None
+            if result is ...:
+                raise Unsolved
+            if result is None:
+                raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
+            return result
+
+        return call
+
+
+class JudgePeer(Peer):
+    """The judge's end of the wire: when it breaks, that is the end of the answer."""
+
+    def __init__(self, channel: Any):
+        super().__init__(channel, lambda error: {"name": type(error).__name__, "text": str(error)[:MAX_MESSAGE]})
+
+    def ask(self, what: str, made: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return super().ask(what, made)
+        except ChannelError as error:
+            raise Stopped(error) from None
+
+
+def _why(stopped: Stopped, cell: Cell | None, limits: Limits) -> str:
+    cause = stopped.args[0] if stopped.args else ""
+    if isinstance(cause, TimeUp):
+        return f"The answer took longer than {limits.seconds:g} seconds."
+    if isinstance(cause, Closed):
+        if cell is not None and cell.exit == -9 and cell.cpu >= limits.cpu - 0.5:
+            return f"The answer took more than {limits.cpu} seconds of processor time."
+        return "The answer ended the program that ran it, or was ended for a limit."
+    return f"The answer disturbed the grading: {clean(str(cause))}."
+
+
+def _sentence(name: str, args: tuple, raised: Raised) -> str:
+    inputs = ", ".join(
+        f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else clean(repr(arg))[:40] for arg in args
+    )
+    where = f" in line {raised.line} of its cell" if raised.line else ""
+    return f"{name}({inputs}) raised {raised.name}{where}: {clean(raised.text)[:160]}"
+
+
+def _mixed(seed: int, *parts: str) -> int:
+    """A seed of its own for each test, the same for every student."""
+    return int.from_bytes(hashlib.sha256("\0".join((str(seed), *parts)).encode()).digest()[:7])
+
+
+def clean(text: str) -> str:
+    """`text` in one line, without control characters, cut to a length that fits a page."""
+    text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+
+
+def limit_own_memory(megabytes: int = 8192) -> None:
+    """What a test computes from a student's numbers must not fill the machine."""
+    import resource
+
+    with open("/proc/self/statm") as file:
+        in_use = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + (megabytes << 20), resource.RLIM_INFINITY))
+    torch.set_num_threads(1)

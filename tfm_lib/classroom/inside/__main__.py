@@ -1,0 +1,152 @@
+"""The process that waits inside the sandbox: it has torch loaded, and forks one cell for each exercise of a submission.
+
+It never reads a submission itself. `fork N` (the socket of orders is open as N): an order comes with the socket of
+the submission, which the new cell speaks on. `single`: this process is the only cell, it speaks on its own input and
+output, and the sandbox ends with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+from . import cell
+from .answers import serve
+from .channel import Channel
+
+
+def main(mode: str, orders: str = "") -> None:
+    """Serve until the judge is gone."""
+    warm_up()
+    if mode == "fork":
+        with socket.socket(fileno=int(orders)) as listening:
+            listening.send(b'{"ready": true}\n')
+            take_orders(listening)
+    elif mode == "single":
+        single(json.loads(sys.stdin.buffer.raw.readline()))
+
+
+def warm_up() -> None:
+    """Import what submissions import, so that no cell pays for it; forked memory is shared as long as nobody writes."""
+    import random
+    import typing
+
+    import jaxtyping
+    import numpy
+    import torch
+    import torch.nn.functional
+
+    torch.set_num_threads(1)
+    del random, typing, jaxtyping, numpy
+    gc.collect()
+    gc.freeze()
+
+
+def take_orders(orders: socket.socket) -> None:
+    """One order after the other: `{"fork": limits}` with a socket, then `{"end": true}`; each is answered."""
+    held = b""
+    child = first = 0
+    while True:
+        piece, files, _, _ = socket.recv_fds(orders, 1 << 16, 1)
+        if not piece:
+            return
+        held += piece
+        if not held.endswith(b"\n"):
+            continue
+        order, held = json.loads(held), b""
+        if "fork" in order:
+            child, first, trouble = start(order["fork"], files[0], orders)
+            os.close(files[0])
+            reply: dict[str, Any] = {"trouble": trouble} if trouble else {"started": True}
+        else:
+            reply = {**end(child, first), "own": time.process_time()}
+            child = first = 0
+        orders.send(json.dumps(reply).encode() + b"\n")
+
+
+def start(limits: cell.Limits, talk: int, orders: socket.socket) -> tuple[int, int, str]:
+    """Fork a keeper, which forks the cell's first process; their numbers, and what went wrong if anything did."""
+    told, tell = os.pipe()
+    keeper = os.fork()
+    if keeper == 0:
+        os.close(told)
+        orders.close()
+        keep(limits, talk, tell)
+    os.close(tell)
+    with os.fdopen(told, "rb") as heard:  # until the cell is locked, and every copy of the pipe closed
+        lines = heard.read().decode(errors="replace").splitlines()
+    first = next((int(line) for line in lines if line.isdigit()), 0)
+    trouble = next((line for line in lines if not line.isdigit()), "" if first else "no process")
+    return keeper, first, trouble
+
+
+def keep(limits: cell.Limits, talk: int, tell: int) -> None:
+    """In the keeper: make the namespaces, fork the first process in them, wait for it, end as it ends."""
+    try:
+        cell.leave_namespaces()
+        first = os.fork()
+    except OSError as error:
+        os.write(tell, f"{error}\n".encode())
+        os._exit(1)
+    if first == 0:
+        inhabit(limits, talk, tell)
+    os.write(tell, f"{first}\n".encode())
+    os.close(tell)
+    os.close(talk)
+    _, status = os.waitpid(first, 0)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def inhabit(limits: cell.Limits, talk: int, tell: int) -> None:
+    """In the cell: furnish it, lock it, and only then hear of a submission."""
+    try:
+        cell.furnish(limits)
+        tell = cell.close_all_but(talk, tell)
+        cell.lock(limits)
+    except Exception as error:  # noqa: BLE001 (whatever it is, nothing of a submission may run now)
+        os.write(tell, f"{type(error).__name__}: {error}\n".encode())
+        os._exit(1)
+    os.close(tell)  # by which the order counts as carried out
+    speak(3, 3)
+
+
+def speak(reader: int, writer: int) -> None:
+    """Serve a submission until the judge hangs up."""
+    serve(Channel(reader, writer))
+    os._exit(0)
+
+
+def end(child: int, first: int) -> dict[str, Any]:
+    """Kill the cell and all in it; how it had ended, if it had, and the processor seconds that it took."""
+    if not child:
+        return {"exit": None, "cpu": 0.0}
+    if first:
+        try:
+            os.kill(first, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    _, status, usage = os.wait4(child, 0)
+    return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
+
+
+def single(limits: cell.Limits) -> None:
+    """This process becomes the cell. The sandbox around it, made for one exercise only, is its namespace."""
+    reader, writer = os.dup(0), os.dup(1)
+    cell.set_limits(limits)
+    silence = os.open("/dev/null", os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(silence, standard)
+    os.chdir("/tmp")
+    cell.drop_capabilities()
+    cell.seccomp.install()
+    speak(reader, writer)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

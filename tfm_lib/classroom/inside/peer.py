@@ -1,0 +1,222 @@
+"""Calls across the wire, both ways and nested: an answer may call a function of the test while the test waits for it.
+
+Gradients pass too: a tensor that needs one is numbered, the side that computes with it keeps the graph, and
+asks for the product with the slope come back over the same wire.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .channel import Channel, ChannelError
+from .values import BadValue, Decoder, encode, numbered_tensors, raw_tensor
+
+MAX_CALLS = 100_000
+MAX_NESTING = 40
+
+
+class Raised(Exception):
+    """The other side's function raised: the name of the exception, its text, the line in the student's cell."""
+
+    def __init__(self, name: str, text: str, line: int | None, bare: bool):
+        super().__init__(f"{name}: {text}")
+        self.name, self.text, self.line, self.bare = name, text, line, bare
+
+
+class Foreign:
+    """Something of the other side's that cannot be sent. It may be called, if it can be; it is never true, equal or long."""
+
+    __slots__ = ("_call", "_kind")
+
+    def __init__(self, kind: str, call: Callable[..., Any]):
+        self._kind, self._call = kind, call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TypeError(f"a {self._kind} was given back, where plain values or tensors are asked for")
+
+    __bool__ = __eq__ = __ne__ = __len__ = __iter__ = __getitem__ = __float__ = __int__ = __index__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<a {self._kind}>"
+
+
+class Peer:
+    """One end of the wire.
+
+    `describe` turns an exception of this side's functions into what is sent of it, `convert` one of the
+    other side's into what is raised here.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        describe: Callable[[BaseException], dict[str, Any]],
+        convert: Callable[[Raised], Exception] = lambda raised: raised,
+    ):
+        self.channel, self.describe, self.convert = channel, describe, convert
+        self.named: dict[str, Callable[..., Any]] = {}
+        self._kept: list[Any] = []
+        self._tapes: list[tuple[list[Tensor], list[Tensor]]] = []
+        self._calls = self._nesting = 0
+
+    # ── asking ────────────────────────────────────────────────────────────
+    def call(self, target: str | int, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        """What the other side's `target`, a name or the number of a handle, returns; raises Raised if it raises."""
+        inputs: list[Tensor] = []
+
+        def number(tensor: Tensor) -> int | None:
+            return _number(tensor, inputs) if tensor.requires_grad else None
+
+        made = {
+            "of": target,
+            "args": [encode(arg, self._keep, number) for arg in args],
+            "kwargs": {name: encode(arg, self._keep, number) for name, arg in (kwargs or {}).items()},
+        }
+        reply = self.ask("call", made)
+        tape, outputs = reply.get("tape"), {}
+        if tape is not None and inputs:
+            raw = {made["g"]: raw_tensor(made) for made in numbered_tensors(reply.get("ok"))}
+            if any(type(number) is not int for number in raw):
+                raise BadValue("a gradient of no tensor")
+            given = _Computed.apply(self, tape, list(raw.values()), *inputs)
+            outputs = dict(zip(raw, given, strict=True))
+        return Decoder(self._foreign, outputs).decode(reply.get("ok"))
+
+    def ask(self, what: str, made: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and answer the other side's until its reply comes."""
+        id = secrets.token_hex(8)  # so that no reply can lie ready before its question
+        self.channel.send({"do": what, "id": id, **made})
+        while True:
+            message = self.channel.receive()
+            if "do" in message:
+                self.answer(message)
+            elif message.get("re") == id:
+                if "raised" in message:
+                    raise self.convert(_raised(message["raised"]))
+                return message
+            else:
+                raise ChannelError("a reply came that nobody asked for")
+
+    # ── answering ─────────────────────────────────────────────────────────
+    def answer(self, message: dict[str, Any]) -> None:
+        """Do what `message` asks for and reply; raises ChannelError when there is too much of it."""
+        self._calls += 1
+        if self._calls > MAX_CALLS or self._nesting >= MAX_NESTING:
+            raise ChannelError("too many calls")
+        self._nesting += 1
+        try:
+            reply = self._do(message)
+        except ChannelError:
+            raise
+        except BaseException as error:  # noqa: BLE001 (whatever a function raises is told to who called it)
+            reply = {"raised": self.describe(error)}
+        finally:
+            self._nesting -= 1
+        self.channel.send({"re": message.get("id"), **reply})
+
+    def _do(self, message: dict[str, Any]) -> dict[str, Any]:
+        if message["do"] == "call":
+            return self._called(message)
+        if message["do"] == "back":
+            return self._backward(message)
+        raise BadValue("an unknown request")
+
+    def _called(self, message: dict[str, Any]) -> dict[str, Any]:
+        target, args, kwargs = message.get("of"), message.get("args"), message.get("kwargs")
+        if type(args) is not list or type(kwargs) is not dict:
+            raise BadValue("not a call")
+        decoder = Decoder(self._foreign)
+        args = [decoder.decode(arg) for arg in args]
+        kwargs = {name: decoder.decode(arg) for name, arg in kwargs.items()}
+        with torch.enable_grad():
+            result = self._find(target)(*args, **kwargs)
+        leaves, outputs = list(decoder.numbered.values()), []
+
+        def number(tensor: Tensor) -> int | None:
+            return _number(tensor, outputs) if leaves and tensor.requires_grad else None
+
+        reply = {"ok": encode(result, self._keep, number)}
+        if outputs:
+            self._tapes.append((outputs, leaves))
+            reply["tape"] = len(self._tapes) - 1
+        return reply
+
+    def _backward(self, message: dict[str, Any]) -> dict[str, Any]:
+        number, slopes = message.get("tape"), message.get("slopes")
+        if type(number) is not int or not 0 <= number < len(self._tapes) or type(slopes) is not list:
+            raise BadValue("not a request for a gradient")
+        outputs, leaves = self._tapes[number]
+        decoder = Decoder(self._foreign)
+        slopes = [decoder.decode(slope) for slope in slopes]
+        pairs = [(out, slope) for out, slope in zip(outputs, slopes, strict=True) if isinstance(slope, Tensor)]
+        found = torch.autograd.grad(
+            [out for out, _ in pairs], leaves, [slope for _, slope in pairs], retain_graph=True, allow_unused=True
+        )
+        return {"ok": [encode(slope, self._keep) for slope in found]}
+
+    def _find(self, target: Any) -> Callable[..., Any]:
+        if type(target) is str and target in self.named:
+            return self.named[target]
+        if type(target) is int and 0 <= target < len(self._kept) and callable(self._kept[target]):
+            return self._kept[target]
+        raise BadValue("nothing of that name can be called")
+
+    def _keep(self, value: Any) -> dict[str, Any]:
+        self._kept.append(value)
+        return {"$": "handle", "i": len(self._kept) - 1, "k": type(value).__name__[:80]}
+
+    def _foreign(self, made: dict[str, Any]) -> Foreign:
+        number, kind = made.get("i"), made.get("k")
+        if type(number) is not int or type(kind) is not str:
+            raise BadValue("not a handle")
+        return Foreign(kind[:80], lambda *args, **kwargs: self.call(number, args, kwargs))
+
+
+def _number(tensor: Tensor, among: list[Tensor]) -> int:
+    """The place of `tensor` in the list, at whose end it is put if it is not there."""
+    for place, other in enumerate(among):
+        if other is tensor:
+            return place
+    among.append(tensor)
+    return len(among) - 1
+
+
+def _raised(made: Any) -> Raised:
+    if type(made) is not dict:
+        raise ChannelError("what came is not an exception")
+    name, text, line = made.get("name"), made.get("text"), made.get("line")
+    return Raised(
+        name[:80] if type(name) is str else "Exception",
+        text[:2000] if type(text) is str else "",
+        line if type(line) is int else None,
+        made.get("bare") is True,
+    )
+
+
+class _Computed(torch.autograd.Function):
+    """Tensors that the other side computed from `inputs`, whose graph it keeps under the number `tape`."""
+
+    @staticmethod
+    def forward(ctx: Any, peer: Peer, tape: int, values: list[Tensor], *inputs: Tensor) -> tuple[Tensor, ...]:
+        ctx.peer, ctx.tape, ctx.inputs = peer, tape, len(inputs)
+        ctx.set_materialize_grads(False)
+        return tuple(values)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *slopes: Tensor | None) -> tuple[Tensor | None, ...]:
+        peer: Peer = ctx.peer
+        reply = peer.ask("back", {"tape": ctx.tape, "slopes": [encode(slope, peer._keep) for slope in slopes]})
+        found = Decoder(peer._foreign).decode(reply.get("ok"))
+        if type(found) is not list or len(found) != ctx.inputs:
+            raise BadValue("not the gradients that were asked for")
+        return (None, None, None, *(slope if isinstance(slope, Tensor) else None for slope in found))

@@ -1,0 +1,60 @@
+"""Proves that nothing a student gets holds a piece of what is secret: solutions and hidden tests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tfm_lib._refusal import Refusal
+
+WINDOW = 28  # letters, spaces aside: shorter pieces of two programs agree by chance
+
+
+class Leak(Refusal):
+    """Something secret stands in what students get; the message says what and where."""
+
+
+def require_none(files: dict[str, str], secrets: dict[str, str], public: Iterable[str]) -> None:
+    """No piece of a text in `secrets` may stand in one of `files`, unless it stands in `public` too; raises Leak."""
+    known = _squeezed("\n".join(public))
+    pieces = {
+        name: [piece for piece in _pieces(_squeezed(text)) if piece not in known] for name, text in secrets.items()
+    }
+    for file, text in files.items():
+        shown = _squeezed("\n".join(_strings(text)))
+        for name, secret in pieces.items():
+            for piece in secret:
+                if piece in shown:
+                    raise Leak(f"{file} holds a piece of {name}: “{piece}”. Nothing was written.")
+
+
+def _strings(text: str) -> Iterator[str]:
+    """All words of a file: of a notebook, every text in it, metadata and outputs too."""
+    try:
+        waiting: list[Any] = [json.loads(text)]
+    except ValueError:
+        yield text
+        return
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, list):
+            if all(isinstance(line, str) for line in item):  # a cell's source may be a list of its lines
+                yield "".join(item)
+            else:
+                waiting += item
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def _pieces(text: str) -> list[str]:
+    if len(text) <= WINDOW:
+        return [text] if len(text) >= WINDOW // 2 else []
+    return [text[start : start + WINDOW] for start in range(len(text) - WINDOW + 1)]

@@ -1,0 +1,137 @@
+"""Judging processes, several at a time. One that dies is replaced, and its submission judged once more."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+from tfm_lib.classroom.backends import Limits, NoSandbox
+from tfm_lib.classroom.inside.channel import Channel, ChannelError
+from tfm_lib.classroom.sandbox import PATIENCE
+
+LONGEST = (
+    8  # times the limit: two tests of an exercise may run into it, then again in twice the time, then again in all
+)
+Job = dict[str, Any]  # student, stem, ids, data (the notebook, base64)
+Result = dict[str, Any]
+
+
+class JudgeDied(Exception):
+    """The judging process ended or hung: a failure of ours, not of a submission."""
+
+
+class JudgeProcess:
+    """A judging process, started when first needed. `begin` is the bundle and how to sandbox."""
+
+    def __init__(self, begin: dict[str, Any]):
+        self.begin = begin
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+        self.tried: list[str] = []
+
+    def start(self) -> None:
+        """Start it, if it does not run; raises NoSandbox when it refuses, JudgeDied when it cannot."""
+        if self._process is not None:
+            return
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tfm_lib.classroom.judge_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the command, which ends its judges itself
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._channel = Channel(self._process.stdout.fileno(), self._process.stdin.fileno())
+        ready = self._ask(self.begin, 3 * PATIENCE)
+        if "refused" in ready:
+            self.close()
+            raise NoSandbox(ready["refused"])
+        self.tried = ready["ready"]
+
+    def judge(self, job: Job) -> Result:
+        """The result of one submission; raises JudgeDied."""
+        self.start()
+        limits = Limits(**self.begin["manifest"].get("limits", {}))
+        return self._ask(job, PATIENCE + len(job["ids"]) * LONGEST * (limits.seconds + 5))["result"]
+
+    def close(self) -> None:
+        """End it, and with it its sandbox."""
+        process, self._process, self._channel = self._process, None, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+
+    def _ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        assert self._channel is not None
+        self._channel.deadline = time.monotonic() + seconds
+        try:
+            self._channel.send(message)
+            return self._channel.receive()
+        except (ChannelError, OSError) as error:
+            self.close()
+            raise JudgeDied(str(error)) from None
+
+
+def judged(judge: JudgeProcess, job: Job) -> Result:
+    """The result of `job`, tried twice; what then still fails is a failure of ours, which costs nobody points."""
+    for _ in range(2):
+        try:
+            return judge.judge(job)
+        except JudgeDied as error:
+            reason = f"the judging process failed: {error}"
+    return {"infrastructure": reason}
+
+
+class Pool:
+    """`size` judging processes on this machine."""
+
+    def __init__(self, begin: dict[str, Any], size: int):
+        self._judges = [JudgeProcess(begin) for _ in range(size)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for judge in self._judges:
+            judge.close()
+
+    def start(self) -> list[str]:
+        """Start the first judge, which tests the sandbox; what was tried. Raises NoSandbox."""
+        try:
+            self._judges[0].start()
+        except JudgeDied as error:
+            raise NoSandbox(f"The judging process does not start ({error}). Nothing was graded.") from None
+        return self._judges[0].tried
+
+    def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
+        """Each job with its result, as they come."""
+        waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        done: queue.SimpleQueue[tuple[Job, Result] | Exception] = queue.SimpleQueue()
+        count = 0
+        for job in jobs:
+            waiting.put(job)
+            count += 1
+        for judge in self._judges[: max(1, count)]:
+            waiting.put(None)
+            threading.Thread(target=_work, args=(judge, waiting, done), daemon=True).start()
+        for _ in range(count):
+            came = done.get()
+            if isinstance(came, Exception):
+                raise came
+            yield came
+
+
+def _work(judge: JudgeProcess, waiting: queue.SimpleQueue, done: queue.SimpleQueue) -> None:
+    while (job := waiting.get()) is not None:
+        try:
+            done.put((job, judged(judge, job)))
+        except Exception as error:  # noqa: BLE001 (a thread's error is told where its results are waited for)
+            done.put(error)
+            return

@@ -1,0 +1,172 @@
+"""From results to scores: what the judge gave, what the instructor changed by hand, what lateness costs."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+import io
+import json
+import math
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.tables import read_text
+
+MARKS = ("student", "exercise", "points", "reason")
+
+
+class BadMarks(Refusal):
+    """The file of marks cannot be used; the message says which line, and why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One exercise of one student."""
+
+    id: str
+    title: str
+    kind: str
+    status: str
+    points: float
+    of: float
+    reason: str
+    tests: list[dict[str, Any]]
+    notes: list[str]
+    text: str = ""
+    by_hand: str | None = None  # the instructor's reason
+    waits: bool = False  # for a mark by hand, or for another run
+
+    @property
+    def outcome(self) -> str:
+        """In one word: passed, partly, refused, unsolved, missing, stopped, not judged, by hand, waiting."""
+        if self.by_hand is not None:
+            return "by hand"
+        if self.waits:
+            return "waiting"
+        if self.status == "stopped":
+            return "stopped"
+        outcomes = {test["outcome"] for test in self.tests}
+        if len(outcomes) == 1:
+            return outcomes.pop()
+        return "partly" if self.points else "refused" if outcomes else "missing"
+
+
+@dataclass(frozen=True)
+class Score:
+    """All of one student."""
+
+    student: str
+    name: str
+    lms_id: str
+    rows: list[Row]
+    late_days: dict[str, float] = field(default_factory=dict)  # by chapter
+    factors: dict[str, float] = field(default_factory=dict)
+    handed_in: float | None = None  # the last of it, where that is known
+
+    @property
+    def points(self) -> float:
+        return round(sum(row.points * self.factors.get(row.id.partition(".")[0], 1.0) for row in self.rows), 4)
+
+    @property
+    def of(self) -> float:
+        return sum(row.of for row in self.rows)
+
+    @property
+    def waits(self) -> bool:
+        return any(row.waits for row in self.rows)
+
+
+def read_marks(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
+    """Points and reason by student and exercise, from a CSV with the columns of MARKS; raises BadMarks."""
+    found: dict[tuple[str, str], tuple[float, str]] = {}
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    if missing := [name for name in MARKS if name not in (reader.fieldnames or [])]:
+        raise BadMarks(f"{path} has no column {', '.join(missing)}. Its first line must be: {','.join(MARKS)}")
+    for number, line in enumerate(reader, start=2):
+        try:
+            points = float(line["points"])
+        except (TypeError, ValueError):
+            points = math.nan
+        if not math.isfinite(points) or not (line["reason"] or "").strip():
+            raise BadMarks(f"{path}, line {number}: a mark needs points, a number, and a reason.")
+        found[line["student"].strip(), line["exercise"].strip()] = (points, line["reason"].strip())
+    return found
+
+
+def scores(
+    results: Iterable[dict[str, Any]],
+    roster: dict[str, dict],
+    marks: dict[tuple[str, str], tuple[float, str]],
+    late: dict[str, Any],
+    days: dict[str, float],
+) -> list[Score]:
+    """The score of each result; raises BadMarks for a mark of nobody or of no exercise."""
+    made, used = [], set()
+    for result in results:
+        student = result["student"]
+        rows, late_days, factors = [], {}, {}
+        for stem, chapter in result["chapters"].items():
+            late_days[stem] = days.get(f"{student}/{stem}", 0.0)
+            factors[stem] = lateness(late_days[stem], late)
+            for entry in chapter["exercises"]:
+                row = _row(entry, chapter["notes"])
+                if mark := marks.get((student, row.id)):
+                    used.add((student, row.id))
+                    row = replace(row, points=mark[0], by_hand=mark[1], waits=False)
+                rows.append(row)
+        known = roster.get(student, {})
+        times = [file["handed in"] for file in known.get("files", {}).values() if file["handed in"]]
+        name, lms_id = known.get("name") or student, known.get("lms_id", "")
+        made.append(Score(student, name, lms_id, rows, late_days, factors, max(times, default=None)))
+    if unknown := sorted(set(marks) - used):
+        student, id = unknown[0]
+        raise BadMarks(
+            f"The marks name {student!r} and {id!r}, for whom and which there is no result. Mind the spelling."
+        )
+    return made
+
+
+def lateness(days: float, rule: dict[str, Any]) -> float:
+    """The share of the points that is left after `days`: `per_day` less for each day begun after `free_days`."""
+    begun = math.ceil(max(0.0, days - rule.get("free_days", 0)) - 1e-9)
+    return max(0.0, 1 - rule.get("per_day", 0.0) * begun)
+
+
+def _row(entry: dict[str, Any], notes: list[str]) -> Row:
+    written = entry["kind"] == "text"
+    return Row(
+        entry["id"],
+        entry["title"],
+        entry["kind"],
+        entry["status"],
+        entry["points"],
+        entry["of"],
+        entry["reason"],
+        entry["tests"],
+        [*notes, *entry["notes"]],
+        entry.get("text", ""),
+        waits=entry["status"] == "infrastructure"
+        or (written and bool(entry.get("text", "").strip()) and not entry["reason"]),
+    )
+
+
+def pseudonymised(made: list[Score], key_file: Path) -> list[Score]:
+    """The scores with a code in place of each person; the same code as long as `key_file`, made if missing, is kept."""
+    if not key_file.exists():
+        key_file.write_text(json.dumps({"key": secrets.token_hex(32)}) + "\n", encoding="utf-8")
+        key_file.chmod(0o600)
+    key = bytes.fromhex(json.loads(key_file.read_text(encoding="utf-8"))["key"])
+
+    def code(student: str) -> str:
+        return "P-" + hmac.new(key, student.encode(), hashlib.sha256).hexdigest()[:10]
+
+    blank = [replace(score, student=code(score.student), name=code(score.student), lms_id="") for score in made]
+    return sorted(
+        (replace(score, rows=[replace(row, text="") for row in score.rows]) for score in blank),
+        key=lambda score: score.student,
+    )
