@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from importlib.resources import files
 from typing import Any
 
@@ -14,7 +15,7 @@ STYLE = """
 body { font: 1rem/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;
   color: var(--tfm-ink); background: var(--tfm-paper); }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .4rem; }
-.points { font-variant-numeric: tabular-nums; font-weight: 600; }
+.points { font-variant-numeric: tabular-nums; font-weight: 600; white-space: nowrap; }
 .card { border: 1px solid var(--tfm-line); border-radius: .5rem; background: var(--tfm-card); padding: .2rem 1rem .8rem; margin: 1rem 0; }
 .card h2 { display: flex; justify-content: space-between; gap: 1rem; margin-top: .8rem; }
 .held { color: var(--tfm-value); } .not { color: var(--tfm-broken); } .soft { color: var(--tfm-soft); }
@@ -24,6 +25,7 @@ blockquote { margin: .5rem 0; padding-left: 1rem; border-left: 3px solid var(--t
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid var(--tfm-line); }
 figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; }
 """
+WIDTH, BARS = 4.6, 20  # inches, so that a plot can be read on a phone; bars at most
 WORDS = {
     "passed": "That holds.",
     "partly": "Partly.",
@@ -39,9 +41,7 @@ WORDS = {
 
 def student_page(score: Score, assignment: str) -> str:
     """The feedback for one student."""
-    late = [
-        f"{_days(days)} late: × {number(score.factors[stem])}" for stem, days in score.late_days.items() if days > 0
-    ]
+    late = [_lateness(days, score.factors[stem]) for stem, days in score.late_days.items() if days > 0]
     body = [
         f"<h1>{_text(assignment)}</h1>",
         f"<p>{_text(score.name)} · <span class='points'>{number(score.points)} of {number(score.of)} points</span></p>",
@@ -52,8 +52,9 @@ def student_page(score: Score, assignment: str) -> str:
     return _page(f"{assignment} · {score.name}", "\n".join(body))
 
 
-def _days(days: float) -> str:
-    return "1 day" if round(days, 1) == 1 else f"{number(round(days, 1))} days"
+def _lateness(days: float, factor: float) -> str:
+    told = f"{number(round(days, 1))} {'day' if round(days, 1) == 1 else 'days'} late"
+    return f"{told}." if factor == 1 else f"{told}: × {number(factor)}"
 
 
 def _card(row: Row) -> str:
@@ -102,11 +103,14 @@ def _distribution(scores: list[Score]) -> str:
     if not scores:
         return ""
     most = max(score.of for score in scores) or 1
-    fig, ax = figure(width=6.4, height=2.6)
-    bins = min(20, max(5, int(most)))
-    counts, _, _ = ax.hist([score.points for score in scores], bins=bins, range=(0, most), rwidth=0.9)
+    step = math.ceil(most / BARS)
+    edges = [step * (place - 0.5) for place in range(math.ceil(most / step) + 2)]  # bars around whole points
+    fig, ax = figure(width=WIDTH, height=2.4)
+    counts, _, _ = ax.hist([score.points for score in scores], bins=edges, rwidth=0.9)
     ax.set(xlabel="points", ylabel="students", title="Points")
-    alt = f"A histogram of the points of {len(scores)} students; the tallest of {bins} bars holds {int(max(counts))}."
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_major_locator().set_params(integer=True)
+    alt = f"A histogram of the points of {len(scores)} students; the tallest of {len(counts)} bars holds {int(max(counts))}."
     return _figure(fig, alt)
 
 
@@ -121,10 +125,13 @@ def _success(scores: list[Score]) -> str:
     if not shares:
         return ""
     means = {title: 100 * sum(values) / len(values) for title, values in shares.items()}
-    fig, ax = figure(width=6.4, height=0.8 + 0.4 * len(means))
-    ax.barh([title[:40] for title in means], list(means.values()), height=0.6)
-    ax.set(xlim=(0, 100), xlabel="share of the points, %", title="Exercises")
-    ax.invert_yaxis()
+    fig, ax = figure(width=WIDTH, height=0.8 + 0.5 * len(means))
+    places = range(len(means))
+    ax.barh(places, list(means.values()), height=0.4)
+    ax.spines["left"].set_visible(False)
+    for place, title in zip(places, means, strict=True):
+        ax.text(0, place - 0.28, title[:48], va="bottom")
+    ax.set(xlim=(0, 100), ylim=(len(means) - 0.6, -0.9), yticks=[], xlabel="share of the points, %", title="Exercises")
     alt = "Share of the points that the class has for each exercise: " + ", ".join(
         f"{title} {mean:.0f} %" for title, mean in means.items()
     )
