@@ -638,7 +638,7 @@ MUTATIONS = {
             "encode_special_tokens = True", "encode_special_tokens = False", "test_a_special_token_that_is_typed_is_text"
         ),
         "every letter gets in": Mutation(
-            "limit_alphabet=vocab_size - 4, ", "", "test_a_vocabulary_is_never_larger_than_asked_for"
+            "            limit_alphabet=vocab_size - 4,\n", "", "test_a_vocabulary_is_never_larger_than_asked_for"
         ),
         "decoded beyond the end sign": Mutation(
             "ids = ids[: ids.index(self.eos_id)]", "ids = ids[:]", "test_decode_stops_at_the_first_eos_and_skips_special_tokens"
@@ -719,12 +719,14 @@ MUTATIONS = {
             "test_loss_is_the_cross_entropy_against_the_smoothed_targets",
         ),
         "padding counts": Mutation(
-            ", ignore_index=pad_id)\n\n\nclass",
-            ")\n\n\nclass",
+            ", ignore_index=pad_id\n    )\n\n\nclass",
+            "\n    )\n\n\nclass",
             "test_padding_is_ignored_whatever_its_id",
         ),
         "padding is id 0 whatever it is": Mutation(
-            "ignore_index=pad_id)\n\n\nclass", "ignore_index=0)\n\n\nclass", "test_padding_is_ignored_whatever_its_id"
+            "ignore_index=pad_id\n    )\n\n\nclass",
+            "ignore_index=0\n    )\n\n\nclass",
+            "test_padding_is_ignored_whatever_its_id",
         ),
         "the target not shifted": Mutation(
             "tgt_in=pad([[bos, *example.tgt]",

@@ -13,6 +13,7 @@ import shutil
 import site
 import sys
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -112,6 +113,8 @@ class Bubblewrap:
                 command += ["--symlink", os.readlink(link), link]
             elif os.path.isdir(link):
                 command += ["--ro-bind", link, link]
+        for link, target in links_to_python():
+            command += ["--symlink", target, link]
         if os.path.exists("/etc/ld.so.cache"):
             command += ["--ro-bind", "/etc/ld.so.cache", "/etc/ld.so.cache"]
         for hidden in book_folders():
@@ -173,6 +176,16 @@ def package_folders() -> set[str]:
         if spec is not None and spec.origin is not None:
             found.add(os.path.dirname(os.path.dirname(spec.origin)))
     return found
+
+
+def links_to_python() -> Iterator[tuple[str, str]]:
+    """The links that lead to the interpreter by way of folders that are not visible, each with its target."""
+    folders, link = visible_folders(), sys.executable
+    while os.path.islink(link):
+        target = os.readlink(link)
+        if not any(Path(link).is_relative_to(folder) for folder in folders):
+            yield link, target
+        link = os.path.join(os.path.dirname(link), target)
 
 
 def book_folders() -> list[str]:
