@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfm_lib.classroom.backends import ENVIRONMENT, Limits, NoSandbox, visible_folders
+from tfm_lib.classroom.backends import ENVIRONMENT, Limits, NoSandbox, links_to_python, visible_folders
 from tfm_lib.classroom.grading import JudgePeer, Stopped
 from tfm_lib.classroom.inside.channel import TimeUp
 from tfm_lib.classroom.inside.peer import Raised
@@ -32,7 +32,7 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     """What was tried, in words; raises NoSandbox with what the sandbox lets through. `private` must be invisible in it."""
     home = os.path.expanduser("~")
     hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
-    shown = visible_folders()
+    shown = visible_folders() + [link for link, _ in links_to_python()]
     roomy = replace(limits, seconds=60)  # a busy machine is no hole
     open_doors: list[str] = _ask(sandbox, roomy, "look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
     _ask(sandbox, roomy, "leave_something")
