@@ -51,6 +51,12 @@ def test_off_in_evaluation_and_at_zero():
     assert ByteDropout(0.5).eval()(x) is x and ByteDropout(0.0)(x) is x
 
 
+def test_nearly_all_dropped_leaves_some():
+    torch.manual_seed(0)
+    y = ByteDropout(0.999)(torch.ones(4096))
+    assert 0 < (y != 0).sum() < 64 and y.isfinite().all()
+
+
 def test_a_model_keeps_its_parameters():
     layer = EncoderLayer(8, 2, 16, dropout=0.1)
     names = list(layer.state_dict())

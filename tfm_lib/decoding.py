@@ -105,7 +105,7 @@ def sample(
 def filter_logits(
     logits: Float[Tensor, "*batch v"], top_k: int | None = None, top_p: float | None = None
 ) -> Float[Tensor, "*batch v"]:
-    """−∞ for all but the `top_k` best tokens, all but the fewest that hold `top_p` of the rest.
+    """−∞ for all but the `top_k` best, and of these for all but the fewest that hold `top_p`.
 
     Source: Fan, Lewis and Dauphin (2018) for top-k; Holtzman et al. (2020) for top-p.
     """
@@ -177,7 +177,8 @@ class Beam:
         """Keep the `beam` best continuations of all; those with <eos> are finished.
 
         `tokens[i]` are the likeliest tokens after `open[i]`, at least `beam` if there are so many,
-        and `log_p[i]` their log-probabilities. Returns the row that each open hypothesis continues.
+        and `log_p[i]` their log-probabilities. Returns the row that each open hypothesis
+        continues.
         """
         self.length += 1
         ways = [

@@ -4,7 +4,7 @@ import os
 
 c = get_config()  # noqa: F821 (JupyterHub gives it)
 
-load_subconfig(os.environ["HUB_CONFIG"])  # noqa: F821
+load_subconfig(os.environ["HUB_CONFIG"])  # noqa: F821 (JupyterHub gives it)
 c.JupyterHub.hub_port = int(os.environ["HUB_PORT"])
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{os.environ['HUB_PROXY_PORT']}"
 c.JupyterHub.services = [{"name": "driver", "api_token": os.environ["HUB_DRIVER"]}]

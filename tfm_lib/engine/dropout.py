@@ -14,13 +14,13 @@ class ByteDropout(nn.Module):
 
     def __init__(self, p: float):
         super().__init__()
-        self.dropped = round(256 * p)  # of the 256 values of a byte
+        self.dropped = min(255, round(256 * p))  # of the 256 values of a byte
 
     def forward(self, X: Tensor) -> Tensor:
         if not self.training or not self.dropped:
             return X
-        draws = torch.empty((X.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)  # eight bytes each
-        kept = draws.view(torch.uint8)[: X.numel()].view(X.shape) >= self.dropped
+        draws = torch.empty((X.numel() + 7) // 8, dtype=torch.int64, device=X.device)  # eight bytes each
+        kept = draws.random_(-(2**63), None).view(torch.uint8)[: X.numel()].view(X.shape) >= self.dropped
         return X * (kept.to(X.dtype) * (256 / (256 - self.dropped)))
 
 
