@@ -13,7 +13,7 @@ from tfm_lib.book.build import pages
 
 PAGE, WIDGETS = 300, 60  # KB
 FONTS = (".woff2", ".woff", ".ttf", ".otf")
-STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.S)
+STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.DOTALL)
 
 
 def measure(root: Path) -> Iterator[Row]:

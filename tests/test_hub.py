@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-
 ALONE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]  # whatever happens, no process is left
 
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.project import ROOT
 
+from tests.project import ROOT
 from tfm_lib.book import recorded
 from tfm_lib.book.dependencies import dependencies
 

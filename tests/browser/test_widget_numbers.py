@@ -22,9 +22,9 @@ from tfm_lib.widgets.masking import PRESETS, preset_mask
 from tfm_lib.widgets.multihead import HeadAblation, habits
 from tfm_lib.widgets.recurrence import GradientReach, path
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
+from tfm_lib.widgets.training import TrainingReplay, rates
 from tfm_lib.widgets.transformer import PRESETS as MACHINES
 from tfm_lib.widgets.transformer import ModelSize
-from tfm_lib.widgets.training import TrainingReplay, rates
 
 # 0.44, −12, 3·10⁻⁵, 10⁻⁴
 NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?\d+(?:\.\d+)?)")

@@ -66,7 +66,7 @@ def svg_text(fig: Figure) -> str:
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
     names = {value: f"var(--tfm-{name}, {value})" for name, value in colours().items()}
     return re.sub(r"#[0-9a-f]{6}\b", lambda found: names.get(found[0]) or _between_weights(found[0]), svg)
