@@ -4,7 +4,7 @@ Every arm has the same budget of CPU seconds, one thread, and a shared list of s
 the sub-words too. The corpus is looked for in TFM_DATA or the cache, else fetched; its licence allows research only,
 so scores are kept and nothing else. Each run's score is kept in trained/multi30k, so the many hours can be spread:
 
-    python -m experiments.multi30k_learning --arms decay --seeds 0 1 2   # these runs, where they are missing
+    python -m experiments.multi30k_learning --arms wide --seeds 0 1 2   # these runs, where they are missing
     python -m experiments.multi30k_learning                                 # all that are missing, then the record
     python -m experiments.multi30k_learning --record                        # the record of what is there
 """
@@ -40,19 +40,17 @@ PRE = replace(POST, norm="pre")
 PAPER = TrainOptions(
     max_tokens=2048, steps=10**9, seconds=BUDGET, clock="cpu", schedule="paper", warmup=1000, clip=0.0, epsilon=0.1
 )
+WIDE = replace(PRE, d_model=160, n_heads=5, d_ff=640)
 HALF = replace(PAPER, bfloat16=True)
-COSINE = replace(HALF, schedule="cosine", peak=3e-3, warmup=500, clip=1.0)
-AVERAGED = replace(COSINE, average=0.998)
-MUON = replace(AVERAGED, optimiser="muon")
-#: Each arm adds one change to the one above it.
+AVERAGED = replace(HALF, schedule="cosine", peak=3e-3, warmup=500, clip=1.0, average=0.998)
+DECAY = replace(AVERAGED, optimiser="muon", weight_decay=0.3)
+#: Each arm keeps the changes of those above it.
 ARMS = {
     "paper": (POST, PAPER),
-    "bfloat16": (POST, HALF),
     "pre-norm": (PRE, HALF),
-    "cosine": (PRE, COSINE),
     "averaged": (PRE, AVERAGED),
-    "muon": (PRE, MUON),
-    "decay": (PRE, replace(MUON, weight_decay=0.3)),
+    "decay": (PRE, DECAY),
+    "wide": (WIDE, replace(DECAY, weight_decay=0.5)),
 }
 
 

@@ -401,6 +401,14 @@ def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, says: str, tmp_p
     assert not list(tmp_path.iterdir()), "bad input leaves something behind"
 
 
+def test_adam_in_the_place_of_a_presets_muon_has_no_decay(tmp_path: Path):
+    run = tfm("train", "--corpus", "copy", "--config", "small", "--optimiser", "adam", "--steps", "1", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    options = json.loads((tmp_path / "trained/copy-small/run.json").read_text())["options"]
+    assert PRESETS["small"].options.weight_decay > 0
+    assert (options["optimiser"], options["weight_decay"]) == ("adam", 0.0)
+
+
 def test_presets():
     assert {"tiny", "small", "base", "big"} == set(PRESETS)
     assert PRESETS["base"].model.d_model == 512 and PRESETS["base"].options.warmup == 4000

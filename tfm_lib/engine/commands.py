@@ -84,7 +84,7 @@ def train(
         "patience": patience,
         "subword_dropout": subword_dropout,
         "optimiser": optimiser,
-        "weight_decay": weight_decay,
+        "weight_decay": 0.0 if optimiser == "adam" and weight_decay is None else weight_decay,
     }
     if optimiser not in (None, "adam", "muon"):
         raise Refusal(f"--optimiser must be adam or muon; got {optimiser!r}.")
