@@ -77,7 +77,24 @@ def scores(translator: Translator) -> dict:
             "exact": round(exact, 4),
             "cpu_seconds_a_sentence": round(seconds / len(references), 4),
         }
+        if beam > 1:
+            found["people"] = beside_people({source: (written[source], *refs) for source, refs in references.items()})
     return found
+
+
+def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
+    """BLEU between two people who translated the same sentence, and of the model beside either of them.
+
+    Of each sentence, the model's translation comes first; sentences with one translation by people are left out.
+    """
+    model, one, other = zip(*(each[:3] for each in translations.values() if len(each) > 2))
+    bleu = sacrebleu.metrics.BLEU()
+    beside = [bleu.corpus_score(list(model), [list(person)]).score for person in (one, other)]
+    return {
+        "sentences": len(model),
+        "bleu": round(bleu.corpus_score(list(one), [list(other)]).score, 2),
+        "bleu_model": [round(score, 2) for score in beside],
+    }
 
 
 def main() -> None:
