@@ -18,7 +18,7 @@ from project import ROOT
 from tfm_lib.data import Example
 from tfm_lib.engine.loss import ROWS, linear_smoothed_loss
 from tfm_lib.engine.presets import PRESETS, Preset
-from tfm_lib.engine.run import RunFolder, exact_match, train_run
+from tfm_lib.engine.run import GLANCE, RunFolder, exact_match, glance, train_run
 from tfm_lib.engine.trained import NoModel, load_trained, save_trained
 from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
 from tfm_lib.engine.translator import Translator
@@ -286,6 +286,14 @@ class Parrot:
 
     def translate(self, sentences: list[str], beam: int) -> list[str]:
         return list(sentences)
+
+
+def test_a_glance_sees_long_and_short_sentences_with_all_their_translations():
+    pairs = [("a" * (i // 2), str(i)) for i in range(2, 2002)]  # sorted by length, two translations each
+    seen = glance(pairs)
+    lengths = [len(source) for source, _ in seen]
+    assert len(seen) == 2 * GLANCE and len(set(lengths)) == GLANCE
+    assert min(lengths) == 1 and max(lengths) > 990 and glance(pairs[:7]) == pairs[:7]
 
 
 def test_exact_match_takes_any_reference():

@@ -36,7 +36,7 @@ EMBEDDED_SIZE = {
     "dates": 20_000,
     "questions": 20_000,
 }
-GLANCE = 200  # sentences translated at each validation
+GLANCE = 200  # sentences translated at each validation, of the whole part
 LONGEST = 200  # sentences with more tokens on a side are left out of the training
 
 
@@ -134,7 +134,7 @@ def train_run(
             record = {
                 "step": progress.step,
                 "val_loss": loss,
-                "exact": exact_match(Translator(model, tokenizer), texts["val"][:GLANCE]),
+                "exact": exact_match(Translator(model, tokenizer), glance(texts["val"])),
                 "seconds": round(progress.seconds, 1),
             }
             if better:
@@ -165,6 +165,14 @@ def sentences(corpus: str, part: str) -> Sentences:
     """The pairs of one part of a corpus; embedded ones are made large enough to train on."""
     options = {"size": EMBEDDED_SIZE[corpus]} if corpus in EMBEDDED_SIZE else {}
     return load_corpus(corpus, **options).sentences(part)
+
+
+def glance(pairs: Sentences) -> Sentences:
+    """The pairs of at most `GLANCE` sources, from beginning to end: corpora are often sorted by length."""
+    sources = list(dict.fromkeys(source for source, _ in pairs))
+    count = min(GLANCE, len(sources))
+    chosen = {sources[i * len(sources) // count] for i in range(count)}
+    return [pair for pair in pairs if pair[0] in chosen]
 
 
 def exact_match(translator: Translator, pairs: Sentences) -> float:
