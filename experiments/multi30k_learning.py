@@ -4,7 +4,7 @@ Every arm has the same budget of CPU seconds, one thread, and a shared list of s
 the sub-words too. The corpus is looked for in TFM_DATA or the cache, else fetched; its licence allows research only,
 so scores are kept and nothing else. Each run's score is kept in trained/multi30k, so the many hours can be spread:
 
-    python -m experiments.multi30k_learning --arms wide --seeds 0 1 2   # these runs, where they are missing
+    python -m experiments.multi30k_learning --arms wide --seeds 0 1 2    # these runs, where they are missing
     python -m experiments.multi30k_learning                                 # all that are missing, then the record
     python -m experiments.multi30k_learning --record                        # the record of what is there
 """
