@@ -18,6 +18,7 @@ from tfm_lib.book.maths import expand_macros
 from tfm_lib.book.myst import Block, Piece, blocks, convert, without_front_matter
 from tfm_lib.book.outline import Outline, outline
 from tfm_lib.book.predictions import split_prediction
+from tfm_lib.book.rasters import raster
 
 Edition = Literal["practice", "student", "instructor"]
 
@@ -107,7 +108,7 @@ class _Exporter:
             cell["id"] = f"{self.path.stem.replace('_', '-')}-{serial}"
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         return nbformat.v4.new_notebook(
-            cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+            cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python", "file_extension": ".py"}}
         )
 
     def read(self, some: Iterable[Block]) -> None:
@@ -348,14 +349,7 @@ def included_code(path: Path, name: str | None) -> str:
 
 
 def _data_uri(path: Path) -> str:
-    """The picture at `path` as an address that needs no file; an SVG in its light colours, on paper."""
-    if path.suffix != ".svg":
-        kind = {".jpg": "jpeg", ".jpeg": "jpeg"}.get(path.suffix, path.suffix[1:])
-        return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
-    svg = path.read_text(encoding="utf-8")
-    svg = re.sub(r"var\(--[\w-]+,\s*((?:[^()]|\([^()]*\))*)\)", r"\1", svg)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    root = re.search(r"<svg\b[^>]*>", svg)
-    style = 'style="background:#fffdf9;color:#1d2329;font-family:sans-serif"'
-    svg = svg.replace(root[0], root[0][:-1] + f" {style}>" if " style=" not in root[0] else root[0], 1)
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+    """The picture at `path` as an address that needs no file; an SVG as a PNG, which every reader of Markdown shows."""
+    kind = {".jpg": "jpeg", ".jpeg": "jpeg", ".svg": "png"}.get(path.suffix, path.suffix[1:])
+    picture = raster(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else path.read_bytes()
+    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
