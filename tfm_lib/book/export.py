@@ -108,7 +108,8 @@ class _Exporter:
             cell["id"] = f"{self.path.stem.replace('_', '-')}-{serial}"
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         return nbformat.v4.new_notebook(
-            cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python", "file_extension": ".py"}}
+            cells=self.cells,
+            metadata={"kernelspec": kernel, "language_info": {"name": "python", "file_extension": ".py"}},
         )
 
     def read(self, some: Iterable[Block]) -> None:
