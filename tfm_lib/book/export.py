@@ -42,17 +42,22 @@ BOXES = {
 
 
 def export_notebook(
-    path: Path, root: Path, edition: Edition = "practice", values: dict[str, str] | None = None
+    path: Path,
+    root: Path,
+    edition: Edition = "practice",
+    values: dict[str, str] | None = None,
+    beside: bool = False,
 ) -> nbformat.NotebookNode:
     """The chapter at `path` of the book at `root` as a notebook without outputs.
 
     `edition`: "practice" has the solutions but those of assigned exercises, "student" has none,
     "instructor" has all. `values` are the glued numbers (as `repr`) that the prose quotes; by
-    default those of the last build.
+    default those of the last build. `beside`: the other chapters' notebooks lie in the same folder,
+    so that their titles are links.
     """
     if values is None:
         values = glued(root / "_build" / "jupyter_execute" / "chapters" / f"{path.stem}.glue.json")
-    return _Exporter(path, root, edition, values).notebook()
+    return _Exporter(path, root, edition, values, beside).notebook()
 
 
 def export_cells(path: Path, root: Path, some: Iterable[Block], edition: Edition) -> list[nbformat.NotebookNode]:
@@ -89,8 +94,8 @@ def wheel_name(root: Path) -> str:
 
 
 class _Exporter:
-    def __init__(self, path: Path, root: Path, edition: Edition, values: dict[str, str]):
-        self.path, self.root, self.edition, self.values = path, root, edition, values
+    def __init__(self, path: Path, root: Path, edition: Edition, values: dict[str, str], beside: bool = False):
+        self.path, self.root, self.edition, self.values, self.beside = path, root, edition, values, beside
         self.outline: Outline = outline(path)
         self.cited: list[str] = []
         self.cells: list[nbformat.NotebookNode] = []
@@ -292,6 +297,8 @@ class _Exporter:
             return self.outline.refer("eq", target)
         if name == "term":
             return shown or target
+        if name == "doc" and self.beside and self._has_notebook(target):
+            return f"[{shown or self.outline.refer(name, target)}]({Path(target).name}.ipynb)"
         if name in ("doc", "ref", "numref"):
             return shown if shown and "%s" not in shown else self.outline.refer(name, target)
         if name in ("sub", "sup", "kbd"):
@@ -301,6 +308,10 @@ class _Exporter:
         raise ValueError(
             f"{self.path.name}: the notebook cannot show the role {name!r}; teach tfm_lib/book/export.py to."
         )
+
+    def _has_notebook(self, target: str) -> bool:
+        source = self.path.parent / f"{Path(target).name}.md"
+        return source.is_file() and "{code-cell}" in source.read_text(encoding="utf-8")
 
     def _citation(self, name: str, text: str) -> str:
         """Keys separated by commas, each with words before and behind in braces, as in `{see}key{section 2}`."""
