@@ -25,9 +25,11 @@ Edition = Literal["practice", "student", "instructor"]
 INSTALL = """\
 **Before you run this notebook**, install the library of the book, once, from a terminal:
 
+    pip install torch --index-url https://download.pytorch.org/whl/cpu
     pip install {wheel}
 
-The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
+The first line takes PyTorch's build for processors, which is enough here; on Linux the usual one brings several gigabytes \
+for graphics cards. The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
 upload it and run `%pip install {wheel}` in a cell."""
 
 BOXES = {
