@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 RESULTS = Path(__file__).parent / "results"
+UNTIMED = "These runs are older than the record of each one's CPU time, and were kept."
 PER_SEED = ("seeds", "updates", "epochs", "cpu_seconds")
 
 
