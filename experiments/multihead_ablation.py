@@ -24,6 +24,7 @@ from sacrebleu.significance import PairedTest
 from torch import Tensor
 
 from experiments.record import record
+from experiments.sampling import sample_of
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import pad
 from tfm_lib.engine.trained import WEIGHTS
@@ -41,6 +42,7 @@ OURS = [
 STRIDE = 8  # heads that go before those left are asked anew
 SEEDS = list(range(10))  # of the random orders
 AT_ONCE = 64
+ALL = 10**9
 Batches = list[tuple[Tensor, Tensor]]
 State = tuple[Tensor, Tensor]  # what a stage of the model reads and gives: the memory so far, and the decoder's vectors
 
@@ -48,13 +50,13 @@ State = tuple[Tensor, Tensor]  # what a stage of the model reads and gives: the 
 class Bench:
     """The translator with its heads numbered through, and the sentences that judge it."""
 
-    def __init__(self, sentences: int | None = None):
+    def __init__(self, sentences: int):
         self.translator = Translator.shipped()
         model = self.translator.model
         self.layers = [attention_of(model, place, i) for place in PLACES for i in range(model.config.n_layers)]
         corpus = load_corpus(CORPUS)
-        self.ranked_on = self.encoded(spread_over(corpus.sentences("val"), sentences))
-        pairs = spread_over(corpus.sentences("test"), sentences)
+        self.ranked_on = self.encoded(sample_of(corpus.sentences("val"), sentences, seed=0))
+        pairs = sample_of(corpus.sentences("test"), sentences, seed=0)
         self.test = self.encoded(pairs)
         self.references: dict[str, list[str]] = {}
         for source, target in pairs:
@@ -172,11 +174,6 @@ class Bench:
         }
 
 
-def spread_over(pairs: list[tuple[str, str]], count: int | None) -> list[tuple[str, str]]:
-    """About `count` of the pairs, or all: every so-manieth, since the parts of the corpus are sorted by length."""
-    return pairs[:: max(1, len(pairs) // (count or len(pairs)))]
-
-
 def attention_of(model: torch.nn.Module, place: str, layer: int) -> MultiHeadAttention:
     """One of the model's multi-head attentions."""
     if place == "encoder":
@@ -201,12 +198,12 @@ def kept(judged: dict[str, Any], whole: dict[str, Any]) -> list:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sentences", type=int, help="about so many pairs of either split; all without it")
+    parser.add_argument("--sentences", type=int, default=ALL, help="pairs drawn from either split; all without it")
     parser.add_argument("--name", default="multihead_ablation", help="of the result; another one for a trial")
     parser.add_argument("--threads", type=int, default=1, help="cores that PyTorch may use")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    with record(given.name, WHAT, SEEDS) as numbers:
+    with record(given.name, WHAT) as numbers:
         bench = Bench(given.sentences)
         config = bench.translator.model.config
         n, h = len(bench.layers) * config.n_heads, config.n_heads
@@ -225,8 +222,10 @@ def main() -> None:
         print("order", [(count, p["bleu"]) for count, p in zip(stops, pruned)], flush=True)
         random = []
         for seed in SEEDS:
-            shuffled = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
-            random.append([bench.loss_without(shuffled[:count], bench.test) for count in stops])
+            with numbers.run("random orders", seed, updates=0):
+                shuffled = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
+                random.append([bench.loss_without(shuffled[:count], bench.test) for count in stops])
+        numbers.rows("random orders", "random")
 
         numbers |= {
             "model": fingerprint(), "places": list(PLACES), "n_layers": config.n_layers, "n_heads": h,
