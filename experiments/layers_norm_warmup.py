@@ -34,7 +34,7 @@ STEPS, BATCH, WARMUP, EVERY = 500, 16, 100, 25
 DEPTHS = [12]
 RATES = [3e-4, 1e-3]
 SEEDS = [0, 1, 2]
-LONGER, LOOK = 10 * STEPS, 250  # post-norm once more, for a longer time; how often it is looked at
+LONGER, LOOK = 15 * STEPS // 2, 250  # post-norm once more, for a longer time; how often it is looked at
 BETAS, EPS = (0.9, 0.98), 1e-9
 
 
@@ -237,7 +237,7 @@ def main() -> None:
 
 
 UNEQUAL = (
-    "Ten times the updates ask whether post-norm without a warm-up is late or lost; fewer seeds, for want of time."
+    "More updates ask whether post-norm without a warm-up is late or lost; one seed, for want of time."
 )
 
 
