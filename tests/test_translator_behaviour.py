@@ -292,6 +292,15 @@ def test_an_invented_number_beside_the_right_one_is_refused():
     assert rules.without("page 47 sur une", rules.whole_form(47)) == "page sur une"
 
 
+@pytest.mark.parametrize("form", [rules.whole_form(7), rules.whole_form(15), rules.year_form(2008)])
+def test_hours_and_years_of_age_are_no_count(form):
+    for number in ("sept", "7", "quinze", "15", "2008", "deux mille huit"):
+        for unit in ("heures", "ans", "h 30", "h"):
+            assert rules.without(rules.plain(f"à la page {number} {unit}"), form) is None, (number, unit)
+    assert rules.without("sept habitants, 7", rules.whole_form(7)) is None
+    assert rules.without("sept habitants, huit heures", rules.whole_form(7)) == "habitants, huit heures"
+
+
 def test_names_are_found_letter_for_letter_and_become_the_carriers_again():
     found = rules.without_name
     assert found("Yolanda sait qu'Ewan dort.", {"Ewan": "Tom", "Yolanda": "Mary"}) == "Mary sait que Tom dort."
@@ -323,7 +332,10 @@ def test_the_rest_may_lose_the_tolerance_and_never_needs_more_than_enough():
 def test_a_question_keeps_its_mark_where_it_had_one():
     assert rules.is_question("Où est-il ?", True) and rules.is_question("« Où est-il ? »", True)
     assert not rules.is_question("Il dort au grenier.", True) and not rules.is_question("Où ? Il dort.", True)
-    assert rules.is_question("Où est-il", False)
+    for bare in ("Où est-il", "Est-il là", "Est-ce que tu viens", "Tu viens ?", "Avec qui danse-t-elle", "Qu’y a-t-il"):
+        assert rules.is_question(bare, False) and rules.is_question(bare, True) == bare.endswith("?"), bare
+    for stated in ("Où est-il.", "Il dort", "Les chevreuils dorment.", "Comment ça s'appelle !"):
+        assert not rules.is_question(stated, False), stated
 
 
 # rules: whole cases
@@ -363,7 +375,9 @@ def test_a_question_that_became_a_statement_is_refused_for_its_mark(ours):
     alone = {source: texts[0] for source, texts in ours.items()}
     for case in cases.questions(ours):
         stated = case.example.replace(" ?", ".")
-        assert experiment.passes(case, {**alone, case.source: stated}) == ("mark" if case.marked else "")
+        assert experiment.passes(case, {**alone, case.source: stated}) == "mark"
+        bare = case.example.replace(" ?", "")
+        assert experiment.passes(case, {**alone, case.source: bare}) == ("mark" if case.marked else "")
 
 
 # cases

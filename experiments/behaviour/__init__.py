@@ -16,8 +16,8 @@ each carrier and of each kind's cases.
    carrier alone, less a tolerance of 15 points: a test reference that loses a word of up to three letters loses 14 on
    average. No more than 60 is ever asked: two people who translate the same test sentence reach 66 on average.
 
-   In names, the translation gets the carrier's Tom or Mary back first. A question keeps its mark as well, where the
-   English had one.
+   In names, the translation gets the carrier's Tom or Mary back first. A question still asks: it ends in a question mark,
+   or, where the English left its mark out, has a question's form and no full stop.
 
 Aims: digits 95 %, number words 90 %, names 85 %. The other kinds are shown without an aim.
 

@@ -86,14 +86,17 @@ def digits_form(number: int) -> str:
     return f"(?:{'|'.join(written)})"
 
 
+_NO_UNIT = r"(?! ?h(?:eures?)?\b)(?! ans?\b)"  # no frame has hours or years of age: "à sept heures" is no page
+
+
 def whole_form(number: int) -> str:
-    """A whole number: in digits or in words, whatever the English had."""
-    return f"(?:{digits_form(number)}|{words_form(number)})"
+    """A whole number: in digits or in words, whatever the English had; but not of hours or of years of age."""
+    return f"(?:{digits_form(number)}|{words_form(number)}){_NO_UNIT}"
 
 
 def year_form(year: int) -> str:
     """1987, without a space or a point, or in words."""
-    return f"(?:{year}|{words_form(year)})"
+    return f"(?:{year}|{words_form(year)}){_NO_UNIT}"
 
 
 def decimal_form(text: str) -> str:
@@ -231,6 +234,17 @@ def not_worse(text: str, references: list[str], alone: float) -> bool:
     return likeness(text, references) >= min(alone - TOLERANCE, ENOUGH)
 
 
+_ASKED = re.compile(
+    r"^(?:à |de |d'|en |avec |pour |pourquoi|où|quand|comment|combien|qui|que|qu'|quel|est-ce|lequel|laquelle)|est-ce qu"
+    r"|-(?:je|tu|il|elle|on|nous|vous|ils|elles|ce)\b"
+)
+
+
 def is_question(text: str, marked: bool) -> bool:
-    """A question mark at the end; where the English left it out, the French may too."""
-    return not marked or text.rstrip(" »\"'").endswith("?")
+    """A question mark at the end. Where the English left it out, the French may too, but must ask all the same.
+
+    Without a mark it has a question's form, a question word first or the subject behind the verb, and neither a
+    full stop nor an exclamation mark, which would make a statement of it.
+    """
+    text = plain(text).rstrip(" »\"'")
+    return text.endswith("?") or (not marked and not text.endswith((".", "!", "…")) and bool(_ASKED.search(text)))
