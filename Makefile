@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book test tests serve lab bench wheel clean browser sandbox
+.PHONY: help book test tests parity serve lab bench wheel clean browser sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -38,6 +38,10 @@ lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in
 
 bench: book $(DONE)/dev browser sandbox  ## measure page weight, build times, latency, speed of training, decoding and grading, each beside its bar
 	@$(PY) -m tfm_lib.cli bench
+
+parity: $(DONE)/dev  ## compare layers and models with other libraries' on copied weights (installs them apart)
+	@$(PIP) --no-deps --target $(VENV)/parity -r tests/parity/requirements.txt
+	@PYTHONPATH="$(VENV)/parity" $(PY) -m experiments.parity
 
 wheel: $(WHEEL)  ## one file with the library and its widgets, in dist/
 	@ls dist/*.whl
