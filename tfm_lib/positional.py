@@ -7,7 +7,15 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, require_attention_inputs, shape_of
+from tfm_lib._errors import (
+    bad_input,
+    require_attention_inputs,
+    require_axes,
+    require_float_type,
+    require_number,
+    require_sizes,
+    require_whole,
+)
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.multihead import MultiHeadAttention
 
@@ -39,7 +47,7 @@ def angles(
 
     Source: Vaswani et al. (2017), section 3.5.
     """
-    _require_pairs(n, d)
+    _require_pairs(n, d, base, start)
     positions = torch.arange(start, start + n, dtype=torch.double)
     frequencies = base ** (-torch.arange(0, d, 2, dtype=torch.double) / d)
     return positions[:, None] * frequencies
@@ -69,12 +77,13 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
+        require_sizes(max_len=max_len, d_model=d_model)
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
     def forward(self, n: int) -> Float[Tensor, "{n} d_model"]:
-        if not 1 <= n <= len(self.table):
-            must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
-            raise bad_input("n", must, n)
+        must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
+        require_whole("n", n, must=must)
+        require_number("n", n, lambda n: 1 <= n <= len(self.table), must)
         return self.table[:n]
 
 
@@ -90,7 +99,8 @@ def rotary(
 
     Source: Su et al. (2021), section 3.4.2.
     """
-    _require_rows(X)
+    require_float_type("X", X)
+    require_axes("X", X, 2, "(..., n, d_k)")
     turned = angles(X.shape[-2], X.shape[-1], base, start)
     cos, sin = turned.cos().to(X), turned.sin().to(X)  # (n, pairs)
     even, odd = X[..., 0::2], X[..., 1::2]
@@ -158,6 +168,7 @@ class ShawAttention(BiasedAttention):
         max_distance: int = 16,
     ):
         super().__init__(d_model, n_heads, dropout)
+        require_sizes(max_distance=max_distance)
         self.max_distance = max_distance
         d_k = d_model // n_heads
         self.a = nn.Parameter(torch.randn(2 * max_distance + 1, d_k) * 0.1)
@@ -186,6 +197,7 @@ class RelativeAttention(BiasedAttention):
         max_distance: int = 16,
     ):
         super().__init__(d_model, n_heads, dropout)
+        require_sizes(max_distance=max_distance)
         self.max_distance = max_distance
         self.b = nn.Parameter(torch.zeros(n_heads, 2 * max_distance + 1))
 
@@ -208,6 +220,7 @@ def alibi_bias(
     Differs: |distance| serves an encoder as well, and changes nothing under a causal
     mask; one rule for any `n_heads`, where the authors fill in between powers of 2.
     """
+    require_sizes(n_heads=n_heads)
     slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
     return -slopes[:, None, None] * distances(n, n if m is None else m).abs()
 
@@ -219,21 +232,19 @@ class AlibiAttention(BiasedAttention):
         return alibi_bias(self.n_heads, Q.shape[-2], m).to(Q)
 
 
-def _require_pairs(n: int, d: int) -> None:
-    if n < 1:
-        raise bad_input("n", "be at least 1", n)
-    if d < 2 or d % 2:
-        raise bad_input("the width of a vector", "be even, a sine and a cosine for each frequency", d)
-
-
-def _require_rows(X: Tensor) -> None:
-    if X.dim() < 2:
-        raise bad_input("X", "have at least two axes, (..., n, d_k)", shape_of(X))
+def _require_pairs(n: int, d: int, base: float, start: int) -> None:
+    require_whole("n", n, 1, "be at least 1")
+    require_whole("the width of a vector", d, 2, must := "be even, a sine and a cosine for each frequency")
+    if d % 2:
+        raise bad_input("the width of a vector", must, d)
+    require_number("base", base, lambda base: base > 0, "be a number above 0")
+    require_whole("start", start)
 
 
 def _first_query(n: int, m: int) -> int:
     """The position of the first of `n` queries that stand at the end of `m` positions."""
-    if not 1 <= n <= m:
+    require_sizes(n=n, m=m)
+    if n > m:
         raise bad_input("the queries", f"be the last of the {m} positions of their own keys", f"{n} queries")
     return m - n
 
