@@ -39,9 +39,23 @@ def require_sizes(**sizes: int) -> None:
         require_whole(argument, size, 1)
 
 
+def require_token_ids(**tokens: int) -> None:
+    """Each of the `tokens` must be a whole number of at least 0."""
+    for argument, token in tokens.items():
+        require_whole(argument, token, 0)
+
+
+def require_below(argument: str, value: int, vocab_size: int) -> None:
+    """`value` must be an id of a vocabulary of this size."""
+    must = f"be an id below vocab_size = {vocab_size}"
+    require_whole(argument, value, 0, must)
+    if value >= vocab_size:
+        raise bad_input(argument, must, value)
+
+
 def require_number(argument: str, value: float, good: Callable[[float], bool], must: str) -> None:
-    """`value` must be a finite number that is `good`."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) or not good(value):
+    """`value` must be a number that is `good`, which NaN never is."""
+    if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value) or not good(value):
         raise bad_input(argument, must, shown(value))
 
 
@@ -72,6 +86,27 @@ def require_callable(**functions: Callable) -> None:
     for argument, function in functions.items():
         if not callable(function):
             raise bad_input(argument, "be a function", shown(function), TypeError)
+
+
+def require_ids_in_rows(argument: str, rows: Iterable) -> None:
+    """`rows` must be lists of whole numbers."""
+    require_rows(argument, rows, "be lists of ids, one for each sentence")
+    for row in rows:
+        if not all(type(i) is int or _is_whole(i) for i in row):
+            raise bad_input(f"each id of {argument}", "be a whole number", shown(next(i for i in row if not _is_whole(i))))
+
+
+def require_examples(argument: str, examples: Iterable) -> None:
+    """`examples` must be at least one pair of lists of ids."""
+    require_rows(argument, examples, "be pairs of lists of ids")
+    if not len(examples):
+        raise bad_input(argument, "hold at least one example", "none")
+
+
+def require_seed(argument: str, seed: int | None) -> None:
+    """`seed` must be a whole number, or None."""
+    if seed is not None:
+        require_whole(argument, seed)
 
 
 def require_rows(argument: str, rows: Iterable, must: str) -> None:
@@ -185,7 +220,7 @@ def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weig
         require_float_type(name, X)
         if X.dim() != 3 or X.shape[-1] != weight.shape[1]:
             raise bad_input(name, f"have shape (batch, positions, {weight.shape[1]})", shape_of(X))
-        if len(X) != len(query):
+        if X.shape[0] != query.shape[0]:
             raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
         require_like(name, X, weight, "the weights")
         require_finite(name, X, once=X is not query)  # a memory is read by every layer and at every step
@@ -201,7 +236,7 @@ def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weig
 def _require_cache(cache: object, query: Tensor) -> None:
     if not hasattr(cache, "update"):
         raise bad_input("cache", "be a KeyValueCache", shown(cache), TypeError)
-    if cache.K is not None and len(cache.K) != len(query):
+    if cache.K is not None and cache.K.shape[0] != query.shape[0]:
         must = f"hold as many sentences as query, {len(query)}; a new batch needs a new one"
         raise bad_input("cache", must, len(cache.K))
 
@@ -274,11 +309,13 @@ def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
             raise bad_input(argument, f"be rows of the batch, below {batch}", found[1] if found[1] >= batch else found[0])
 
 
-def require_column(argument: str, ids: Tensor, rows: int) -> None:
-    """`ids` must be one whole number for each of so many `rows`, (rows, 1)."""
+def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
+    """`ids` must be one whole number for each row of what is `written`."""
     require_ids(argument, ids)
-    if tuple(ids.shape) != (rows, 1):
-        raise bad_input(argument, f"have shape {(rows, 1)}, the newest token of each row", shape_of(ids))
+    if tuple(ids.shape) != (wanted := (len(written), 1)):
+        raise bad_input(argument, f"have shape {wanted}, the newest token of each row", shape_of(ids))
+    if ids.device != written.device:
+        raise bad_input(argument, f"be on the device of the sources, {written.device}", ids.device)
 
 
 def require_state(state: Tensor | tuple[Tensor, Tensor], rnn: torch.nn.RNNBase, batch: int) -> None:
@@ -568,5 +605,5 @@ def _is_sequence(value: object) -> bool:
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether a tensor of this `shape` can be read as one of the shape `target`."""
     return len(shape) <= len(target) and all(
-        size == 1 or size == wanted for size, wanted in zip(reversed(shape), reversed(target))
+        size == wanted or size == 1 for size, wanted in zip(reversed(shape), reversed(target))
     )

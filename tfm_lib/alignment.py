@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     bad_input,
+    require_below,
     require_booleans,
     require_choice,
     require_kind,
@@ -17,7 +18,6 @@ from tfm_lib._errors import (
     require_sizes,
     require_state,
     require_tokens,
-    require_whole,
     shape_of,
 )
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
@@ -168,7 +168,7 @@ class MemoryNetwork(nn.Module):
     ):
         super().__init__()
         require_sizes(vocab=vocab, answers=answers, d_model=d_model, n_hops=n_hops, oldest=oldest)
-        require_whole("pad_id", pad_id, 0)
+        require_below("pad_id", pad_id, vocab)
         self.n_hops, self.oldest, self.pad_id = n_hops, oldest, pad_id
         words = [nn.Embedding(vocab, d_model, padding_idx=pad_id) for _ in range(3)]
         self.ask, self.find, self.tell = words

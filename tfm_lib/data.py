@@ -13,9 +13,11 @@ from torch import Tensor
 from tfm_lib._errors import (
     bad_input,
     require_counts,
+    require_ids_in_rows,
     require_kind,
     require_merges,
     require_rows,
+    require_seed,
     require_whole,
 )
 
@@ -193,7 +195,7 @@ class Example(NamedTuple):
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Int[Tensor, "batch n"]:
     """`rows` as one rectangle, filled up with `pad_id` on the right."""
-    require_rows("rows", rows, "be lists of ids, one for each sentence")
+    require_ids_in_rows("rows", rows)
     require_whole("pad_id", pad_id)
     if not len(rows):
         raise bad_input("rows", "hold at least one row", "none")
@@ -217,6 +219,7 @@ def batches(
     require_rows("examples", examples, "be pairs of lists of ids")
     require_whole("max_tokens", max_tokens, 1, "be at least 1")
     require_whole("pool", pool, 1)
+    require_seed("seed", seed)
     if seed is None:
         yield from _packed(sorted(examples, key=_length), max_tokens)
         return

@@ -17,6 +17,7 @@ from tfm_lib._errors import (
     require_number,
     require_rows_of_batch,
     require_sizes,
+    require_token_ids,
     require_whole,
 )
 from tfm_lib.masking import padding_mask
@@ -55,7 +56,7 @@ class NextToken:
 
     def __call__(self, ids: Int[Tensor, "batch 1"]) -> Float[Tensor, "batch v"]:
         """The logits after `ids`, the newest token of each row."""
-        require_column("ids", ids, len(self.written))
+        require_column("ids", ids, self.written)
         self.written = torch.cat([self.written, ids], dim=1)
         read = ids if self.caches else self.written
         Y = self.model.decode(read, self.memory, self.memory_mask, self.caches)
@@ -313,8 +314,7 @@ def _require_ready(model: Transformer, src_ids: Tensor) -> None:
 def _require_search(
     bos_id: int, eos_id: int, beam: int, alpha: float, max_len: int, n_best: int = 1
 ) -> None:
-    for argument, token in {"bos_id": bos_id, "eos_id": eos_id}.items():
-        require_whole(argument, token, 0)
+    require_token_ids(bos_id=bos_id, eos_id=eos_id)
     require_sizes(beam=beam, max_len=max_len)
     must = "be at least 0, or a longer hypothesis would be punished twice"
     require_number("alpha", alpha, lambda alpha: alpha >= 0, must)

@@ -123,7 +123,7 @@ class MultiHeadAttention(nn.Module):
         Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
         K, V = project() if cache is None else cache.update(project)
         if mask is not None:
-            require_mask("mask", mask, (len(Q), Q.shape[-2], K.shape[-2]), Q)
+            require_mask("mask", mask, (Q.shape[0], Q.shape[-2], K.shape[-2]), Q)
             mask = mask.unsqueeze(-3)  # the same for every head
         heads, weights = self.attend(Q, K, V, mask, need_weights)
         return self.W_O(merge_heads(heads)), weights

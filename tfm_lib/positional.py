@@ -121,7 +121,8 @@ def distances(n: int, m: int) -> Int[Tensor, "{n} {m}"]:
 
     The `n` queries are the last of the `m` positions.
     """
-    return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]
+    first = _first_query(n, m)
+    return torch.arange(m) - torch.arange(first, m)[:, None]
 
 
 class BiasedAttention(MultiHeadAttention):
@@ -220,7 +221,7 @@ def alibi_bias(
     Differs: |distance| serves an encoder as well, and changes nothing under a causal
     mask; one rule for any `n_heads`, where the authors fill in between powers of 2.
     """
-    require_sizes(n_heads=n_heads)
+    require_sizes(n_heads=n_heads, n=n)
     slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
     return -slopes[:, None, None] * distances(n, n if m is None else m).abs()
 

@@ -18,6 +18,7 @@ from tfm_lib._errors import (
     require_input,
     require_sizes,
     require_state,
+    require_token_ids,
     require_tokens,
     require_vectors,
     require_whole,
@@ -112,6 +113,7 @@ def greedy(
     require_callable(start=start, step=step)
     require_ids("src_ids", src_ids)
     require_sizes(max_len=max_len)
+    require_token_ids(bos_id=bos_id, eos_id=eos_id)
     state = start(src_ids)
     ids = src_ids.new_full((len(src_ids), 1), bos_id)
     finished, written = torch.zeros_like(ids, dtype=torch.bool), []

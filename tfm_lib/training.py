@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from tfm_lib._errors import (
     require_callable,
     require_epsilon,
+    require_examples,
     require_kind,
     require_number,
     require_range,
@@ -94,6 +95,7 @@ class Batch(NamedTuple):
     @classmethod
     def of(cls, examples: Sequence[Example]) -> "Batch":
         """The batch of `examples`: sources end with <eos>, a <bos> shifts the target right."""
+        require_examples("examples", examples)
         bos, eos = Tokenizer.bos_id, Tokenizer.eos_id
         return cls(
             src=pad([[*example.src, eos] for example in examples]),
@@ -138,6 +140,8 @@ def train(
     require_callable(lr=lr)
     require_epsilon(epsilon)
     require_whole("accumulate", accumulate, 1, "be at least 1")
+    require_kind("batches", batches, Iterable, "be batches, one after the other")
+    require_number("clip", clip, lambda clip: clip > 0, "be a length above 0")
     optimiser, pad_id = paper_optimiser(model), model.config.pad_id
     model.train()
     for step, group in enumerate(_groups(batches, accumulate), start=1):

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     bad_input,
+    require_below,
     require_choice,
     require_ids,
     require_input,
@@ -262,10 +263,7 @@ def _require_sizes(config: TransformerConfig) -> None:
         raise bad_input("n_heads", f"divide d_model = {config.d_model}", config.n_heads)
     require_share("dropout", config.dropout)
     require_choice("norm", config.norm, ("post", "pre"), 'be "post" or "pre"')
-    must = f"be an id below vocab_size = {config.vocab_size}"
-    require_whole("pad_id", config.pad_id, 0, must)
-    if config.pad_id >= config.vocab_size:
-        raise bad_input("pad_id", must, config.pad_id)
+    require_below("pad_id", config.pad_id, config.vocab_size)
 
 
 def _require_room(end: int, max_len: int) -> None:
@@ -277,7 +275,7 @@ def _require_partners(tgt_ids: Tensor, memory: Tensor, caches: list, n_layers: i
     require_ids("tgt_ids", tgt_ids)
     require_kind("memory", memory, Tensor, "be a torch tensor")
     require_kind("caches", caches, list, "be a list of pairs, as decoder_caches makes it")
-    if len(tgt_ids) != len(memory):
+    if tgt_ids.shape[0] != memory.shape[0]:
         raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
     if len(caches) != n_layers:
         raise bad_input("caches", f"hold a pair for each of the {n_layers} decoder layers", len(caches))
