@@ -45,6 +45,21 @@ def require_token_ids(**tokens: int) -> None:
         require_whole(argument, token, 0)
 
 
+def require_within_beam(argument: str, value: int, beam: int) -> None:
+    """`value` must be a whole number from 1 to the width of the `beam`."""
+    must = f"be a whole number from 1 to beam = {beam}"
+    require_whole(argument, value, 1, must)
+    if value > beam:
+        raise bad_input(argument, must, value)
+
+
+def require_chance(temperature: float, generator: torch.Generator | None) -> None:
+    """What `sample` draws with: a temperature above 0 and, if any, a generator."""
+    must = "be above 0; greedy_decode is its limit"
+    require_number("temperature", temperature, lambda temperature: temperature > 0, must)
+    require_kind("generator", generator, (torch.Generator, type(None)), "be a torch.Generator")
+
+
 def require_below(argument: str, value: int, vocab_size: int) -> None:
     """`value` must be an id of a vocabulary of this size."""
     must = f"be an id below vocab_size = {vocab_size}"

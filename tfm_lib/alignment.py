@@ -6,19 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    bad_input,
-    require_below,
-    require_booleans,
-    require_choice,
-    require_kind,
-    require_like,
-    require_memory,
-    require_rows_of,
-    require_sizes,
-    require_state,
-    require_tokens,
-    shape_of,
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_below, require_booleans, require_choice, require_kind, require_like,
+    require_memory, require_rows_of, require_sizes, require_state, require_tokens, shape_of,
 )
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
 from tfm_lib.recurrence import Seq2Seq

@@ -10,15 +10,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tfm_lib._errors import (
-    bad_input,
-    require_counts,
-    require_ids_in_rows,
-    require_kind,
-    require_merges,
-    require_rows,
-    require_seed,
-    require_whole,
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_counts, require_ids_in_rows, require_kind, require_merges, require_rows,
+    require_seed, require_whole,
 )
 
 __all__ = [

@@ -8,17 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tfm_lib._errors import (
-    bad_input,
-    require_column,
-    require_float_type,
-    require_ids,
-    require_kind,
-    require_number,
-    require_rows_of_batch,
-    require_sizes,
-    require_token_ids,
-    require_whole,
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_chance, require_column, require_float_type, require_ids, require_kind, require_number,
+    require_rows_of_batch, require_sizes, require_token_ids, require_whole, require_within_beam,
 )
 from tfm_lib.masking import padding_mask
 from tfm_lib.transformer import Transformer, decoder_caches
@@ -105,9 +97,7 @@ def sample(
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, "batch n"]:
     """Each token drawn from softmax(logits / `temperature`), its tail cut by `filter_logits`."""
-    must = "be above 0; greedy_decode is its limit"
-    require_number("temperature", temperature, lambda temperature: temperature > 0, must)
-    require_kind("generator", generator, (torch.Generator, type(None)), "be a torch.Generator")
+    require_chance(temperature, generator)
 
     def draw(logits: Tensor) -> Tensor:
         p = filter_logits(logits / temperature, top_k, top_p).softmax(dim=-1)
@@ -129,8 +119,7 @@ def filter_logits(
         worst_kept = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[..., -1:]
         logits = logits.masked_fill(logits < worst_kept, -torch.inf)
     if top_p is not None:
-        must = "be a share above 0 and at most 1"
-        require_number("top_p", top_p, lambda share: 0 < share <= 1, must)
+        require_number("top_p", top_p, lambda p: 0 < p <= 1, "be a share above 0 and at most 1")
     if top_p is not None and top_p < 1:  # 1 cuts nothing, however soon the sum is rounded to 1
         ordered, order = logits.sort(dim=-1, descending=True, stable=True)
         p = ordered.softmax(dim=-1)
@@ -318,7 +307,4 @@ def _require_search(
     require_sizes(beam=beam, max_len=max_len)
     must = "be at least 0, or a longer hypothesis would be punished twice"
     require_number("alpha", alpha, lambda alpha: alpha >= 0, must)
-    must = f"be a whole number from 1 to beam = {beam}"
-    require_whole("n_best", n_best, 1, must)
-    if n_best > beam:
-        raise bad_input("n_best", must, n_best)
+    require_within_beam("n_best", n_best, beam)

@@ -8,17 +8,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    require_axes,
-    require_callable,
-    require_change,
-    require_choice,
-    require_float_type,
-    require_floats,
-    require_input,
-    require_number,
-    require_share,
-    require_sizes,
+from tfm_lib._errors import (  # fmt: skip
+    require_axes, require_callable, require_change, require_choice, require_float_type,
+    require_floats, require_input, require_number, require_share, require_sizes,
 )
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 

@@ -8,16 +8,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    bad_input,
-    require_axes,
-    require_heads,
-    require_kind,
-    require_mask,
-    require_rows_of_batch,
-    require_share,
-    require_sizes,
-    require_words,
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_axes, require_heads, require_kind, require_mask, require_rows_of_batch,
+    require_share, require_sizes, require_words,
 )
 from tfm_lib.attention import attention
 

@@ -7,14 +7,9 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    bad_input,
-    require_attention_inputs,
-    require_axes,
-    require_float_type,
-    require_number,
-    require_sizes,
-    require_whole,
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_attention_inputs, require_axes, require_float_type, require_number,
+    require_sizes, require_whole,
 )
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.multihead import MultiHeadAttention
@@ -83,7 +78,8 @@ class LearnedPositions(nn.Module):
     def forward(self, n: int) -> Float[Tensor, "{n} d_model"]:
         must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
         require_whole("n", n, must=must)
-        require_number("n", n, lambda n: 1 <= n <= len(self.table), must)
+        if not 1 <= n <= len(self.table):
+            raise bad_input("n", must, n)
         return self.table[:n]
 
 

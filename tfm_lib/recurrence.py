@@ -9,20 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from tfm_lib._errors import (
-    bad_input,
-    first_index,
-    require_callable,
-    require_choice,
-    require_ids,
-    require_input,
-    require_sizes,
-    require_state,
-    require_token_ids,
-    require_tokens,
-    require_vectors,
-    require_whole,
-    shape_of,
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, first_index, require_callable, require_choice, require_ids, require_input,
+    require_sizes, require_state, require_token_ids, require_tokens, require_vectors,
+    require_whole, shape_of,
 )
 
 __all__ = ["DilatedConvolutions", "Seq2Seq", "WordWindow", "gradient_reach", "greedy"]
@@ -142,8 +132,7 @@ class WordWindow(nn.Module):
         self.W = nn.Linear((2 * window + 1) * d_model, d_model)
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
-        width = self.W.out_features
-        require_input("X", X, self.W.weight, width, f"(batch, n, {width})")
+        require_input("X", X, self.W.weight, self.W.out_features, "(batch, n, d_model)")
         padded = F.pad(X, (0, 0, self.window, self.window))
         neighbours = padded.unfold(1, 2 * self.window + 1, 1).mT  # (batch, n, 2w + 1, d_model)
         return F.relu(self.W(neighbours.flatten(2)))
@@ -170,8 +159,8 @@ class DilatedConvolutions(nn.Module):
         )
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
-        width = self.layers[0].in_channels
-        require_input("X", X, self.layers[0].weight, width, f"(batch, n, {width})")
+        first = self.layers[0]
+        require_input("X", X, first.weight, first.in_channels, "(batch, n, d_model)")
         features = X.mT  # (batch, d_model, n)
         for layer, convolution in enumerate(self.layers):
             before = (self.k - 1) * self.k**layer

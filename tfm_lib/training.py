@@ -10,17 +10,9 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    require_callable,
-    require_epsilon,
-    require_examples,
-    require_kind,
-    require_number,
-    require_range,
-    require_sizes,
-    require_targets,
-    require_whole,
-    require_whole_numbers,
+from tfm_lib._errors import (  # fmt: skip
+    require_callable, require_epsilon, require_examples, require_kind, require_number,
+    require_range, require_sizes, require_targets, require_whole, require_whole_numbers,
 )
 from tfm_lib.data import Example, Tokenizer, pad
 

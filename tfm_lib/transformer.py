@@ -10,18 +10,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    bad_input,
-    require_below,
-    require_choice,
-    require_ids,
-    require_input,
-    require_kind,
-    require_share,
-    require_sizes,
-    require_tokens,
-    require_whole,
-    shape_of,
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_below, require_choice, require_ids, require_input, require_kind,
+    require_share, require_sizes, require_tokens, require_whole, shape_of,
 )
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
 from tfm_lib.masking import causal_mask, combine, padding_mask
