@@ -406,8 +406,8 @@ MUTATIONS = {
             "start = _first_query(Q.shape[-2], K.shape[-2])", "start = 0", "test_cache_equals_no_cache"
         ),
         "distances with the other sign": Mutation(
-            "return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]",
-            "return torch.arange(_first_query(n, m), m)[:, None] - torch.arange(m)",
+            "return torch.arange(m) - torch.arange(first, m)[:, None]",
+            "return torch.arange(first, m)[:, None] - torch.arange(m)",
             "test_distances_are_key_minus_query",
         ),
         "the bias forgotten": Mutation(
@@ -626,7 +626,7 @@ MUTATIONS = {
             "test_decoder_only_is_encoder_only_under_a_causal_mask",
         ),
         "an id beyond the vocabulary goes unnoticed": Mutation(
-            'require_tokens("ids", ids, len(self.tokens.weight))',
+            'require_tokens("ids", ids, self.tokens.weight)',
             "pass",
             "test_bad_input_gets_a_sentence[an id beyond the vocabulary]",
         ),
@@ -682,10 +682,25 @@ MUTATIONS = {
     },
     "_errors": {
         "a query with no key goes unnoticed": Mutation(
-            "if empty.any():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
+            "if not full:", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
         ),
         "NaN goes unnoticed": Mutation(
             "if not finite.all():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[NaN]"
+        ),
+        "a mask once seen is seen for ever": Mutation(
+            "    return value._version, value.storage_offset()",
+            "    return 0, value.storage_offset()",
+            "test_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[True]",
+        ),
+        "a part of a mask counts as the whole": Mutation(
+            "value.storage_offset(), value.shape[-1:], axes",
+            "True, True, True",
+            "test_capture.py::test_a_part_of_a_mask_is_another_mask",
+        ),
+        "nothing is remembered": Mutation(
+            "    _seen[owner] = looks | {look}",
+            "    _seen[owner] = set()",
+            "test_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[False]",
         ),
         "a mask of floats goes unnoticed": Mutation(
             "if mask.dtype != torch.bool:",
@@ -870,8 +885,8 @@ MUTATIONS = {
             "parents.append(row)", "parents.append(0)", "test_beam_names_the_row_that_each_hypothesis_continues"
         ),
         "stops when the first has ended": Mutation(
-            "return bool(self.finished) and ceiling <= self.finished[0].score",
-            "return bool(self.finished)",
+            "return bool(sure) and ceiling <= sure[0].score",
+            "return bool(sure)",
             "test_early_stopping_never_loses_the_best",
         ),
         "stops by the present length's penalty": Mutation(
@@ -880,9 +895,14 @@ MUTATIONS = {
             "test_search_goes_on_while_an_open_hypothesis_may_still_win",
         ),
         "never stops early": Mutation(
-            "return bool(self.finished) and ceiling <= self.finished[0].score",
+            "return bool(sure) and ceiling <= sure[0].score",
             "return False",
             "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+        ),
+        "sure of the best alone": Mutation(
+            "self.finished[self.n_best - 1 :][:1]",
+            "self.finished[:1]",
+            "test_a_list_of_the_n_best_is_full_and_beyond_improvement",
         ),
         "in the order of their ends": Mutation(
             "        self.finished.sort(key=lambda hypothesis: -hypothesis.score)\n",

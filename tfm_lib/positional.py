@@ -7,7 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, require_attention_inputs, shape_of
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_attention_inputs, require_axes, require_buckets, require_float_type,
+    require_number, require_sizes, require_whole,
+)
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.multihead import MultiHeadAttention
 
@@ -40,7 +43,7 @@ def angles(
 
     Source: Vaswani et al. (2017), section 3.5.
     """
-    _require_pairs(n, d)
+    _require_pairs(n, d, base, start)
     positions = torch.arange(start, start + n, dtype=torch.double)
     frequencies = base ** (-torch.arange(0, d, 2, dtype=torch.double) / d)
     return positions[:, None] * frequencies
@@ -72,11 +75,13 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
+        require_sizes(max_len=max_len, d_model=d_model)
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
     def forward(self, n: int) -> Float[Tensor, "{n} d_model"]:
+        must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
+        require_whole("n", n, must=must)
         if not 1 <= n <= len(self.table):
-            must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
             raise bad_input("n", must, n)
         return self.table[:n]
 
@@ -95,7 +100,8 @@ def rotary(
     Differs: from many libraries, not from the paper: they pair x_i with x_(i + d_k/2), and
     weights that were trained so fit only after their numbers are put in our order.
     """
-    _require_rows(X)
+    require_float_type("X", X)
+    require_axes("X", X, 2, "(..., n, d_k)")
     turned = angles(X.shape[-2], X.shape[-1], base, start)
     cos, sin = turned.cos().to(X), turned.sin().to(X)  # (n, pairs)
     even, odd = X[..., 0::2], X[..., 1::2]
@@ -116,7 +122,8 @@ def distances(n: int, m: int) -> Int[Tensor, "{n} {m}"]:
 
     The `n` queries are the last of the `m` positions.
     """
-    return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]
+    first = _first_query(n, m)
+    return torch.arange(m) - torch.arange(first, m)[:, None]
 
 
 class BiasedAttention(MultiHeadAttention):
@@ -163,6 +170,7 @@ class ShawAttention(BiasedAttention):
         max_distance: int = 16,
     ):
         super().__init__(d_model, n_heads, dropout)
+        require_sizes(max_distance=max_distance)
         self.max_distance = max_distance
         d_k = d_model // n_heads
         self.a = nn.Parameter(torch.randn(2 * max_distance + 1, d_k) * 0.1)
@@ -191,6 +199,7 @@ class RelativeAttention(BiasedAttention):
         max_distance: int = 16,
     ):
         super().__init__(d_model, n_heads, dropout)
+        require_sizes(max_distance=max_distance)
         self.max_distance = max_distance
         self.b = nn.Parameter(torch.zeros(n_heads, 2 * max_distance + 1))
 
@@ -211,6 +220,7 @@ def distance_buckets(
 
     Source: Raffel et al. (2020), section 2.1, and their published code.
     """
+    require_buckets(r, n_buckets, max_distance)
     exact = n_buckets // 2
     times = r.clamp(min=exact).double() / exact
     growing = exact * times.log() / math.log(max_distance / exact)
@@ -232,6 +242,7 @@ def alibi_bias(
     Source: Press, Smith and Lewis (2022), section 3, and their published code.
     Differs: |distance| serves an encoder as well, and changes nothing under a causal mask.
     """
+    require_sizes(n_heads=n_heads, n=n)
     power = 2 ** (n_heads.bit_length() - 1)  # the largest one up to n_heads
     h = torch.cat([torch.arange(1, power + 1), torch.arange(n_heads - power) + 0.5])
     slopes = 2.0 ** (-8 * h / power)
@@ -245,21 +256,19 @@ class AlibiAttention(BiasedAttention):
         return alibi_bias(self.n_heads, Q.shape[-2], m).to(Q)
 
 
-def _require_pairs(n: int, d: int) -> None:
-    if n < 1:
-        raise bad_input("n", "be at least 1", n)
-    if d < 2 or d % 2:
-        raise bad_input("the width of a vector", "be even, a sine and a cosine for each frequency", d)
-
-
-def _require_rows(X: Tensor) -> None:
-    if X.dim() < 2:
-        raise bad_input("X", "have at least two axes, (..., n, d_k)", shape_of(X))
+def _require_pairs(n: int, d: int, base: float, start: int) -> None:
+    require_whole("n", n, 1, "be at least 1")
+    require_whole("the width of a vector", d, 2, must := "be even, a sine and a cosine for each frequency")
+    if d % 2:
+        raise bad_input("the width of a vector", must, d)
+    require_number("base", base, lambda base: base > 0, "be a number above 0")
+    require_whole("start", start)
 
 
 def _first_query(n: int, m: int) -> int:
     """The position of the first of `n` queries that stand at the end of `m` positions."""
-    if not 1 <= n <= m:
+    require_sizes(n=n, m=m)
+    if n > m:
         raise bad_input("the queries", f"be the last of the {m} positions of their own keys", f"{n} queries")
     return m - n
 

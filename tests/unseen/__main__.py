@@ -86,10 +86,14 @@ def line(name: str, counted: Counter) -> str:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("stems", nargs="*", metavar="STEM")
-    options.add_argument("--pairs", type=Path, help="write each refused answer's label beside its diagnosis, for a reader")
+    options.add_argument(
+        "--pairs", type=Path, help="write each refused answer's label beside its diagnosis, for a reader"
+    )
     options.add_argument("--list", action="store_true", help="list right answers refused and wrong ones accepted")
     chosen = options.parse_args()
-    stems = chosen.stems or sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("__main__", "corrections"))
+    stems = chosen.stems or sorted(
+        path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "corrections")
+    )
     rows = [row for stem in stems for row in verdicts(stem)]
     for exercise in dict.fromkeys(row[0] for row in rows):
         print(line(exercise, figures([row for row in rows if row[0] == exercise], {})))
@@ -98,7 +102,9 @@ def main() -> None:
     if chosen.list:
         for exercise, label, description, verdict in rows:
             if isinstance(verdict, str) or (label == "right") != verdict.passed:
-                print(f"{label}: {exercise}: {description} → {verdict if isinstance(verdict, str) else verdict.message or 'accepted'}")
+                print(
+                    f"{label}: {exercise}: {description} → {verdict if isinstance(verdict, str) else verdict.message or 'accepted'}"
+                )
     if chosen.pairs:
         named = [
             {"exercise": exercise, "answer": description, "diagnosis": verdict.mistake, "message": verdict.message}
