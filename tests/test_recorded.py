@@ -9,8 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
+import torch.nn.functional as F
 from torch import nn
 
+from experiments import multihead_ablation
 from experiments import record as recording
 from experiments.record import complaints, cpu_seconds, piece, record
 from experiments.sampling import first_of, sample_of
@@ -384,3 +387,26 @@ def test_the_first_of_a_sorted_split_are_refused() -> None:
     sentences = sorted(load_corpus("copy", size=2000, max_len=20).sentences("train"), key=lambda pair: len(pair[0]))
     with pytest.raises(ValueError, match="sample_of"):
         first_of(sentences, 200)
+
+
+# heads switched off
+
+
+def test_what_lies_below_a_head_may_be_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = [("He sleeps.", "Il dort."), ("The cat drinks the milk.", "Le chat boit le lait."), ("I see.", "Je vois.")]
+
+    class Few:
+        def sentences(self, part: str) -> list[tuple[str, str]]:
+            return ours
+
+    monkeypatch.setattr(multihead_ablation, "load_corpus", lambda name: Few())
+    bench = multihead_ablation.Bench(len(ours))
+    model, h = bench.translator.model, bench.translator.model.config.n_heads
+    ((src, tgt),) = bench.test
+    with torch.no_grad():
+        nats = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0).item()
+    assert bench.loss(bench.test) == pytest.approx(nats, rel=1e-5)
+    heads, gone = [h * i + i % h for i in range(len(bench.layers))], [2, 5]
+    alone = {i: bench.loss_without([*gone, i], bench.test) for i in heads}
+    assert bench.losses_without_each(heads, gone, bench.test) == pytest.approx(alone, abs=1e-4)
+    assert len(set(alone.values())) > 3, "heads make no difference"
