@@ -59,7 +59,14 @@ def train(
         int | None, typer.Option(help="Stop after so many validations without progress; 0: never.", min=0)
     ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 500,
-    half: Annotated[bool, typer.Option("--half", help="Keep the trained model in 16 bits a number.")] = False,
+    typed: Annotated[
+        bool,
+        typer.Option("--typed", help="English to French: train on other names and numbers and hasty typing, too."),
+    ] = False,
+    bits: Annotated[
+        int | None, typer.Option(help="Keep the trained model in 8, 16 or 32 bits a number; 32 if none.")
+    ] = None,
+    half: Annotated[bool, typer.Option("--half", help="The same as --bits 16.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the run in the folder and begin anew.")] = False,
 ) -> None:
     """Train a Transformer on a corpus. The same command goes on where a run was stopped; Ctrl-C saves first.
@@ -70,6 +77,7 @@ def train(
     from tfm_lib.engine.presets import PRESETS
     from tfm_lib.engine.progress import Bar
     from tfm_lib.engine.run import RunFolder, train_run, wait_for_all
+    from tfm_lib.engine.trained import BITS
     from tfm_lib.engine.trainer import OtherRun
 
     if config not in PRESETS:
@@ -84,10 +92,13 @@ def train(
         "patience": patience,
         "subword_dropout": subword_dropout,
         "optimiser": optimiser,
+        "typed": typed or None,
         "weight_decay": 0.0 if optimiser == "adam" and weight_decay is None else weight_decay,
     }
     if optimiser not in (None, "adam", "muon"):
         raise Refusal(f"--optimiser must be adam or muon; got {optimiser!r}.")
+    if bits not in (None, *BITS) or (half and bits not in (None, 16)):
+        raise Refusal(f"--bits must be 8, 16 or 32, and 16 beside --half; got {bits}{' with --half' * half}.")
     chosen = {name: value for name, value in given.items() if value is not None}
     try:
         options = replace(preset.options, seed=seed, **chosen)
@@ -106,7 +117,7 @@ def train(
         try:
             with Bar(console) as bar:
                 bar.says(f"Training {config} on {corpus}; everything is kept in {folder.path}.")
-                last = train_run(corpus, preset, folder, bar, checkpoint_every, half)
+                last = train_run(corpus, preset, folder, bar, checkpoint_every, bits or (16 if half else 32))
         except OtherRun as error:
             raise Refusal(f"{error} Begin anew with --fresh, or take another folder with --to.") from None
         except (CorpusUnavailable, ValueError) as error:

@@ -7,7 +7,7 @@ import os
 import platform
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 
 from tfm_lib.corpora import load_corpus
+from tfm_lib.corpora.typed import typed
 from tfm_lib.data import Example, Tokenizer
 from tfm_lib.engine.presets import Preset
 from tfm_lib.engine.subwords import SubwordDropout
@@ -97,12 +98,12 @@ class RunFolder:
 
 
 def train_run(
-    corpus: str, preset: Preset, folder: RunFolder, watcher: Watcher, checkpoint_every: int = 500, half: bool = False
+    corpus: str, preset: Preset, folder: RunFolder, watcher: Watcher, checkpoint_every: int = 500, bits: int = 32
 ) -> dict[str, Any]:
     """Train `preset` on `corpus` into `folder`, or go on where a run there was stopped; the record of the last validation.
 
     Ctrl-C ends the present step, saves, and raises KeyboardInterrupt. The exported model is the one of the
-    lowest validation loss so far, with averaged weights where the options average, in 16 bits with `half`.
+    lowest validation loss so far, with averaged weights where the options average, in `bits` bits a number.
     """
     options, rank = preset.options, dist.get_rank() if dist.is_initialized() else 0
     if folder.is_begun and folder.about()["corpus"] != corpus:
@@ -111,9 +112,7 @@ def train_run(
     if rank == 0 and not folder.is_begun:
         folder.clear()
         folder.begin({"corpus": corpus, "options": asdict(options), "machine": machine()})
-        Tokenizer.train((side for pair in texts["train"] for side in pair), preset.model.vocab_size).save(
-            folder.path / TOKENIZER
-        )
+        learned_tokenizer(texts["train"], preset.model.vocab_size).save(folder.path / TOKENIZER)
     wait_for_all()
     tokenizer = Tokenizer.load(folder.path / TOKENIZER)
     train, val = training_examples(tokenizer, texts["train"], options), plain_examples(tokenizer, texts["val"])
@@ -138,7 +137,7 @@ def train_run(
                 "seconds": round(progress.seconds, 1),
             }
             if better:
-                save_trained(folder.path, model, tokenizer, {"corpus": corpus, "trained": record}, half)
+                save_trained(folder.path, model, tokenizer, {"corpus": corpus, "typed": options.typed, "trained": record}, bits)
         folder.note(record)
         watcher.validated(record, better)
 
@@ -196,8 +195,17 @@ def machine() -> dict[str, Any]:
     }
 
 
-def training_examples(tokenizer: Tokenizer, pairs: Sentences, options: TrainOptions) -> list[Example] | SubwordDropout:
-    """`pairs` for the trainer; with sub-word dropout they are cut anew in each epoch."""
+def learned_tokenizer(pairs: Sentences, vocab_size: int) -> Tokenizer:
+    """The tokenizer of both sides; a letter that a large corpus holds a few times is unknown: nothing is learned of it."""
+    return Tokenizer.train((side for pair in pairs for side in pair), vocab_size, min_count=1 + len(pairs) // 20_000)
+
+
+def training_examples(
+    tokenizer: Tokenizer, pairs: Sentences, options: TrainOptions
+) -> list[Example] | Callable[[int], list[Example]]:
+    """`pairs` for the trainer; with sub-word dropout they are cut anew in each epoch, as people type made anew."""
+    if options.typed:
+        return lambda epoch: plain_examples(tokenizer, typed(pairs, options.seed, epoch))
     if options.subword_dropout:
         return SubwordDropout(tokenizer, pairs, options.subword_dropout, options.seed, LONGEST)
     return plain_examples(tokenizer, pairs)

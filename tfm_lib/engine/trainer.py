@@ -52,6 +52,7 @@ class TrainOptions:
     clip: float = 1.0  # largest norm of the gradient; 0: none
     average: float = 0.0  # decay of the running mean of the weights; 0: none
     subword_dropout: float = 0.0  # share of merges left out when a word is cut; 0: the tokenizer's cuts
+    typed: bool = False  # train on what people type, too: `tfm_lib.corpora.typed`
     seed: int = 0
     bfloat16: bool = False
     validate_every: int = 500
@@ -60,6 +61,8 @@ class TrainOptions:
     def __post_init__(self) -> None:
         if self.weight_decay and self.optimiser != "muon":
             raise ValueError("weight_decay goes with the optimiser muon; Adam here is the paper's, which has none")
+        if self.typed and self.subword_dropout:
+            raise ValueError("sub-word dropout cuts the same sentences in each epoch, so it does not go with typed")
 
 
 @dataclass
@@ -77,6 +80,7 @@ class Progress:
 
 POOL = 300  # batches whose sentences are sorted together: the longer, the less padding on the source's side
 MAY_GROW = {"steps", "seconds", "patience"}  # what a resumed run may have more of
+DEFAULTS = {"typed": False}  # of options that older checkpoints lack
 
 
 class OtherRun(ValueError):
@@ -269,8 +273,9 @@ class Trainer:
         """Go on from what `save` wrote; raises `OtherRun` where it belongs to another model or other options."""
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, mine in {"config": self.model.config, "options": self.options}.items():
+            state[name] = {key: state[name].get(key, DEFAULTS.get(key)) for key in asdict(mine)}
             differing = sorted(
-                key for key, value in asdict(mine).items() if state[name].get(key) != value and key not in MAY_GROW
+                key for key, value in asdict(mine).items() if state[name][key] != value and key not in MAY_GROW
             )
             if differing:
                 key = differing[0]

@@ -36,16 +36,22 @@ class Translator:
 
     def ids(self, sentence: str) -> Tensor:
         """The ids of a source sentence, (1, m), its <eos> included."""
-        return torch.tensor([[*self.tokenizer.encode(sentence), self.tokenizer.eos_id]])
+        return torch.tensor([[*self.tokenizer.encode(self.as_read(sentence)), self.tokenizer.eos_id]])
 
     def translate(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6) -> list[str]:
         """A translation of each sentence, by beam search, or greedily with `beam=1`; an empty one for an empty one."""
-        return [self.tokenizer.decode(ids) for ids in self.search(sentences, beam, alpha)]
+        found = self.search(sentences, beam, alpha)
+        return [self.tokenizer.decode(ids, self.tokenizer.unknown(text)) for ids, text in zip(found, sentences)]
+
+    def as_read(self, sentence: str) -> str:
+        """What the model is given: an outcry in capitals is lowered where the model has learned to raise it again."""
+        shouted = sentence.isupper() and sum(sign.isalpha() for sign in sentence) > 4
+        return sentence.lower() if shouted and self.about.get("typed") else sentence
 
     def search(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6, at_once: int = 32) -> list[list[int]]:
         """The ids of each sentence's translation; `at_once` sentences of similar length are translated together."""
         tokenizer, found = self.tokenizer, [[] for _ in sentences]
-        sources = tokenizer.encode_all(sentences)
+        sources = tokenizer.encode_all([self.as_read(sentence) for sentence in sentences])
         order = sorted((i for i, source in enumerate(sources) if source), key=lambda i: len(sources[i]))
         for start in range(0, len(order), at_once):
             rows = order[start : start + at_once]
@@ -71,9 +77,9 @@ class Translator:
         with torch.no_grad():
             weights = self.model.all_weights(src, torch.tensor([[tokenizer.bos_id, *ids]]))
         return {
-            "source": [*tokenizer.pieces(sentence), "<eos>"],
+            "source": [*tokenizer.pieces(self.as_read(sentence)), "<eos>"],
             "target": [*(tokenizer.piece(i) for i in ids), "<eos>"],
-            "translation": tokenizer.decode(ids),
+            "translation": tokenizer.decode(ids, tokenizer.unknown(sentence)),
             "weights": {place: value[0] for place, value in weights.items()},
         }
 
