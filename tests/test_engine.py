@@ -260,7 +260,7 @@ def test_half_precision_keeps_the_translations(tmp_path: Path):
     folder = RunFolder(tmp_path / "run")
     train_run("copy", tiny(steps=20), folder, Silent())
     model, tokenizer, about = load_trained(folder.path)
-    save_trained(tmp_path / "half", model, tokenizer, about, half=True)
+    save_trained(tmp_path / "half", model, tokenizer, about, bits=16)
     size = {
         name: (path / "model.safetensors").stat().st_size
         for name, path in [("full", folder.path), ("half", tmp_path / "half")]

@@ -208,7 +208,7 @@ def filled(frame: tuple[str, str], draw: random.Random) -> tuple[str, str]:
         for slot, words in sides.items():
             text = with_elision(text.replace(f"{{{slot}}}", "SLOT"), "SLOT", words[language])
         texts.append(text[0].upper() + text[1:])
-    return texts[0], texts[1]
+    return texts[0].replace("m..", "m."), texts[1]  # "at 7 p.m." ends a sentence with one full stop
 
 
 def _filling(kind: str, draw: random.Random) -> Sides:
