@@ -10,12 +10,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 from tfm_lib.corpora import load_corpus
 from tfm_lib.corpora.typed import typed
@@ -27,7 +32,7 @@ from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
 from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer
 
-CHECKPOINT, METRICS, RUN = "checkpoint.pt", "metrics.jsonl", "run.json"
+CHECKPOINT, METRICS, RUN, HELD = "checkpoint.pt", "metrics.jsonl", "run.json", ".held"
 Sentences = list[tuple[str, str]]
 EMBEDDED_SIZE = {
     "copy": 20_000,
@@ -51,6 +56,10 @@ class Watcher(Protocol):
     def validated(self, record: dict[str, Any], better: bool) -> None: ...
 
 
+class FolderHeld(RuntimeError):
+    """Another run is at work in the folder."""
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The files of a run."""
@@ -65,6 +74,39 @@ class RunFolder:
     def is_begun(self) -> bool:
         return self.checkpoint.is_file()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Within the block no other process can hold the folder; raises `FolderHeld`, with its number, where one does.
+
+        The system lets go of it when the process ends, however it ends. Where it knows no such locks (Windows),
+        nothing is held.
+        """
+        if fcntl is None:
+            yield
+            return
+        made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / HELD).open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.stat(self.path / HELD)  # its holder may have removed it between the last two lines
+            except OSError:
+                file.seek(0)
+                raise FolderHeld(
+                    f"{self.path} is held by another training: {file.read() or 'one that begins or ends'}. "
+                    f"Wait for it, stop it, or take another folder with --to."
+                ) from None
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {platform.node()}, since {datetime.now():%Y-%m-%d %H:%M}")
+            file.flush()
+            try:
+                yield
+            finally:
+                (self.path / HELD).unlink(missing_ok=True)
+                for folder in made:  # a run that was refused leaves nothing behind
+                    if not any(folder.iterdir()):
+                        folder.rmdir()
+
     def clear(self) -> None:
         """Forget the run: checkpoint, metrics and tokenizer; a model that it exported stays until the next."""
         for name in (CHECKPOINT, METRICS, TOKENIZER, RUN):
@@ -76,7 +118,10 @@ class RunFolder:
         (self.path / RUN).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
     def about(self) -> dict[str, Any]:
-        return json.loads((self.path / RUN).read_text(encoding="utf-8"))
+        try:
+            return json.loads((self.path / RUN).read_text(encoding="utf-8"))
+        except (ValueError, FileNotFoundError):
+            raise OtherRun(f"{self.path / RUN}, which says what the run is, cannot be read.") from None
 
     def last_validation(self) -> dict[str, Any]:
         """The newest record with a validation loss."""
@@ -115,7 +160,10 @@ def train_run(
         learned_tokenizer(texts["train"], preset.model.vocab_size).save(folder.path / TOKENIZER)
     wait_for_all()
     tokenizer = Tokenizer.load(folder.path / TOKENIZER)
-    train, val = training_examples(tokenizer, texts["train"], options), plain_examples(tokenizer, texts["val"])
+    val = plain_examples(tokenizer, texts["val"])
+    if not val or not plain_examples(tokenizer, texts["train"]):
+        raise ValueError(f"{corpus} has no sentence of fewer than {LONGEST} tokens to train on or to validate with.")
+    train = training_examples(tokenizer, texts["train"], options)
     torch.manual_seed(options.seed)
     config = replace(preset.model, vocab_size=len(tokenizer), pad_id=tokenizer.pad_id)
     trainer = Trainer(Transformer(config).to(_device()), train, options)

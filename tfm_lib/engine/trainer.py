@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -271,7 +272,10 @@ class Trainer:
 
     def resume(self, path: Path) -> None:
         """Go on from what `save` wrote; raises `OtherRun` where it belongs to another model or other options."""
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+        except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            raise OtherRun(f"{path} cannot be read; it is cut or damaged ({str(error).splitlines()[0]}).") from None
         for name, mine in {"config": self.model.config, "options": self.options}.items():
             state[name] = {key: state[name].get(key, DEFAULTS.get(key)) for key in asdict(mine)}
             differing = sorted(
