@@ -38,21 +38,21 @@ LONGEST_JOINED = 220  # letters
 KNOWN_MEN = "Tom John Jack Bob Ken Jim Bill Mike Tony Ted Fred Nick Jackson Taro Takeshi".split()
 KNOWN_WOMEN = "Mary Jane Susan Lucy Nancy Betty Linda Kate Judy Meg Carol Susie".split()
 KNOWN_PLACES = "Boston Tokyo Kyoto Paris Chicago Rome Kobe Nagoya Berlin Madrid Sydney Seattle Hiroshima".split()
-_KIND = (
-    dict.fromkeys(KNOWN_MEN, "man") | dict.fromkeys(KNOWN_WOMEN, "woman") | dict.fromkeys(KNOWN_PLACES, "place")
-)
+_KIND = dict.fromkeys(KNOWN_MEN, "man") | dict.fromkeys(KNOWN_WOMEN, "woman") | dict.fromkeys(KNOWN_PLACES, "place")
 _KNOWN = re.compile(rf"\b(?:{'|'.join(_KIND)})\b")
 
 _SMALL = {num2words(n): n for n in range(2, 20)} | {num2words(n): n for n in range(20, 91, 10)}
 _COUNTED = re.compile(rf"(?<![\w-])(?:{'|'.join(_SMALL)})(?![\w-])", re.IGNORECASE)
-_NO_COUNT = re.compile(r"\b(hundreds?|thousands?|millions?|dozens?|o'clock|half|quarter|past|twice|first|or)\b", re.IGNORECASE)
+_NO_COUNT = re.compile(
+    r"\b(hundreds?|thousands?|millions?|dozens?|o'clock|half|quarter|past|twice|first|or)\b", re.IGNORECASE
+)
 _NUMBER = re.compile(r"(?<![\w.,:/$-])\d+(?:,\d{3})*(?![\w:/-]|[.,]\d)")
 _NUMBER_FR = re.compile(r"(?<![\w.,:/-])\d+(?:[.  \u202f]\d{3})*(?![\w:/-]|[.,]\d| ?h\b)")
 _CLOCK = re.compile(r"\b(\d{1,2})[:.](\d\d)(?: ?([ap])\.?m\b\.?)?|\b(\w+) o'clock\b")
-_CLOCK_FR = re.compile(r"\b\d{1,2} ?(?:h(?:eures?)?|:) ?\d\d\b|\b[\w-]+ heures?\b(?! (?:du|de l|et|moins|\w+ minutes?))")
-_MONTHS = re.compile(
-    r"\b(January|February|March|April|May|June|July|August|September|October|November|December)\b"
+_CLOCK_FR = re.compile(
+    r"\b\d{1,2} ?(?:h(?:eures?)?|:) ?\d\d\b|\b[\w-]+ heures?\b(?! (?:du|de l|et|moins|\w+ minutes?))"
 )
+_MONTHS = re.compile(r"\b(January|February|March|April|May|June|July|August|September|October|November|December)\b")
 _SLOT = re.compile(r"\{([a-z]+)(\d?)\}")
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -135,7 +135,11 @@ def invented(draw: random.Random) -> str:
 def other_clock(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
     """The one clock time of either side becomes another, written in another way."""
     here, there = (list(pattern.finditer(side)) for pattern, side in zip((_CLOCK, _CLOCK_FR), pair))
-    if len(here) != 1 or len(there) != 1 or not re.search(r"(?:\bat|[Ii]t is|It's|until|after|before) $", pair[0][: here[0].start()]):
+    if (
+        len(here) != 1
+        or len(there) != 1
+        or not re.search(r"(?:\bat|[Ii]t is|It's|until|after|before) $", pair[0][: here[0].start()])
+    ):
         return pair
     en, fr = clock(draw)
     return _cut(pair[0], here[0], en), _cut(pair[1], there[0], fr)
@@ -326,7 +330,13 @@ def date(draw: random.Random) -> Sides:
     if draw.random() < 0.5:  # with the year, as Babel's patterns have it
         locale, pattern = draw.choice(("en_US", "en_US", "en_GB")), draw.choice(("long", "long", "full"))
         return format_date(day, pattern, locale), f"{jour + ' ' if pattern == 'full' else ''}{le} {day.year}"
-    forms = (f"{month} {day.day}", f"{month} {day.day}", f"{day.day} {month}", f"{month} {ordinal}", f"the {ordinal} of {month}")
+    forms = (
+        f"{month} {day.day}",
+        f"{month} {day.day}",
+        f"{day.day} {month}",
+        f"{month} {ordinal}",
+        f"the {ordinal} of {month}",
+    )
     en = draw.choice(forms)
     if not en.startswith("the") and draw.random() < 0.25:
         return f"{weekday}, {en}", f"{jour} {le}"
@@ -338,7 +348,10 @@ _PAST = {5: "five", 10: "ten", 20: "twenty", 25: "twenty-five"}
 
 def clock(draw: random.Random) -> Sides:
     """A time of the day, in digits or in words; in French what follows *à* or *il est*."""
-    hour, minute = draw.randint(1, 11), draw.choice((*range(60), *range(0, 60, 5), *range(0, 60, 15), 0, 15, 30, 30, 45, 45))
+    hour, minute = (
+        draw.randint(1, 11),
+        draw.choice((*range(60), *range(0, 60, 5), *range(0, 60, 15), 0, 15, 30, 30, 45, 45)),
+    )
     form = draw.random()
     if form < 0.45:
         return _clock_in_digits(draw.randint(0, 23) if draw.random() < 0.4 else hour, minute, draw)
@@ -348,7 +361,13 @@ def clock(draw: random.Random) -> Sides:
         en, fr = draw.choice(((str(hour), str(hour)), (num2words(hour), in_french(hour, feminine=True))))
         hours = "heure" if hour == 1 else "heures"
         when = draw.choice(
-            ((" o'clock", ""), (" o'clock", ""), (" in the morning", " du matin"), (" in the afternoon", " de l'après-midi"), (" in the evening", " du soir"))
+            (
+                (" o'clock", ""),
+                (" o'clock", ""),
+                (" in the morning", " du matin"),
+                (" in the afternoon", " de l'après-midi"),
+                (" in the evening", " du soir"),
+            )
         )
         return en + when[0], f"{fr} {hours}{when[1]}"
     english, french = num2words(hour), _hours(hour)

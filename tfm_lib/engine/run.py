@@ -185,7 +185,9 @@ def train_run(
                 "seconds": round(progress.seconds, 1),
             }
             if better:
-                save_trained(folder.path, model, tokenizer, {"corpus": corpus, "typed": options.typed, "trained": record}, bits)
+                save_trained(
+                    folder.path, model, tokenizer, {"corpus": corpus, "typed": options.typed, "trained": record}, bits
+                )
         folder.note(record)
         watcher.validated(record, better)
 

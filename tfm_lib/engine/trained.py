@@ -25,9 +25,7 @@ class NoModel(FileNotFoundError):
     """There is no trained model where one was looked for, or it cannot be read."""
 
 
-def save_trained(
-    folder: Path, model: Transformer, tokenizer: Tokenizer, about: dict[str, Any], bits: int = 32
-) -> None:
+def save_trained(folder: Path, model: Transformer, tokenizer: Tokenizer, about: dict[str, Any], bits: int = 32) -> None:
     """Write `model` and `tokenizer` to `folder`, in 8, 16 or 32 bits a number; `about` joins the sizes in config.json.
 
     Each file is written beside the old one first, so that a cut leaves a whole one.
@@ -65,7 +63,9 @@ def stored(weights: dict[str, Tensor], bits: int) -> dict[str, Tensor]:
     if bits not in BITS:
         raise bad_input("bits", f"be {', '.join(map(str, BITS[:-1]))} or {BITS[-1]}", bits)
     if bits > 8:
-        return {name: value.contiguous().to(torch.float16 if bits == 16 else value.dtype) for name, value in weights.items()}
+        return {
+            name: value.contiguous().to(torch.float16 if bits == 16 else value.dtype) for name, value in weights.items()
+        }
     kept = {}
     for name, value in weights.items():
         if value.dim() == 2:
