@@ -87,7 +87,7 @@ def write(runs: list[dict[str, Any]]) -> None:
     with record(NAME, what, unequal) as numbers:
         numbers["settings"] = {
             "n_layers": N_LAYERS, "d_model": D_MODEL, "steps": STEPS, "warmup": WARMUP, "every": EVERY, "micro": MICRO,
-            "rates": list(SEEDS), "schedules": SCHEDULES, "learnt": LEARNT, "corpus": "dates",
+            "rates": list(SEEDS), "schedules": SCHEDULES, "learnt": LEARNT, "held_out": HELD_OUT, "corpus": "dates",
         }  # fmt: skip
         numbers["runs"] = runs
         for one in runs:
