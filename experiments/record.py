@@ -19,6 +19,8 @@ import torch
 from torch import nn
 
 RESULTS = Path(__file__).parent / "results"
+UNTIMED = "Kept from a run that took the CPU time of all its trainings together, not of each."
+_taken: list[float | None] = []  # CPU seconds of the pieces that were not made but taken as they were kept
 PER_SEED = ("seeds", "updates", "epochs", "cpu_seconds")
 
 
@@ -68,8 +70,10 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
     A record that does not agree with itself is written all the same, since its hours are spent, and then refused.
     """
     numbers = Record()
-    wall, cpu = time.time(), cpu_seconds()
+    wall, cpu, before = time.time(), cpu_seconds(), len(_taken)
     yield numbers
+    taken = _taken[before:]
+    story = "`cpu_seconds` holds theirs where it was taken; `seconds` does not, and the machine may have been another."
     about = {
         "what": what,
         "command": f"python -m experiments.{name}",
@@ -81,7 +85,8 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
         "machine": f"{_processor()}, {os.cpu_count()} cores",
         "threads": torch.get_num_threads(),
         "seconds": round(time.time() - wall, 1),
-        "cpu_seconds": round(cpu_seconds() - cpu, 1),
+        "cpu_seconds": round(cpu_seconds() - cpu + sum(spent or 0.0 for spent in taken), 1),
+        **({"kept": f"{len(taken)} pieces were kept from earlier runs. {story}"} if taken else {}),
     }
     result = {**about, **numbers}
     RESULTS.mkdir(exist_ok=True)
@@ -99,7 +104,9 @@ def piece(experiment: str, key: str, make: Callable[[], tuple[dict[str, Any], nn
     folder = os.environ.get("TFM_RUNS")
     kept = Path(folder, experiment, f"{key}.json") if folder else None
     if kept and kept.is_file():
-        return json.loads(kept.read_text(encoding="utf-8"))
+        numbers = json.loads(kept.read_text(encoding="utf-8"))
+        _taken.append(numbers["cpu_seconds"])
+        return numbers
     began = cpu_seconds()
     numbers, model = make()
     numbers["cpu_seconds"] = round(cpu_seconds() - began, 1)

@@ -182,6 +182,21 @@ def test_a_piece_is_made_once_and_its_weights_are_kept(tmp_path: Path, monkeypat
     assert len(made) == 2
 
 
+def test_a_record_counts_what_its_kept_pieces_took(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFM_RUNS", str(folder))
+    (folder / "small").mkdir()
+    (folder / "small" / "seed 0.json").write_text('{"exact": 0.5, "cpu_seconds": 100.0}')
+    with record("small", "one piece") as numbers:
+        found = piece("small", "seed 0", lambda: pytest.fail("it is kept"))
+        numbers.ran("kept", 0, updates=10, cpu_seconds=found["cpu_seconds"])
+    result = json.loads((folder / "small.json").read_text())
+    assert result["cpu_seconds"] >= 100
+    assert "1 pieces were kept" in result["kept"]
+    with record("other", "none") as numbers:
+        numbers.ran("fresh", 0, updates=10, cpu_seconds=1.0)
+    assert "kept" not in json.loads((folder / "other.json").read_text())
+
+
 def test_the_text_gets_its_n_from_the_record(folder: Path) -> None:
     equal, unequal = small(), small(unequal="the long one is the question", longer=20_000, seeds=(0,))
     assert basis(equal, "short", "long") == "2 seeds, 10 updates each"
