@@ -42,12 +42,14 @@ def curves(run: Path) -> dict:
     lines = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     chosen = steps[:: max(1, len(steps) // POINTS)]
+    last, whole = max(line["step"] for line in lines), steps[-1]["epoch"]
+    began = next(line["step"] for line in steps if line["epoch"] == whole)  # to 20 steps, as lines are written
     return {
         "run": json.loads((run / RUN).read_text()),
         "training": [[s["step"], round(s["loss"], 3), round(s["lr"], 7)] for s in chosen],
         "validation": [[v["step"], round(v["val_loss"], 4), round(v["exact"], 4)] for v in lines if "val_loss" in v],
-        "steps": steps[-1]["step"],
-        "epochs": steps[-1]["epoch"],
+        "steps": last,
+        "epochs": round(whole * last / began, 1) if whole else None,
         "training_seconds": steps[-1]["seconds"],
     }
 
@@ -79,12 +81,34 @@ def scores(translator: Translator) -> dict:
         }
         if beam > 1:
             found["people"] = beside_people({source: (written[source], *refs) for source, refs in references.items()})
+            found["overlap"] = by_overlap(pairs, written)
+    return found
+
+
+LONG = 12  # words of the source, from which a sentence counts as long
+
+
+def by_overlap(pairs: list[tuple[str, str]], written: dict[str, str]) -> dict:
+    """BLEU, one reference a pair, where the target stands in training too and where it does not; and of long sources."""
+    known = {target for _, target in load_corpus(CORPUS).sentences("train")}
+    parts = {
+        "known": [pair for pair in pairs if pair[1] in known],
+        "new": [pair for pair in pairs if pair[1] not in known],
+        "long": [pair for pair in pairs if len(pair[0].split()) >= LONG],
+    }
+    found = {}
+    for name, some in parts.items():
+        sources, targets = zip(*some)
+        score = sacrebleu.metrics.BLEU().corpus_score([written[source] for source in sources], [list(targets)])
+        found[name] = {"pairs": len(some), "bleu": round(score.score, 2)}
+    found["long"]["words"] = LONG
     return found
 
 
 def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
-    """BLEU between two people who translated the same sentence, and of the model beside either of them.
+    """BLEU between two different translations by people of the same sentence, and of the model beside either of them.
 
+    It is no measure of what people reach: the corpus keeps a translation once, so those who agree are not among them.
     Of each sentence, the model's translation comes first; sentences with one translation by people are left out.
     """
     model, one, other = zip(*(each[:3] for each in translations.values() if len(each) > 2))
@@ -92,6 +116,7 @@ def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
     beside = [bleu.corpus_score(list(model), [list(person)]).score for person in (one, other)]
     return {
         "sentences": len(model),
+        "equal": sum(a == b for a, b in zip(one, other)),
         "bleu": round(bleu.corpus_score(list(one), [list(other)]).score, 2),
         "bleu_model": [round(score, 2) for score in beside],
     }
@@ -105,7 +130,7 @@ def main() -> None:
     torch.set_num_threads(1)
     if not given.judge:
         train(given.run)
-    with record("translator_training", "training and scores of the shipped English–French translator", [SEED]) as kept:
+    with record("translator_training", "training and scores of the shipped English–French translator") as kept:
         kept["train_command"] = "tfm " + " ".join(TRAIN)
         if (given.run / METRICS).exists():
             kept.update(curves(given.run))
@@ -118,6 +143,8 @@ def main() -> None:
         kept["parameters"] = sum(p.numel() for p in translator.model.parameters())
         kept["bytes"] = sum(path.stat().st_size for path in shipped_folder().iterdir())
         kept["scores"] = scores(translator)
+        kept.ran("shipped", SEED, updates=kept["steps"], epochs=kept["epochs"])
+        kept.unknown("shipped", "The run took its seconds by the clock on the wall.")
 
 
 if __name__ == "__main__":

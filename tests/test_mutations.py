@@ -430,10 +430,21 @@ MUTATIONS = {
             ".clamp(-most, most) + most", ".clamp(-most, most).abs() + most", "test_attention_equals_a_slow_loop"
         ),
         "one slope for all heads": Mutation(
-            "2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)",
-            "2.0 ** (-8 * torch.ones(n_heads) / n_heads)",
+            "2.0 ** (-8 * h / power)",
+            "2.0 ** (-8 * torch.ones(n_heads) / power)",
             "test_slopes_of_eight_heads_are_those_of_the_paper",
         ),
+        "one rule of slopes for any number of heads": Mutation(
+            "power = 2 ** (n_heads.bit_length() - 1)",
+            "power = n_heads",
+            "test_slopes_of_twelve_heads_are_those_that_others_use",
+        ),
+        "buckets of equal width": Mutation(
+            "exact * times.log() / math.log(max_distance / exact)",
+            "exact * (times - 1) / (max_distance / exact - 1)",
+            "test_buckets_equal_a_count_of_whole_steps",
+        ),
+        "no last bucket": Mutation(".clamp(max=n_buckets - 1)", "", "test_buckets_equal_a_count_of_whole_steps"),
         "ALiBi rewards distance": Mutation(
             "return -slopes[:, None, None]", "return slopes[:, None, None]", "test_alibi_bias_equals_a_slow_loop"
         ),

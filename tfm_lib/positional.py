@@ -20,6 +20,7 @@ __all__ = [
     "ShawAttention",
     "alibi_bias",
     "angles",
+    "distance_buckets",
     "distances",
     "rotary",
     "sinusoidal_encoding",
@@ -55,6 +56,8 @@ def sinusoidal_encoding(
     For positions 0 … n−1, in the default precision.
 
     Source: Vaswani et al. (2017), section 3.5.
+    Differs: from the authors' tensor2tensor, not from the paper: there, and in others'
+    code, all sines stand before all cosines.
     """
     turned = angles(n, d_model, base)
     waves = torch.stack([turned.sin(), turned.cos()], dim=-1)  # (n, pairs, 2)
@@ -89,6 +92,8 @@ def rotary(
     `start` is the position of the first vector.
 
     Source: Su et al. (2021), section 3.4.2.
+    Differs: from many libraries, not from the paper: they pair x_i with x_(i + d_k/2), and
+    weights that were trained so fit only after their numbers are put in our order.
     """
     _require_rows(X)
     turned = angles(X.shape[-2], X.shape[-1], base, start)
@@ -174,8 +179,8 @@ class RelativeAttention(BiasedAttention):
     Distances are clipped to ±`max_distance`.
 
     Source: Raffel et al. (2020), section 2.1.
-    Differs: in T5 far distances share logarithmic buckets, all layers share one table,
-    and the scores are not divided by √d_k.
+    Differs: in T5 far distances share logarithmic buckets (`distance_buckets`), all layers
+    share one table, and the scores are not divided by √d_k.
     """
 
     def __init__(
@@ -194,6 +199,25 @@ class RelativeAttention(BiasedAttention):
         return self.b[:, place]  # (n_heads, n, m)
 
 
+def distance_buckets(
+    r: Int[Tensor, "*shape"],
+    n_buckets: int = 32,
+    max_distance: int = 128,
+) -> Int[Tensor, "*shape"]:
+    """T5's bucket of each distance r ≥ 0: half of the buckets hold one distance, half ever more.
+
+    From `max_distance` on all share the last. An encoder looks to both sides and gives each
+    half of the 32: of d = j − i, `distance_buckets(d.abs(), 16) + 16 * (d > 0)`.
+
+    Source: Raffel et al. (2020), section 2.1, and their published code.
+    """
+    exact = n_buckets // 2
+    times = r.clamp(min=exact).double() / exact
+    growing = exact * times.log() / math.log(max_distance / exact)
+    far = (exact + growing.floor().long()).clamp(max=n_buckets - 1)
+    return torch.where(r < exact, r, far)
+
+
 def alibi_bias(
     n_heads: int,
     n: int,
@@ -201,14 +225,16 @@ def alibi_bias(
 ) -> Float[Tensor, "{n_heads} {n} m"]:
     """What ALiBi adds to the scores, −slope · |distance|.
 
-    The slope is 2^(−8h/n_heads) in head h = 1 … n_heads. The `n` queries are the last
-    of the `m` positions (all of them unless given).
+    The slope is 2^(−8h/n_heads) in head h = 1 … n_heads, a power of 2; of other numbers of
+    heads, the rest have every other slope of twice that power. The `n` queries are the
+    last of the `m` positions (all of them unless given).
 
-    Source: Press, Smith and Lewis (2022), section 3.
-    Differs: |distance| serves an encoder as well, and changes nothing under a causal
-    mask; one rule for any `n_heads`, where the authors fill in between powers of 2.
+    Source: Press, Smith and Lewis (2022), section 3, and their published code.
+    Differs: |distance| serves an encoder as well, and changes nothing under a causal mask.
     """
-    slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
+    power = 2 ** (n_heads.bit_length() - 1)  # the largest one up to n_heads
+    h = torch.cat([torch.arange(1, power + 1), torch.arange(n_heads - power) + 0.5])
+    slopes = 2.0 ** (-8 * h / power)
     return -slopes[:, None, None] * distances(n, n if m is None else m).abs()
 
 
