@@ -284,7 +284,10 @@ def test_an_older_tokenizer_cuts_and_joins_as_it_did(tmp_path):
     [
         (lambda t: t.encode(None), "sentence must be a string; got None."),
         (lambda t: t.encode(b"lamp"), "sentence must be a string; got b'lamp'."),
-        (lambda t: t.encode("a \ud83d lamp"), "sentence must be text that can be written as UTF-8; got half of a sign in"),
+        (
+            lambda t: t.encode("a \ud83d lamp"),
+            "sentence must be text that can be written as UTF-8; got half of a sign in",
+        ),
         (lambda t: t.words(3), "sentence must be a string; got 3."),
         (lambda t: t.pieces(["the"]), "sentence must be a string; got ['the']."),
         (lambda t: t.unknown(None), "sentence must be a string; got None."),
@@ -293,7 +296,10 @@ def test_an_older_tokenizer_cuts_and_joins_as_it_did(tmp_path):
         (lambda t: t.encode_all(None), "sentences must be a list of strings; got None."),
         (lambda t: Tokenizer.train("hello world", 100), "sentences must be a list of strings; got 'hello world'."),
         (lambda t: Tokenizer.train(["a", 1], 100), "sentences[1] must be a string; got 1."),
-        (lambda t: Tokenizer.train(["a"], "100"), "vocab_size must be at least 5, four special tokens and a letter; got 100."),
+        (
+            lambda t: Tokenizer.train(["a"], "100"),
+            "vocab_size must be at least 5, four special tokens and a letter; got 100.",
+        ),
         (lambda t: t.decode("the"), "ids must be a list of integers; got 'the'."),
         (lambda t: t.decode(5), "ids must be a list of integers; got 5."),
         (lambda t: t.decode([5, 999_999]), "ids must be an id from 0 to "),

@@ -369,7 +369,9 @@ def test_unknown_signs_are_copied_where_the_model_writes_that_it_does_not_know()
 
 def test_another_script_and_mostly_unknown_signs_are_warned_of():
     translator = Copier(["The lamp is on the tower."])
-    with pytest.warns(UserWarning, match="등대 holds Hangul letters, which this model cannot read; it can only copy them"):
+    with pytest.warns(
+        UserWarning, match="등대 holds Hangul letters, which this model cannot read; it can only copy them"
+    ):
         translator.translate(["등대"])
     with pytest.warns(UserWarning, match="holds Cyrillic and Greek letters"):
         translator.translate(["The Ж lamp Ω."])
@@ -520,7 +522,9 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_line_that_is_not_utf8_or_too_long_is_named_and_passed_over(small_model: Path):
     long = b"a " * 600
     lines = b"a b\nd \xe9 e\n" + long + b"\nd e\n"
-    run = subprocess.run([*TFM, "translate", "--model", str(small_model)], input=lines, capture_output=True, env=ENVIRONMENT)
+    run = subprocess.run(
+        [*TFM, "translate", "--model", str(small_model)], input=lines, capture_output=True, env=ENVIRONMENT
+    )
     assert run.returncode == 0
     written = run.stdout.decode().split("\n")
     assert len(written) == 5 and written[1] == written[2] == "" and written[0] and written[3]

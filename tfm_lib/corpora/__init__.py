@@ -44,7 +44,9 @@ def load_corpus(name: str, **options: Any) -> Corpus | TextCorpus:
     Raises ValueError, with the names that exist, for an unknown one.
     """
     if name not in _CORPORA and is_file_name(name):
-        return own_pairs(name, **options)
+        if options:
+            raise ValueError(f"{name} is a file of your own pairs, which takes no options; got {', '.join(options)}.")
+        return own_pairs(name)
     if name not in _CORPORA:
         raise ValueError(f"No corpus is called {name!r}; there are {', '.join(sorted(_CORPORA))}.")
     return _CORPORA[name](**options)
