@@ -17,7 +17,9 @@ import pytest
 import torch
 from project import ROOT
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
+from tfm_lib.cli import app
 from tfm_lib.data import Example, Tokenizer
 from tfm_lib.engine.commands import AT_ONCE, _lines
 from tfm_lib.engine.loss import ROWS, linear_smoothed_loss
@@ -557,11 +559,19 @@ def test_blanks_and_carriage_returns_change_nothing(small_model: Path):
     assert first and others == [first] * 3 + [""] * 3
 
 
-def test_lines_are_translated_together_and_in_order(small_model: Path):
+def test_lines_are_translated_together_and_in_order(monkeypatch: pytest.MonkeyPatch):
     lines = [f"{'abcdefgh'[i % 8]} {'ijkl'[i % 4]}{' a' * (i % 5)}" for i in range(3 * AT_ONCE + 5)]
-    run = tfm("translate", "--model", small_model, input="\n".join(lines))
-    assert run.returncode == 0 and run.stderr == ""
-    assert run.stdout.split("\n")[:-1] == Translator.load(small_model).translate(lines)
+    sizes: list[int] = []
+
+    class Counted(Copier):
+        def search(self, sentences, *how):
+            sizes.append(len(sentences))
+            return super().search(sentences, *how)
+
+    monkeypatch.setattr(Translator, "shipped", lambda: Counted(lines))
+    run = CliRunner().invoke(app, ["translate"], input="\n".join(lines) + "\n")
+    assert run.exit_code == 0 and run.stdout.split("\n")[:-1] == lines
+    assert sizes == [AT_ONCE] * 3 + [5]
 
 
 def test_who_types_one_line_is_answered_before_the_next(small_model: Path):
@@ -620,8 +630,9 @@ def test_who_dies_lets_go(tmp_path: Path):
 def test_a_cut_checkpoint_gets_a_sentence(tmp_path: Path):
     train_run("copy", tiny(), RunFolder(tmp_path), Silent())
     path = tmp_path / "checkpoint.pt"
-    for size in (0, 100, path.stat().st_size // 2):
-        path.write_bytes(path.read_bytes()[:size])
+    whole = path.read_bytes()
+    for size in (0, 100, len(whole) // 2, len(whole) - 10):
+        path.write_bytes(whole[:size])
         with pytest.raises(OtherRun, match="checkpoint.pt cannot be read; it is cut or damaged"):
             train_run("copy", tiny(), RunFolder(tmp_path), Silent())
     (tmp_path / "run.json").write_text('{"corpus"')

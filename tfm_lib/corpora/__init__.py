@@ -43,7 +43,7 @@ def load_corpus(name: str, **options: Any) -> Corpus | TextCorpus:
     `options` go to a corpus's maker (such as `size`, `max_len`, `seed`).
     Raises ValueError, with the names that exist, for an unknown one.
     """
-    if name not in _CORPORA and is_file_name(name):
+    if isinstance(name, str) and name not in _CORPORA and is_file_name(name):
         if options:
             raise ValueError(f"{name} is a file of your own pairs, which takes no options; got {', '.join(options)}.")
         return own_pairs(name)
