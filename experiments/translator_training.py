@@ -167,6 +167,10 @@ def main() -> None:
     run = None if given.judge else given.ship or given.run
     spent = given.cpu_seconds if given.judge or given.ship else train(given.run)
     if run:
+        if curves(run)["steps"] != STEPS:
+            parser.error(
+                f"the run in {run} has {curves(run)['steps']} steps, and {STEPS} are to be recorded; let it end"
+            )
         ship(run)
     with record("translator_training", "training and scores of the shipped English–French translator") as kept:
         if run:
