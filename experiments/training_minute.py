@@ -29,12 +29,13 @@ class Watcher:
     def __init__(self) -> None:
         self.validations: list[dict[str, Any]] = []
         self.began = time.process_time()
+        self.trainer: Trainer | None = None
 
     def says(self, text: str) -> None:
         print(text, flush=True)
 
     def updated(self, record: dict[str, Any], trainer: Trainer) -> None:
-        pass
+        self.trainer = trainer
 
     def validated(self, record: dict[str, Any], better: bool) -> None:
         kept = {
@@ -55,9 +56,12 @@ def run(seed: int) -> dict[str, Any]:
         seconds = time.process_time() - watcher.began
         test = sentences(CORPUS, "test")
         exact = exact_match(Translator.load(Path(folder) / "run"), test)
+    progress, an_epoch = watcher.trainer.progress, sum(len(tgt) + 1 for _, tgt in watcher.trainer.examples)
     print(f"seed {seed}: {exact:.2%} of {len(test)} exact, {seconds:.0f} s of CPU", flush=True)
     return {
         "seed": seed,
+        "updates": progress.step,
+        "epochs": round(progress.tokens / an_epoch, 2),
         "cpu_seconds": round(seconds, 1),
         "exact": round(exact, 4),
         "validations": watcher.validations,
@@ -74,9 +78,12 @@ def main() -> None:
         f"tfm train --corpus {CORPUS} --config {CONFIG}, with three seeds. exact: share of the test part that greedy decoding "
         f"writes without a fault; cpu_seconds: of the process, data and validations included."
     )
-    with record(chosen.name, what, chosen.seeds) as numbers:
+    with record(chosen.name, what) as numbers:
         numbers["settings"] = {"corpus": CORPUS, "config": CONFIG, "test": len(sentences(CORPUS, "test"))}
         numbers["runs"] = [run(seed) for seed in chosen.seeds]
+        for one in numbers["runs"]:
+            numbers.ran(CONFIG, one["seed"], one["updates"], one["epochs"], one["cpu_seconds"])
+        numbers.rows(CONFIG, "runs")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import torch
 
+from experiments.sampling import first_of
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import Example, Tokenizer, batches
 from tfm_lib.decoding import greedy_decode
@@ -19,7 +20,7 @@ class Dates:
 
     def __init__(self) -> None:
         corpus = load_corpus("dates", size=SIZE)
-        train, self.val = corpus.sentences("train"), corpus.sentences("val")[:HELD_OUT]
+        train, self.val = corpus.sentences("train"), first_of(corpus.sentences("val"), HELD_OUT)
         self.tokenizer = Tokenizer.train((sentence for pair in train for sentence in pair), VOCABULARY)
         self.examples, self.held_out = self.encode(train), Batch.of(self.encode(self.val))
 

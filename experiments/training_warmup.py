@@ -1,24 +1,30 @@
-"""What does the warm-up do? A small Transformer, post-norm and pre-norm, with it, without it, and with it miscounted."""
+"""What does the warm-up do? A small Transformer, post-norm and pre-norm, with it, without it, and with it miscounted.
+
+With TFM_RUNS each training is kept in that folder, so they can be spread: `--rates 0.002 --trial` trains and records nothing.
+"""
 
 import argparse
 import itertools
 import os
+from functools import partial
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 
-import time
 from typing import Any
 
 import torch
 
-from experiments.record import record
-from experiments.training_task import Dates
+from experiments.record import piece, record
+from experiments.training_task import HELD_OUT, Dates
 from tfm_lib.training import train
+from tfm_lib.transformer import Transformer
 
+NAME = "training_warmup"
 N_LAYERS, D_MODEL, N_HEADS, D_FF, DROPOUT = 2, 64, 4, 256, 0.1
-STEPS, WARMUP, EVERY, MICRO, TOKENS = 250, 80, 10, 8, 250
-RATES = [2e-3, 5e-3]
-SEEDS = [0, 1, 2]
+STEPS, WARMUP, EVERY, MICRO, TOKENS = 2500, 80, 25, 8, 250
+LOOKS = (*range(125, 1001, 125), *range(1250, STEPS + 1, 250))  # after so many steps it writes the held-out dates
+LEARNT = 0.95  # of them without a fault, at two looks in a row, end a training
+SEEDS = {2e-3: [0, 1, 2, 3, 4], 5e-3: [0, 1, 2, 3, 4], 1e-2: [0, 1, 2]}  # by peak
 SCHEDULES = ["warm-up", "none", "per micro-batch"]
 
 
@@ -31,51 +37,63 @@ def rate(schedule: str, step: int, peak: float) -> float:
     return peak * min(step / WARMUP, (WARMUP / step) ** 0.5)
 
 
-def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> dict[str, Any]:
-    """One training: its losses, and what the model can do at the end."""
+def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> tuple[dict[str, Any], Transformer]:
+    """One training: its losses, and what the model can do at each look."""
     torch.manual_seed(seed)
-    began = time.process_time()
     model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT, norm=norm)
-    steps = train(model, dates.batches(seed, TOKENS), lambda step: rate(schedule, step, peak))
-    losses = [step.loss for step in itertools.islice(steps, STEPS)]
-    loss, exact = dates.judge(model)
+    losses, looks = [], []
+    for step in train(model, dates.batches(seed, TOKENS), lambda step: rate(schedule, step, peak)):
+        losses.append(step.loss)
+        if step.step in LOOKS:
+            loss, exact = dates.judge(model)
+            looks.append({"step": step.step, "loss": float(f"{loss:.3g}"), "exact": round(exact, 3)})
+            if step.step == STEPS or len(looks) > 1 and min(look["exact"] for look in looks[-2:]) >= LEARNT:
+                break
     return {
-        "norm": norm, "schedule": schedule, "lr": peak, "seed": seed, "seconds": round(time.process_time() - began, 1),
-        "loss": float(f"{loss:.3g}"), "exact": round(exact, 3),
-        "curve": [float(f"{sum(losses[i : i + EVERY]) / EVERY:.3g}") for i in range(0, STEPS, EVERY)],
-    }  # fmt: skip
+        "norm": norm, "schedule": schedule, "lr": peak, "seed": seed, "updates": len(losses), "looks": looks,
+        "curve": [float(f"{sum(losses[i : i + EVERY]) / EVERY:.3g}") for i in range(0, len(losses), EVERY)],
+    }, model  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--name", default="training_warmup", help="of the result; another one for a trial")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rates", type=float, nargs="+", choices=list(SEEDS), default=list(SEEDS))
+    parser.add_argument("--trial", action="store_true", help="record nothing")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    dates, runs = Dates(), []
+    plan = [(seed, peak) for peak in chosen.rates for seed in SEEDS[peak]]
+    for (seed, peak), norm, schedule in itertools.product(sorted(plan), ("post", "pre"), SCHEDULES):
+        key = f"{norm} {schedule} {peak:g} {seed}"
+        runs.append(piece(NAME, key, partial(run, dates, norm, schedule, peak, seed)))
+        print(key, runs[-1]["updates"], runs[-1]["looks"][-1], flush=True)
+    if not chosen.trial:
+        write(runs)
+
+
+def write(runs: list[dict[str, Any]]) -> None:
     what = (
         f"A Transformer (N = {N_LAYERS}, d_model {D_MODEL}, {N_HEADS} heads, d_ff {D_FF}, dropout {DROPOUT}) writes dates of "
-        f"eight countries as year, month, day; {STEPS} steps of {TOKENS} target tokens, Adam and smoothing of the paper. "
-        f"lr: the peak. schedule: the paper's with {WARMUP} steps of warm-up; none: at the peak from step 1, falling as "
-        f"1/√step from step {WARMUP}; per micro-batch: the paper's, stepped {MICRO} times for each update. curve: training "
-        f"loss with smoothing, means of {EVERY} steps; loss (without smoothing) and exact: on 200 held-out dates at the end."
+        f"eight countries as year, month, day; {TOKENS} target tokens a step, Adam and smoothing of the paper. lr: the "
+        f"peak. schedule: the paper's with {WARMUP} steps of warm-up; none: at the peak from step 1, falling as 1/√step from "
+        f"step {WARMUP}; per micro-batch: the paper's, stepped {MICRO} times for each update. looks: loss (without smoothing) "
+        f"and share without a fault, on {HELD_OUT} held-out dates; a run ends when that share has been {LEARNT:.0%} at two looks "
+        f"in a row, or after {STEPS} steps. curve: training loss with smoothing, means of {EVERY} steps."
     )
-    with record(chosen.name, what, chosen.seeds) as numbers:
+    unequal = (
+        f"A run ends when it writes {LEARNT:.0%} of the dates, so one that learns soon makes fewer updates; "
+        f"the highest peak, the dearest since little is learned there, has {len(SEEDS[max(SEEDS)])} seeds."
+    )
+    with record(NAME, what, unequal) as numbers:
         numbers["settings"] = {
             "n_layers": N_LAYERS, "d_model": D_MODEL, "steps": STEPS, "warmup": WARMUP, "every": EVERY, "micro": MICRO,
-            "rates": RATES, "schedules": SCHEDULES, "corpus": "dates",
+            "rates": list(SEEDS), "schedules": SCHEDULES, "learnt": LEARNT, "held_out": HELD_OUT, "corpus": "dates",
         }  # fmt: skip
-        dates, numbers["runs"] = Dates(), []
-        plan = list(itertools.product(chosen.seeds, RATES, ("post", "pre"), SCHEDULES))
-        for seed, peak, norm, schedule in plan:
-            result = run(dates, norm, schedule, peak, seed)
-            numbers["runs"].append(result)
-            words = ["norm", "schedule", "lr", "seed", "loss", "exact", "seconds"]
-            print(
-                f"{len(numbers['runs'])}/{len(plan)}",
-                *(f"{word} {result[word]}" for word in words),
-                result["curve"][::6],
-                flush=True,
-            )
+        numbers["runs"] = runs
+        for one in runs:
+            arm = f"{one['norm']} {one['schedule']} {one['lr']:g}"
+            numbers.ran(arm, one["seed"], one["updates"], cpu_seconds=one["cpu_seconds"])
+            numbers.rows(arm, "runs/norm={norm},schedule={schedule},lr={lr}".format(**one))
 
 
 if __name__ == "__main__":

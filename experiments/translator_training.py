@@ -1,13 +1,17 @@
 """The shipped translator: trained by `tfm train` on Tatoeba's English–French sentences, then judged on its test split.
 
-    TFM_DATA=… python -m experiments.translator_training            # trains for 80 minutes on one core, or goes on
-    TFM_DATA=… python -m experiments.translator_training --judge    # judges models/en-fr again, and trains nothing
+    TFM_DATA=… python -m experiments.translator_training               # trains on one core, or goes on, ships, judges
+    TFM_DATA=… python -m experiments.translator_training --ship RUN    # ships the model of a run that has ended, judges
+    TFM_DATA=… python -m experiments.translator_training --judge       # judges models/en-fr again
 
-The model goes to models/en-fr; curves and scores, and no sentence of the corpus, to the result.
+To ship is to put the run's best model into models/en-fr, in 8 bits a number. It is judged by BLEU, in this record with
+the run's curves, and by what people type, in the record of `experiments.translator_behaviour`. No sentence of the
+corpus goes into either. The card, models/en-fr/README.md, is written by hand from them.
 """
 
 import argparse
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -16,25 +20,54 @@ from pathlib import Path
 
 import sacrebleu
 import torch
+from safetensors.torch import load_file
 
 from experiments.record import RESULTS, record
 from tfm_lib.corpora import load_corpus
-from tfm_lib.engine.run import METRICS, RUN
-from tfm_lib.engine.trained import CONFIG, TOKENIZER, WEIGHTS
+from tfm_lib.engine.run import CHECKPOINT, METRICS, RUN
+from tfm_lib.engine.trained import CONFIG, TOKENIZER, WEIGHTS, load_trained, read, save_trained, stored
 from tfm_lib.engine.translator import Translator, shipped_folder
 
 CORPUS, SEED = "tatoeba-en-fr", 1
+STEPS, BITS = 4400, 8
 RECIPE = ["--optimiser", "muon", "--weight-decay", "0.3", "--peak", "0.002"]  # the preset's own, written out
-TRAIN = ["train", "--corpus", CORPUS, "--config", "small", "--minutes", "80", "--seed", str(SEED), "--half", *RECIPE]
+LENGTH = ["--steps", str(STEPS), "--max-tokens", "3072", "--seed", str(SEED), "--precision", "bfloat16"]
+TRAIN = ["train", "--corpus", CORPUS, "--config", "small", "--typed", "--bits", str(BITS), *LENGTH, *RECIPE]
 RUN_FOLDER = Path("trained/en-fr")
+STORY = ("train_command", "run", "training", "validation", "steps", "epochs", "training_seconds")
 POINTS = 120  # of the loss curve that are kept
 
 
-def train(run: Path) -> None:
+def train(run: Path) -> float:
+    """Train; the processor's seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-m", "tfm_lib.cli", *TRAIN, "--to", str(run)], check=True)
-    shipped_folder().mkdir(parents=True, exist_ok=True)
-    for name in (WEIGHTS, CONFIG, TOKENIZER):
-        shutil.copyfile(run / name, shipped_folder() / name)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def ship(run: Path) -> None:
+    """The run's best model, in 8 bits a number, where the book finds it."""
+    model, tokenizer, about = load_trained(run)
+    if torch.int8 in {value.dtype for value in load_file(run / WEIGHTS).values()}:
+        shipped_folder().mkdir(parents=True, exist_ok=True)
+        for name in (WEIGHTS, CONFIG, TOKENIZER):
+            shutil.copyfile(run / name, shipped_folder() / name)
+    else:
+        save_trained(shipped_folder(), model, tokenizer, {key: about[key] for key in about if key != "model"}, BITS)
+
+
+def in_bits(weights: dict[str, torch.Tensor]) -> dict[str, float]:
+    """BLEU, one reference a pair, of the shipped sizes with `weights` in 32, 16 and 8 bits a number."""
+    translator, found = Translator.shipped(), {}
+    pairs = load_corpus(CORPUS).sentences("test")
+    for bits in (32, 16, 8):
+        translator.model.load_state_dict(read(stored(weights, bits)))
+        sources = list(dict.fromkeys(source for source, _ in pairs))
+        written = dict(zip(sources, translator.translate(sources)))
+        score = sacrebleu.metrics.BLEU().corpus_score([written[source] for source, _ in pairs], [[t for _, t in pairs]])
+        found[str(bits)] = round(score.score, 2)
+    return found
 
 
 def curves(run: Path) -> dict:
@@ -42,12 +75,14 @@ def curves(run: Path) -> dict:
     lines = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     chosen = steps[:: max(1, len(steps) // POINTS)]
+    last, whole = max(line["step"] for line in lines), steps[-1]["epoch"]
+    began = next(line["step"] for line in steps if line["epoch"] == whole)  # to 20 steps, as lines are written
     return {
         "run": json.loads((run / RUN).read_text()),
         "training": [[s["step"], round(s["loss"], 3), round(s["lr"], 7)] for s in chosen],
         "validation": [[v["step"], round(v["val_loss"], 4), round(v["exact"], 4)] for v in lines if "val_loss" in v],
-        "steps": steps[-1]["step"],
-        "epochs": steps[-1]["epoch"],
+        "steps": last,
+        "epochs": round(whole * last / began, 1) if whole else None,
         "training_seconds": steps[-1]["seconds"],
     }
 
@@ -79,12 +114,34 @@ def scores(translator: Translator) -> dict:
         }
         if beam > 1:
             found["people"] = beside_people({source: (written[source], *refs) for source, refs in references.items()})
+            found["overlap"] = by_overlap(pairs, written)
+    return found
+
+
+LONG = 12  # words of the source, from which a sentence counts as long
+
+
+def by_overlap(pairs: list[tuple[str, str]], written: dict[str, str]) -> dict:
+    """BLEU, one reference a pair, where the target stands in training too and where it does not; and of long sources."""
+    known = {target for _, target in load_corpus(CORPUS).sentences("train")}
+    parts = {
+        "known": [pair for pair in pairs if pair[1] in known],
+        "new": [pair for pair in pairs if pair[1] not in known],
+        "long": [pair for pair in pairs if len(pair[0].split()) >= LONG],
+    }
+    found = {}
+    for name, some in parts.items():
+        sources, targets = zip(*some)
+        score = sacrebleu.metrics.BLEU().corpus_score([written[source] for source in sources], [list(targets)])
+        found[name] = {"pairs": len(some), "bleu": round(score.score, 2)}
+    found["long"]["words"] = LONG
     return found
 
 
 def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
-    """BLEU between two people who translated the same sentence, and of the model beside either of them.
+    """BLEU between two different translations by people of the same sentence, and of the model beside either of them.
 
+    It is no measure of what people reach: the corpus keeps a translation once, so those who agree are not among them.
     Of each sentence, the model's translation comes first; sentences with one translation by people are left out.
     """
     model, one, other = zip(*(each[:3] for each in translations.values() if len(each) > 2))
@@ -92,6 +149,7 @@ def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
     beside = [bleu.corpus_score(list(model), [list(person)]).score for person in (one, other)]
     return {
         "sentences": len(model),
+        "equal": sum(a == b for a, b in zip(one, other)),
         "bleu": round(bleu.corpus_score(list(one), [list(other)]).score, 2),
         "bleu_model": [round(score, 2) for score in beside],
     }
@@ -99,25 +157,39 @@ def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--judge", action="store_true", help="judge the shipped model, train nothing")
-    parser.add_argument("--run", type=Path, default=RUN_FOLDER, help="the folder of the run")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--judge", action="store_true", help="judge the shipped model, train nothing")
+    what.add_argument("--ship", type=Path, metavar="RUN", help="ship the model of this run and judge it")
+    parser.add_argument("--run", type=Path, default=RUN_FOLDER, help="the folder to train in")
+    parser.add_argument("--cpu-seconds", type=float, help="with --ship: what the run took of a processor")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    if not given.judge:
-        train(given.run)
-    with record("translator_training", "training and scores of the shipped English–French translator", [SEED]) as kept:
-        kept["train_command"] = "tfm " + " ".join(TRAIN)
-        if (given.run / METRICS).exists():
-            kept.update(curves(given.run))
+    run = None if given.judge else given.ship or given.run
+    spent = given.cpu_seconds if given.judge or given.ship else train(given.run)
+    if run:
+        if curves(run)["steps"] != STEPS:
+            parser.error(
+                f"the run in {run} has {curves(run)['steps']} steps, and {STEPS} are to be recorded; let it end"
+            )
+        ship(run)
+    with record("translator_training", "training and scores of the shipped English–French translator") as kept:
+        if run:
+            kept.update(train_command="tfm " + " ".join(TRAIN), **curves(run), training_cpu_seconds=spent)
+            weights = torch.load(run / CHECKPOINT, map_location="cpu", weights_only=True)["averaged"]
         else:  # judged again: the story of the training stays
             old = json.loads((RESULTS / "translator_training.json").read_text())
-            kept.update(
-                {key: old[key] for key in ("run", "training", "validation", "steps", "epochs", "training_seconds")}
-            )
+            kept.update({key: old.get(key) for key in (*STORY, "training_cpu_seconds")})
+            weights, spent = Translator.shipped().model.state_dict(), kept["training_cpu_seconds"]
         translator = Translator.shipped()
         kept["parameters"] = sum(p.numel() for p in translator.model.parameters())
         kept["bytes"] = sum(path.stat().st_size for path in shipped_folder().iterdir())
+        kept["bleu_in_bits"] = in_bits(weights)
         kept["scores"] = scores(translator)
+        kept.ran("shipped", SEED, updates=kept["steps"], epochs=kept["epochs"], cpu_seconds=spent)
+        if spent is None:
+            kept.unknown("shipped", "The run took its seconds by the clock on the wall.")
+    if run:
+        subprocess.run([sys.executable, "-m", "experiments.translator_behaviour"], check=True)
 
 
 if __name__ == "__main__":

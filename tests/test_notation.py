@@ -159,3 +159,4 @@ def test_every_citation_is_in_the_references():
     bare = [(page, re.sub(r"\{[^}]*\}", "", cell)) for page, cell in roles("cite:?[a-z]*")]  # "{see}key{section 3}"
     cited = {(page, key.strip()) for page, cell in bare for key in cell.split(",")}
     assert not sorted((page, key) for page, key in cited if key not in keys)
+    assert not sorted(set(keys) - {key for _, key in cited}), "entries that no chapter cites"
