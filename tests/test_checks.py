@@ -45,7 +45,6 @@ def ask(monkeypatch):
         lambda x: [[2 * number for number in row] for row in x],
         lambda x: [(2 * row).numpy() for row in x],
         lambda x: (2 * x).long(),
-        lambda x: x.add_(x),
         lambda x: (2 * x).requires_grad_(),
         lambda x: torch.nn.Parameter(2 * x),
         lambda x: (2 * x).to(torch.complex64),
@@ -70,18 +69,19 @@ class Flatterer:
         return 0
 
 
-EXPECTED = "For double(X) expected [[2.0, 4.0], [6.0, 8.0]]"
+CALL = "The call was double([[1.0, 2.0], [3.0, 4.0]])."
+FIRST = "For double(X) the first wrong entry is at [0, 0]: expected 2.0, got"
 WRONG = {
     "another value": (
         lambda x: 3 * x,
-        f"{EXPECTED}, got [[3.0, 6.0], [9.0, 12.0]]; the largest difference is 4.",
+        f"{FIRST} 3.0 (4 of 4 entries differ). {CALL}",
     ),
     "another shape": (lambda x: 2 * x[0], "Expected double(X) of shape (2, 2), got shape (2,)."),
     "a number": (lambda x: 2, "Expected double(X) of shape (2, 2), got shape ()."),
     "NaN": (lambda x: x * torch.nan, "There is a NaN in double(X): [[nan, nan], [nan, nan]]."),
     "infinity": (
         lambda x: x / 0,
-        f"{EXPECTED}, got [[inf, inf], [inf, inf]]; the largest difference is inf.",
+        f"{FIRST} inf (4 of 4 entries differ). {CALL}",
     ),
     "truth values": (
         lambda x: x > 1,
@@ -89,7 +89,7 @@ WRONG = {
     ),
     "imaginary part": (
         lambda x: 2 * x + 1j,
-        f"{EXPECTED}, got [[(2+1j), (4+1j)], [(6+1j), (8+1j)]]; the largest difference is 1.",
+        f"{FIRST} (2+1j) (4 of 4 entries differ). {CALL}",
     ),
     "a word": (lambda x: "double", "Expected numbers (a tensor, an array or lists), got 'double'."),
     "a dictionary": (lambda x: {1: 2}, "Expected numbers (a tensor, an array or lists), got {1: 2}."),
@@ -100,7 +100,7 @@ WRONG = {
     "a class": (lambda x: torch.Tensor, "Expected numbers (a tensor, an array or lists)"),
     "a generator": (lambda x: (2 * row for row in x), "Expected numbers (a tensor, an array or lists)"),
     "an array of objects": (lambda x: np.array([None, 1]), "Expected numbers (a tensor, an array or lists)"),
-    "no tensor at all": (3.5, "The check cannot read this answer (TypeError: 'float' object is not callable)."),
+    "no tensor at all": (3.5, "This is a float, perhaps what double returned. Hand over the function itself"),
     "too many arguments": (lambda: 2, "double(a tensor of shape (2, 2)) raised TypeError"),
     "a forgotten return": (lambda x: print(end=""), "double returns nothing. Does it end with `return`?"),
     "in place, without return": (lambda x: x.mul_(2) and None, "double(a tensor of shape (2, 2)) raised"),
@@ -258,12 +258,14 @@ def expecting(method, *args, **kwargs):
 def test_infinities_and_nan_can_be_expected(ask, want):
     judge_function = expecting("close", torch.tensor(want))
     assert ask(judge_function, lambda x: torch.tensor(want)).passed
-    assert ask(judge_function, lambda x: torch.tensor([0.0, 1.0])).message.endswith("the largest difference is inf.")
+    assert ask(judge_function, lambda x: torch.tensor([0.0, 1.0])).message.startswith(
+        f"For the result the first wrong entry is at [0]: expected {want[0]}, got 0.0."
+    )
 
 
 def test_equal_infinities_do_not_count_as_a_difference(ask):
     verdict = ask(expecting("close", torch.tensor([torch.inf, 1.0])), lambda x: torch.tensor([torch.inf, 3.0]))
-    assert verdict.message.endswith("the largest difference is 2.")
+    assert "the first wrong entry is at [1]: expected 1.0, got 3.0. The call" in verdict.message
 
 
 def test_truth_values_are_asked_for_as_such(ask):
@@ -369,3 +371,189 @@ def test_unknown_exercise_is_an_error_that_names_the_known_ones(ask):
 def test_wrong_number_of_answers_is_an_error(ask):
     with pytest.raises(TypeError, match=r"probe\.x asks for 1 answer\(s\), double; got 2\."):
         ask(doubled, stub, stub)
+
+
+# slips: mistakes known by what they compute
+
+
+def power(student, expect):
+    """The answer gives x ** n, or, with a base, base ** (x · n)."""
+    inputs = [(torch.rand(2, 3) + 0.5, 3), (torch.rand(4) + 0.5, 2), (torch.rand(1, 2, 2) + 0.5, 4)]
+    slips = [
+        judge.Slip("n is ignored", lambda x, n: x**2, "You never used n."),
+        judge.Slip("times n", lambda x, n: x * n, "That multiplies."),
+        judge.Slip("has no value here", lambda x, n: x[5], "Never told."),
+    ]
+    expect.agrees(student.double, lambda x, n: x**n, inputs, "every power is right", slips)
+
+
+def test_a_slip_is_named_by_what_it_computes_on_every_input(ask):
+    assert ask(power, lambda x, n: x**n).passed
+    assert ask(power, lambda x, n: x**2).mistake == "n is ignored"
+    assert ask(power, lambda x, n: x * n).message == "That multiplies."
+
+
+def test_what_no_slip_explains_is_told_by_its_first_wrong_entry_and_the_call(ask):
+    verdict = ask(power, lambda x, n: x**n + (torch.arange(x.shape[-1]) == 1))
+    assert verdict.mistake is None
+    assert verdict.message.startswith("For the result the first wrong entry is at [0, 1]: expected ")
+    assert "(2 of 6 entries differ). The call was double([[" in verdict.message and verdict.message.endswith(", 3).")
+
+
+def test_a_slip_of_truth_values_needs_two_inputs_that_tell_it_apart(ask):
+    def judge_once(student, expect):
+        slip = judge.Slip("always", lambda x: True, "You always say yes.")
+        expect.agrees(student.double, lambda x: x > 2, inputs, "yes and no", [slip])
+
+    inputs = [(1,), (3,), (4,)]
+    assert ask(judge_once, lambda x: True).mistake is None
+    inputs = [(1,), (0,), (4,)]
+    assert ask(judge_once, lambda x: True).mistake == "always"
+
+
+def test_an_exception_on_a_later_input_does_not_hide_a_slip(ask):
+    assert ask(power, lambda x, n: x**2 if x.dim() == 2 else 1 / 0).mistake == "n is ignored"
+    assert "ZeroDivisionError" in ask(power, lambda x, n: x**n if x.dim() == 2 else 1 / 0).message
+
+
+def test_results_of_several_parts_are_compared_part_by_part(ask):
+    def pair(student, expect):
+        want = lambda x: (x.sum(), [x, "word", True])  # noqa: E731
+        expect.agrees(student.double, want, [(X,)], "both parts")
+
+    assert ask(pair, lambda x: (x.sum(), [x, "word", True])).passed
+    assert ask(pair, lambda x: [x.sum(), (x.numpy(), "word", True)]).passed
+    assert "in part 1 in part 1" in ask(pair, lambda x: (x.sum(), [x, "other", True])).message
+    assert "expected 2 parts, got 1" in ask(pair, lambda x: (x.sum(),)).message
+    assert "in part 1 in part 2" in ask(pair, lambda x: (x.sum(), [x, "word", 1])).message
+    assert "in part 0" in ask(pair, lambda x: (x.mean(), [x, "word", True])).message
+
+
+# what an answer does beside answering
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: x.add_(x).clone(),
+        lambda x: (2 * x, x.zero_())[0],
+        lambda x: (2 * x, x.resize_(1, 4))[0],
+        lambda x: (2 * x, x.t_())[0],
+    ],
+)
+def test_an_answer_that_changes_its_input_is_told_so(ask, answer):
+    verdict = ask(doubled, answer)
+    assert verdict.mistake == "changes its input" and "its first argument" in verdict.message
+
+
+def test_a_known_mistake_is_told_before_a_change_of_the_input(ask):
+    assert ask(doubled, lambda x: x.div_(2)).mistake == "halved"
+    assert ask(doubled, lambda x: x.mul_(5)).mistake == "changes its input"
+
+
+def test_changes_of_lists_dictionaries_arrays_and_parameters_are_seen(ask):
+    def all_kinds(student, expect):
+        layer = torch.nn.Linear(1, 1)
+        for given in ([[1, 2]], {"a": [1]}, np.ones(2), (torch.ones(2), 3), layer):
+            expect.equal(student.double(given), "done", "it is done")
+
+    def change(kind):
+        def answer(x):
+            if isinstance(x, kind):
+                x = x[0] if isinstance(x, (list, tuple)) else x
+                x["a"].append(2) if isinstance(x, dict) else x.append(3) if isinstance(x, list) else None
+                if isinstance(x, (np.ndarray, torch.Tensor)):
+                    x += 1
+                if isinstance(x, torch.nn.Module):
+                    x.weight.data.zero_()
+            return "done"
+
+        return answer
+
+    assert ask(all_kinds, change(())).passed
+    for kind in (list, dict, np.ndarray, tuple, torch.nn.Module):
+        assert ask(all_kinds, change(kind)).mistake == "changes its input", kind
+
+
+def test_an_endless_answer_is_stopped(ask, monkeypatch):
+    monkeypatch.setattr(judge.watching, "PATIENCE", 0.5)
+
+    def endless(x):
+        while True:
+            try:
+                x = x + 1
+            except Exception:  # noqa: BLE001, S110 (a student's own guard)
+                pass
+
+    verdict = ask(doubled, endless)
+    assert verdict.mistake == "no end" and "a loop whose condition never becomes false" in verdict.message
+    assert ask(doubled, lambda x: 2 * x).passed
+
+
+def test_where_no_signal_can_stop_it_a_sentence_says_so(ask, monkeypatch):
+    import time
+
+    monkeypatch.setattr(judge.watching, "PATIENCE", 0.2)
+    monkeypatch.delattr(judge.watching.signal, "setitimer")
+    verdict = ask(doubled, lambda x: time.sleep(3))
+    assert verdict.mistake == "no end" and "restart the kernel" in verdict.message
+    assert ask(doubled, lambda x: 2 * x).passed
+
+
+def test_a_result_in_place_of_the_function_is_told(ask):
+    verdict = ask(doubled, 2 * X)
+    assert (
+        'Hand over the function itself, without brackets behind its name: check("probe.x", double)' in verdict.message
+    )
+
+
+def helper(x):
+    return sum((x for _ in range(2)), 0 * x)
+
+
+@pytest.mark.parametrize(
+    ("answer", "forbids", "word"),
+    [
+        (lambda x: torch.add(x, x), ("torch.add",), "`add`"),
+        (lambda x: x.mul(2), ("torch.Tensor.mul",), "`mul`"),
+        (lambda x: helper(x), ("loop",), "loop"),
+        (lambda x: torch.stack([2 * row for row in x]), ("loop",), "loop"),
+        (lambda x: torch.func.jvp(lambda y: y * y, (x,), (torch.ones_like(x),))[1], ("autograd",), "differentiating"),
+    ],
+)
+def test_a_right_answer_by_forbidden_means_is_told_kindly(ask, monkeypatch, answer, forbids, word):
+    probe = Exercise("probe.x", ("double",), doubled, forbids)
+    monkeypatch.setitem(judge._exercises, "probe.x", probe)
+    verdict = check("probe.x", answer)
+    assert verdict.mistake == "forbidden" and verdict.message.startswith(("Right, but", "Right, but PyTorch"))
+    assert word in verdict.message and verdict.held == ("every number is doubled",)
+    assert check("probe.x", lambda x: 2 * x).passed
+
+
+class Shell:
+    """What IPython keeps of the cells that were run, the present one last."""
+
+    def __init__(self, *cells):
+        self.user_ns = {"In": ["", *cells, 'check("probe.x", double)']}
+
+    transform_cell = staticmethod(lambda text: text)
+
+
+def test_the_newest_cell_counts_though_it_failed(ask, monkeypatch):
+    good, typo, late = (
+        "def double(x):\n    return 2 * x",
+        "def double(x)\n    return x",
+        "1 / 0\ndef double(x):\n    return x",
+    )
+    namespace = {}
+    exec(good, namespace)  # noqa: S102
+
+    def verdict(*cells):
+        monkeypatch.setattr("IPython.get_ipython", lambda: Shell(*cells))
+        return ask(doubled, namespace["double"])
+
+    assert verdict(good).passed and verdict("import torch", good, "double(X)").passed
+    stopped = verdict(good, typo)
+    assert stopped.mistake == "older code" and "SyntaxError in line 1" in stopped.message
+    assert "still what an older cell made it" in verdict(good, late).message
+    assert verdict(typo, good).passed

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from project import ROOT
 from tokenizers import Tokenizer as Backend
-from tokenizers import models, pre_tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from tfm_lib.data import Example, Tokenizer, apply_merges, batches, learn_merges, pad, padding_waste
 
@@ -218,6 +218,118 @@ def test_lowercase_forgets_capitals():
 
 def test_spaces_and_letter_forms_are_made_one(tokenizer):
     assert tokenizer.encode("Ça va") == tokenizer.encode("C\u0327a\u00a0va")
+    assert tokenizer.encode("l'eau") == tokenizer.encode("l’eau") == tokenizer.encode("l\u00ad’e\u200bau")
+    assert tokenizer.pieces("“the”") == tokenizer.pieces('"the"')
+
+
+@pytest.mark.parametrize("white", ["\t", "\n", "\r\n", "\u00a0", "\u202f", "\u2003", "  ", " \t\n "])
+def test_all_white_space_is_one_space(tokenizer, white):
+    plain = tokenizer.encode("the old lamp")
+    assert tokenizer.encode(f"the{white}old lamp") == plain
+    assert tokenizer.encode(f"{white}the old lamp{white}") == plain
+    assert tokenizer.encode(white) == tokenizer.encode("") == []
+    assert tokenizer.words(f"the{white}old{white}") == ["▁the", "▁old"]
+
+
+def test_every_digit_is_a_piece_of_its_own():
+    tokenizer = Tokenizer.train(["In 1984, 1984 of 1984 lamps.", "At 19:45."] * 20, 100)
+    assert tokenizer.pieces("1984 lamps") == ["▁", "1", "9", "8", "4", *tokenizer.pieces("lamps")]
+    assert tokenizer.pieces("19:45") == ["▁", "1", "9", ":", "4", "5"]
+    assert not [piece for piece in map(tokenizer.piece, range(len(tokenizer))) if re.search(r"\d.|.\d", piece)]
+    assert tokenizer.decode(tokenizer.encode("1984 lamps")) == "1984 lamps"
+
+
+def test_unknown_signs_are_told_and_take_their_places_again(tokenizer):
+    said = "the jazz ☃ lamp \U0001f642"
+    assert tokenizer.unknown(said) == ["j", "z", "z", "☃", "\U0001f642"]
+    assert tokenizer.decode(tokenizer.encode(said), tokenizer.unknown(said)) == said
+    assert tokenizer.decode(tokenizer.encode(said), ["J"]) == "the Ja  lamp "
+    assert tokenizer.decode(tokenizer.encode("the"), ["J"]) == "the"
+    assert tokenizer.unknown("the lamp") == []
+
+
+def test_letters_seen_too_few_times_are_unknown():
+    sentences = ["the lamp"] * 5 + ["the jazz", "z"]
+    assert "j" not in Tokenizer.train(sentences, 100, min_count=2).pieces("jz")
+    assert Tokenizer.train(sentences, 100, min_count=2).unknown("jz") == ["j"]
+    assert Tokenizer.train(sentences, 100).unknown("jz") == []
+
+
+def older(sentences: list[str], path) -> Backend:
+    """A tokenizer as the book's older models have it: runs of blanks and digits are not looked at."""
+    backend = Backend(models.BPE(unk_token="<unk>"))
+    backend.normalizer = normalizers.Sequence([normalizers.NFKC()])
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    backend.decoder = decoders.Metaspace()
+    special = ["<pad>", "<bos>", "<eos>", "<unk>"]
+    backend.train_from_iterator(
+        sentences, trainers.BpeTrainer(vocab_size=200, special_tokens=special, show_progress=False)
+    )
+    backend.save(str(path))
+    return backend
+
+
+def test_an_older_tokenizer_cuts_and_joins_as_it_did(tmp_path):
+    sentences = [*ENGLISH, "In 1984, 1984 lamps."] * 3
+    backend = older(sentences, tmp_path / "old.json")
+    tokenizer = Tokenizer.load(tmp_path / "old.json")
+    for said in [*ENGLISH, "1984  lamps", "a\tlamp", " jazz ", "a ☃ lamp"]:
+        ids = backend.encode(said).ids
+        assert tokenizer.encode(said) == ids
+        assert tokenizer.decode(ids) == backend.decode(ids, skip_special_tokens=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda t: t.encode(None), "sentence must be a string; got None."),
+        (lambda t: t.encode(b"lamp"), "sentence must be a string; got b'lamp'."),
+        (
+            lambda t: t.encode("a \ud83d lamp"),
+            "sentence must be text that can be written as UTF-8; got half of a sign in",
+        ),
+        (lambda t: t.words(3), "sentence must be a string; got 3."),
+        (lambda t: t.pieces(["the"]), "sentence must be a string; got ['the']."),
+        (lambda t: t.unknown(None), "sentence must be a string; got None."),
+        (lambda t: t.encode_all("hello"), "sentences must be a list of strings; got 'hello'."),
+        (lambda t: t.encode_all(["a", None]), "sentences[1] must be a string; got None."),
+        (lambda t: t.encode_all(None), "sentences must be a list of strings; got None."),
+        (lambda t: Tokenizer.train("hello world", 100), "sentences must be a list of strings; got 'hello world'."),
+        (lambda t: Tokenizer.train(["a", 1], 100), "sentences[1] must be a string; got 1."),
+        (
+            lambda t: Tokenizer.train(["a"], "100"),
+            "vocab_size must be at least 5, four special tokens and a letter; got 100.",
+        ),
+        (lambda t: t.decode("the"), "ids must be a list of integers; got 'the'."),
+        (lambda t: t.decode(5), "ids must be a list of integers; got 5."),
+        (lambda t: t.decode([5, 999_999]), "ids must be an id from 0 to "),
+        (lambda t: t.decode([-1]), "ids must be an id from 0 to "),
+        (lambda t: t.decode([5.0]), "ids must be an id from 0 to "),
+        (lambda t: t.decode([[5]]), "ids must be an id from 0 to "),
+        (lambda t: t.piece(999_999), "token_id must be an id from 0 to "),
+        (lambda t: t.piece(None), "token_id must be an id from 0 to "),
+    ],
+)
+@pytest.mark.usefixtures("as_readers_run_it")
+def test_bad_input_to_the_tokenizer_gets_a_sentence(tokenizer, call, sentence):
+    with pytest.raises(ValueError) as caught:
+        call(tokenizer)
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.usefixtures("as_readers_run_it")
+def test_tensors_and_numpys_integers_are_ids(tokenizer):
+    ids = tokenizer.encode("the lamp")
+    assert tokenizer.decode(torch.tensor(ids)) == tokenizer.decode(torch.tensor(ids).numpy()) == "the lamp"
+
+
+def test_a_file_that_holds_no_tokenizer_of_ours_is_told(tmp_path):
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(ValueError, match="other.json holds no tokenizer"):
+        Tokenizer.load(tmp_path / "other.json")
+    Backend(models.BPE(vocab={"a": 0, "b": 1}, merges=[])).save(str(tmp_path / "ab.json"))
+    with pytest.raises(ValueError, match="ids 0 to 3 should be <pad> <bos> <eos> <unk>; they are a b."):
+        Tokenizer.load(tmp_path / "ab.json")
 
 
 # padding and batches

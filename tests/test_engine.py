@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from project import ROOT
+from safetensors.torch import load_file
 
-from tfm_lib.data import Example
+from tfm_lib.data import Example, Tokenizer
+from tfm_lib.engine.commands import AT_ONCE, _lines
 from tfm_lib.engine.loss import ROWS, linear_smoothed_loss
 from tfm_lib.engine.presets import PRESETS, Preset
-from tfm_lib.engine.run import GLANCE, RunFolder, exact_match, glance, train_run
-from tfm_lib.engine.trained import NoModel, load_trained, save_trained
+from tfm_lib.engine.run import GLANCE, FolderHeld, RunFolder, exact_match, glance, train_run
+from tfm_lib.engine.trained import NoModel, load_trained, read, save_trained, stored
 from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
-from tfm_lib.engine.translator import Translator
+from tfm_lib.engine.translator import Translator, shipped_folder
 from tfm_lib.training import Batch, label_smoothed_loss, train
 from tfm_lib.transformer import Transformer, TransformerConfig
 
@@ -260,7 +264,7 @@ def test_half_precision_keeps_the_translations(tmp_path: Path):
     folder = RunFolder(tmp_path / "run")
     train_run("copy", tiny(steps=20), folder, Silent())
     model, tokenizer, about = load_trained(folder.path)
-    save_trained(tmp_path / "half", model, tokenizer, about, half=True)
+    save_trained(tmp_path / "half", model, tokenizer, about, bits=16)
     size = {
         name: (path / "model.safetensors").stat().st_size
         for name, path in [("full", folder.path), ("half", tmp_path / "half")]
@@ -269,6 +273,48 @@ def test_half_precision_keeps_the_translations(tmp_path: Path):
     other = load_trained(tmp_path / "half")[0]
     for (name, p), q in zip(model.named_parameters(), other.parameters()):
         torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-4, msg=name)
+
+
+def test_eight_bits_are_a_quarter_and_what_is_loaded_is_what_is_stored(tmp_path: Path):
+    folder = RunFolder(tmp_path / "run")
+    train_run("copy", tiny(steps=20), folder, Silent())
+    model, tokenizer, about = load_trained(folder.path)
+    about = {name: value for name, value in about.items() if name != "model"}
+    save_trained(tmp_path / "eight", model, tokenizer, about, bits=8)
+    file = load_file(tmp_path / "eight" / "model.safetensors")
+    other = load_trained(tmp_path / "eight")[0]
+    for name, p in other.named_parameters():
+        kept, own = file[name], model.get_parameter(name)
+        assert p.dtype == torch.float32
+        if p.dim() == 2:
+            scales = file[f"{name}.scales"]
+            assert kept.dtype == torch.int8 and scales.shape == (len(p), 1) and kept.abs().amax() <= 127
+            assert torch.equal(p, kept.float() * scales), name
+            assert ((p - own).abs() <= 0.5001 * scales).all(), "no number is further off than half a step"
+        else:
+            assert kept.dtype == torch.float16 and torch.equal(p, kept.float()), name
+    matrices = sum(p.numel() for p in model.parameters() if p.dim() == 2)
+    assert sum(value.numel() for value in file.values() if value.dtype == torch.int8) == matrices
+    save_trained(tmp_path / "again", other, tokenizer, about, bits=8)
+    assert all(torch.equal(p, q) for p, q in zip(other.parameters(), load_trained(tmp_path / "again")[0].parameters()))
+
+
+def test_a_row_of_zeros_stays_one():
+    kept = stored({"W": torch.tensor([[0.0, 0.0], [1.0, -2.0]])}, 8)
+    torch.testing.assert_close(read(kept)["W"], torch.tensor([[0.0, 0.0], [1.0, -2.0]]), atol=0.01, rtol=0)
+
+
+def test_the_shipped_model_is_stored_in_eight_bits_and_small_enough():
+    file = load_file(shipped_folder() / "model.safetensors")
+    parameters = sum(value.numel() for name, value in file.items() if not name.endswith(".scales"))
+    assert parameters <= 7_500_000
+    assert (shipped_folder() / "model.safetensors").stat().st_size < 1.05 * parameters
+    assert {value.dtype for value in file.values() if value.dim() == 2 and value.shape[1] > 1} == {torch.int8}
+
+
+def test_bits_are_eight_sixteen_or_thirty_two():
+    with pytest.raises(ValueError, match="bits must be 8, 16 or 32; got 4."):
+        stored({}, 4)
 
 
 def test_a_folder_without_a_whole_model_says_so(tmp_path: Path):
@@ -299,6 +345,50 @@ def test_a_glance_sees_long_and_short_sentences_with_all_their_translations():
 def test_exact_match_takes_any_reference():
     pairs = [("a", "a"), ("b", "x"), ("b", "b"), ("c", "d"), ("e", "f")]
     assert exact_match(Parrot(), pairs) == 0.5
+
+
+# --- the translator ------------------------------------------------------------------------------------------------
+
+
+class Copier(Translator):
+    """Writes every sentence as it reads it."""
+
+    def __init__(self, sentences: list[str], typed: bool = False):
+        tokenizer = Tokenizer.train(sentences * 20, 120)
+        config = TransformerConfig(len(tokenizer), d_model=8, n_heads=1, d_ff=8, n_layers=1, max_len=30)
+        super().__init__(Transformer(config), tokenizer, {"typed": typed})
+
+    def search(self, sentences, beam=4, alpha=0.6, at_once=32):
+        return self.tokenizer.encode_all([self.as_read(sentence) for sentence in sentences])
+
+
+def test_unknown_signs_are_copied_where_the_model_writes_that_it_does_not_know():
+    translator = Copier(["The lamp is on the tower."])
+    assert translator.translate(["The lamp ☃ is \U0001f642."]) == ["The lamp ☃ is \U0001f642."]
+
+
+def test_another_script_and_mostly_unknown_signs_are_warned_of():
+    translator = Copier(["The lamp is on the tower."])
+    with pytest.warns(
+        UserWarning, match="등대 holds Hangul letters, which this model cannot read; it can only copy them"
+    ):
+        translator.translate(["등대"])
+    with pytest.warns(UserWarning, match="holds Cyrillic and Greek letters"):
+        translator.translate(["The Ж lamp Ω."])
+    with pytest.warns(UserWarning, match="is mostly signs that this model does not know"):
+        translator.translate(["☃☃☃ on"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        translator.translate(["The ñ lamp ☃.", "", "  ", "The lamp."])
+
+
+def test_an_outcry_is_lowered_only_for_a_model_that_learned_to_raise_it():
+    for typed, read in [(True, "the lamp is on!"), (False, "THE LAMP IS ON!")]:
+        translator = Copier(["The lamp is on!"], typed)
+        assert translator.as_read("THE LAMP IS ON!") == read
+        for kept in ("The LAMP is on!", "TV", "OK!", "14:05", ""):
+            assert translator.as_read(kept) == kept
+        assert translator.ids("THE LAMP IS ON!").tolist()[0][:-1] == translator.tokenizer.encode(read)
 
 
 # --- commands ------------------------------------------------------------------------------------------------------
@@ -400,6 +490,10 @@ def test_translate_gives_every_attention(tmp_path: Path):
         (("train", "--optimiser", "sgd"), "--optimiser must be adam or muon; got 'sgd'"),
         (("train", "--weight-decay", "0.1"), "weight_decay goes with the optimiser muon"),
         (("train", "--precision", "float8"), "must be auto, float32 or bfloat16"),
+        (("train", "--bits", "4"), "--bits must be 8, 16 or 32, and 16 beside --half; got 4."),
+        (("train", "--bits", "8", "--half"), "got 8 with --half"),
+        (("train", "--typed", "--subword-dropout", "0.1"), "does not go with typed"),
+        (("train", "--corpus", "pairs.tsv"), "There is no file pairs.tsv."),
         (("translate", "--model", "nowhere", "Hello."), "no trained model in nowhere"),
     ],
 )
@@ -415,6 +509,183 @@ def test_adam_in_the_place_of_a_presets_muon_has_no_decay(tmp_path: Path):
     options = json.loads((tmp_path / "trained/copy-small/run.json").read_text())["options"]
     assert PRESETS["small"].options.weight_decay > 0
     assert (options["optimiser"], options["weight_decay"]) == ("adam", 0.0)
+
+
+@pytest.fixture(scope="module")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that translates something, of a moment's training."""
+    folder = tmp_path_factory.mktemp("model") / "run"
+    train_run("copy", tiny(), RunFolder(folder), Silent())
+    return folder
+
+
+def test_a_line_that_is_not_utf8_or_too_long_is_named_and_passed_over(small_model: Path):
+    long = b"a " * 600
+    lines = b"a b\nd \xe9 e\n" + long + b"\nd e\n"
+    run = subprocess.run(
+        [*TFM, "translate", "--model", str(small_model)], input=lines, capture_output=True, env=ENVIRONMENT
+    )
+    assert run.returncode == 0
+    written = run.stdout.decode().split("\n")
+    assert len(written) == 5 and written[1] == written[2] == "" and written[0] and written[3]
+    said = run.stderr.decode().splitlines()
+    assert said[0] == "Line 2 is not UTF-8 (byte 3 is 0xe9): passed over. Its translation is an empty line."
+    assert said[1] == "Line 3 has 600 tokens and the model reads 511: passed over. Its translation is an empty line."
+    assert len(said) == 2
+
+
+def test_an_argument_that_is_not_utf8_is_passed_over_too(small_model: Path):
+    command = [*map(os.fsencode, [*TFM, "translate", "--model", str(small_model)]), b"\xe9", b"a b"]
+    run = subprocess.run(command, capture_output=True, env=ENVIRONMENT)
+    assert run.returncode == 0 and run.stdout.startswith(b"\n") and len(run.stdout) > 3
+    assert run.stderr.startswith(b"Sentence 1 is not UTF-8 (byte 1 is 0xe9): passed over.")
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX"])
+def test_translate_reads_and_writes_utf8_whatever_the_locale(small_model: Path, locale: str):
+    command = [*TFM, "translate", "--model", str(small_model)]
+    environment = {**ENVIRONMENT, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    run = subprocess.run(command, input="a \u2603 b\n".encode(), capture_output=True, env=environment)
+    assert run.returncode == 0 and b"Traceback" not in run.stderr
+
+
+def test_blanks_and_carriage_returns_change_nothing(small_model: Path):
+    command = [*TFM, "translate", "--model", str(small_model)]
+    lines = b"a b c\na b c \na b c\r\n\ta  b\tc\n   \n\r\n"
+    run = subprocess.run(command, input=lines, capture_output=True, env=ENVIRONMENT)
+    first, *others = run.stdout.decode().split("\n")
+    assert first and others == [first] * 3 + [""] * 3
+
+
+def test_lines_are_translated_together_and_in_order(small_model: Path):
+    lines = [f"{'abcdefgh'[i % 8]} {'ijkl'[i % 4]}{' a' * (i % 5)}" for i in range(3 * AT_ONCE + 5)]
+    run = tfm("translate", "--model", small_model, input="\n".join(lines))
+    assert run.returncode == 0 and run.stderr == ""
+    assert run.stdout.split("\n")[:-1] == Translator.load(small_model).translate(lines)
+
+
+def test_who_types_one_line_is_answered_before_the_next(small_model: Path):
+    command = [*TFM, "translate", "--model", str(small_model)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT) as run:
+        for line in (b"a b\n", b"c d\n"):
+            run.stdin.write(line)
+            run.stdin.flush()
+            assert run.stdout.readline().endswith(b"\n")
+        run.stdin.close()
+
+
+def test_lines_come_whole_whatever_the_chunks():
+    class Slow(io.BytesIO):
+        def read1(self, size: int = -1) -> bytes:
+            return super().read1(3)
+
+    text = b"one\ntwo words\n\nthe last has no end"
+    assert [line for group in _lines(Slow(text)) for line in group] == text.split(b"\n")
+    groups = list(_lines(io.BytesIO(b"x\n" * (2 * AT_ONCE + 1))))
+    assert [len(group) for group in groups] == [AT_ONCE, AT_ONCE, 1]
+
+
+def test_translate_says_what_it_cannot_read(small_model: Path):
+    run = tfm("translate", "--model", small_model, "a 등대 b", "a b")
+    assert run.returncode == 0 and len(run.stdout.splitlines()) == 2
+    assert run.stderr == "a 등대 b holds Hangul letters, which this model cannot read; it can only copy them.\n"
+
+
+# --- the folder of a run -------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_held_by_one_run(tmp_path: Path):
+    folder = RunFolder(tmp_path / "run")
+    with folder.held():
+        again = tfm(*TRAIN, "--steps", 2, "--to", folder.path)
+        assert again.returncode == 1 and "Traceback" not in again.stderr
+        assert f"run is held by another training: process {os.getpid()} on " in again.stderr.replace("\n", " ")
+        with pytest.raises(FolderHeld), folder.held():
+            pass
+    assert tfm(*TRAIN, "--steps", 2, "--to", folder.path).returncode == 0
+    assert not (folder.path / ".held").exists()
+
+
+def test_who_dies_lets_go(tmp_path: Path):
+    code = (
+        "import os, pathlib; from tfm_lib.engine.run import RunFolder\n"
+        f"with RunFolder(pathlib.Path({str(tmp_path)!r})).held(): os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT).returncode == 9
+    assert (tmp_path / ".held").exists()
+    with RunFolder(tmp_path).held():
+        pass
+
+
+def test_a_cut_checkpoint_gets_a_sentence(tmp_path: Path):
+    train_run("copy", tiny(), RunFolder(tmp_path), Silent())
+    path = tmp_path / "checkpoint.pt"
+    for size in (0, 100, path.stat().st_size // 2):
+        path.write_bytes(path.read_bytes()[:size])
+        with pytest.raises(OtherRun, match="checkpoint.pt cannot be read; it is cut or damaged"):
+            train_run("copy", tiny(), RunFolder(tmp_path), Silent())
+    (tmp_path / "run.json").write_text('{"corpus"')
+    with pytest.raises(OtherRun, match="run.json, which says what the run is, cannot be read"):
+        train_run("copy", tiny(), RunFolder(tmp_path), Silent())
+
+
+def test_a_folder_that_cannot_be_written_gets_a_sentence(tmp_path: Path):
+    (tmp_path / "file").write_text("a file stands here")
+    for folder in (tmp_path / "file", tmp_path / "file" / "run"):
+        run = tfm(*TRAIN, "--steps", 2, "--to", folder)
+        assert run.returncode == 1 and "Traceback" not in run.stderr
+        assert "cannot be written:" in run.stderr.replace("\n", " ")
+
+
+def test_a_checkpoint_from_before_an_option_goes_on(tmp_path: Path):
+    trainer = trainer_of(replace(OPTIONS, steps=4))
+    list(trainer.run())
+    trainer.save(tmp_path / "checkpoint.pt")
+    state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    del state["options"]["typed"]
+    torch.save(state, tmp_path / "checkpoint.pt")
+    again = trainer_of(replace(OPTIONS, steps=4))
+    again.resume(tmp_path / "checkpoint.pt")
+    assert again.progress.step == 4
+
+
+def test_typed_is_learned_anew_in_each_epoch_and_resumed_bit_for_bit(tmp_path: Path):
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"Tom has {n} lamps.\tTom a {n} lampes.\n" for n in range(2, 60)), encoding="utf-8")
+    preset = tiny(steps=14, typed=True)
+    whole, cut = RunFolder(tmp_path / "whole"), RunFolder(tmp_path / "cut")
+    train_run(str(pairs), preset, whole, Silent())
+    with pytest.raises(KeyboardInterrupt):
+        train_run(str(pairs), preset, cut, Stopping(9), checkpoint_every=4)
+    train_run(str(pairs), preset, cut, Silent())
+    ends = [torch.load(folder.checkpoint, weights_only=True) for folder in (whole, cut)]
+    assert ends[0]["progress"]["epoch"] >= 1 and ends[0]["progress"]["step"] == ends[1]["progress"]["step"] == 14
+    assert all(torch.equal(value, ends[1]["model"][name]) for name, value in ends[0]["model"].items())
+    assert load_trained(whole.path)[2]["typed"] is True
+
+
+class Stopping(Silent):
+    """Stops a run after some updates, as a crash does: nothing is saved."""
+
+    def __init__(self, after: int):
+        super().__init__()
+        self.after = after
+
+    def updated(self, record: dict, trainer: Trainer) -> None:
+        if record["step"] == self.after:
+            raise KeyboardInterrupt
+
+
+def test_typed_and_subword_dropout_do_not_go_together():
+    with pytest.raises(ValueError, match="does not go with typed"):
+        TrainOptions(typed=True, subword_dropout=0.1)
+
+
+def test_your_own_pairs_train_and_translate(tmp_path: Path):
+    (tmp_path / "pairs.tsv").write_text("a b\tx y\nb c\ty z\nc d\tz w\nd a\tw x\n", encoding="utf-8")
+    run = tfm("train", "--corpus", "pairs.tsv", "--steps", 3, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert tfm("translate", "--model", tmp_path / "trained/pairs-tiny", "a b").returncode == 0
 
 
 def test_presets():

@@ -649,7 +649,22 @@ MUTATIONS = {
             "encode_special_tokens = True", "encode_special_tokens = False", "test_a_special_token_that_is_typed_is_text"
         ),
         "every letter gets in": Mutation(
-            "            limit_alphabet=vocab_size - 4,\n", "", "test_a_vocabulary_is_never_larger_than_asked_for"
+            "            limit_alphabet=alphabet,\n", "", "test_a_vocabulary_is_never_larger_than_asked_for"
+        ),
+        "rare letters get in": Mutation(
+            "if min_count > 1:", "if False:", "test_letters_seen_too_few_times_are_unknown"
+        ),
+        "digits are joined": Mutation(
+            "individual_digits=True", "individual_digits=False", "test_every_digit_is_a_piece_of_its_own"
+        ),
+        "blanks at the ends are read": Mutation(
+            "                normalizers.Strip(),\n", "", "test_all_white_space_is_one_space"
+        ),
+        "a tab is a letter": Mutation('    r"\\s+": " ",\n', "", "test_all_white_space_is_one_space"),
+        "what is unknown is one sign": Mutation(
+            'pieces.append(next(signs, ""))',
+            'pieces.append(next(iter(unknown), ""))',
+            "test_unknown_signs_are_told_and_take_their_places_again",
         ),
         "decoded beyond the end sign": Mutation(
             "ids = ids[: ids.index(self.eos_id)]", "ids = ids[:]", "test_decode_stops_at_the_first_eos_and_skips_special_tokens"

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,12 @@ __all__ = [
 
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 Merge = tuple[str, str]
+ONE_FORM = {  # what people type in several ways, and what the tokenizer reads
+    "[\u00ad\u200b\ufeff]": "",  # signs that nobody sees
+    "[\u2018\u2019]": "'",
+    "[\u201c\u201d]": '"',
+    r"\s+": " ",
+}
 
 
 def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
@@ -81,7 +88,8 @@ def _merge(pieces: list[str], pair: Merge) -> list[str]:
 class Tokenizer:
     """Byte-pair encoding for both languages at once, by the library `tokenizers`.
 
-    Ids 0 to 3 are <pad> <bos> <eos> <unk>.
+    Ids 0 to 3 are <pad> <bos> <eos> <unk>. All white space between words is one space, none stands
+    at the ends, and every digit is a piece of its own.
     A special token that somebody types is text like any other: no sentence can end itself early.
 
     Source: Sennrich, Haddow and Birch (2016); Vaswani et al. (2017), section 5.1, share one
@@ -96,31 +104,51 @@ class Tokenizer:
 
     @classmethod
     def train(
-        cls, sentences: Iterable[str], vocab_size: int, lowercase: bool = False
+        cls,
+        sentences: Iterable[str],
+        vocab_size: int,
+        lowercase: bool = False,
+        min_count: int = 1,
     ) -> "Tokenizer":
         """A tokenizer with at most `vocab_size` pieces, learned from `sentences`.
 
-        Where the letters alone are more than that, the rarest of them become <unk>.
+        Letters that occur fewer than `min_count` times become <unk> and, where the letters alone
+        are more than `vocab_size`, the rarest of them.
         """
+        from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
         from tokenizers import Tokenizer as Backend
-        from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-        if vocab_size < 5:
+        if not _is_int(vocab_size) or vocab_size < 5:
             raise bad_input(
                 "vocab_size", "be at least 5, four special tokens and a letter", vocab_size
             )
+        sentences = _texts("sentences", sentences)
         backend = Backend(models.BPE(unk_token=UNK))
-        steps = [normalizers.NFKC(), *([normalizers.Lowercase()] if lowercase else [])]
-        backend.normalizer = normalizers.Sequence(steps)
+        backend.normalizer = normalizers.Sequence(
+            [
+                normalizers.NFKC(),  # one form of each letter
+                *(normalizers.Replace(Regex(signs), one) for signs, one in ONE_FORM.items()),
+                normalizers.Strip(),
+                *([normalizers.Lowercase()] if lowercase else []),
+            ]
+        )
         backend.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
+            [
+                pre_tokenizers.Metaspace(),
+                pre_tokenizers.Punctuation(),
+                pre_tokenizers.Digits(individual_digits=True),
+            ]
         )
         backend.decoder = decoders.Metaspace()
-        special = [PAD, BOS, EOS, UNK]
+        alphabet = vocab_size - 4
+        if min_count > 1:
+            read = backend.normalizer.normalize_str
+            counts = Counter(letter for sentence in sentences for letter in read(sentence))
+            alphabet = min(alphabet, sum(count >= min_count for count in counts.values()))
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
-            limit_alphabet=vocab_size - 4,
-            special_tokens=special,
+            limit_alphabet=alphabet,
+            special_tokens=[PAD, BOS, EOS, UNK],
             show_progress=False,
         )
         backend.train_from_iterator(sentences, trainer)
@@ -133,7 +161,17 @@ class Tokenizer:
 
         if not Path(path).is_file():
             raise FileNotFoundError(f"There is no tokenizer at {path}.")
-        return cls(Backend.from_file(str(path)))
+        try:
+            tokenizer = cls(Backend.from_file(str(path)))
+        except Exception as error:  # the library knows no finer one
+            raise ValueError(f"{path} holds no tokenizer: {error}.") from None
+        special = [tokenizer.piece(i) for i in range(min(4, len(tokenizer)))]
+        if special != [PAD, BOS, EOS, UNK]:
+            raise ValueError(
+                f"{path} holds another tokenizer: ids 0 to 3 should be {PAD} {BOS} {EOS} {UNK}; "
+                f"they are {' '.join(special)}."
+            )
+        return tokenizer
 
     def save(self, path: Path | str) -> None:
         """Write the tokenizer to `path`, one JSON file."""
@@ -148,31 +186,74 @@ class Tokenizer:
 
     def encode(self, sentence: str) -> list[int]:
         """The ids of `sentence`, without <bos> and <eos>."""
-        return self._backend.encode(sentence).ids
+        return self._backend.encode(_text("sentence", sentence)).ids
 
     def encode_all(self, sentences: Sequence[str]) -> list[list[int]]:
         """`encode` for many sentences, in parallel."""
-        return [encoding.ids for encoding in self._backend.encode_batch(list(sentences))]
+        encodings = self._backend.encode_batch(_texts("sentences", sentences))
+        return [encoding.ids for encoding in encodings]
 
     def words(self, sentence: str) -> list[str]:
         """The words and marks within which letters are joined; `▁` marks a word's beginning."""
-        text = self._backend.normalizer.normalize_str(sentence)
+        text = self._backend.normalizer.normalize_str(_text("sentence", sentence))
         return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
 
     def pieces(self, sentence: str) -> list[str]:
         """The sub-words of `sentence`; `▁` marks the beginning of a word."""
-        return self._backend.encode(sentence).tokens
+        return self._backend.encode(_text("sentence", sentence)).tokens
 
     def piece(self, token_id: int) -> str:
         """The sub-word behind one id."""
-        return self._backend.id_to_token(token_id)
+        return self._backend.id_to_token(self._id("token_id", token_id))
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The sentence of `ids`, up to the first <eos>, without special tokens."""
-        ids = list(ids)
+    def unknown(self, sentence: str) -> list[str]:
+        """The signs of `sentence` that become <unk>, in their order."""
+        encoding = self._backend.encode(_text("sentence", sentence))
+        places = zip(encoding.ids, encoding.offsets)
+        return [sentence[begin:end] for i, (begin, end) in places if i == self.unk_id]
+
+    def decode(self, ids: Sequence[int], unknown: Iterable[str] = ()) -> str:
+        """The sentence of `ids`, up to the first <eos>, without special tokens.
+
+        The signs in `unknown` take the places of <unk>, one after the other.
+        """
+        if isinstance(ids, str) or not isinstance(ids, (Iterable, Tensor)):
+            raise bad_input("ids", "be a list of integers", f"{ids!r}")
+        ids = [self._id("ids", i) for i in (ids.tolist() if isinstance(ids, Tensor) else ids)]
         if self.eos_id in ids:
             ids = ids[: ids.index(self.eos_id)]
-        return self._backend.decode(ids, skip_special_tokens=True)
+        signs, pieces = iter(unknown), []
+        for i in ids:
+            if i == self.unk_id:
+                pieces.append(next(signs, ""))
+            elif i not in (self.pad_id, self.bos_id):
+                pieces.append(self.piece(i))
+        return "".join(pieces).replace("▁", " ").removeprefix(" ")
+
+    def _id(self, name: str, i: int) -> int:
+        if not _is_int(i) or not 0 <= i < len(self):
+            raise bad_input(name, f"be an id from 0 to {len(self) - 1}", f"{i!r}")
+        return int(i)
+
+
+def _is_int(number: object) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)
+
+
+def _text(name: str, text: str) -> str:
+    if not isinstance(text, str):
+        raise bad_input(name, "be a string", f"{text!r}")
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise bad_input(
+            name, "be text that can be written as UTF-8", f"half of a sign in {text[:40]!r}"
+        )
+    return text
+
+
+def _texts(name: str, texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise bad_input(name, "be a list of strings", f"{texts!r}")
+    return [_text(f"{name}[{i}]", text) for i, text in enumerate(texts)]
 
 
 class Example(NamedTuple):

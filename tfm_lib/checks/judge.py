@@ -9,11 +9,9 @@ judge serves a notebook (the functions themselves) and a grader (a proxy that ca
 
 from __future__ import annotations
 
-import dis
 import html
 import importlib
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -22,6 +20,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tfm_lib.checks import watching
+from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -29,6 +30,15 @@ class Mistake:
 
     name: str
     value: Any
+    message: str
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A mistake known by what it computes: its `name`, the function `of` the exercise's inputs with it, the `message`."""
+
+    name: str
+    of: Callable[..., Any]
     message: str
 
 
@@ -69,23 +79,51 @@ _MARKS = {"passed": "✓", "refused": "✗", "unsolved": "…"}
 _WORDS = {"passed": "That holds.", "refused": "Not yet.", "unsolved": "Yours to write."}
 
 
-class Refused(Exception):
-    """An expectation that did not hold; ends the judging."""
-
-    def __init__(self, message: str, mistake: str | None = None):
-        super().__init__(message)
-        self.message, self.mistake = message, mistake
-
-
-class Unsolved(Exception):
-    """The answer is still the stub."""
-
-
 @dataclass
 class Expect:
     """States what must hold, in the order in which a beginner should hear it; remembers what did."""
 
     held: list[str] = field(default_factory=list)
+    newest: tuple[str, Any] = ("", None)  # the newest call of an answer, in words, and what it returned
+    changed: str = ""  # the sentence for an answer that writes into what it is given
+
+    def agrees(
+        self,
+        answer: Callable[..., Any],
+        right: Callable[..., Any],
+        inputs: Iterable[tuple],
+        holds: str,
+        slips: Sequence[Slip] = (),
+        tolerance: float = 1e-5,
+        describe: str = "the result",
+    ) -> None:
+        """`answer` must give what `right` gives on each of the `inputs`, tuples of arguments: numbers and tensors up
+        to `tolerance`, words and truth values exactly, tuples and lists of them part by part.
+
+        Draw at least three, all sizes distinct and no argument at its default. A slip is named when it gives what
+        came on every input, and something wrong on two of them; on one, where the results are floating-point
+        numbers, which agree by chance in no other way.
+        """
+        came: list[tuple[tuple, Any, Any]] = []
+        stopped: Refused | None = None
+        for args in inputs:
+            want = right(*watching.copied(args))
+            try:
+                came.append((args, answer(*watching.copied(args)), want))
+            except Refused as refused:
+                stopped = refused
+                break
+        gaps = [_first_gap(got, want, tolerance) for _, got, want in came]
+        if not any(gaps):
+            if stopped:
+                raise stopped
+            self._hold(holds)
+            return
+        for slip in slips:
+            if _explains(slip, came, tolerance):
+                raise Refused(slip.message, slip.name)
+        args, gap = next((args, gap) for (args, _, _), gap in zip(came, gaps) if gap)
+        raise Refused(f"For {describe} {gap}. The call was {watching.call_text(_name_of(answer), args)}.")
 
     def true(self, condition: bool, holds: str, otherwise: str, mistake: str | None = None) -> None:
         """`condition` must be true; `holds` says what then holds, `otherwise` what is wrong."""
@@ -117,7 +155,7 @@ class Expect:
         A mistake is recognised when `got` equals its `value`; a value equal to `want` on this input
         can name nobody and is skipped.
         """
-        got, want = _as_tensor(got), _as_tensor(want)
+        came, got, want = got, _as_tensor(got), _as_tensor(want)
         if _equal(got, want, tolerance):
             self._hold(holds)
             return
@@ -132,19 +170,27 @@ class Expect:
         if (got.dtype == torch.bool) != (want.dtype == torch.bool):
             kinds = ("numbers", "truth values") if got.dtype == torch.bool else ("truth values (bool)", "numbers")
             raise Refused(f"For {describe} expected {kinds[0]}, {_short(want)}, got {kinds[1]}, {_short(got)}.")
-        gap = _gap(got, want)
-        raise Refused(f"For {describe} expected {_short(want)}, got {_short(got)}; the largest difference is {gap:.3g}.")
+        raise Refused(f"For {describe} {_first_gap(got, want, tolerance)}.{self._called(came)}")
 
-    def equal(self, got: Any, want: Any, holds: str, mistakes: Sequence[Mistake] = (), describe: str = "the result") -> None:
+    def equal(
+        self, got: Any, want: Any, holds: str, mistakes: Sequence[Mistake] = (), describe: str = "the result"
+    ) -> None:
         """`got` must equal `want` exactly: words, truth values, tuples; tensors and arrays count as lists."""
-        got = _as_plain(got)
+        came, got = got, _as_plain(got)
         if got == want:
             self._hold(holds)
             return
         for mistake in mistakes:
             if got == mistake.value != want:
                 raise Refused(mistake.message, mistake.name)
-        raise Refused(f"For {describe} expected {want!r}, got {_clip(repr(got))}.")
+        gap = _first_gap(got, want, 0.0) if isinstance(want, (list, tuple)) else ""
+        gap = gap or f"expected {want!r}, got {_clip(repr(got))}"
+        raise Refused(f"For {describe} {gap}.{self._called(came)}")
+
+    def _called(self, came: Any) -> str:
+        """The call that returned `came`, if it was the newest."""
+        text, result = self.newest
+        return f" The call was {text}." if text and came is result else ""
 
     def _hold(self, text: str) -> None:
         if text not in self.held:
@@ -156,25 +202,31 @@ Judge = Callable[[Any, Expect], None]
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: its `id`, the names of the answers it asks for, its judge, and calls that would answer it too cheaply.
+    """One exercise: its `id`, the names of the answers it asks for (functions), its judge, and what its text forbids.
 
-    The calls, such as "torch.tril", are refused where submissions are graded; a notebook does not look for them.
+    Forbidden are calls, such as "torch.tril", and "loop" and "autograd". A notebook looks for them in the answer's
+    code and says so kindly once all else holds; where submissions are graded the calls are taken away. An answer may
+    not write into what it is given, unless `may_change_input`, because the text asks for that.
     """
 
     id: str
     answers: tuple[str, ...]
     judge: Judge
     forbids: tuple[str, ...] = ()
+    may_change_input: bool = False
 
 
 _exercises: dict[str, Exercise] = {}
 
 
-def exercise(id: str, answer: str | tuple[str, ...], forbids: tuple[str, ...] = ()) -> Callable[[Judge], Judge]:
+def exercise(
+    id: str, answer: str | tuple[str, ...], forbids: tuple[str, ...] = (), may_change_input: bool = False
+) -> Callable[[Judge], Judge]:
     """Register the decorated function as judge of exercise `id`; `answer` names what the student writes."""
 
     def register(judge: Judge) -> Judge:
-        _exercises[id] = Exercise(id, (answer,) if isinstance(answer, str) else answer, judge, forbids)
+        answers = (answer,) if isinstance(answer, str) else answer
+        _exercises[id] = Exercise(id, answers, judge, forbids, may_change_input)
         return judge
 
     return register
@@ -202,11 +254,28 @@ def check(id: str, *answers: Any) -> Verdict:
     """
     found = find(id)
     if len(answers) != len(found.answers):
-        raise TypeError(f"{id} asks for {len(found.answers)} answer(s), {', '.join(found.answers)}; got {len(answers)}.")
+        raise TypeError(
+            f"{id} asks for {len(found.answers)} answer(s), {', '.join(found.answers)}; got {len(answers)}."
+        )
+    for name, answer in zip(found.answers, answers):
+        if stale := watching.newer_cell_that_failed(name, answer):
+            return Verdict(id, "refused", message=stale, mistake="older code")
     if any(answer is None or answer is ... for answer in answers):
         return _unsolved(id)
-    student = SimpleNamespace(**{name: _watched(name, answer) for name, answer in zip(found.answers, answers)})
-    return judge_student(found, student)
+    for name, answer in zip(found.answers, answers):
+        if not callable(answer):
+            message = (
+                f"This is a {type(answer).__name__}, perhaps what {name} returned. Hand over the function itself, without "
+                f'brackets behind its name: check("{id}", {", ".join(found.answers)}). The check calls it with inputs of its own.'
+            )
+            return Verdict(id, "refused", message=message, mistake="a result in place of the function")
+    student = SimpleNamespace(**{name: watching.watched(name, answer) for name, answer in zip(found.answers, answers)})
+    try:
+        verdict = watching.within(watching.PATIENCE, lambda: judge_student(found, student))
+    except watching.Endless as endless:
+        return Verdict(id, "refused", message=str(endless), mistake="no end")
+    used = verdict.passed and watching.forbidden_call(answers, found.forbids)
+    return Verdict(id, "refused", verdict.held, used, "forbidden") if used else verdict
 
 
 def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
@@ -215,8 +284,12 @@ def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         try:
-            found.judge(student, expect)
+            found.judge(_Noted(student, expect), expect)
+            if expect.changed and not found.may_change_input:
+                raise Refused(expect.changed, CHANGES_INPUT)
         except Refused as refused:
+            if expect.changed and not found.may_change_input and refused.mistake is None:
+                refused = Refused(expect.changed, CHANGES_INPUT)
             return Verdict(found.id, "refused", tuple(expect.held), refused.message, refused.mistake)
         except Unsolved:
             return _unsolved(found.id)
@@ -227,57 +300,100 @@ def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
     return Verdict(found.id, "passed", tuple(expect.held))
 
 
-def _unsolved(id: str) -> Verdict:
-    return Verdict(id, "unsolved", message="The cell above still holds the stub. Replace the ... and run both cells again.")
+class _Noted:
+    """The student's answers; each call of one is noted in `expect`, for the message."""
 
+    def __init__(self, student: Any, expect: Expect):
+        self._student, self._expect = student, expect
 
-def _watched(name: str, answer: Any) -> Any:
-    """`answer`, if callable: called on copies of its tensors, its exceptions turned into sentences."""
-    if not callable(answer):
-        return answer
+    def __getattr__(self, name: str) -> Any:
+        answer, expect = getattr(self._student, name), self._expect
+        if not callable(answer):
+            return answer
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(_copy(arg) for arg in args)
-        kwargs = {key: _copy(arg) for key, arg in kwargs.items()}
-        try:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            text = watching.call_text(name, args, kwargs)
             result = answer(*args, **kwargs)
-        except (Exception, SystemExit) as error:  # whatever a student's code may raise becomes a sentence
-            if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
-                raise Unsolved from None
-            raise Refused(_describe_exception(name, args, error)) from None
-        if result is ... or (result is None and _is_stub(answer)):
-            raise Unsolved
-        if result is None:
-            raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
-        return result
+            expect.newest, expect.changed = (text, result), expect.changed or getattr(answer, "changed", "")
+            return result
 
-    return call
+        call.__name__ = name
+        return call
 
 
-def _is_stub(answer: Any) -> bool:
-    """Whether a function's body is empty but for its docstring and `...`, so that nothing was tried."""
-    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
-    return hasattr(answer, "__code__") and {step.opname for step in dis.get_instructions(answer)} <= idle
+def _name_of(answer: Any) -> str:
+    return getattr(answer, "__name__", "the answer")
 
 
-def _copy(value: Any) -> Any:
-    """`value` with its tensors and arrays copied, also inside lists, tuples and dictionaries."""
-    if isinstance(value, Tensor):
-        return value.clone()
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if type(value) in (list, tuple):
-        return type(value)(_copy(item) for item in value)
-    if type(value) is dict:
-        return {key: _copy(item) for key, item in value.items()}
-    return value
+def _unsolved(id: str) -> Verdict:
+    return Verdict(
+        id, "unsolved", message="The cell above still holds the stub. Replace the ... and run both cells again."
+    )
 
 
-def _describe_exception(name: str, args: tuple, error: Exception) -> str:
-    inputs = ", ".join(f"a tensor of shape {tuple(a.shape)}" if isinstance(a, Tensor) else _clip(repr(a), 40) for a in args)
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" in line {frames[1].lineno} of your cell" if len(frames) > 1 else ""
-    return f"{name}({inputs}) raised {type(error).__name__}{where}: {_clip(str(error) or 'no message')}"
+def _explains(slip: Slip, came: Sequence[tuple[tuple, Any, Any]], tolerance: float) -> bool:
+    """Whether `slip` gives what came on every input, and is wrong often enough for that to be no chance."""
+    wrong, floats = 0, False
+    for args, got, want in came:
+        try:
+            value = slip.of(*watching.copied(args))
+        except Exception:  # noqa: BLE001 (a slip that has no value here explains nothing)
+            return False
+        if _first_gap(got, value, tolerance):
+            return False
+        if _first_gap(value, want, tolerance):
+            wrong, floats = wrong + 1, floats or _has_floats(want)
+    return wrong >= (1 if floats else 2)
+
+
+def _has_floats(value: Any) -> bool:
+    if isinstance(value, (Tensor, np.ndarray)):
+        return torch.as_tensor(value).is_floating_point()
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_floats, value))
+    return isinstance(value, float)
+
+
+def _first_gap(got: Any, want: Any, tolerance: float, where: str = "") -> str:
+    """How `got` first differs from `want`, with the place; empty if it does not."""
+    if isinstance(want, (list, tuple)) and not _is_numbers(want):
+        if not isinstance(got, (list, tuple)):
+            return f"expected {_count(want)}{where}, got {_clip(repr(got), 60)}"
+        if len(got) != len(want):
+            return f"expected {_count(want)}{where}, got {len(got)}: {_clip(repr(got), 80)}"
+        parts = (_first_gap(g, w, tolerance, f"{where} in part {i}") for i, (g, w) in enumerate(zip(got, want)))
+        return next(filter(None, parts), "")
+    if isinstance(want, (str, bool, type(None), dict, set)):
+        plain = _as_plain(got)
+        same = plain == want and type(plain) is type(want)
+        return "" if same else f"expected {want!r}{where}, got {_clip(repr(plain))}"
+    got, want = _as_tensor(got), _as_tensor(want)
+    if _equal(got, want, tolerance):
+        return ""
+    if got.shape != want.shape:
+        return f"expected shape {tuple(want.shape)}{where}, got shape {tuple(got.shape)}"
+    if (got.dtype == torch.bool) != (want.dtype == torch.bool):
+        kinds = ("numbers", "truth values") if got.dtype == torch.bool else ("truth values (bool)", "numbers")
+        return f"expected {kinds[0]}{where}, {_short(want)}, got {kinds[1]}, {_short(got)}"
+    a, b = _wide(got, want)
+    wrong = ~torch.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+    index = tuple(wrong.nonzero()[0].tolist())
+    if not index:
+        return f"expected {_short(want)}{where}, got {_short(got)}"
+    rest = f" ({int(wrong.sum())} of {wrong.numel()} entries differ)" if wrong.sum() > 1 else ""
+    return f"the first wrong entry{where} is at {list(index)}: expected {_short(want[index])}, got {_short(got[index])}{rest}"
+
+
+def _is_numbers(value: list | tuple) -> bool:
+    """Whether nested lists hold numbers only, so that they are one tensor."""
+    try:
+        return torch.as_tensor(value).numel() > 0
+    except (TypeError, ValueError, RuntimeError):
+        return False
+
+
+def _count(value: list | tuple) -> str:
+    return f"{len(value)} part{'' if len(value) == 1 else 's'}"
 
 
 def _as_tensor(value: Any) -> Tensor:
@@ -313,12 +429,6 @@ def _equal(a: Tensor, b: Tensor, tolerance: float) -> bool:
     return torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _gap(a: Tensor, b: Tensor) -> float:
-    """The largest difference; infinite where one is NaN or they are different infinities."""
-    a, b = _wide(a, b)
-    return (a - b).abs().nan_to_num(torch.inf, posinf=torch.inf).masked_fill(a == b, 0).max().item()
-
-
 def _wide(*tensors: Tensor) -> list[Tensor]:
     """The tensors in one type that holds them all."""
     dtype = torch.complex128 if any(tensor.is_complex() for tensor in tensors) else torch.double
@@ -335,8 +445,3 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     return round(value, 4) if isinstance(value, float) else value
-
-
-def _clip(text: str, limit: int = 160) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -236,7 +236,7 @@ def _entry(root: Path, stem: str, exercise: Written) -> dict[str, Any]:
         "answers": list(found.answers),
         "points": exercise.stars,
         "modules": _closed(earlier),
-        "forbidden": [*CHEAP, *found.forbids],
+        "forbidden": [*CHEAP, *(name for name in found.forbids if "." in name)],
     }
 
 

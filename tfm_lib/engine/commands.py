@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from tfm_lib._refusal import Refusal
+
+if TYPE_CHECKING:
+    from tfm_lib.engine.translator import Translator
 
 MODELS = Path("trained")
 
@@ -23,7 +28,8 @@ def train(
     corpus: Annotated[
         str,
         typer.Option(
-            help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, wmt14-en-de."
+            help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, "
+            "wmt14-en-de. Yours: a file such as pairs.tsv, a sentence, a tab and its translation on each line."
         ),
     ] = "numbers",
     config: Annotated[str, typer.Option(help="A preset: tiny, small, base or big.")] = "tiny",
@@ -59,7 +65,14 @@ def train(
         int | None, typer.Option(help="Stop after so many validations without progress; 0: never.", min=0)
     ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 500,
-    half: Annotated[bool, typer.Option("--half", help="Keep the trained model in 16 bits a number.")] = False,
+    typed: Annotated[
+        bool,
+        typer.Option("--typed", help="English to French: train on other names and numbers and hasty typing, too."),
+    ] = False,
+    bits: Annotated[
+        int | None, typer.Option(help="Keep the trained model in 8, 16 or 32 bits a number; 32 if none.")
+    ] = None,
+    half: Annotated[bool, typer.Option("--half", help="The same as --bits 16.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the run in the folder and begin anew.")] = False,
 ) -> None:
     """Train a Transformer on a corpus. The same command goes on where a run was stopped; Ctrl-C saves first.
@@ -69,7 +82,8 @@ def train(
     from tfm_lib.corpora.real import CorpusUnavailable
     from tfm_lib.engine.presets import PRESETS
     from tfm_lib.engine.progress import Bar
-    from tfm_lib.engine.run import RunFolder, train_run, wait_for_all
+    from tfm_lib.engine.run import FolderHeld, RunFolder, train_run, wait_for_all
+    from tfm_lib.engine.trained import BITS
     from tfm_lib.engine.trainer import OtherRun
 
     if config not in PRESETS:
@@ -84,10 +98,13 @@ def train(
         "patience": patience,
         "subword_dropout": subword_dropout,
         "optimiser": optimiser,
+        "typed": typed or None,
         "weight_decay": 0.0 if optimiser == "adam" and weight_decay is None else weight_decay,
     }
     if optimiser not in (None, "adam", "muon"):
         raise Refusal(f"--optimiser must be adam or muon; got {optimiser!r}.")
+    if bits not in (None, *BITS) or (half and bits not in (None, 16)):
+        raise Refusal(f"--bits must be 8, 16 or 32, and 16 beside --half; got {bits}{' with --half' * half}.")
     chosen = {name: value for name, value in given.items() if value is not None}
     try:
         options = replace(preset.options, seed=seed, **chosen)
@@ -96,21 +113,23 @@ def train(
     options = replace(options, bfloat16=_bfloat16(precision, preset.model.d_model))
     model = preset.model if dropout is None else replace(preset.model, dropout=dropout)
     preset = replace(preset, options=options, model=model)
-    folder = RunFolder(to or MODELS / f"{corpus}-{config}")
+    folder = RunFolder(to or MODELS / f"{Path(corpus).stem}-{config}")
     with _processes() as rank:
         console = Console(highlight=False, quiet=rank > 0)
-        if fresh:
-            if rank == 0:
-                folder.clear()
-            wait_for_all()
         try:
             with Bar(console) as bar:
-                bar.says(f"Training {config} on {corpus}; everything is kept in {folder.path}.")
-                last = train_run(corpus, preset, folder, bar, checkpoint_every, half)
+                with folder.held() if rank == 0 else nullcontext():
+                    if fresh and rank == 0:
+                        folder.clear()
+                    wait_for_all()
+                    bar.says(f"Training {config} on {corpus}; everything is kept in {folder.path}.")
+                    last = train_run(corpus, preset, folder, bar, checkpoint_every, bits or (16 if half else 32))
         except OtherRun as error:
             raise Refusal(f"{error} Begin anew with --fresh, or take another folder with --to.") from None
-        except (CorpusUnavailable, ValueError) as error:
+        except (CorpusUnavailable, FolderHeld, ValueError) as error:
             raise Refusal(str(error)) from None
+        except (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            raise Refusal(f"{error.filename or folder.path} cannot be written: {error.strerror}.") from None
         except KeyboardInterrupt:
             kept = (
                 f"{folder.path} holds the run; the same command goes on from there."
@@ -149,19 +168,61 @@ def translate(
         translator = Translator.load(model) if model else Translator.shipped()
     except NoModel as error:
         raise Refusal(str(error)) from None
-    kept = []
-    for sentence in sentences or (line.rstrip("\n") for line in sys.stdin):
-        try:
-            if attention and sentence.strip():
-                seen = translator.attention(sentence, beam)
-                kept.append({**seen, "weights": {place: value.tolist() for place, value in seen["weights"].items()}})
-                print(seen["translation"], flush=True)
+    kept, number = [], 0
+    sys.stdout.reconfigure(encoding="utf-8")
+    for group in [[os.fsencode(each) for each in sentences]] if sentences else _lines(sys.stdin.buffer):
+        texts = []
+        for line in group:
+            number += 1
+            texts.append(_readable(line, f"{'Sentence' if sentences else 'Line'} {number}", translator))
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always")
+            if attention:
+                seen = [translator.attention(text, beam, alpha) if text.strip() else None for text in texts]
+                written = [each["translation"] if each else "" for each in seen]
+                kept += [_as_lists(each) for each in seen if each]
             else:
-                print(*translator.translate([sentence], beam, alpha), flush=True)
-        except ValueError as error:
-            raise Refusal(f"{sentence[:60]!r} cannot be translated: {error}") from None
+                written = translator.translate(texts, beam, alpha)
+        for doubt in doubts:
+            print(doubt.message, file=sys.stderr)
+        print(*written, sep="\n", flush=True)
     if attention:
         attention.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+AT_ONCE = 32  # lines of standard input that are translated together
+
+
+def _lines(stream: io.BufferedReader) -> Iterator[list[bytes]]:
+    """The lines that have come, up to `AT_ONCE` together: who types one is answered at once."""
+    rest = b""
+    while chunk := stream.read1(1 << 16):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (lines[at : at + AT_ONCE] for at in range(0, len(lines), AT_ONCE))
+    if rest:
+        yield [rest]
+
+
+def _readable(line: bytes, name: str, translator: Translator) -> str:
+    """The text of a line; what cannot be read or is too long is named on standard error and becomes an empty line."""
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start + 1} is 0x{line[error.start]:02x}"
+        print(f"{name} is not UTF-8 ({place}): passed over. Its translation is an empty line.", file=sys.stderr)
+        return ""
+    tokens, room = len(translator.ids(text)[0]) - 1, translator.room()
+    if tokens > room:
+        print(
+            f"{name} has {tokens} tokens and the model reads {room}: passed over. Its translation is an empty line.",
+            file=sys.stderr,
+        )
+        return ""
+    return text
+
+
+def _as_lists(seen: dict[str, Any]) -> dict[str, Any]:
+    return {**seen, "weights": {place: value.tolist() for place, value in seen["weights"].items()}}
 
 
 def _bfloat16(precision: str, d_model: int) -> bool:

@@ -7,17 +7,23 @@ import os
 import platform
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 from tfm_lib.corpora import load_corpus
+from tfm_lib.corpora.typed import typed
 from tfm_lib.data import Example, Tokenizer
 from tfm_lib.engine.presets import Preset
 from tfm_lib.engine.subwords import SubwordDropout
@@ -26,7 +32,7 @@ from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
 from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer
 
-CHECKPOINT, METRICS, RUN = "checkpoint.pt", "metrics.jsonl", "run.json"
+CHECKPOINT, METRICS, RUN, HELD = "checkpoint.pt", "metrics.jsonl", "run.json", ".held"
 Sentences = list[tuple[str, str]]
 EMBEDDED_SIZE = {
     "copy": 20_000,
@@ -50,6 +56,10 @@ class Watcher(Protocol):
     def validated(self, record: dict[str, Any], better: bool) -> None: ...
 
 
+class FolderHeld(RuntimeError):
+    """Another run is at work in the folder."""
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The files of a run."""
@@ -64,6 +74,39 @@ class RunFolder:
     def is_begun(self) -> bool:
         return self.checkpoint.is_file()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Within the block no other process can hold the folder; raises `FolderHeld`, with its number, where one does.
+
+        The system lets go of it when the process ends, however it ends. Where it knows no such locks (Windows),
+        nothing is held.
+        """
+        if fcntl is None:
+            yield
+            return
+        made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / HELD).open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.stat(self.path / HELD)  # its holder may have removed it between the last two lines
+            except OSError:
+                file.seek(0)
+                raise FolderHeld(
+                    f"{self.path} is held by another training: {file.read() or 'one that begins or ends'}. "
+                    f"Wait for it, stop it, or take another folder with --to."
+                ) from None
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {platform.node()}, since {datetime.now():%Y-%m-%d %H:%M}")
+            file.flush()
+            try:
+                yield
+            finally:
+                (self.path / HELD).unlink(missing_ok=True)
+                for folder in made:  # a run that was refused leaves nothing behind
+                    if not any(folder.iterdir()):
+                        folder.rmdir()
+
     def clear(self) -> None:
         """Forget the run: checkpoint, metrics and tokenizer; a model that it exported stays until the next."""
         for name in (CHECKPOINT, METRICS, TOKENIZER, RUN):
@@ -75,7 +118,10 @@ class RunFolder:
         (self.path / RUN).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
     def about(self) -> dict[str, Any]:
-        return json.loads((self.path / RUN).read_text(encoding="utf-8"))
+        try:
+            return json.loads((self.path / RUN).read_text(encoding="utf-8"))
+        except (ValueError, FileNotFoundError):
+            raise OtherRun(f"{self.path / RUN}, which says what the run is, cannot be read.") from None
 
     def last_validation(self) -> dict[str, Any]:
         """The newest record with a validation loss."""
@@ -97,12 +143,12 @@ class RunFolder:
 
 
 def train_run(
-    corpus: str, preset: Preset, folder: RunFolder, watcher: Watcher, checkpoint_every: int = 500, half: bool = False
+    corpus: str, preset: Preset, folder: RunFolder, watcher: Watcher, checkpoint_every: int = 500, bits: int = 32
 ) -> dict[str, Any]:
     """Train `preset` on `corpus` into `folder`, or go on where a run there was stopped; the record of the last validation.
 
     Ctrl-C ends the present step, saves, and raises KeyboardInterrupt. The exported model is the one of the
-    lowest validation loss so far, with averaged weights where the options average, in 16 bits with `half`.
+    lowest validation loss so far, with averaged weights where the options average, in `bits` bits a number.
     """
     options, rank = preset.options, dist.get_rank() if dist.is_initialized() else 0
     if folder.is_begun and folder.about()["corpus"] != corpus:
@@ -111,12 +157,13 @@ def train_run(
     if rank == 0 and not folder.is_begun:
         folder.clear()
         folder.begin({"corpus": corpus, "options": asdict(options), "machine": machine()})
-        Tokenizer.train((side for pair in texts["train"] for side in pair), preset.model.vocab_size).save(
-            folder.path / TOKENIZER
-        )
+        learned_tokenizer(texts["train"], preset.model.vocab_size).save(folder.path / TOKENIZER)
     wait_for_all()
     tokenizer = Tokenizer.load(folder.path / TOKENIZER)
-    train, val = training_examples(tokenizer, texts["train"], options), plain_examples(tokenizer, texts["val"])
+    val = plain_examples(tokenizer, texts["val"])
+    if not val or not plain_examples(tokenizer, texts["train"]):
+        raise ValueError(f"{corpus} has no sentence of fewer than {LONGEST} tokens to train on or to validate with.")
+    train = training_examples(tokenizer, texts["train"], options)
     torch.manual_seed(options.seed)
     config = replace(preset.model, vocab_size=len(tokenizer), pad_id=tokenizer.pad_id)
     trainer = Trainer(Transformer(config).to(_device()), train, options)
@@ -138,7 +185,9 @@ def train_run(
                 "seconds": round(progress.seconds, 1),
             }
             if better:
-                save_trained(folder.path, model, tokenizer, {"corpus": corpus, "trained": record}, half)
+                save_trained(
+                    folder.path, model, tokenizer, {"corpus": corpus, "typed": options.typed, "trained": record}, bits
+                )
         folder.note(record)
         watcher.validated(record, better)
 
@@ -196,8 +245,17 @@ def machine() -> dict[str, Any]:
     }
 
 
-def training_examples(tokenizer: Tokenizer, pairs: Sentences, options: TrainOptions) -> list[Example] | SubwordDropout:
-    """`pairs` for the trainer; with sub-word dropout they are cut anew in each epoch."""
+def learned_tokenizer(pairs: Sentences, vocab_size: int) -> Tokenizer:
+    """The tokenizer of both sides; a letter that a large corpus holds a few times is unknown: nothing is learned of it."""
+    return Tokenizer.train((side for pair in pairs for side in pair), vocab_size, min_count=1 + len(pairs) // 20_000)
+
+
+def training_examples(
+    tokenizer: Tokenizer, pairs: Sentences, options: TrainOptions
+) -> list[Example] | Callable[[int], list[Example]]:
+    """`pairs` for the trainer; with sub-word dropout they are cut anew in each epoch, as people type made anew."""
+    if options.typed:
+        return lambda epoch: plain_examples(tokenizer, typed(pairs, options.seed, epoch))
     if options.subword_dropout:
         return SubwordDropout(tokenizer, pairs, options.subword_dropout, options.seed, LONGEST)
     return plain_examples(tokenizer, pairs)

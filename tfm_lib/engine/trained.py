@@ -10,30 +10,28 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
+from tfm_lib._errors import bad_input
 from tfm_lib.data import Tokenizer
 from tfm_lib.transformer import Transformer, TransformerConfig
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+BITS = (8, 16, 32)  # a number
+SCALES = ".scales"
 
 
 class NoModel(FileNotFoundError):
     """There is no trained model where one was looked for, or it cannot be read."""
 
 
-def save_trained(
-    folder: Path, model: Transformer, tokenizer: Tokenizer, about: dict[str, Any], half: bool = False
-) -> None:
-    """Write `model` and `tokenizer` to `folder`, in 16 bits a number with `half`; `about` joins the sizes in config.json.
+def save_trained(folder: Path, model: Transformer, tokenizer: Tokenizer, about: dict[str, Any], bits: int = 32) -> None:
+    """Write `model` and `tokenizer` to `folder`, in 8, 16 or 32 bits a number; `about` joins the sizes in config.json.
 
     Each file is written beside the old one first, so that a cut leaves a whole one.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {
-        name: value.contiguous().to(torch.float16 if half else value.dtype)
-        for name, value in model.state_dict().items()
-    }
-    save_file(weights, folder / f"{WEIGHTS}.part")
+    save_file(stored(model.state_dict(), bits), folder / f"{WEIGHTS}.part")
     tokenizer.save(folder / f"{TOKENIZER}.part")
     (folder / f"{CONFIG}.part").write_text(json.dumps({"model": asdict(model.config), **about}, indent=1) + "\n")
     (folder / f"{WEIGHTS}.part").chmod(0o644)  # readable like any other file
@@ -49,8 +47,39 @@ def load_trained(folder: Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
     try:
         about = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         model = Transformer(TransformerConfig(**about["model"]))
-        model.load_state_dict({name: value.float() for name, value in load_file(folder / WEIGHTS).items()})
+        model.load_state_dict(read(load_file(folder / WEIGHTS)))
         tokenizer = Tokenizer.load(folder / TOKENIZER)
     except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise NoModel(f"The model in {folder} cannot be read: {str(error).splitlines()[0]}") from error
     return model.eval(), tokenizer, about
+
+
+def stored(weights: dict[str, Tensor], bits: int) -> dict[str, Tensor]:
+    """`weights` as they stand in the file.
+
+    In 8 bits each row of a matrix is whole numbers from −127 to 127 and one scale, under the matrix's name with
+    `.scales`; what is no matrix, the gains and biases, is a hundredth of a model and keeps 16 bits.
+    """
+    if bits not in BITS:
+        raise bad_input("bits", f"be {', '.join(map(str, BITS[:-1]))} or {BITS[-1]}", bits)
+    if bits > 8:
+        return {
+            name: value.contiguous().to(torch.float16 if bits == 16 else value.dtype) for name, value in weights.items()
+        }
+    kept = {}
+    for name, value in weights.items():
+        if value.dim() == 2:
+            scales = value.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
+            kept[name], kept[f"{name}{SCALES}"] = (value / scales).round().to(torch.int8), scales.float()
+        else:
+            kept[name] = value.contiguous().half()
+    return kept
+
+
+def read(kept: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The weights behind what `stored` made, in float32."""
+    return {
+        name: value.float() * kept[f"{name}{SCALES}"] if value.dtype == torch.int8 else value.float()
+        for name, value in kept.items()
+        if not name.endswith(SCALES)
+    }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -52,6 +53,7 @@ class TrainOptions:
     clip: float = 1.0  # largest norm of the gradient; 0: none
     average: float = 0.0  # decay of the running mean of the weights; 0: none
     subword_dropout: float = 0.0  # share of merges left out when a word is cut; 0: the tokenizer's cuts
+    typed: bool = False  # train on what people type, too: `tfm_lib.corpora.typed`
     seed: int = 0
     bfloat16: bool = False
     validate_every: int = 500
@@ -60,6 +62,8 @@ class TrainOptions:
     def __post_init__(self) -> None:
         if self.weight_decay and self.optimiser != "muon":
             raise ValueError("weight_decay goes with the optimiser muon; Adam here is the paper's, which has none")
+        if self.typed and self.subword_dropout:
+            raise ValueError("sub-word dropout cuts the same sentences in each epoch, so it does not go with typed")
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Progress:
 
 POOL = 300  # batches whose sentences are sorted together: the longer, the less padding on the source's side
 MAY_GROW = {"steps", "seconds", "patience"}  # what a resumed run may have more of
+DEFAULTS = {"typed": False}  # of options that older checkpoints lack
 
 
 class OtherRun(ValueError):
@@ -267,10 +272,14 @@ class Trainer:
 
     def resume(self, path: Path) -> None:
         """Go on from what `save` wrote; raises `OtherRun` where it belongs to another model or other options."""
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+        except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            raise OtherRun(f"{path} cannot be read; it is cut or damaged ({str(error).splitlines()[0]}).") from None
         for name, mine in {"config": self.model.config, "options": self.options}.items():
+            state[name] = {key: state[name].get(key, DEFAULTS.get(key)) for key in asdict(mine)}
             differing = sorted(
-                key for key, value in asdict(mine).items() if state[name].get(key) != value and key not in MAY_GROW
+                key for key, value in asdict(mine).items() if state[name][key] != value and key not in MAY_GROW
             )
             if differing:
                 key = differing[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+import warnings
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -36,16 +38,45 @@ class Translator:
 
     def ids(self, sentence: str) -> Tensor:
         """The ids of a source sentence, (1, m), its <eos> included."""
-        return torch.tensor([[*self.tokenizer.encode(sentence), self.tokenizer.eos_id]])
+        return torch.tensor([[*self.tokenizer.encode(self.as_read(sentence)), self.tokenizer.eos_id]])
 
     def translate(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6) -> list[str]:
-        """A translation of each sentence, by beam search, or greedily with `beam=1`; an empty one for an empty one."""
-        return [self.tokenizer.decode(ids) for ids in self.search(sentences, beam, alpha)]
+        """A translation of each sentence, by beam search, or greedily with `beam=1`; an empty one for an empty one.
+
+        Signs that the tokenizer does not know are copied where the model writes <unk>, in their order. What the
+        model cannot have learned to read is translated with a warning.
+        """
+        found = self.search(sentences, beam, alpha)
+        for text in sentences:
+            if doubt := self.doubt(text):
+                warnings.warn(doubt, stacklevel=2)
+        return [self.tokenizer.decode(ids, self.tokenizer.unknown(text)) for ids, text in zip(found, sentences)]
+
+    def doubt(self, sentence: str) -> str | None:
+        """Why this model cannot translate `sentence`: another script, or mostly signs that it does not know."""
+        unknown = self.tokenizer.unknown(sentence)
+        scripts = dict.fromkeys(_script(sign) for sign in "".join(unknown) if sign.isalpha())
+        scripts.pop("Latin", None)
+        if scripts:
+            return f"{_short(sentence)} holds {' and '.join(scripts)} letters, which this model cannot read; it can only copy them."
+        signs = sum(not sign.isspace() for sign in sentence)
+        if len(unknown) > signs / 2:
+            return f"{_short(sentence)} is mostly signs that this model does not know; it can only copy them."
+        return None
+
+    def room(self) -> int:
+        """The most tokens that a sentence may have, without its <eos>."""
+        return self.model.config.max_len - 1
+
+    def as_read(self, sentence: str) -> str:
+        """What the model is given: an outcry in capitals is lowered where the model has learned to raise it again."""
+        shouted = sentence.isupper() and sum(sign.isalpha() for sign in sentence) > 4
+        return sentence.lower() if shouted and self.about.get("typed") else sentence
 
     def search(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6, at_once: int = 32) -> list[list[int]]:
         """The ids of each sentence's translation; `at_once` sentences of similar length are translated together."""
         tokenizer, found = self.tokenizer, [[] for _ in sentences]
-        sources = tokenizer.encode_all(sentences)
+        sources = tokenizer.encode_all([self.as_read(sentence) for sentence in sentences])
         order = sorted((i for i, source in enumerate(sources) if source), key=lambda i: len(sources[i]))
         for start in range(0, len(order), at_once):
             rows = order[start : start + at_once]
@@ -60,20 +91,20 @@ class Translator:
                 found[i] = _until_end(row, tokenizer)
         return found
 
-    def attention(self, sentence: str, beam: int = 4) -> dict[str, Any]:
+    def attention(self, sentence: str, beam: int = 4, alpha: float = 0.6) -> dict[str, Any]:
         """The translation with every attention weight behind it: tokens read, tokens written, weights by place.
 
         Weights are (n_layers, n_heads, queries, keys) under "encoder", "decoder" and "cross". Query i of
         "decoder" and "cross" is the token that was read when target token i was written.
         """
         src, tokenizer = self.ids(sentence), self.tokenizer
-        (ids,) = self.search([sentence], beam)
+        (ids,) = self.search([sentence], beam, alpha)
         with torch.no_grad():
             weights = self.model.all_weights(src, torch.tensor([[tokenizer.bos_id, *ids]]))
         return {
-            "source": [*tokenizer.pieces(sentence), "<eos>"],
+            "source": [*tokenizer.pieces(self.as_read(sentence)), "<eos>"],
             "target": [*(tokenizer.piece(i) for i in ids), "<eos>"],
-            "translation": tokenizer.decode(ids),
+            "translation": tokenizer.decode(ids, tokenizer.unknown(sentence)),
             "weights": {place: value[0] for place, value in weights.items()},
         }
 
@@ -86,6 +117,15 @@ def shipped_folder() -> Path:
     """Where the shipped translator lies: in the checkout's models/, or in the installed library."""
     checkout = Path(__file__).parents[2] / "models" / SHIPPED
     return checkout if checkout.is_dir() else Path(str(files("tfm_lib") / "models" / SHIPPED))
+
+
+def _script(letter: str) -> str:
+    """The script of a letter, by its name in Unicode, such as Hangul."""
+    return unicodedata.name(letter, "UNNAMED").split()[0].capitalize()
+
+
+def _short(sentence: str) -> str:
+    return f"{sentence[:40]}…" if len(sentence) > 40 else sentence
 
 
 def _until_end(ids: list[int], tokenizer: Tokenizer) -> list[int]:

@@ -1,0 +1,308 @@
+"""How an answer is called in a notebook: on copies, watched for what it changes, stopped when it does not end."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+PATIENCE = 5  # seconds that an answer may take
+CHANGES_INPUT = "changes its input"
+LOOPS = {
+    "FOR_ITER",
+    "JUMP_BACKWARD",
+    "JUMP_BACKWARD_NO_INTERRUPT",
+    "POP_JUMP_BACKWARD_IF_TRUE",
+    "POP_JUMP_BACKWARD_IF_FALSE",
+}
+AUTOGRAD = {"autograd", "backward", "grad", "hessian", "jacobian", "jacfwd", "jacrev", "jvp", "vjp"}
+
+
+class Refused(Exception):
+    """An expectation that did not hold; ends the judging."""
+
+    def __init__(self, message: str, mistake: str | None = None):
+        super().__init__(message)
+        self.message, self.mistake = message, mistake
+
+
+class Unsolved(Exception):
+    """The answer is still the stub."""
+
+
+class Endless(BaseException):
+    """The answer did not end in time. No `except Exception` of the answer's may catch it."""
+
+
+# ── calling ───────────────────────────────────────────────────────────────
+
+
+def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
+    """`answer`, called on copies, its exceptions turned into sentences; `changed` of what comes back is the sentence
+    for an answer that wrote into what it was given, empty so far.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        before = [_state(arg) for arg in given]
+        args, kwargs = copied(args), {key: copied(arg) for key, arg in kwargs.items()}
+        try:
+            result = answer(*args, **kwargs)
+        except (Exception, SystemExit) as error:  # whatever a student's code may raise becomes a sentence
+            if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
+                raise Unsolved from None
+            raise Refused(_describe_exception(name, args, error)) from None
+        if result is ... or (result is None and _is_stub(answer)):
+            raise Unsolved
+        if result is None:
+            raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
+        for place, (old, new) in enumerate(zip(before, [*args, *kwargs.values()])):
+            if not _same(old, _state(new)):
+                call.changed = changed_input(name, place)
+        return result
+
+    call.__name__, call.changed = name, ""
+    return call
+
+
+def changed_input(name: str, place: int) -> str:
+    """The sentence for an answer that writes into its argument number `place`."""
+    which = ("first", "second", "third", "fourth", "fifth", "sixth")[place] if place < 6 else f"{place + 1}th"
+    return (
+        f"{name} changes what it was given: after the call its {which} argument holds something else. Whoever called it "
+        "may still need the old values. Make new ones: x + y in place of x += y, `masked_fill` in place of `masked_fill_`, "
+        "`clone()` before you write into a slice."
+    )
+
+
+def copied(value: Any) -> Any:
+    """`value` with its tensors and arrays copied, also inside lists, tuples and dictionaries."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(copied(item) for item in value)
+    if type(value) is dict:
+        return {key: copied(item) for key, item in value.items()}
+    return value
+
+
+def _state(value: Any) -> Any:
+    """What `value` holds and an answer could change; the parameters of a module. None for what is not looked at."""
+    if isinstance(value, nn.Module):
+        return {key: item.detach().clone() for key, item in value.state_dict().items()}
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, (np.ndarray, list, dict)):
+        return copied(value)
+    return tuple(_state(item) for item in value) if type(value) is tuple else None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor):
+        same = isinstance(b, Tensor) and a.shape == b.shape and a.dtype == b.dtype
+        return same and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
+    if isinstance(a, np.ndarray):
+        return (
+            isinstance(b, np.ndarray)
+            and a.shape == b.shape
+            and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+        )
+    if isinstance(a, (list, tuple)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict):
+        return type(a) is type(b) and a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    return type(a) is type(b) and (a is b or a == b or a != a)
+
+
+def call_text(name: str, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> str:
+    """The call in words that fit a line: small inputs with their numbers, large ones by their shapes."""
+    shown = [*map(_shown, args), *(f"{key}={_shown(arg)}" for key, arg in (kwargs or {}).items())]
+    return f"{name}({clip(', '.join(shown), 240)})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (Tensor, np.ndarray)):
+        tensor = torch.as_tensor(value).detach()
+        if tensor.numel() > 6:
+            return f"a tensor of shape {tuple(tensor.shape)}"
+        rounded = [round(x, 3) if isinstance(x, float) else x for x in tensor.flatten().tolist()]
+        return str(
+            torch.as_tensor(rounded).view(tensor.shape).tolist()
+            if tensor.dim() > 1
+            else rounded
+            if tensor.dim()
+            else rounded[0]
+        )
+    if isinstance(value, nn.Module) or callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return clip(repr(value), 60)
+
+
+def clip(text: str, limit: int = 160) -> str:
+    """`text` in one line of at most `limit` letters."""
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _describe_exception(name: str, args: tuple, error: BaseException) -> str:
+    inputs = ", ".join(
+        f"a tensor of shape {tuple(a.shape)}" if isinstance(a, Tensor) else clip(repr(a), 40) for a in args
+    )
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in line {frames[1].lineno} of your cell" if len(frames) > 1 else ""
+    return f"{name}({inputs}) raised {type(error).__name__}{where}: {clip(str(error) or 'no message')}"
+
+
+def _is_stub(answer: Any) -> bool:
+    """Whether a function's body is empty but for its docstring and `...`, so that nothing was tried."""
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return hasattr(answer, "__code__") and {step.opname for step in dis.get_instructions(answer)} <= idle
+
+
+# ── ending ────────────────────────────────────────────────────────────────
+
+
+def within(seconds: float, work: Callable[[], Any]) -> Any:
+    """What `work` returns; raises Endless once it has gone on for `seconds` (on a busy machine for longer).
+
+    A signal ends it, in the main thread of a system that has such signals. Elsewhere a thread is waited for,
+    which nothing can end.
+    """
+    if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
+        return _interrupted(seconds, work)
+    came: list[Any] = []
+
+    def run() -> None:
+        try:
+            came.append((work(), None))
+        except BaseException as error:  # noqa: BLE001 (raised again where it is waited for)
+            came.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(2 * seconds)
+    if not came:
+        raise Endless(f"{_no_end(2 * seconds)} It still runs, and cannot be stopped from here: restart the kernel.")
+    result, error = came[0]
+    if error is not None:
+        raise error
+    return result
+
+
+def _interrupted(seconds: float, work: Callable[[], Any]) -> Any:
+    began, used = time.monotonic(), time.process_time()
+
+    def ring(*_: Any) -> None:
+        passed = time.monotonic() - began
+        if time.process_time() - used < seconds / 2 and passed < 4 * seconds:  # others have the processor
+            signal.setitimer(signal.ITIMER_REAL, seconds / 2)
+        else:
+            raise Endless(_no_end(passed))
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _no_end(seconds: float) -> str:
+    return f"The answer was still running after {seconds:.0f} seconds. Is there a loop whose condition never becomes false?"
+
+
+# ── looking at the code ───────────────────────────────────────────────────
+
+
+def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
+    """A sentence about what the answers' code uses although the text forbids it; empty if nothing."""
+    names, loops = set(), False
+    for answer in answers:
+        for code in _codes(answer):
+            names.update(code.co_names)
+            loops = loops or any(step.opname in LOOPS for step in dis.get_instructions(code))
+    for forbidden in forbids:
+        word = forbidden.rpartition(".")[2]
+        if forbidden == "loop" and loops:
+            return "Right, but with a loop, which the text asks you to do without: let one operation on whole tensors take its place."
+        if forbidden == "autograd" and names & AUTOGRAD:
+            return "Right, but PyTorch did the differentiating. The text asks for the derivative itself."
+        if forbidden not in ("loop", "autograd") and word in names:
+            return f"Right, but by `{word}`, the call that you were to replace. What does it do inside? Write that."
+    return ""
+
+
+def _codes(answer: Any, seen: set[int] | None = None) -> Iterator[CodeType]:
+    """The code of a function or class, of what it defines inside, and of its helpers in the same notebook."""
+    seen = set() if seen is None else seen
+    if isinstance(answer, type):
+        for member in vars(answer).values():
+            yield from _codes(member, seen)
+    function = getattr(answer, "__func__", answer)
+    if not isinstance(function, FunctionType) or id(function.__code__) in seen:
+        return
+    seen.add(id(function.__code__))
+    stack = [function.__code__]
+    while stack:
+        code = stack.pop()
+        yield code
+        stack += [const for const in code.co_consts if isinstance(const, CodeType)]
+        for name in code.co_names:
+            helper = function.__globals__.get(name)
+            if getattr(helper, "__module__", None) == function.__module__:
+                yield from _codes(helper, seen)
+
+
+def newer_cell_that_failed(name: str, answer: Any) -> str:
+    """In IPython: a sentence if the newest cell that defines `name` stopped, so that `answer` is older; else empty."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is None:
+        return ""
+    cells = shell.user_ns.get("In", [])[:-1]
+    marks = (f"def {name}(", f"def {name} (", f"class {name}", f"{name} =")
+    newest = next((cell for cell in reversed(cells) if any(mark in cell for mark in marks)), None)
+    if newest is None:
+        return ""
+    try:
+        tree = ast.parse(shell.transform_cell(newest))
+    except SyntaxError as error:
+        return (
+            f"The newest cell that defines {name} stopped: {type(error).__name__} in line {error.lineno}, {error.msg}. "
+            "So nothing of it counts yet. Mend that line, run the cell, then check again."
+        )
+    defined = next((node for node in ast.walk(tree) if getattr(node, "name", None) == name), None)
+    code = getattr(answer, "__code__", None)
+    if isinstance(defined, ast.FunctionDef) and code is not None and not _is_code_of(code, defined):
+        return (
+            f"The newest cell that defines {name} stopped before it did so, and {name} is still what an older cell made it. "
+            "Look at the error under that cell, mend it, run it, then check again."
+        )
+    return ""
+
+
+def _is_code_of(code: CodeType, node: ast.FunctionDef) -> bool:
+    """Whether `code` was made from the definition `node`, wherever in a file it stood."""
+    if node.decorator_list:
+        return True  # what a decorator makes has the code of its wrapper
+    module = compile(ast.Module([node], []), "", "exec")
+    made = next(const for const in module.co_consts if isinstance(const, CodeType))
+    return _fingerprint(made) == _fingerprint(code)
+
+
+def _fingerprint(code: CodeType) -> tuple:
+    consts = tuple(_fingerprint(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts)
+    return code.co_code, code.co_names, code.co_varnames, consts
