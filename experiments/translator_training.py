@@ -1,9 +1,12 @@
 """The shipped translator: trained by `tfm train` on Tatoeba's English–French sentences, then judged on its test split.
 
-    TFM_DATA=… python -m experiments.translator_training            # trains for 75 minutes on one core, or goes on
-    TFM_DATA=… python -m experiments.translator_training --judge    # judges models/en-fr again, and trains nothing
+    TFM_DATA=… python -m experiments.translator_training               # trains on one core, or goes on, ships, judges
+    TFM_DATA=… python -m experiments.translator_training --ship RUN    # ships the model of a run that has ended, judges
+    TFM_DATA=… python -m experiments.translator_training --judge       # judges models/en-fr again
 
-The model goes to models/en-fr; curves and scores, and no sentence of the corpus, to the result.
+To ship is to put the run's best model into models/en-fr, in 8 bits a number. It is judged by BLEU, in this record with
+the run's curves, and by what people type, in the record of `experiments.translator_behaviour`. No sentence of the
+corpus goes into either. The card, models/en-fr/README.md, is written by hand from them.
 """
 
 import argparse
@@ -17,11 +20,12 @@ from pathlib import Path
 
 import sacrebleu
 import torch
+from safetensors.torch import load_file
 
 from experiments.record import RESULTS, record
 from tfm_lib.corpora import load_corpus
 from tfm_lib.engine.run import CHECKPOINT, METRICS, RUN
-from tfm_lib.engine.trained import CONFIG, TOKENIZER, WEIGHTS, read, stored
+from tfm_lib.engine.trained import CONFIG, TOKENIZER, WEIGHTS, load_trained, read, save_trained, stored
 from tfm_lib.engine.translator import Translator, shipped_folder
 
 CORPUS, SEED = "tatoeba-en-fr", 1
@@ -30,41 +34,40 @@ RECIPE = ["--optimiser", "muon", "--weight-decay", "0.3", "--peak", "0.002"]  # 
 LENGTH = ["--steps", str(STEPS), "--max-tokens", "3072", "--seed", str(SEED), "--precision", "bfloat16"]
 TRAIN = ["train", "--corpus", CORPUS, "--config", "small", "--typed", "--bits", str(BITS), *LENGTH, *RECIPE]
 RUN_FOLDER = Path("trained/en-fr")
-STORY = ("run", "training", "validation", "steps", "epochs", "training_seconds")
+STORY = ("train_command", "run", "training", "validation", "steps", "epochs", "training_seconds")
 POINTS = 120  # of the loss curve that are kept
 
 
 def train(run: Path) -> float:
-    """Train, and put the model where the book finds it; the processor's seconds."""
+    """Train; the processor's seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-m", "tfm_lib.cli", *TRAIN, "--to", str(run)], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ship(run)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def ship(run: Path) -> None:
-    shipped_folder().mkdir(parents=True, exist_ok=True)
-    for name in (WEIGHTS, CONFIG, TOKENIZER):
-        shutil.copyfile(run / name, shipped_folder() / name)
+    """The run's best model, in 8 bits a number, where the book finds it."""
+    model, tokenizer, about = load_trained(run)
+    if torch.int8 in {value.dtype for value in load_file(run / WEIGHTS).values()}:
+        shipped_folder().mkdir(parents=True, exist_ok=True)
+        for name in (WEIGHTS, CONFIG, TOKENIZER):
+            shutil.copyfile(run / name, shipped_folder() / name)
+    else:
+        save_trained(shipped_folder(), model, tokenizer, {key: about[key] for key in about if key != "model"}, BITS)
 
 
-def in_other_bits(run: Path) -> dict:
-    """BLEU, one reference a pair, of the run's last averaged weights in 32, 16 and 8 bits a number."""
-    translator = Translator.shipped()
-    averaged = torch.load(run / CHECKPOINT, map_location="cpu", weights_only=True)["averaged"]
-    pairs, found = load_corpus(CORPUS).sentences("test"), {}
-    sources = list(dict.fromkeys(source for source, _ in pairs))
+def in_bits(weights: dict[str, torch.Tensor]) -> dict[str, float]:
+    """BLEU, one reference a pair, of the shipped sizes with `weights` in 32, 16 and 8 bits a number."""
+    translator, found = Translator.shipped(), {}
+    pairs = load_corpus(CORPUS).sentences("test")
     for bits in (32, 16, 8):
-        translator.model.load_state_dict(read(stored(averaged, bits)))
+        translator.model.load_state_dict(read(stored(weights, bits)))
+        sources = list(dict.fromkeys(source for source, _ in pairs))
         written = dict(zip(sources, translator.translate(sources)))
         score = sacrebleu.metrics.BLEU().corpus_score([written[source] for source, _ in pairs], [[t for _, t in pairs]])
         found[str(bits)] = round(score.score, 2)
-    shipped = Translator.shipped().model.state_dict()
-    return {
-        "bleu": found,
-        "shipped_is_the_last": all(map(torch.equal, translator.model.state_dict().values(), shipped.values())),
-    }
+    return found
 
 
 def curves(run: Path) -> dict:
@@ -154,29 +157,35 @@ def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--judge", action="store_true", help="judge the shipped model, train nothing")
-    parser.add_argument("--run", type=Path, default=RUN_FOLDER, help="the folder of the run")
-    parser.add_argument(
-        "--cpu-seconds", type=float, help="with --judge: what the training took, where it ran elsewhere"
-    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--judge", action="store_true", help="judge the shipped model, train nothing")
+    what.add_argument("--ship", type=Path, metavar="RUN", help="ship the model of this run and judge it")
+    parser.add_argument("--run", type=Path, default=RUN_FOLDER, help="the folder to train in")
+    parser.add_argument("--cpu-seconds", type=float, help="with --ship: what the run took of a processor")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    cpu_seconds = given.cpu_seconds if given.judge else train(given.run)
+    run = None if given.judge else given.ship or given.run
+    spent = given.cpu_seconds if given.judge or given.ship else train(given.run)
+    if run:
+        ship(run)
     with record("translator_training", "training and scores of the shipped English–French translator") as kept:
-        kept["train_command"] = "tfm " + " ".join(TRAIN)
-        if (given.run / METRICS).exists():
-            kept.update(curves(given.run), training_cpu_seconds=cpu_seconds, other_bits=in_other_bits(given.run))
+        if run:
+            kept.update(train_command="tfm " + " ".join(TRAIN), **curves(run), training_cpu_seconds=spent)
+            weights = torch.load(run / CHECKPOINT, map_location="cpu", weights_only=True)["averaged"]
         else:  # judged again: the story of the training stays
             old = json.loads((RESULTS / "translator_training.json").read_text())
-            kept.update({key: old[key] for key in (*STORY, "training_cpu_seconds", "other_bits")})
+            kept.update({key: old.get(key) for key in (*STORY, "training_cpu_seconds")})
+            weights, spent = Translator.shipped().model.state_dict(), kept["training_cpu_seconds"]
         translator = Translator.shipped()
         kept["parameters"] = sum(p.numel() for p in translator.model.parameters())
         kept["bytes"] = sum(path.stat().st_size for path in shipped_folder().iterdir())
+        kept["bleu_in_bits"] = in_bits(weights)
         kept["scores"] = scores(translator)
-        spent = kept["training_cpu_seconds"]
         kept.ran("shipped", SEED, updates=kept["steps"], epochs=kept["epochs"], cpu_seconds=spent)
         if spent is None:
             kept.unknown("shipped", "The run took its seconds by the clock on the wall.")
+    if run:
+        subprocess.run([sys.executable, "-m", "experiments.translator_behaviour"], check=True)
 
 
 if __name__ == "__main__":

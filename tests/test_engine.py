@@ -304,12 +304,9 @@ def test_a_row_of_zeros_stays_one():
     torch.testing.assert_close(read(kept)["W"], torch.tensor([[0.0, 0.0], [1.0, -2.0]]), atol=0.01, rtol=0)
 
 
-def test_the_shipped_model_is_stored_in_eight_bits_and_small_enough():
-    file = load_file(shipped_folder() / "model.safetensors")
-    parameters = sum(value.numel() for name, value in file.items() if not name.endswith(".scales"))
-    assert parameters <= 7_500_000
-    assert (shipped_folder() / "model.safetensors").stat().st_size < 1.05 * parameters
-    assert {value.dtype for value in file.values() if value.dim() == 2 and value.shape[1] > 1} == {torch.int8}
+def test_the_shipped_model_has_no_more_parameters_than_are_allowed():
+    model, tokenizer, _ = load_trained(shipped_folder())
+    assert sum(p.numel() for p in model.parameters()) <= 7_500_000 and len(tokenizer) == model.config.vocab_size
 
 
 def test_bits_are_eight_sixteen_or_thirty_two():
@@ -383,12 +380,12 @@ def test_another_script_and_mostly_unknown_signs_are_warned_of():
 
 
 def test_an_outcry_is_lowered_only_for_a_model_that_learned_to_raise_it():
-    for typed, read in [(True, "the lamp is on!"), (False, "THE LAMP IS ON!")]:
+    for typed, seen in [(True, "the lamp is on!"), (False, "THE LAMP IS ON!")]:
         translator = Copier(["The lamp is on!"], typed)
-        assert translator.as_read("THE LAMP IS ON!") == read
+        assert translator.as_read("THE LAMP IS ON!") == seen
         for kept in ("The LAMP is on!", "TV", "OK!", "14:05", ""):
             assert translator.as_read(kept) == kept
-        assert translator.ids("THE LAMP IS ON!").tolist()[0][:-1] == translator.tokenizer.encode(read)
+        assert translator.ids("THE LAMP IS ON!").tolist()[0][:-1] == translator.tokenizer.encode(seen)
 
 
 # --- commands ------------------------------------------------------------------------------------------------------
@@ -513,9 +510,12 @@ def test_adam_in_the_place_of_a_presets_muon_has_no_decay(tmp_path: Path):
 
 @pytest.fixture(scope="module")
 def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that translates something, of a moment's training."""
+    """A model that has learned nothing and so always has something to say."""
     folder = tmp_path_factory.mktemp("model") / "run"
-    train_run("copy", tiny(), RunFolder(folder), Silent())
+    torch.manual_seed(0)
+    tokenizer = Tokenizer.train([" ".join("abcdefghijkl")] * 3, 40)
+    model = Transformer(TransformerConfig(len(tokenizer), d_model=16, n_heads=2, d_ff=32, n_layers=1))
+    save_trained(folder, model, tokenizer, {})
     return folder
 
 

@@ -275,7 +275,7 @@ class Trainer:
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
         except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
-            raise OtherRun(f"{path} cannot be read; it is cut or damaged ({str(error).splitlines()[0]}).") from None
+            raise OtherRun(f"{path} cannot be read; it is cut or damaged ({type(error).__name__}).") from None
         for name, mine in {"config": self.model.config, "options": self.options}.items():
             state[name] = {key: state[name].get(key, DEFAULTS.get(key)) for key in asdict(mine)}
             differing = sorted(
