@@ -197,6 +197,26 @@ def test_a_record_counts_what_its_kept_pieces_took(folder: Path, monkeypatch: py
     assert "kept" not in json.loads((folder / "other.json").read_text())
 
 
+def test_pieces_of_an_arm_are_its_seeds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TFM_RUNS", raising=False)
+    with record("small", "two seeds") as numbers:
+        found = numbers.pieces("arm", [3, 4], lambda seed: ({"exact": seed / 10}, None), updates=10)
+        numbers["exact"] = [one["exact"] for one in found]
+        numbers.rows("arm", "exact")
+    result = json.loads((folder / "small.json").read_text())
+    assert result["exact"] == [0.3, 0.4]
+    assert result["basis"]["arm"]["seeds"] == [3, 4]
+    monkeypatch.setenv("TFM_RUNS", str(folder))
+    for seed, spent in ((3, None), (4, 1.0)):
+        kept = folder / "small" / f"arm, seed {seed}.json"
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(json.dumps({"exact": 0.5, "cpu_seconds": spent}))
+    with record("small", "two seeds") as numbers:
+        numbers["exact"] = [one["exact"] for one in numbers.pieces("arm", [3, 4], lambda seed: ({}, None), updates=10)]
+        numbers.rows("arm", "exact")
+    assert "not of each" in json.loads((folder / "small.json").read_text())["basis"]["arm"]["unknown"]
+
+
 def test_the_text_gets_its_n_from_the_record(folder: Path) -> None:
     equal, unequal = small(), small(unequal="the long one is the question", longer=20_000, seeds=(0,))
     assert basis(equal, "short", "long") == "2 seeds, 10 updates each"
@@ -208,7 +228,7 @@ def test_the_text_gets_its_n_from_the_record(folder: Path) -> None:
     "path", [path for path in SCRIPTS if "with record(" in path.read_text()], ids=lambda path: path.stem
 )
 def test_a_script_tells_what_each_arm_rests_on(path: Path) -> None:
-    assert re.search(r"\b(numbers|result|kept)\.(ran|run)\(", path.read_text(encoding="utf-8"))
+    assert re.search(r"\b(numbers|result|kept)\.(ran|run|pieces)\b", path.read_text(encoding="utf-8"))
 
 
 # some pairs of a split
