@@ -7,6 +7,7 @@ import torch
 
 from experiments.sampling import first_of
 from tfm_lib.corpora import load_corpus
+from tfm_lib.corpora.dates import date_tokenizer
 from tfm_lib.data import Example, Tokenizer, batches
 from tfm_lib.decoding import greedy_decode
 from tfm_lib.training import Batch
@@ -21,7 +22,7 @@ class Dates:
     def __init__(self) -> None:
         corpus = load_corpus("dates", size=SIZE)
         train, self.val = corpus.sentences("train"), first_of(corpus.sentences("val"), HELD_OUT)
-        self.tokenizer = Tokenizer.train((sentence for pair in train for sentence in pair), VOCABULARY)
+        self.tokenizer = date_tokenizer((sentence for pair in train for sentence in pair), VOCABULARY)
         self.examples, self.held_out = self.encode(train), Batch.of(self.encode(self.val))
 
     def encode(self, pairs: list[tuple[str, str]]) -> list[Example]:

@@ -1,12 +1,18 @@
 """What does the warm-up do? A small Transformer, post-norm and pre-norm, with it, without it, and with it miscounted.
 
-With TFM_RUNS each training is kept in that folder, so they can be spread: `--rates 0.002 --trial` trains and records nothing.
+All of it is an hour of one core. With TFM_RUNS each training is kept in that folder, so the hour can be spread:
+
+    TFM_RUNS=… python -m experiments.training_warmup --rates 0.005 --seeds 1 2    # these trainings, where they are missing
+    TFM_RUNS=… python -m experiments.training_warmup --record                     # the record of what is there
 """
 
 import argparse
 import itertools
+import json
 import os
+from collections import Counter
 from functools import partial
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 
@@ -24,7 +30,8 @@ N_LAYERS, D_MODEL, N_HEADS, D_FF, DROPOUT = 2, 64, 4, 256, 0.1
 STEPS, WARMUP, EVERY, MICRO, TOKENS = 2500, 80, 25, 8, 250
 LOOKS = (*range(125, 1001, 125), *range(1250, STEPS + 1, 250))  # after so many steps it writes the held-out dates
 LEARNT = 0.95  # of them without a fault, at two looks in a row, end a training
-SEEDS = {2e-3: [0, 1, 2, 3, 4], 5e-3: [0, 1, 2, 3, 4], 1e-2: [0, 1, 2]}  # by peak
+RATES = [2e-3, 5e-3, 1e-2]
+SEEDS = [0, 1, 2, 3, 4]
 SCHEDULES = ["warm-up", "none", "per micro-batch"]
 
 
@@ -57,17 +64,21 @@ def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> tuple
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rates", type=float, nargs="+", choices=list(SEEDS), default=list(SEEDS))
-    parser.add_argument("--trial", action="store_true", help="record nothing")
+    parser.add_argument("--rates", type=float, nargs="+", choices=RATES, default=RATES)
+    parser.add_argument("--seeds", type=int, nargs="+", choices=SEEDS, default=SEEDS)
+    parser.add_argument("--record", action="store_true", help="train nothing")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    plan = itertools.product(chosen.seeds, chosen.rates, ("post", "pre"), SCHEDULES)
+    if chosen.record:
+        write([json.loads(path.read_text()) for path in Path(os.environ["TFM_RUNS"], NAME).glob("*.json")])
+        return
     dates, runs = Dates(), []
-    plan = [(seed, peak) for peak in chosen.rates for seed in SEEDS[peak]]
-    for (seed, peak), norm, schedule in itertools.product(sorted(plan), ("post", "pre"), SCHEDULES):
+    for seed, peak, norm, schedule in plan:
         key = f"{norm} {schedule} {peak:g} {seed}"
         runs.append(piece(NAME, key, partial(run, dates, norm, schedule, peak, seed)))
         print(key, runs[-1]["updates"], runs[-1]["looks"][-1], flush=True)
-    if not chosen.trial:
+    if (chosen.rates, chosen.seeds) == (RATES, SEEDS):
         write(runs)
 
 
@@ -80,20 +91,25 @@ def write(runs: list[dict[str, Any]]) -> None:
         f"and share without a fault, on {HELD_OUT} held-out dates; a run ends when that share has been {LEARNT:.0%} at two looks "
         f"in a row, or after {STEPS} steps. curve: training loss with smoothing, means of {EVERY} steps."
     )
+    runs.sort(key=lambda one: (RATES.index(one["lr"]), one["norm"], SCHEDULES.index(one["schedule"]), one["seed"]))
+    counts = Counter(arm(one) for one in runs)
     unequal = (
-        f"A run ends when it writes {LEARNT:.0%} of the dates, so one that learns soon makes fewer updates; "
-        f"the highest peak, the dearest since little is learned there, has {len(SEEDS[max(SEEDS)])} seeds."
+        f"A run ends when it writes {LEARNT:.0%} of the dates, so one that learns soon makes fewer updates. Seeds that were run: "
+        + ", ".join(f"{name} {count}" for name, count in counts.items())
     )
     with record(NAME, what, unequal) as numbers:
         numbers["settings"] = {
             "n_layers": N_LAYERS, "d_model": D_MODEL, "steps": STEPS, "warmup": WARMUP, "every": EVERY, "micro": MICRO,
-            "rates": list(SEEDS), "schedules": SCHEDULES, "learnt": LEARNT, "held_out": HELD_OUT, "corpus": "dates",
+            "rates": RATES, "schedules": SCHEDULES, "learnt": LEARNT, "held_out": HELD_OUT, "corpus": "dates",
         }  # fmt: skip
         numbers["runs"] = runs
         for one in runs:
-            arm = f"{one['norm']} {one['schedule']} {one['lr']:g}"
-            numbers.ran(arm, one["seed"], one["updates"], cpu_seconds=one["cpu_seconds"])
-            numbers.rows(arm, "runs/norm={norm},schedule={schedule},lr={lr}".format(**one))
+            numbers.ran(arm(one), one["seed"], one["updates"], cpu_seconds=one["cpu_seconds"])
+            numbers.rows(arm(one), "runs/norm={norm},schedule={schedule},lr={lr}".format(**one))
+
+
+def arm(one: dict[str, Any]) -> str:
+    return f"{one['norm']} {one['schedule']} {one['lr']:g}"
 
 
 if __name__ == "__main__":

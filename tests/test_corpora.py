@@ -13,7 +13,7 @@ from num2words import num2words
 from project import ROOT
 
 from tfm_lib.corpora import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Corpus, Pair, Vocabulary, load_corpus, memory_tensors
-from tfm_lib.corpora.dates import LOCALES, iso, links, written
+from tfm_lib.corpora.dates import LOCALES, date_tokenizer, iso, links, written
 from tfm_lib.corpora.numbers import LANGUAGES, number_pair
 from tfm_lib.corpora.questions import facts_of
 
@@ -185,6 +185,15 @@ def test_every_field_of_an_iso_date_is_linked_once():
         year, month, day = (next(pair.src[j] for i, j in pair.links if i == place) for place in (0, 2, 4))
         assert (year, int(day)) == (pair.tgt[0], int(pair.tgt[4]))
         assert not month.isdigit() or int(month) == int(pair.tgt[2])  # Korean months are numbers
+
+
+def test_the_tokenizer_of_dates_joins_digits_and_loses_nothing():
+    pairs = load_corpus("dates").sentences("train")
+    tokenizer = date_tokenizer((side for pair in pairs for side in pair), 400)
+    assert tokenizer.pieces("28 de julio de 1975")[-1].strip("▁") == "1975"
+    assert [tokenizer.piece(i) for i in range(4)] == ["<pad>", "<bos>", "<eos>", "<unk>"]
+    for side in (side for pair in pairs[:300] for side in pair):
+        assert tokenizer.decode(tokenizer.encode(side)) == side
 
 
 def test_links_of_a_date_by_hand():
