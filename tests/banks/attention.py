@@ -249,6 +249,14 @@ def look_up(q, K, V):
     q /= math.sqrt(len(q))
     return torch.softmax(K @ q, dim=0) @ V
 """,
+        "multiplied by √d_k": """
+def look_up(q, K, V):
+    return torch.softmax(K @ q * math.sqrt(len(q)), dim=0) @ V
+""",
+        "cosine": """
+def look_up(q, K, V):
+    return F.cosine_similarity(K, q[None]).softmax(dim=0) @ V
+""",
     },
     "attention.all-queries": {
         "softmax over the queries": """
@@ -598,6 +606,17 @@ def is_a_set(attend, Q, K, V):
     K.copy_(K[order])
     V.copy_(V[order])
     return torch.allclose(before, attend(Q, K, V)[0], atol=1e-4)
+""",
+        "sums compared": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-2])
+    return torch.allclose(attend(Q, K, V)[0].sum(), attend(Q, K[order], V[order])[0].sum(), atol=1e-3)
+""",
+        "one pair swapped": """
+def is_a_set(attend, Q, K, V):
+    order = list(range(len(K)))
+    order[0], order[1] = order[1], order[0]
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0], atol=1e-4)
 """,
     },
 }

@@ -240,6 +240,11 @@ def clip(gradients, max_norm):
     torch.nn.utils.clip_grad_norm_(parameters, max_norm)
     return [parameter.grad for parameter in parameters]
 """,
+        "mean of the tensors": """
+def clip(gradients, max_norm):
+    norm = torch.stack([g.norm() ** 2 for g in gradients]).mean().sqrt()
+    return [g * max_norm / norm if norm > max_norm else g for g in gradients]
+""",
     },
     "recurrence.layers-needed": {
         "the position forgotten": """
@@ -400,6 +405,20 @@ def one_gate(x, h, W, U, b):
     h *= 1 - f
     h += f * n
     return h
+""",
+        "two things returned": """
+def one_gate(x, h, W, U, b):
+    d = len(h)
+    f = torch.sigmoid(W[:d] @ x + U[:d] @ h + b[:d])
+    n = torch.tanh(W[d:] @ x + U[d:] @ (f * h) + b[d:])
+    return (1 - f) * h + f * n, f
+""",
+        "gate without the past": """
+def one_gate(x, h, W, U, b):
+    d = len(h)
+    f = torch.sigmoid(W[:d] @ x + b[:d])
+    n = torch.tanh(W[d:] @ x + U[d:] @ (f * h) + b[d:])
+    return (1 - f) * h + f * n
 """,
     },
     "recurrence.linear-reach": {

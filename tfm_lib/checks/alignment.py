@@ -46,6 +46,11 @@ def _stepped(
     return give(bend(join(h, c) @ W_c + b_c), weights, c)
 
 
+def _stepped_by_cosine(h: Tensor, H: Tensor, W_c: Tensor, b_c: Tensor) -> tuple[Tensor, Tensor]:
+    weights = torch.nn.functional.cosine_similarity(H, h[None]).softmax(-1)
+    return (torch.cat([h, weights @ H]) @ W_c + b_c).tanh(), weights
+
+
 def _slips_of_one_step() -> list[Slip]:
     def slip(name: str, message: str, **changes: Callable) -> Slip:
         return Slip(name, partial(_stepped, **changes), message)
@@ -70,6 +75,11 @@ def _slips_of_one_step() -> list[Slip]:
             "scaled",
             lambda h, H, W_c, b_c: _stepped(h, H, W_c, b_c, share=lambda scores: (scores / len(h) ** 0.5).softmax(-1)),
             "These are the weights of the scaled dot product. The exercise asks for the plain one.",
+        ),
+        Slip(
+            "cosine",
+            _stepped_by_cosine,
+            "You compare directions, by the cosine. The score is the plain dot product.",
         ),
         slip(
             "no softmax",
@@ -436,6 +446,21 @@ def _slips_of_the_error_rate() -> list[Slip]:
             "Above the line you count unions. ∩ is the intersection, & in code.",
         ),
         slip(
+            "second term lost",
+            lambda A, S, M, P: 1 - n(A & S) / n(A, S),
+            "Above the line stands |A ∩ S| alone: |A ∩ P| is missing, or came out as 0. P is the union, sure | possible.",
+        ),
+        slip(
+            "divided by twice the sure ones",
+            lambda A, S, M, P: 1 - n(A & S, A & P) / (2 * n(S)),
+            "You divide by 2|S|. Below the line stands |A| + |S|.",
+        ),
+        slip(
+            "multiplied",
+            lambda A, S, M, P: 1 - n(A & S, A & P) / (n(A) * n(S)),
+            "You multiply |A| and |S|. Add them.",
+        ),
+        slip(
             "sure is ignored",
             lambda A, S, M, P: 1 - 2 * n(A & M) / n(A, M),
             "The sure links do not enter. They count in |A ∩ S|, in P, and in |S|.",
@@ -542,6 +567,12 @@ def _slips_of_witnesses() -> list[Slip]:
             "sum of the weights",
             lambda there, back: _chosen(there + back.T, -1) & _chosen(there + back.T, -2),
             "You added the weights before anyone was asked. Each witness chooses by its own weights; then compare.",
+        ),
+        Slip(
+            "smaller of the weights",
+            lambda there, back: _chosen(torch.minimum(there, back.T), -1),
+            "You took the smaller of both weights and then the largest of each row, so every row has a link. Where the two "
+            "disagree there is none.",
         ),
         Slip(
             "one witness twice",
@@ -725,6 +756,7 @@ def _slips_of_hops() -> list[Slip]:
             share=lambda scores: (-scores).softmax(-1),
         ),
         slip("plain sum", "All facts are read alike. Weigh them.", share=torch.ones_like),
+        slip("bent", "A tanh bends what a hop leaves. The sum u + o is all.", step=lambda u, o, first: (u + o).tanh()),
         slip(
             "mean of both", "You take the mean of u and o. The sum is asked for.", step=lambda u, o, first: (u + o) / 2
         ),
@@ -939,6 +971,16 @@ def _slips_of_what_matters() -> list[Slip]:
             lambda predict, src_ids, unk_id: _falls(predict, src_ids, 0) * 0,
             "No fall at all: the source that goes in is the full one each time. Is the copy that you changed the one that "
             "you hand over?",
+        ),
+        Slip(
+            "first position forgotten",
+            lambda *args: _falls(*args)[1:],
+            "The first source position is missing: begin at 0.",
+        ),
+        Slip(
+            "last position forgotten",
+            lambda *args: _falls(*args)[:-1],
+            "The last source position is missing.",
         ),
         Slip(
             "place instead of falls",

@@ -109,6 +109,21 @@ def _slips_of_one_query() -> list[Slip]:
             "The key that fits worst gets the largest weight. Is there a minus too many?",
         ),
         Slip(
+            "each score by itself",
+            lambda q, K, V: scores(q, K).sigmoid() @ V,
+            "A sigmoid squashes each score by itself, so the weights do not sum to 1. Keys share: softmax.",
+        ),
+        Slip(
+            "divided by the number of keys",
+            lambda q, K, V: _look_up(q, K, V) / len(K),
+            "You divide by the number of keys. The weights sum to 1 already.",
+        ),
+        Slip(
+            "cosine",
+            lambda q, K, V: torch.nn.functional.cosine_similarity(K, q[None]).softmax(0) @ V,
+            "You compare directions, by the cosine. The score is the dot product over √d_k.",
+        ),
+        Slip(
             "the best value only",
             lambda q, K, V: V[scores(q, K).argmax()],
             "This is the value of the best key alone, the hard look-up. Every value takes part, by its weight.",
@@ -328,6 +343,26 @@ def _slips_of_all_queries() -> list[Slip]:
             give=lambda scores, weights, V: (scores @ V, weights),
         ),
         slip(
+            "output mixed with turned weights",
+            "The weights are right, and the output mixes with their transpose; it fits only where n = m. weights @ V.",
+            give=lambda scores, weights, V: (weights.transpose(-2, -1) @ V, weights),
+        ),
+        slip(
+            "looks back only",
+            "Your queries do not look ahead. Nothing is hidden here: each query looks at all keys.",
+            share=lambda scores: scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1),
+        ),
+        slip(
+            "each score by itself",
+            "A sigmoid squashes each score by itself, so the rows do not sum to 1. Keys share: softmax.",
+            share=torch.sigmoid,
+        ),
+        Slip(
+            "scale on the output",
+            lambda Q, K, V: (_scaled_late(Q, K, V)[0], (Q @ K.transpose(-2, -1)).softmax(-1)),
+            "You divide the output by √d_k. Divide the scores, before the softmax.",
+        ),
+        slip(
             "weights transposed",
             "The weights are transposed. Queries are rows: entry [i, j] is what query i gives to key j.",
             give=lambda scores, weights, V: (weights @ V, weights.transpose(-2, -1)),
@@ -455,6 +490,16 @@ def _slips_of_the_additive_score() -> list[Slip]:
             "v not summed",
             pairs(lambda q, k, v: (q + k).tanh() * v),
             "The hidden units are weighed by v and not added up: one number for each pair is asked for.",
+        ),
+        Slip(
+            "an axis too many",
+            lambda *args: _additive(*args)[..., None],
+            "The numbers are right, in a tensor of shape (n, m, 1). Return shape (n, m).",
+        ),
+        Slip(
+            "flattened",
+            lambda *args: _additive(*args).flatten(),
+            "The numbers are right, in one row. Return shape (n, m).",
         ),
         Slip(
             "hidden units returned",
@@ -671,6 +716,15 @@ def _slips_of_temperature() -> list[Slip]:
             lambda scores, temperature: (scores / math.sqrt(temperature)).softmax(-1),
             "You divide by the root of the temperature. Divide by the temperature itself.",
         ),
+        *[
+            Slip(
+                "temperature shifted",
+                lambda scores, temperature, more=more: (scores / (temperature + more)).softmax(-1),
+                "Something is added to the temperature, so every temperature gives other weights. Temperature 0 needs a "
+                "branch of its own.",
+            )
+            for more in (0.1, 0.01, 1e-3, 1e-4, 1)
+        ],
         Slip(
             "scaled by √d_k too",
             lambda scores, temperature: (scores / temperature / math.sqrt(scores.shape[-1])).softmax(-1),
@@ -897,6 +951,16 @@ def _slips_of_regression() -> list[Slip]:
             "You compare x[0] with x_seen[0], 1 with 1, and so on. Each x meets all seen points: x[:, None] - x_seen.",
         ),
         Slip(
+            "multiplied by the bandwidth",
+            scored(lambda gap, h: -((gap / 2 * h) ** 2)),
+            "gap / 2 * h is read from the left, so the bandwidth multiplies. Put what stands below in brackets.",
+        ),
+        Slip(
+            "not summed",
+            lambda x, x_seen, y_seen, h: (-((x[:, None] - x_seen) ** 2) / (2 * h**2)).softmax(-1) * y_seen,
+            "Each value is weighed, but they are not added up yet: sum over the seen points.",
+        ),
+        Slip(
             "nearest point only",
             lambda x, x_seen, y_seen, h: y_seen[(x[:, None] - x_seen).abs().argmin(-1)],
             "This is the value of the nearest point alone. All points take part, by their weights.",
@@ -939,19 +1003,23 @@ def set_test(student: Any, expect: Expect) -> None:
         return attend, torch.randn(n, 6), torch.randn(m, 6), V
 
     inputs = [
-        posed(_hard, True, 4, 9),
+        posed(_hard, True, 16, 9),
+        posed(partial(_hard), True, 20, 13),
         posed(partial(attention), True, 32, 200),
         posed(_with_bias(torch.arange(8.0)), False, 3, 8),
         posed(partial(attention), True, 24, 150),
         posed(_evenly, True, 2, 8),
-        posed(_with_bias(-3 * (torch.arange(9.0) - 4).abs()), False, 4, 9),
+        posed(_with_bias(-0.7 * (torch.arange(9.0) - 4).abs()), False, 4, 9),
         posed(_by_place_alone, False, 3, 10),
         posed(_with_neighbours, False, 5, 11),
         posed(partial(_with_neighbours), False, 4, 12),
-        posed(_last_query_counts_places, False, 4, 8),
-        posed(partial(_last_query_counts_places), False, 6, 11),
-        posed(_with_bias(0.03 * torch.arange(10.0)), False, 4, 10),
-        posed(_with_bias(0.03 * torch.randn(12)), False, 6, 12),
+        posed(_one_query_counts_places(-1), False, 4, 8),
+        posed(_one_query_counts_places(-1), False, 6, 11),
+        posed(_one_query_counts_places(0), False, 5, 9),
+        posed(_slightly_by_place, False, 4, 10),
+        posed(partial(_slightly_by_place), False, 6, 12),
+        posed(_by_place_in_balance, False, 4, 9),
+        posed(partial(_by_place_in_balance), False, 7, 10),
         posed(_with_bias(torch.arange(9.0).sub(3).clamp(min=0)), False, 4, 9),
         posed(_with_bias(torch.arange(12.0).sub(4).clamp(min=0)), False, 5, 12),
     ]
@@ -1023,9 +1091,9 @@ def _hard(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _evenly(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-    """The same weight for every key."""
+    """The same weight for every key, beside which each query keeps something of its own."""
     weights = torch.full((len(Q), len(K)), 1 / len(K))
-    return weights @ V, weights
+    return weights @ V + Q[:, : V.shape[1]], weights
 
 
 def _by_place_alone(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
@@ -1039,11 +1107,29 @@ def _with_neighbours(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
     return attention(Q, K + K.roll(1, 0) + K.roll(-1, 0), V)
 
 
-def _last_query_counts_places(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-    """A preference for late rows that only the last query has."""
-    bias = torch.zeros(len(Q), len(K))
-    bias[-1] = torch.arange(len(K))
-    return _with_bias(bias)(Q, K, V)
+def _one_query_counts_places(which: int) -> Attend:
+    """A preference for late rows that only one query has."""
+
+    def attend(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+        bias = torch.zeros(len(Q), len(K))
+        bias[which] = torch.arange(len(K))
+        return _with_bias(bias)(Q, K, V)
+
+    return attend
+
+
+def _by_place_in_balance(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+    """What the places give to the first query they take from the second, so that no sum of outputs shows it."""
+    output, weights = attention(Q, K, V)
+    more = _by_place_alone(Q, K, V)[0][0]
+    return torch.cat([output[:1] + more, output[1:2] - more, output[2:]]), weights
+
+
+def _slightly_by_place(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+    """A preference for late rows that moves no output by more than 0.02."""
+    output, weights = attention(Q, K, V)
+    more = _with_bias(torch.arange(len(K)))(Q, K, V)[0] - output
+    return output + 0.02 * more / more.abs().max(), weights
 
 
 def _with_bias(bias: Tensor) -> Attend:
@@ -1136,11 +1222,17 @@ def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
                 "You say True of an attention that prefers late rows slightly. Rounding changes the sixth digit: the "
                 "tolerance may be near 1e-5.",
             )
-            for bound in (0.5, 0.2, 1.0)
+            for bound in (0.3, 0.1, 0.5, 0.05)
         ],
         Slip(
-            "means compared",
-            test(agree=lambda a, b: bool((a[0].mean() - b[0].mean()).abs() < 0.1)),
-            "You compare means of outputs, and loosely. Compare entry by entry, with torch.allclose.",
+            "sums compared",
+            test(agree=lambda a, b: close(a[0].sum(), b[0].sum())),
+            "You compare sums or means of outputs. One entry can gain what another loses: compare entry by entry, with "
+            "torch.allclose.",
+        ),
+        Slip(
+            "one equal entry is enough",
+            test(agree=lambda a, b: bool(torch.isclose(a[0], b[0], atol=1e-4).any())),
+            "One entry that stays the same is enough for you: any. All of them must.",
         ),
     ]

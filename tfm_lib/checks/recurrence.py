@@ -1,6 +1,7 @@
 """Judges of the exercises in chapter `recurrence`."""
 
 import math
+import operator
 import random
 from collections.abc import Callable
 
@@ -102,6 +103,26 @@ def clip(student, expect):
                 "factor upside down",
                 lambda flat, limit: flat.norm() / limit,
                 "The gradient grew: the factor stands upside down. It is the limit over the norm.",
+            ),
+            _wrong_factor(
+                "not divided by the norm",
+                lambda flat, limit: limit,
+                "You multiplied by the limit alone. The factor is the limit over the norm.",
+            ),
+            _wrong_factor(
+                "mean for sum",
+                lambda flat, limit: limit / flat.abs().mean(),
+                "You took the mean of the absolute values. The norm is the root of the sum of all squares.",
+            ),
+            Slip(
+                "flattened",
+                lambda gradients, limit: [gradient.flatten() for gradient in _clipped(gradients, limit)],
+                "The numbers are right, but the tensors have lost their shapes.",
+            ),
+            Slip(
+                "mean of the tensors",
+                lambda gradients, limit: _times(gradients, limit * len(gradients) ** 0.5 / _joined(gradients).norm()),
+                "You took the mean of the tensors' squared norms. Add them.",
             ),
             _wrong_factor(
                 "max_norm is ignored",
@@ -263,6 +284,17 @@ def _slips_of_layers() -> list[Slip]:
             "further apart than in the layer below.",
         ),
         Slip(
+            "without dilation",
+            lambda distance, k: distance // (k - 1),
+            "This lets each layer reach equally far, and rounds down. Here the words that a layer takes stand k times "
+            "further apart than in the layer below.",
+        ),
+        Slip(
+            "one layer a word",
+            lambda distance, k: distance,
+            "This asks for a layer for each word between. One layer bridges k − 1 words, and the next ones far more.",
+        ),
+        Slip(
             "only the last layer",
             lambda distance, k: smallest(lambda layers: layers and (k - 1) * k ** (layers - 1) >= distance),
             "This asks the last layer alone to bridge the distance. The layers below it help: their reaches add up, "
@@ -313,6 +345,12 @@ def _slips_of_layers() -> list[Slip]:
             "rounded down",
             lambda distance, k: int(math.log(distance + 1, k) + 1e-9),
             "A logarithm between two whole numbers was rounded down. So many layers do not reach far enough: round up.",
+        ),
+        Slip(
+            "rounded to the nearest",
+            lambda distance, k: round(math.log(distance + 1, k)),
+            "A logarithm between two whole numbers was rounded to the nearest. Where that is the lower one, so many layers "
+            "do not reach far enough: round up.",
         ),
         Slip(
             "not a whole number",
@@ -389,6 +427,13 @@ def _gated_late(x, h, W, U, b):
     (x_f, x_n), (h_f, h_n) = (W @ x + b).chunk(2), (U @ h).chunk(2)
     f = (x_f + h_f).sigmoid()
     return (1 - f) * h + f * (x_n + f * h_n).tanh()
+
+
+def _gated_blind(x, h, W, U, b):
+    """The gate does not see the old state."""
+    (W_f, W_n), (_, U_n), (b_f, b_n) = W.chunk(2), U.chunk(2), b.chunk(2)
+    f = (W_f @ x + b_f).sigmoid()
+    return (1 - f) * h + f * (W_n @ x + U_n @ (f * h) + b_n).tanh()
 
 
 def _gated_word(x, h, W, U, b):
@@ -486,6 +531,42 @@ def _slips_of_the_gate() -> list[Slip]:
             squash=torch.sigmoid,
         ),
         slip("no sigmoid", "The gate has no sigmoid, so that it leaves the range from 0 to 1.", gate=same),
+        slip(
+            "softmax for sigmoid",
+            "The gate is a softmax, so its numbers share one 1. Each is a gate of its own: σ.",
+            gate=lambda scores: scores.softmax(-1),
+        ),
+        slip("no sigmoid", "The gate is a ReLU, so that it may be larger than 1. A gate wants σ.", gate=torch.relu),
+        slip(
+            "one gate for all",
+            "All numbers share one gate, the mean. Each has its own.",
+            gate=lambda scores: scores.sigmoid().mean().expand(len(scores)),
+        ),
+        slip(
+            "tanh of the mixture",
+            "A tanh bends the mixture as well. Only the candidate is bent.",
+            mix=lambda f, h, n: ((1 - f) * h + f * n).tanh(),
+        ),
+        slip(
+            "sign of the difference",
+            "You wrote h + f ⊙ (h − n), which moves away from the candidate. It is h + f ⊙ (n − h).",
+            mix=lambda f, h, n: h + f * (h - n),
+        ),
+        slip(
+            "two things returned",
+            "Return the next state alone; the gate came with it.",
+            mix=lambda f, h, n: ((1 - f) * h + f * n, f),
+        ),
+        slip(
+            "two things returned",
+            "Return the next state alone; the candidate came with it.",
+            mix=lambda f, h, n: ((1 - f) * h + f * n, n),
+        ),
+        Slip(
+            "gate without the past",
+            _gated_blind,
+            "The gate sees the word only: U_f h is missing.",
+        ),
         slip(
             "tanh for sigmoid", "The gate is bent by tanh, so that it may be negative. A gate wants σ.", gate=torch.tanh
         ),
@@ -636,6 +717,38 @@ def linear_reach(student, expect):
                 "You took the mean of the squared entries. The Frobenius norm has their sum under the root.",
             ),
             Slip(
+                "largest number",
+                of_slopes(lambda slope: slope.abs().max()),
+                "This is the largest entry. The Frobenius norm is the root of the sum of all squared entries.",
+            ),
+            Slip(
+                "norm of each row",
+                lambda W, U, n: torch.stack([norm(slope, dim=-1) for slope in _slopes(W, U, n)]),
+                "Each row of the slope has a norm here. One norm takes all entries together.",
+            ),
+            Slip(
+                "compared with distance 0",
+                lambda W, U, n: of_slopes(norm)(W, U, n) / norm(W),
+                "You divide by the norm at distance 0. The norms themselves are asked for.",
+            ),
+            Slip(
+                "power of one number",
+                lambda W, U, n: norm(W) * torch.linalg.eigvals(U).abs().max() ** torch.arange(n),
+                "You multiply by the largest absolute eigenvalue at each step. That tells how it goes in the long run; the "
+                "norm at a distance needs the matrices.",
+            ),
+            Slip(
+                "power of one number",
+                lambda W, U, n: norm(W) * torch.linalg.matrix_norm(U, 2) ** torch.arange(n),
+                "You multiply by the largest stretch of U at each step. That is a bound; the norm itself needs the "
+                "matrices.",
+            ),
+            Slip(
+                "entry by entry",
+                lambda W, U, n: torch.stack([norm(torch.linalg.matrix_power(U, k) * W) for k in range(n)]),
+                "You multiply entry by entry; it fits only where W is as large as U. The product of matrices is @.",
+            ),
+            Slip(
                 "slopes added up",
                 lambda W, U, n: torch.stack([norm(total) for total in torch.stack(_slopes(W, U, n)).cumsum(0)]),
                 "You added up the slopes of all distances so far. Each distance has a slope of its own, U^k W.",
@@ -770,8 +883,8 @@ def _storyteller(v: int, bos: int, eos: int, n_words: int, max_len: int) -> tupl
         word = said
 
     def step(word: int, state: int) -> tuple[list[float], int]:
-        row = rows[min(int(state), places - 1)][int(word)]
-        return [number / sum(row) for number in row], int(state) + 1
+        row = rows[min(operator.index(state), places - 1)][operator.index(word)]
+        return [number / sum(row) for number in row], operator.index(state) + 1
 
     return step, begin, bos, eos, max_len
 

@@ -229,6 +229,29 @@ def _slips_of_projections() -> list[Slip]:
             give=lambda scores, weights, V: (weights @ V, weights.T),
         ),
         slip(
+            "output mixed with turned weights",
+            "The weights are right, and the output mixes with their transpose. weights @ V.",
+            give=lambda scores, weights, V: (weights.T @ V, weights),
+        ),
+        slip(
+            "each score by itself",
+            "A sigmoid squashes each score by itself, so the rows do not sum to 1. Keys share: softmax.",
+            share=torch.sigmoid,
+        ),
+        Slip(
+            "the words added",
+            lambda X, W_Q, W_K, W_V: (
+                _attended(X, W_Q, W_K, W_V)[0] + X[:, : W_V.shape[1]],
+                _attended(X, W_Q, W_K, W_V)[1],
+            ),
+            "You add X to the output. That residual comes in a later chapter; here the output is weights @ V.",
+        ),
+        Slip(
+            "scale on the output",
+            lambda X, W_Q, W_K, W_V: (_scaled_late(X, W_Q, W_K, W_V)[0], (X @ W_Q @ (X @ W_K).T).softmax(-1)),
+            "You divide the output by √d_k. Divide the scores, before the softmax.",
+        ),
+        slip(
             "looks back only",
             "Your words do not look ahead. Nothing is hidden here: each word looks at all of them.",
             share=lambda scores: scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1),
@@ -341,6 +364,11 @@ def _slips_of_scale() -> list[Slip]:
         slip(
             "upside down",
             lambda d, q, k: root(d) / root(q * k),
+            "The variances stand below. Larger components make larger scores, so more must be divided away.",
+        ),
+        slip(
+            "upside down",
+            lambda d, q, k: root(d) / (q * k),
             "The variances stand below. Larger components make larger scores, so more must be divided away.",
         ),
         slip(
@@ -514,6 +542,11 @@ def _slips_of_looking() -> list[Slip]:
             for bound in (0.01, 0.05, 0.1)
         ],
         Slip(
+            "whole number",
+            of(lambda w, h: h.sum(-1).exp().round()),
+            "The numbers were rounded. A query may look at two words and a half.",
+        ),
+        Slip(
             "share of the words",
             of(lambda w, h: h.sum(-1) / math.log(w.shape[-1])),
             "You divide the entropy by its largest value. e to the power of the entropy is asked for.",
@@ -589,6 +622,11 @@ def _slips_of_the_matrix() -> list[Slip]:
             lambda W_Q, W_K: W_K @ W_Q.T / d_k(W_Q),
             "This is the transpose: X M Xᵀ would have queries as columns. W_Q stands on the left, beside the X of the "
             "queries.",
+        ),
+        Slip(
+            "queries and keys swapped",
+            lambda W_Q, W_K: W_K @ W_Q.T,
+            "This is the transpose, and without the scale. W_Q stands on the left, beside the X of the queries.",
         ),
         Slip(
             "no scale",
@@ -833,6 +871,12 @@ def _slips_of_the_pair() -> list[Slip]:
             "Your attention has no scale: divide the scores by √d.",
         ),
         slip(
+            "values without places",
+            lambda X, P, order: (_weights(X + P) @ X)[order],
+            lambda X, P, order: _weights(X[order] + P) @ X[order],
+            "Queries and keys have their places, the values have not. All three are X + P: attention(Z, Z, Z).",
+        ),
+        slip(
             "no attention",
             lambda X, P, order: (X + P)[order],
             lambda X, P, order: X[order] + P,
@@ -1013,6 +1057,26 @@ def _slips_of_the_gradient() -> list[Slip]:
             "handed on unchanged",
             lambda p, g, mean: g,
             "g came back as it was. It still has to pass the softmax.",
+        ),
+        slip(
+            "1 − p too much",
+            lambda p, g, mean: p * (1 - p) * (g - mean),
+            "There is a factor 1 − p too much. The mean that is subtracted holds it already.",
+        ),
+        slip(
+            "p twice",
+            lambda p, g, mean: p * g - p * p * mean,
+            "p stands squared before the mean. The second term is p (pᵀg).",
+        ),
+        slip(
+            "g twice",
+            lambda p, g, mean: p * g * (1 - mean),
+            "g multiplies the mean too. It stands in the first term and inside the mean, nowhere else.",
+        ),
+        slip(
+            "largest subtracted",
+            lambda p, g, mean: p * (g - g.amax(-1, keepdim=True)),
+            "You subtracted the largest gⱼ, as one does with scores before an exp. Here it is the mean of g under p.",
         ),
         slip(
             "mean returned",
