@@ -393,7 +393,7 @@ def agreed_links(there, back):
     b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
     return a | b.T
 """,
-        "product of the weights": """
+        "one table of both": """
 def agreed_links(there, back):
     both = there * back.T
     return F.one_hot(both.argmax(dim=-1), both.shape[1]).bool()
@@ -422,11 +422,6 @@ def agreed_links(there, back):
     a = F.one_hot(there.argmax(dim=-1), there.shape[1]).bool()
     b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
     return a & b.reshape(there.shape)
-""",
-        "sum of the weights": """
-def agreed_links(there, back):
-    both = (there + back.T) / 2
-    return F.one_hot(both.argmax(dim=-1), both.shape[1]).bool()
 """,
         "a threshold": """
 def agreed_links(there, back):

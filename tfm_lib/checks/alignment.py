@@ -490,7 +490,8 @@ def _slips_of_the_error_rate() -> list[Slip]:
 
 @exercise("alignment.two-witnesses", answer="agreed_links")
 def two_witnesses(student, expect):
-    inputs = [_witnesses(n, m) for n, m in ((4, 4), (3, 3), (6, 6), (5, 5), (2, 4), (7, 3), (5, 6), (3, 8), (8, 5))]
+    sizes = ((4, 4), (6, 6), (5, 5), (8, 8), (7, 7), (2, 4), (7, 3), (5, 6), (3, 8), (8, 5))
+    inputs = [_witnesses(n, m) for n, m in sizes]
     expect.agrees(
         student.agreed_links,
         _agreed,
@@ -554,22 +555,22 @@ def _slips_of_witnesses() -> list[Slip]:
             lambda there, back: _chosen(back, -1).T,
             "These are the choices of the second translator alone. The first has a say too.",
         ),
-        Slip("product of the weights", lambda there, back: _chosen(there * back.T, -1), both),
+        Slip("one table of both", lambda there, back: _chosen(there * back.T, -1), both),
         Slip(
-            "sum of the weights", lambda there, back: _chosen(there + back.T, -1), both.replace("one table", "one sum")
+            "one table of both", lambda there, back: _chosen(there + back.T, -1), both.replace("one table", "one sum")
         ),
         Slip(
-            "product of the weights",
+            "one table of both",
             lambda there, back: _chosen(there * back.T, -1) & _chosen(there * back.T, -2),
             "You multiplied the weights before anyone was asked. Each witness chooses by its own weights; then compare.",
         ),
         Slip(
-            "sum of the weights",
+            "one table of both",
             lambda there, back: _chosen(there + back.T, -1) & _chosen(there + back.T, -2),
             "You added the weights before anyone was asked. Each witness chooses by its own weights; then compare.",
         ),
         Slip(
-            "smaller of the weights",
+            "one table of both",
             lambda there, back: _chosen(torch.minimum(there, back.T), -1),
             "You took the smaller of both weights and then the largest of each row, so every row has a link. Where the two "
             "disagree there is none.",
@@ -801,9 +802,7 @@ def _slips_of_hops() -> list[Slip]:
 
 @exercise("alignment.what-matters", answer="what_matters")
 def what_matters(student, expect):
-    inputs = [
-        (_predictor(ids, words), *_source(m, ids)) for ids, words, m in ((9, 3, 4), (12, 5, 6), (8, 4, 3), (11, 6, 7))
-    ]
+    inputs = [_translator(*sizes) for sizes in ((9, 3, 4), (12, 5, 6), (8, 4, 3), (11, 6, 7))]  # ids, words, source
     expect.agrees(
         student.what_matters,
         _falls,
@@ -814,10 +813,17 @@ def what_matters(student, expect):
     )
 
 
-def _source(m: int, n_ids: int) -> tuple[Tensor, int]:
-    """Random source ids and an unk_id that is not among them, nor 0."""
-    ids = 1 + torch.randperm(n_ids - 1)
-    return ids[:m].clone(), int(ids[-1])
+def _translator(n_ids: int, n_words: int, m: int) -> tuple[Callable[[Tensor], Tensor], Tensor, int]:
+    """Arguments for `what_matters`: a source of `m` ids, one of which speaks against the word, and another without which
+    a different word would lead; an unk_id that is not among them, nor 0.
+    """
+    while True:
+        predict, ids = _predictor(n_ids, n_words), 1 + torch.randperm(n_ids - 1)
+        src_ids, unk_id = ids[:m].clone(), int(ids[-1])
+        falls = _falls(predict, src_ids, unk_id)
+        leading = _falls(predict, src_ids, unk_id, told=lambda full, changed, word: changed.argmax() == word)
+        if falls.min() < -0.02 and not leading.all():
+            return predict, src_ids, unk_id
 
 
 def _predictor(n_ids: int, n_words: int) -> Callable[[Tensor], Tensor]:
