@@ -429,6 +429,16 @@ def test_results_of_several_parts_are_compared_part_by_part(ask):
     assert "in part 0" in ask(pair, lambda x: (x.mean(), [x, "word", True])).message
 
 
+def test_a_result_that_cannot_be_compared_may_still_be_a_known_slip(ask):
+    def judge_sum(student, expect):
+        both = judge.Slip("both", lambda x: (x.sum(), x), "Two things came.")
+        rows = judge.Slip("rows", lambda x: x.sum(-1), "A sum for each row came.")
+        expect.agrees(student.double, lambda x: x.sum(), [(X,), (X[0],)], "the sum", [rows, both])
+
+    assert ask(judge_sum, lambda x: (x.sum(), x)).mistake == "both"
+    assert "Expected numbers" in ask(judge_sum, lambda x: (x.sum(), x, x[0])).message
+
+
 # what an answer does beside answering
 
 

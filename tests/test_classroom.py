@@ -300,6 +300,18 @@ def test_a_fault_in_an_assignment_is_a_sentence(tmp_path, old, new, sentence):
     assert not (tmp_path / "out").exists()
 
 
+def test_only_where_the_text_asks_for_it_may_an_answer_change_its_input(course, tmp_path):
+    def allowed(bundle: Path) -> list[bool]:
+        manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+        return [entry["may_change_input"] for entry in manifest["chapters"]["masking"]["exercises"] if entry["answers"]]
+
+    private = changed(tmp_path, ":points: 4", ":points: 4\n:may-change-input:")
+    tfm("assign", "masking", "--private", private, "--no-verify", "--to", tmp_path / "out")
+    text = (tmp_path / "out" / "student" / "masking.ipynb").read_text(encoding="utf-8")
+    assert "may-change-input" not in text
+    assert (allowed(course / "bundle"), allowed(tmp_path / "out" / "bundle")) == ([False], [True])
+
+
 def test_a_leak_is_found_wherever_it_stands():
     from tfm_lib.classroom.leaks import Leak, require_none
 

@@ -18,6 +18,20 @@ def one_step(h, H, W_c, b_c):
     d = h.shape[0]
     return [(h @ W_c[:d] + c @ W_c[d:] + b_c).tanh(), a]
 """,
+        "bmm and addmm": """
+def one_step(h, H, W_c, b_c):
+    scores = torch.einsum("md,d->m", H, h)
+    shifted = torch.exp(scores - scores.max())
+    a = shifted / shifted.sum()
+    joined = torch.stack([h, (a[:, None] * H).sum(dim=0)]).flatten()
+    return torch.tanh(torch.addmv(b_c, W_c.T, joined)), a
+""",
+        "F.linear": """
+def one_step(h, H, W_c, b_c):
+    alpha = torch.softmax(torch.matmul(H, h), 0)
+    c = torch.matmul(H.transpose(0, 1), alpha)
+    return F.linear(torch.hstack((h, c)), W_c.t(), b_c).tanh(), alpha
+""",
     },
     "alignment.true-links": {
         "loops": """
@@ -36,6 +50,24 @@ def true_links(tgt_fields, src_fields):
     s = torch.tensor([number.get(f, -2) for f in src_fields])
     return t.unsqueeze(1) == s.unsqueeze(0)
 """,
+        "places by field": """
+def true_links(tgt_fields, src_fields):
+    links = torch.full((len(tgt_fields), len(src_fields)), False)
+    places = {}
+    for j, field in enumerate(src_fields):
+        places.setdefault(field, []).append(j)
+    places.pop(None, None)
+    for i, field in enumerate(tgt_fields):
+        links[i, places.get(field, [])] = True
+    return links
+""",
+        "numpy": """
+def true_links(tgt_fields, src_fields):
+    import numpy as np
+    t, s = np.array(tgt_fields, dtype=object), np.array(src_fields, dtype=object)
+    known = np.array([f is not None for f in tgt_fields])
+    return torch.from_numpy((t[:, None] == s[None, :]).astype(bool) & known[:, None])
+""",
     },
     "alignment.error-rate": {
         "sets": """
@@ -47,6 +79,19 @@ def error_rate(predicted, sure, possible):
 def error_rate(predicted, sure, possible):
     a, s, p = predicted.float(), sure.float(), (sure.int() + possible.int()).clamp(max=1).float()
     return 1.0 - ((a * s).sum() + (a * p).sum()) / (a.sum() + s.sum())
+""",
+        "one by one": """
+def error_rate(predicted, sure, possible):
+    above = below = 0
+    for a, s, p in zip(predicted.flatten().tolist(), sure.flatten().tolist(), possible.flatten().tolist()):
+        above += (a and s) + (a and (s or p))
+        below += a + s
+    return 1 - above / below
+""",
+        "weights of links": """
+def error_rate(predicted, sure, possible):
+    credit = 2 * sure.float() + (possible & ~sure).float()
+    return 1 - credit[predicted].sum() / (torch.count_nonzero(predicted) + torch.count_nonzero(sure))
 """,
     },
     "alignment.two-witnesses": {
@@ -65,6 +110,21 @@ def agreed_links(there, back):
     back = back.transpose(0, 1)
     return (there == there.max(dim=1, keepdim=True).values) & (back == back.max(dim=0, keepdim=True).values)
 """,
+        "places that point at each other": """
+def agreed_links(there, back):
+    n, m = there.shape
+    to_source, to_target = there.argmax(dim=1), back.argmax(dim=1)
+    return (to_source[:, None] == torch.arange(m)) & (to_target[None, :] == torch.arange(n)[:, None])
+""",
+        "sets of pairs": """
+def agreed_links(there, back):
+    ours = {(i, row.index(max(row))) for i, row in enumerate(there.tolist())}
+    theirs = {(row.index(max(row)), j) for j, row in enumerate(back.tolist())}
+    links = torch.zeros(there.shape, dtype=torch.bool)
+    for i, j in ours & theirs:
+        links[i, j] = True
+    return links
+""",
     },
     "alignment.hops": {
         "spelt out": """
@@ -81,6 +141,24 @@ def hops(u, M_in, M_out, n_hops):
         return u
     o = torch.einsum("m,md->d", F.softmax(torch.einsum("d,md->m", u, M_in), dim=-1), M_out)
     return hops(u + o, M_in, M_out, n_hops - 1)
+""",
+        "rows": """
+def hops(u, M_in, M_out, n_hops):
+    states = [u]
+    while len(states) <= n_hops:
+        p = F.softmax(states[-1].unsqueeze(0) @ M_in.T, dim=-1)
+        states.append(states[-1] + (p @ M_out).squeeze(0))
+    return states[-1]
+""",
+        "a copy that is added to": """
+def hops(u, M_in, M_out, n_hops):
+    now = u.clone()
+    for hop in range(n_hops):
+        scores = (M_in * now).sum(dim=1)
+        weights = torch.exp(scores - torch.logsumexp(scores, 0))
+        for w, row in zip(weights, M_out):
+            now += w * row
+    return now
 """,
     },
     "alignment.what-matters": {
@@ -102,6 +180,24 @@ def what_matters(predict, src_ids, unk_id):
         ids = torch.cat([src_ids[:j], torch.tensor([unk_id]), src_ids[j + 1 :]])
         falls.append(before[word] - predict(ids)[word].item())
     return falls
+""",
+        "put back": """
+def what_matters(predict, src_ids, unk_id):
+    full = predict(src_ids)
+    word = torch.argmax(full).item()
+    falls = torch.zeros(len(src_ids))
+    for j in range(len(src_ids)):
+        kept = src_ids[j].item()
+        src_ids[j] = unk_id
+        falls[j] = full[word] - predict(src_ids)[word]
+        src_ids[j] = kept
+    return falls
+""",
+        "where": """
+def what_matters(predict, src_ids, unk_id):
+    places = torch.arange(src_ids.numel())
+    best, word = predict(src_ids).max(dim=0)
+    return best - torch.stack([predict(torch.where(places == j, unk_id, src_ids)) for j in places])[:, word]
 """,
     },
 }
@@ -134,6 +230,42 @@ def one_step(h, H, W_c, b_c):
     weights = scores / scores.sum()
     return torch.tanh(torch.cat([h, weights @ H]) @ W_c + b_c), weights
 """,
+        "b_c is ignored": """
+def one_step(h, H, W_c, b_c):
+    weights = (H @ h).softmax(dim=-1)
+    return torch.tanh(torch.cat([h, weights @ H]) @ W_c), weights
+""",
+        "pair turned round": """
+def one_step(h, H, W_c, b_c):
+    weights = (H @ h).softmax(dim=-1)
+    return weights, torch.tanh(torch.cat([h, weights @ H]) @ W_c + b_c)
+""",
+        "one thing returned": """
+def one_step(h, H, W_c, b_c):
+    weights = (H @ h).softmax(dim=-1)
+    return torch.tanh(torch.cat([h, weights @ H]) @ W_c + b_c)
+""",
+        "W_c is ignored": """
+def one_step(h, H, W_c, b_c):
+    weights = (H @ h).softmax(dim=-1)
+    return torch.tanh(h + weights @ H + b_c), weights
+""",
+        "plain mean as context": """
+def one_step(h, H, W_c, b_c):
+    weights = (H @ h).softmax(dim=-1)
+    return torch.tanh(torch.cat([h, H.mean(dim=0)]) @ W_c + b_c), weights
+""",
+        "bias outside": """
+def one_step(h, H, W_c, b_c):
+    weights = (H @ h).softmax(dim=-1)
+    return torch.tanh(torch.cat([h, weights @ H]) @ W_c) + b_c, weights
+""",
+        "changes its input": """
+def one_step(h, H, W_c, b_c):
+    weights = (H @ h).softmax(dim=-1)
+    context = H.mul_(weights[:, None]).sum(dim=0)
+    return torch.tanh(torch.cat([h, context]) @ W_c + b_c), weights
+""",
     },
     "alignment.true-links": {
         "None is no field": """
@@ -156,9 +288,49 @@ def true_links(tgt_fields, src_fields):
 def true_links(tgt_fields, src_fields):
     return torch.eye(len(tgt_fields), len(src_fields), dtype=torch.bool)
 """,
+        "last token only": """
+def true_links(tgt_fields, src_fields):
+    place = {field: j for j, field in enumerate(src_fields)}
+    links = torch.zeros(len(tgt_fields), len(src_fields), dtype=torch.bool)
+    for i, field in enumerate(tgt_fields):
+        if field is not None and field in place:
+            links[i, place[field]] = True
+    return links
+""",
+        "whole rows": """
+def true_links(tgt_fields, src_fields):
+    return torch.tensor([[t is not None and t in src_fields for _ in src_fields] for t in tgt_fields])
+""",
+        "any two fields": """
+def true_links(tgt_fields, src_fields):
+    return torch.tensor([[t is not None and s is not None for s in src_fields] for t in tgt_fields])
+""",
+        "numbers": """
+def true_links(tgt_fields, src_fields):
+    links = torch.zeros(len(tgt_fields), len(src_fields))
+    for i, t in enumerate(tgt_fields):
+        for j, s in enumerate(src_fields):
+            links[i, j] = t is not None and t == s
+    return links
+""",
+        "src_fields is ignored": """
+def true_links(tgt_fields, src_fields):
+    return torch.tensor([[t is not None and t == s for s in tgt_fields] for t in tgt_fields])
+""",
+        "a list of pairs": """
+def true_links(tgt_fields, src_fields):
+    return [(i, j) for i, t in enumerate(tgt_fields) for j, s in enumerate(src_fields) if t is not None and t == s]
+""",
+        "changes its input": """
+def true_links(tgt_fields, src_fields):
+    for i, field in enumerate(tgt_fields):
+        if field is None:
+            tgt_fields[i] = "sign"
+    return torch.tensor([[t == s for s in src_fields] for t in tgt_fields])
+""",
     },
     "alignment.error-rate": {
-        "possible links ignored": """
+        "possible is ignored": """
 def error_rate(predicted, sure, possible):
     return 1 - 2 * (predicted & sure).sum() / (predicted.sum() + sure.sum())
 """,
@@ -176,6 +348,37 @@ def error_rate(predicted, sure, possible):
     P = sure | possible
     return ((predicted & sure).sum() + (predicted & P).sum()) / (predicted.sum() + sure.sum())
 """,
+        "sure is ignored": """
+def error_rate(predicted, sure, possible):
+    return 1 - 2 * (predicted & possible).sum() / (predicted.sum() + possible.sum())
+""",
+        "precision alone": """
+def error_rate(predicted, sure, possible):
+    return 1 - (predicted & (sure | possible)).sum() / predicted.sum()
+""",
+        "recall alone": """
+def error_rate(predicted, sure, possible):
+    return 1 - (predicted & sure).sum() / sure.sum()
+""",
+        "brackets forgotten": """
+def error_rate(predicted, sure, possible):
+    hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
+    return 1 - hits / predicted.sum() + sure.sum()
+""",
+        "entries that differ": """
+def error_rate(predicted, sure, possible):
+    return (predicted != (sure | possible)).float().mean()
+""",
+        "union below": """
+def error_rate(predicted, sure, possible):
+    hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
+    return 1 - hits / (predicted | sure).sum()
+""",
+        "changes its input": """
+def error_rate(predicted, sure, possible):
+    possible |= sure
+    return 1 - ((predicted & sure).sum() + (predicted & possible).sum()) / (predicted.sum() + sure.sum())
+""",
     },
     "alignment.two-witnesses": {
         "not turned": """
@@ -190,7 +393,7 @@ def agreed_links(there, back):
     b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
     return a | b.T
 """,
-        "product of the weights": """
+        "one table of both": """
 def agreed_links(there, back):
     both = there * back.T
     return F.one_hot(both.argmax(dim=-1), both.shape[1]).bool()
@@ -200,6 +403,47 @@ def agreed_links(there, back):
     a = there == there.max(dim=0).values
     b = back == back.max(dim=0).values
     return a & b.T
+""",
+        "back is ignored": """
+def agreed_links(there, back):
+    return F.one_hot(there.argmax(dim=-1), there.shape[-1]).bool()
+""",
+        "there is ignored": """
+def agreed_links(there, back):
+    return F.one_hot(back.argmax(dim=-1), back.shape[-1]).bool().T
+""",
+        "axis after the turn": """
+def agreed_links(there, back):
+    back = back.T
+    return (there == there.amax(dim=-1, keepdim=True)) & (back == back.amax(dim=-1, keepdim=True))
+""",
+        "reshaped, not turned": """
+def agreed_links(there, back):
+    a = F.one_hot(there.argmax(dim=-1), there.shape[1]).bool()
+    b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
+    return a & b.reshape(there.shape)
+""",
+        "a threshold": """
+def agreed_links(there, back):
+    return (there > 0.5) & (back.T > 0.5)
+""",
+        "same verdict": """
+def agreed_links(there, back):
+    a = F.one_hot(there.argmax(dim=-1), there.shape[1])
+    b = F.one_hot(back.argmax(dim=-1), back.shape[1])
+    return a == b.T
+""",
+        "result turned": """
+def agreed_links(there, back):
+    a = F.one_hot(there.argmax(dim=-1), there.shape[1]).bool()
+    b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
+    return a.T & b
+""",
+        "changes its input": """
+def agreed_links(there, back):
+    back.t_()
+    a = there == there.amax(dim=-1, keepdim=True)
+    return a & (back == back.amax(dim=0, keepdim=True))
 """,
     },
     "alignment.hops": {
@@ -226,6 +470,63 @@ def hops(u, M_in, M_out, n_hops):
 def hops(u, M_in, M_out, n_hops):
     for _ in range(n_hops):
         u = u + (M_in @ u / math.sqrt(len(u))).softmax(dim=-1) @ M_out
+    return u
+""",
+        "n_hops is ignored": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(3):
+        u = u + (M_in @ u).softmax(dim=-1) @ M_out
+    return u
+""",
+        "M_in is ignored": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(n_hops):
+        u = u + (M_out @ u).softmax(dim=-1) @ M_out
+    return u
+""",
+        "memories exchanged": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(n_hops):
+        u = u + (M_out @ u).softmax(dim=-1) @ M_in
+    return u
+""",
+        "no softmax": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(n_hops):
+        u = u + M_in @ u @ M_out
+    return u
+""",
+        "what was found is forgotten": """
+def hops(u, M_in, M_out, n_hops):
+    now = u
+    for _ in range(n_hops):
+        now = u + (M_in @ now).softmax(dim=-1) @ M_out
+    return now
+""",
+        "at least one hop": """
+def hops(u, M_in, M_out, n_hops):
+    while True:
+        u = u + (M_in @ u).softmax(dim=-1) @ M_out
+        n_hops -= 1
+        if n_hops <= 0:
+            return u
+""",
+        "one hop too few": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(1, n_hops):
+        u = u + (M_in @ u).softmax(dim=-1) @ M_out
+    return u
+""",
+        "best fact only": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(n_hops):
+        u = u + M_out[(M_in @ u).argmax()]
+    return u
+""",
+        "changes its input": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(n_hops):
+        u += (M_in @ u).softmax(dim=-1) @ M_out
     return u
 """,
     },
@@ -266,6 +567,75 @@ def what_matters(predict, src_ids, unk_id):
         ids[j] = unk_id
         left.append(predict(ids)[word])
     return torch.stack(left)
+""",
+        "unk_id is ignored": """
+def what_matters(predict, src_ids, unk_id):
+    full = predict(src_ids)
+    word, falls = full.argmax(), []
+    for j in range(len(src_ids)):
+        ids = src_ids.clone()
+        ids[j] = 0
+        falls.append(full[word] - predict(ids)[word])
+    return torch.stack(falls)
+""",
+        "left out, not replaced": """
+def what_matters(predict, src_ids, unk_id):
+    full = predict(src_ids)
+    word, falls = full.argmax(), []
+    for j in range(len(src_ids)):
+        ids = torch.cat([src_ids[:j], src_ids[j + 1 :]])
+        falls.append(full[word] - predict(ids)[word])
+    return torch.stack(falls)
+""",
+        "all but one": """
+def what_matters(predict, src_ids, unk_id):
+    full = predict(src_ids)
+    word, falls = full.argmax(), []
+    for j in range(len(src_ids)):
+        ids = torch.full_like(src_ids, unk_id)
+        ids[j] = src_ids[j]
+        falls.append(full[word] - predict(ids)[word])
+    return torch.stack(falls)
+""",
+        "fall as a share": """
+def what_matters(predict, src_ids, unk_id):
+    full = predict(src_ids)
+    word, falls = full.argmax(), []
+    for j in range(len(src_ids)):
+        ids = src_ids.clone()
+        ids[j] = unk_id
+        falls.append(1 - predict(ids)[word] / full[word])
+    return torch.stack(falls)
+""",
+        "without its sign": """
+def what_matters(predict, src_ids, unk_id):
+    full = predict(src_ids)
+    word, falls = full.argmax(), []
+    for j in range(len(src_ids)):
+        ids = src_ids.clone()
+        ids[j] = unk_id
+        falls.append((full[word] - predict(ids)[word]).abs())
+    return torch.stack(falls)
+""",
+        "nothing replaced": """
+def what_matters(predict, src_ids, unk_id):
+    full = predict(src_ids)
+    word, falls = full.argmax(), []
+    for j in range(len(src_ids)):
+        ids = src_ids.clone()
+        ids[j] = unk_id
+        falls.append(full[word] - predict(src_ids)[word])
+    return torch.stack(falls)
+""",
+        "changes its input": """
+def what_matters(predict, src_ids, unk_id):
+    full, before = predict(src_ids), src_ids.clone()
+    word, falls = full.argmax(), []
+    for j in range(len(src_ids)):
+        src_ids.copy_(before)
+        src_ids[j] = unk_id
+        falls.append(full[word] - predict(src_ids)[word])
+    return torch.stack(falls)
 """,
     },
 }

@@ -22,6 +22,12 @@ def look_up(q, K, V):
     e = [math.exp(sum(x * y for x, y in zip(q, k)) / len(q) ** 0.5) for k in K]
     return [sum(ei / sum(e) * v[c] for ei, v in zip(e, V)) for c in range(len(V[0]))]
 """,
+        "bmm": """
+def look_up(q, K, V):
+    scores = torch.mv(K, q) * (K.size(-1) ** -0.5)
+    weights = F.softmax(scores, dim=-1)
+    return (weights.unsqueeze(-1) * V).sum(dim=0)
+""",
     },
     "attention.all-queries": {
         "einsum": """
@@ -37,21 +43,43 @@ def batched_attention(queries, keys, values):
     p = e / e.sum(dim=-1, keepdim=True)
     return p @ values, p
 """,
+        "matmul and a keyword axis": """
+def batched_attention(Q, K, V):
+    d_k = Q.size(dim=-1)
+    weights = torch.softmax(torch.matmul(Q, torch.swapaxes(K, -1, -2)) / d_k**0.5, axis=-1)
+    return torch.matmul(weights, V), weights
+""",
+        "logarithms": """
+def batched_attention(Q, K, V):
+    scores = (Q.unsqueeze(-2) * K.unsqueeze(-3)).sum(-1).div(math.sqrt(K.shape[-1]))
+    weights = (scores - scores.logsumexp(dim=-1, keepdim=True)).exp()
+    return [weights @ V, weights]
+""",
     },
     "attention.additive-score": {
-        "loops": """
-def additive_score(Q, K, W_1, W_2, v):
-    scores = torch.zeros(len(Q), len(K))
-    for i, q in enumerate(Q):
-        for j, k in enumerate(K):
-            scores[i, j] = v @ torch.tanh(W_1 @ q + W_2 @ k)
-    return scores
-""",
         "einsum": """
 def additive_score(Q, K, W_1, W_2, v):
     a = torch.einsum("nq,hq->nh", Q, W_1)
     b = torch.einsum("mk,hk->mh", K, W_2)
     return torch.einsum("nmh,h->nm", torch.tanh(a.unsqueeze(1) + b.unsqueeze(0)), v)
+""",
+        "repeated rows": """
+def additive_score(Q, K, W_1, W_2, v):
+    n, m = Q.shape[0], K.shape[0]
+    queries = (Q @ W_1.T).repeat_interleave(m, dim=0)
+    keys = (K @ W_2.T).repeat(n, 1)
+    return (torch.tanh(queries + keys) @ v).reshape(n, m)
+""",
+        "F.linear": """
+def additive_score(Q, K, W_1, W_2, v):
+    hidden = torch.tanh(F.linear(Q, W_1).unsqueeze(1) + F.linear(K, W_2))
+    return F.linear(hidden, v.unsqueeze(0)).squeeze(-1)
+""",
+        "one matrix": """
+def additive_score(Q, K, W_1, W_2, v):
+    n, m = len(Q), len(K)
+    pairs = torch.cat([Q[:, None].expand(n, m, -1), K[None].expand(n, m, -1)], dim=-1)
+    return (pairs @ torch.cat([W_1, W_2], dim=1).T).tanh().mul(v).sum(-1)
 """,
     },
     "attention.hard-limit": {
@@ -70,6 +98,26 @@ def weights_at(s, t):
         below = s < s.amax(-1, keepdim=True)
         return F.softmax(torch.zeros_like(s).masked_fill(below, float("-inf")), dim=-1)
     return F.softmax(s / t, dim=-1)
+""",
+        "row by row": """
+def weights_at(scores, temperature):
+    rows = []
+    for row in scores.tolist():
+        best = max(row)
+        if temperature == 0:
+            raised = [1.0 if s == best else 0.0 for s in row]
+        else:
+            raised = [math.exp((s - best) / temperature) for s in row]
+        rows.append([r / sum(raised) for r in raised])
+    return torch.tensor(rows)
+""",
+        "logarithms": """
+def weights_at(scores, temperature):
+    if not temperature:
+        winners = torch.isclose(scores, scores.max(dim=1, keepdim=True)[0], rtol=0, atol=0).to(scores.dtype)
+        return F.normalize(winners, p=1, dim=1)
+    logits = scores.div(temperature)
+    return (logits - torch.logsumexp(logits, dim=1, keepdim=True)).exp()
 """,
     },
     "attention.kernel-regression": {
@@ -91,6 +139,13 @@ def kernel_regression(x, x_seen, y_seen, bandwidth):
     scores = torch.outer(x, x_seen) / bandwidth**2 - x_seen**2 / (2 * bandwidth**2)
     return scores.softmax(-1) @ y_seen
 """,
+        "subtract the nearest": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    squares = (x.unsqueeze(1) - x_seen.unsqueeze(0)) ** 2
+    squares = squares - squares.min(dim=1, keepdim=True).values
+    kernel = torch.exp(-squares / (2 * bandwidth**2))
+    return (kernel * y_seen).sum(dim=1) / kernel.sum(dim=1)
+""",
     },
     "attention.set-test": {
         "many shuffles, largest difference": """
@@ -111,6 +166,24 @@ def is_a_set(attend, Q, K, V):
         if not torch.allclose(first, attend(Q, K[order], V[order])[0], rtol=1e-4, atol=1e-4):
             return False
     return True
+""",
+        "the given order and a fixed one": """
+def is_a_set(attend, Q, K, V):
+    order = sorted(range(K.shape[0]), key=lambda j: (j * 7919) % 101)
+    output, _ = attend(Q, K, V)
+    for places in (order, order[::-1], order[1:] + order[:1]):
+        other, _ = attend(Q, K[places], V[places])
+        if (output - other).norm() > 1e-4 * (1 + output.norm()):
+            return False
+    return True
+""",
+        "a permutation matrix": """
+def is_a_set(attend, Q, K, V):
+    outputs = [attend(Q, K, V)[0]]
+    for _ in range(8):
+        P = torch.eye(len(K))[torch.randperm(len(K))]
+        outputs.append(attend(Q, P @ K, P @ V)[0])
+    return all(torch.allclose(outputs[0], other, atol=1e-4) for other in outputs)
 """,
     },
 }
@@ -137,6 +210,52 @@ def look_up(q, K, V):
         "weights instead of output": """
 def look_up(q, K, V):
     return torch.softmax(K @ q / math.sqrt(len(q)), dim=0)
+""",
+        "no softmax": """
+def look_up(q, K, V):
+    return K @ q / math.sqrt(len(q)) @ V
+""",
+        "the best value only": """
+def look_up(q, K, V):
+    return V[(K @ q).argmax()]
+""",
+        "keys mixed": """
+def look_up(q, K, V):
+    return torch.softmax(K @ q / math.sqrt(len(q)), dim=0) @ K
+""",
+        "plain mean": """
+def look_up(q, K, V):
+    weights = torch.ones(len(K)) / len(K)
+    return weights @ V
+""",
+        "scale of the example": """
+def look_up(q, K, V):
+    return torch.softmax(K @ q / 2, dim=0) @ V
+""",
+        "a pair returned": """
+def look_up(q, K, V):
+    weights = torch.softmax(K @ q / math.sqrt(len(q)), dim=0)
+    return weights @ V, weights
+""",
+        "not divided by the sum": """
+def look_up(q, K, V):
+    output = 0
+    for k, v in zip(K, V):
+        output = output + math.exp(float(q @ k) / math.sqrt(len(q))) * v
+    return output
+""",
+        "changes its input": """
+def look_up(q, K, V):
+    q /= math.sqrt(len(q))
+    return torch.softmax(K @ q, dim=0) @ V
+""",
+        "multiplied by √d_k": """
+def look_up(q, K, V):
+    return torch.softmax(K @ q * math.sqrt(len(q)), dim=0) @ V
+""",
+        "cosine": """
+def look_up(q, K, V):
+    return F.cosine_similarity(K, q[None]).softmax(dim=0) @ V
 """,
     },
     "attention.all-queries": {
@@ -165,6 +284,51 @@ def batched_attention(Q, K, V):
     weights = (Q @ K.transpose(-2, -1) / math.sqrt(V.shape[-1])).softmax(dim=-1)
     return weights @ V, weights
 """,
+        "no scale": """
+def batched_attention(Q, K, V):
+    weights = (Q @ K.transpose(-2, -1)).softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "d_k instead of √d_k": """
+def batched_attention(Q, K, V):
+    weights = (Q @ K.transpose(-2, -1) / Q.shape[-1]).softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "swapped": """
+def batched_attention(Q, K, V):
+    weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1)
+    return weights, weights @ V
+""",
+        "weights missing": """
+def batched_attention(Q, K, V):
+    return (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1) @ V
+""",
+        "axis counted from the front": """
+def batched_attention(Q, K, V):
+    weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=1)
+    return weights @ V, weights
+""",
+        "queries and keys swapped": """
+def batched_attention(Q, K, V):
+    weights = (K @ Q.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "scale after the softmax": """
+def batched_attention(Q, K, V):
+    weights = (Q @ K.transpose(-2, -1)).softmax(dim=-1) / math.sqrt(Q.shape[-1])
+    return weights @ V, weights
+""",
+        "changes its input": """
+def batched_attention(Q, K, V):
+    Q *= Q.shape[-1] ** -0.5
+    weights = (Q @ K.transpose(-2, -1)).softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "forbidden": """
+def batched_attention(Q, K, V):
+    weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1)
+    return F.scaled_dot_product_attention(Q, K, V), weights
+""",
     },
     "attention.additive-score": {
         "no tanh": """
@@ -186,6 +350,47 @@ def additive_score(Q, K, W_1, W_2, v):
         "matching pairs only": """
 def additive_score(Q, K, W_1, W_2, v):
     return torch.tanh(Q @ W_1.T + K @ W_2.T) @ v
+""",
+        "W_1 and W_2 swapped": """
+def additive_score(Q, K, W_1, W_2, v):
+    return torch.tanh((Q @ W_2.T)[:, None] + (K @ W_1.T)[None]) @ v
+""",
+        "matrices not transposed": """
+def additive_score(Q, K, W_1, W_2, v):
+    return torch.tanh((Q @ W_1)[:, None] + (K @ W_2)[None]) @ v
+""",
+        "v is ignored": """
+def additive_score(Q, K, W_1, W_2, v):
+    return torch.tanh((Q @ W_1.T)[:, None] + (K @ W_2.T)[None]).sum(dim=-1)
+""",
+        "W_2 is ignored": """
+def additive_score(Q, K, W_1, W_2, v):
+    return torch.tanh((Q @ W_1.T)[:, None] + (K @ W_1.T)[None]) @ v
+""",
+        "K is ignored": """
+def additive_score(Q, K, W_1, W_2, v):
+    return (torch.tanh(Q @ W_1.T) @ v)[:, None].expand(len(Q), len(K))
+""",
+        "tanh of each alone": """
+def additive_score(Q, K, W_1, W_2, v):
+    return (torch.tanh(Q @ W_1.T)[:, None] + torch.tanh(K @ W_2.T)[None]) @ v
+""",
+        "weights instead of scores": """
+def additive_score(Q, K, W_1, W_2, v):
+    return (torch.tanh((Q @ W_1.T)[:, None] + (K @ W_2.T)[None]) @ v).softmax(dim=-1)
+""",
+        "changes its input": """
+def additive_score(Q, K, W_1, W_2, v):
+    hidden = torch.tanh((Q @ W_1.T)[:, None] + (K @ W_2.T)[None])
+    return hidden @ v.unsqueeze_(1)[:, 0]
+""",
+        "forbidden": """
+def additive_score(Q, K, W_1, W_2, v):
+    scores = torch.zeros(len(Q), len(K))
+    for i, q in enumerate(Q):
+        for j, k in enumerate(K):
+            scores[i, j] = v @ torch.tanh(W_1 @ q + W_2 @ k)
+    return scores
 """,
     },
     "attention.hard-limit": {
@@ -212,6 +417,55 @@ def weights_at(scores, temperature):
         return F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).float()
     return (scores / temperature).softmax(dim=-1)
 """,
+        "temperature is ignored": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
+        return best / best.sum(dim=-1, keepdim=True)
+    return scores.softmax(dim=-1)
+""",
+        "softmax over the queries": """
+def weights_at(scores, temperature):
+    return (scores / temperature).softmax(dim=0)
+""",
+        "shares not divided": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        return (scores == scores.amax(dim=-1, keepdim=True)).float()
+    return (scores / temperature).softmax(dim=-1)
+""",
+        "one winner for all rows": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        return torch.where(scores == scores.max(), 1.0, 0.0)
+    return (scores / temperature).softmax(dim=-1)
+""",
+        "one maximum for all rows": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
+        return best / best.sum(dim=-1, keepdim=True)
+    raised = torch.exp((scores - scores.max()) / temperature)
+    return raised / raised.sum(dim=-1, keepdim=True)
+""",
+        "softmax at 0": """
+def weights_at(scores, temperature):
+    return (scores / (temperature or 1.0)).softmax(dim=-1)
+""",
+        "truth values": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        return scores == scores.amax(dim=-1, keepdim=True)
+    return (scores / temperature).softmax(dim=-1)
+""",
+        "changes its input": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
+        return best / best.sum(dim=-1, keepdim=True)
+    scores /= temperature
+    return scores.softmax(dim=-1)
+""",
     },
     "attention.kernel-regression": {
         "bandwidth not squared": """
@@ -234,6 +488,40 @@ def kernel_regression(x, x_seen, y_seen, bandwidth):
 def kernel_regression(x, x_seen, y_seen, bandwidth):
     kernel = torch.exp(-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2))
     return kernel @ y_seen / kernel.sum(dim=-1)
+""",
+        "bandwidth is ignored": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    return (-((x[:, None] - x_seen) ** 2) / 2).softmax(dim=-1) @ y_seen
+""",
+        "2 forgotten": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    return (-((x[:, None] - x_seen) ** 2) / bandwidth**2).softmax(dim=-1) @ y_seen
+""",
+        "x is ignored": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    return torch.full_like(x, float(y_seen.mean()))
+""",
+        "distance not squared": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    return (-(x[:, None] - x_seen).abs() / (2 * bandwidth**2)).softmax(dim=-1) @ y_seen
+""",
+        "multiplied by the bandwidth": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    return (-((x[:, None] - x_seen) ** 2) / 2 * bandwidth**2).softmax(dim=-1) @ y_seen
+""",
+        "softmax over the queries": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    return (-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2)).softmax(dim=0) @ y_seen
+""",
+        "a small number below": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    kernel = torch.exp(-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2))
+    return kernel @ y_seen / (kernel.sum(dim=-1) + 1e-9)
+""",
+        "changes its input": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    x /= bandwidth
+    return (-((x[:, None] - x_seen / bandwidth) ** 2) / 2).softmax(dim=-1) @ y_seen
 """,
     },
     "attention.set-test": {
@@ -262,6 +550,73 @@ def is_a_set(attend, Q, K, V):
     order = torch.randperm(K.shape[-2])
     attend(Q, K[order], V[order])
     return True
+""",
+        "reversed": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-2])
+    return not torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0], atol=1e-5)
+""",
+        "always False": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-2])
+    return attend(Q, K, V)[0] is attend(Q, K[order], V[order])[0]
+""",
+        "weights in place of outputs": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-2])
+    return torch.allclose(attend(Q, K, V)[1], attend(Q, K[order], V[order])[1], atol=1e-5)
+""",
+        "two permutations": """
+def is_a_set(attend, Q, K, V):
+    shuffled = attend(Q, K[torch.randperm(len(K))], V[torch.randperm(len(V))])
+    return torch.allclose(attend(Q, K, V)[0], shuffled[0], atol=1e-5)
+""",
+        "not whole rows": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-1])
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K[:, order], V)[0], atol=1e-5)
+""",
+        "queries shuffled": """
+def is_a_set(attend, Q, K, V):
+    order, turned = torch.randperm(len(K)), torch.arange(len(Q)).roll(1)
+    return torch.allclose(attend(Q, K, V)[0], attend(Q[turned], K[order], V[order])[0], atol=1e-5)
+""",
+        "nothing shuffled": """
+def is_a_set(attend, Q, K, V):
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K, V)[0], atol=1e-5)
+""",
+        "rotation only": """
+def is_a_set(attend, Q, K, V):
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K.roll(1, 0), V.roll(1, 0))[0], atol=1e-5)
+""",
+        "first query only": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-2])
+    return torch.allclose(attend(Q, K, V)[0][0], attend(Q, K[order], V[order])[0][0], atol=1e-5)
+""",
+        "loose tolerance": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-2])
+    return bool((attend(Q, K, V)[0] - attend(Q, K[order], V[order])[0]).abs().max() < 0.5)
+""",
+        "changes its input": """
+def is_a_set(attend, Q, K, V):
+    before = attend(Q, K, V)[0]
+    order = torch.randperm(K.shape[-2])
+    K.copy_(K[order])
+    V.copy_(V[order])
+    return torch.allclose(before, attend(Q, K, V)[0], atol=1e-4)
+""",
+        "sums compared": """
+def is_a_set(attend, Q, K, V):
+    order = torch.randperm(K.shape[-2])
+    return torch.allclose(attend(Q, K, V)[0].sum(), attend(Q, K[order], V[order])[0].sum(), atol=1e-3)
+""",
+        "one pair swapped": """
+def is_a_set(attend, Q, K, V):
+    order = list(range(len(K)))
+    order[0], order[1] = order[1], order[0]
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0], atol=1e-4)
 """,
     },
 }

@@ -113,7 +113,7 @@ class Expect:
             except Refused as refused:
                 stopped = refused
                 break
-        gaps = [_first_gap(got, want, tolerance) for _, got, want in came]
+        gaps = [_gap(got, want, tolerance) for _, got, want in came]
         if not any(gaps):
             if stopped:
                 raise stopped
@@ -123,6 +123,8 @@ class Expect:
             if _explains(slip, came, tolerance):
                 raise Refused(slip.message, slip.name)
         args, gap = next((args, gap) for (args, _, _), gap in zip(came, gaps) if gap)
+        if isinstance(gap, Refused):
+            raise gap
         raise Refused(f"For {describe} {gap}. The call was {watching.call_text(_name_of(answer), args)}.")
 
     def true(self, condition: bool, holds: str, otherwise: str, mistake: str | None = None) -> None:
@@ -337,11 +339,11 @@ def _explains(slip: Slip, came: Sequence[tuple[tuple, Any, Any]], tolerance: flo
     for args, got, want in came:
         try:
             value = slip.of(*watching.copied(args))
-        except Exception:  # noqa: BLE001 (a slip that has no value here explains nothing)
+            if _first_gap(got, value, tolerance):
+                return False
+        except Exception:  # noqa: BLE001 (a slip that has no value here, or none to compare with, explains nothing)
             return False
-        if _first_gap(got, value, tolerance):
-            return False
-        if _first_gap(value, want, tolerance):
+        if _gap(value, want, tolerance):
             wrong, floats = wrong + 1, floats or _has_floats(want)
     return wrong >= (1 if floats else 2)
 
@@ -352,6 +354,14 @@ def _has_floats(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_has_floats, value))
     return isinstance(value, float)
+
+
+def _gap(got: Any, want: Any, tolerance: float) -> str | Refused:
+    """How `got` differs from `want`; a refusal where it cannot be compared; empty if it does not."""
+    try:
+        return _first_gap(got, want, tolerance)
+    except Refused as refused:
+        return refused
 
 
 def _first_gap(got: Any, want: Any, tolerance: float, where: str = "") -> str:

@@ -229,7 +229,13 @@ def _entry(root: Path, stem: str, exercise: Written) -> dict[str, Any]:
             raise BadSource(f"{exercise.path.name}: no hidden test names {exercise.id} and gives points for it.")
         allowed = [name.strip() for name in exercise.option("modules").split(",") if name.strip()]
         forbidden = [name.strip() for name in exercise.option("forbidden").split(",") if name.strip()]
-        return {**made, "points": given, "modules": _closed(allowed or earlier), "forbidden": [*CHEAP, *forbidden]}
+        return {
+            **made,
+            "points": given,
+            "modules": _closed(allowed or earlier),
+            "forbidden": [*CHEAP, *forbidden],
+            "may_change_input": "may-change-input" in exercise.statement.options,
+        }
     found = find(exercise.id)
     return {
         **made,
@@ -237,6 +243,7 @@ def _entry(root: Path, stem: str, exercise: Written) -> dict[str, Any]:
         "points": exercise.stars,
         "modules": _closed(earlier),
         "forbidden": [*CHEAP, *(name for name in found.forbids if "." in name)],
+        "may_change_input": found.may_change_input,
     }
 
 

@@ -119,8 +119,9 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
         else:
             found = find(entry["id"])
             tests = (Test(entry["id"], entry["points"], found.judge, hidden=False),)
-        sources = module_sources(entry.get("modules", []))
-        made.append(Task(entry["id"], tuple(entry["answers"]), tests, sources, tuple(entry.get("forbidden", ()))))
+        sources, forbidden = module_sources(entry.get("modules", [])), tuple(entry.get("forbidden", ()))
+        may_change = entry.get("may_change_input") is True
+        made.append(Task(entry["id"], tuple(entry["answers"]), tests, sources, forbidden, may_change))
     return made
 
 
@@ -142,7 +143,14 @@ def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
 
         return register
 
-    names = {"hidden": hidden, "Mistake": judge.Mistake, "torch": torch, "F": torch.nn.functional, "math": math}
+    names = {
+        "hidden": hidden,
+        "Mistake": judge.Mistake,
+        "Slip": judge.Slip,
+        "torch": torch,
+        "F": torch.nn.functional,
+        "math": math,
+    }
     try:
         exec(compile(source, f"tests/{stem}.py", "exec"), {**names, "__name__": f"hidden_{stem}"})  # noqa: S102 (the instructor's own)
     except Exception as error:  # noqa: BLE001 (whatever it raises is told)

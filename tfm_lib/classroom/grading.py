@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
+from tfm_lib.checks.watching import changed_input
 from tfm_lib.classroom.backends import Limits
 from tfm_lib.classroom.inside.channel import ChannelError, Closed, TimeUp
 from tfm_lib.classroom.inside.peer import Peer, Raised
@@ -46,6 +47,7 @@ class Task:
     tests: tuple[Test, ...]
     sources: dict[str, str] = field(default_factory=dict)  # of the book's modules that may be imported
     forbidden: tuple[str, ...] = ()  # calls of torch that may not be used
+    may_change_input: bool = False  # because its text asks for that
 
     @property
     def points(self) -> float:
@@ -176,9 +178,8 @@ class Answers:
             except (NameError, ImportError, MemoryError, SyntaxError) as error:
                 raise BrokenTest(f"the test {test.name} has a fault: {type(error).__name__}: {error}") from None
 
-        verdict = judge_student(
-            Exercise(self.task.id, self.task.answers, judge), self.student, _mixed(seed, self.task.id, test.name)
-        )
+        exercise = Exercise(self.task.id, self.task.answers, judge, may_change_input=self.task.may_change_input)
+        verdict = judge_student(exercise, self.student, _mixed(seed, self.task.id, test.name))
         return _row(
             test,
             verdict.status,
@@ -213,8 +214,12 @@ class Answers:
                 raise Unsolved
             if result is None:
                 raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
+            place = self.peer.changed  # what the student's side says: it can cost points and earn none
+            known = type(place) is int and 0 <= place < len(args) + len(kwargs)
+            call.changed = changed_input(name, place) if known else ""
             return result
 
+        call.__name__, call.changed = name, ""
         return call
 
 

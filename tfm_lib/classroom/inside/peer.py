@@ -1,7 +1,8 @@
 """Calls across the wire, both ways and nested: an answer may call a function of the test while the test waits for it.
 
 Gradients pass too: a tensor that needs one is numbered, the side that computes with it keeps the graph, and
-asks for the product with the slope come back over the same wire.
+asks for the product with the slope come back over the same wire. Beside its result a reply tells which argument
+the function wrote into: its arguments were made for this call, so the caller could not see it.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Peer:
     ):
         self.channel, self.describe, self.convert = channel, describe, convert
         self.named: dict[str, Callable[..., Any]] = {}
+        self.changed: Any = None  # the argument that the newest call changed, as the other side says: not to be trusted
         self._kept: list[Any] = []
         self._tapes: list[tuple[list[Tensor], list[Tensor]]] = []
         self._calls = self._nesting = 0
@@ -82,6 +84,7 @@ class Peer:
             "kwargs": {name: encode(arg, self._keep, number) for name, arg in (kwargs or {}).items()},
         }
         reply = self.ask("call", made)
+        self.changed = reply.get("changed")
         tape, outputs = reply.get("tape"), {}
         if tape is not None and inputs:
             raw = {made["g"]: raw_tensor(made) for made in numbered_tensors(reply.get("ok"))}
@@ -137,14 +140,19 @@ class Peer:
         decoder = Decoder(self._foreign)
         args = [decoder.decode(arg) for arg in args]
         kwargs = {name: decoder.decode(arg) for name, arg in kwargs.items()}
+        given = [*args, *kwargs.values()] if type(target) is str else []
+        before = [encode(arg, _still) for arg in given]
         with torch.enable_grad():
             result = self._find(target)(*args, **kwargs)
+        changed = [place for place, arg in enumerate(given) if encode(arg, _still) != before[place]]
         leaves, outputs = list(decoder.numbered.values()), []
 
         def number(tensor: Tensor) -> int | None:
             return _number(tensor, outputs) if leaves and tensor.requires_grad else None
 
         reply = {"ok": encode(result, self._keep, number)}
+        if changed:
+            reply["changed"] = changed[0]
         if outputs:
             self._tapes.append((outputs, leaves))
             reply["tape"] = len(self._tapes) - 1
@@ -188,6 +196,11 @@ def _number(tensor: Tensor, among: list[Tensor]) -> int:
             return place
     among.append(tensor)
     return len(among) - 1
+
+
+def _still(value: Any) -> dict[str, Any]:
+    """What stands for something that is not looked into."""
+    return {"$": "handle", "i": id(value)}
 
 
 def _raised(made: Any) -> Raised:
