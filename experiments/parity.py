@@ -64,9 +64,9 @@ def main() -> int:
     if not apart:
         with record(
             "parity", "our layers and models beside other libraries' on copied weights: largest differences"
-        ) as out:
-            out.ran("parity", seed=0, updates=0, epochs=None, cpu_seconds=round(time.process_time(), 1))
-            out["rows"] = rows
+        ) as kept:
+            kept.ran("parity", seed=0, updates=0, epochs=None, cpu_seconds=round(time.process_time(), 1))
+            kept["rows"] = rows
     return 1 if apart else 0
 
 
