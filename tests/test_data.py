@@ -232,11 +232,12 @@ def test_all_white_space_is_one_space(tokenizer, white):
 
 
 def test_every_digit_is_a_piece_of_its_own():
-    tokenizer = Tokenizer.train(["In 1984, 1984 of 1984 lamps.", "At 19:45."] * 20, 100)
+    tokenizer = Tokenizer.train(["In 1984, 1984 of 1984 lamps.", "At 19:45."] * 20, 100, single_digits=True)
     assert tokenizer.pieces("1984 lamps") == ["▁", "1", "9", "8", "4", *tokenizer.pieces("lamps")]
     assert tokenizer.pieces("19:45") == ["▁", "1", "9", ":", "4", "5"]
     assert not [piece for piece in map(tokenizer.piece, range(len(tokenizer))) if re.search(r"\d.|.\d", piece)]
     assert tokenizer.decode(tokenizer.encode("1984 lamps")) == "1984 lamps"
+    assert Tokenizer.train(["In 1984 lamps."] * 20, 100).pieces("1984") == ["▁1984"]
 
 
 def test_unknown_signs_are_told_and_take_their_places_again(tokenizer):

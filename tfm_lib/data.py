@@ -93,8 +93,8 @@ def _merge(pieces: list[str], pair: Merge) -> list[str]:
 class Tokenizer:
     """Byte-pair encoding for both languages at once, by the library `tokenizers`.
 
-    Ids 0 to 3 are <pad> <bos> <eos> <unk>. All white space between words is one space, none stands
-    at the ends, and every digit is a piece of its own.
+    Ids 0 to 3 are <pad> <bos> <eos> <unk>. All white space between words is one space, and none
+    stands at the ends.
     A special token that somebody types is text like any other: no sentence can end itself early.
 
     Source: Sennrich, Haddow and Birch (2016); Vaswani et al. (2017), section 5.1, share one
@@ -113,10 +113,12 @@ class Tokenizer:
         sentences: Iterable[str],
         vocab_size: int,
         lowercase: bool = False,
+        single_digits: bool = False,
         min_count: int = 1,
     ) -> "Tokenizer":
         """A tokenizer with at most `vocab_size` pieces, learned from `sentences`.
 
+        With `single_digits` every digit is a piece of its own, so that no number is rare.
         Letters that occur fewer than `min_count` times become <unk> and, where the letters alone
         are more than `vocab_size`, the rarest of them.
         """
@@ -141,7 +143,7 @@ class Tokenizer:
             [
                 pre_tokenizers.Metaspace(),
                 pre_tokenizers.Punctuation(),
-                pre_tokenizers.Digits(individual_digits=True),
+                *([pre_tokenizers.Digits(individual_digits=True)] if single_digits else []),
             ]
         )
         backend.decoder = decoders.Metaspace()

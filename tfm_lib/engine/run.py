@@ -157,7 +157,7 @@ def train_run(
     if rank == 0 and not folder.is_begun:
         folder.clear()
         folder.begin({"corpus": corpus, "options": asdict(options), "machine": machine()})
-        learned_tokenizer(texts["train"], preset.model.vocab_size).save(folder.path / TOKENIZER)
+        learned_tokenizer(texts["train"], preset.model.vocab_size, options.typed).save(folder.path / TOKENIZER)
     wait_for_all()
     tokenizer = Tokenizer.load(folder.path / TOKENIZER)
     val = plain_examples(tokenizer, texts["val"])
@@ -245,9 +245,15 @@ def machine() -> dict[str, Any]:
     }
 
 
-def learned_tokenizer(pairs: Sentences, vocab_size: int) -> Tokenizer:
-    """The tokenizer of both sides; a letter that a large corpus holds a few times is unknown: nothing is learned of it."""
-    return Tokenizer.train((side for pair in pairs for side in pair), vocab_size, min_count=1 + len(pairs) // 20_000)
+def learned_tokenizer(pairs: Sentences, vocab_size: int, typed: bool) -> Tokenizer:
+    """The tokenizer of both sides.
+
+    For what people type numbers are copied digit by digit, and a letter that a large corpus holds a few times is
+    unknown: nothing is learned of it, and what is unknown can be copied.
+    """
+    sides = (side for pair in pairs for side in pair)
+    rarest = 1 + len(pairs) // 20_000 if typed else 1
+    return Tokenizer.train(sides, vocab_size, single_digits=typed, min_count=rarest)
 
 
 def training_examples(
