@@ -587,8 +587,10 @@ def _model(n: int, d: int, add: Callable[[Tensor], dict[int, Tensor]] = lambda x
 LEAK_SLIPS = {
     "pairs swapped": (
         lambda see: {(j, i) for i, j in _future(see)},
-        "You found it and wrote it down as (input, output). The pair is (i, j): the output that sees, "
-        "then the input that is seen.",
+        (
+            "You found it and wrote it down as (input, output). The pair is (i, j): the output that sees, "
+            "then the input that is seen."
+        ),
     ),
     "only the next word": (
         lambda see: {(i, j) for i, j in _future(see) if j == i + 1},
@@ -596,8 +598,10 @@ LEAK_SLIPS = {
     ),
     "counts the past": (
         lambda see: _true(see),
-        "Your list holds pairs with j ≤ i. To depend on the past and on itself is what a causal model is for; only "
-        "j > i is a leak.",
+        (
+            "Your list holds pairs with j ≤ i. To depend on the past and on itself is what a causal model is for; only "
+            "j > i is a leak."
+        ),
     ),
     "counts only the past": (
         lambda see: {(i, j) for i, j in _true(see) if j < i},
@@ -619,8 +623,10 @@ LEAK_SLIPS = {
 SLOPE_SLIPS = {
     "sums over the features": (
         lambda slopes: slopes.sum(1).abs().amax(-1) > 1e-5,
-        "The outputs of one of these models sum to 0 at each position, as after a layer norm, so the gradient of "
-        "output[i].sum() is 0 whatever leaks. Look at each feature by itself, and take the largest absolute derivative.",
+        (
+            "The outputs of one of these models sum to 0 at each position, as after a layer norm, so the gradient of "
+            "output[i].sum() is 0 whatever leaks. Look at each feature by itself, and take the largest absolute derivative."
+        ),
     ),
     "only the first feature": (
         lambda slopes: slopes[:, 0].abs().amax(-1) > 0,
@@ -636,13 +642,17 @@ SLOPE_SLIPS = {
     ),
     "a threshold too high": (
         lambda slopes: slopes.abs().amax(dim=(1, 3)) > 0.1,
-        "You miss a weak leak, with a slope of 0.05. A model that cannot see the future has a slope of exactly 0: let "
-        "the threshold be far lower.",
+        (
+            "You miss a weak leak, with a slope of 0.05. A model that cannot see the future has a slope of exactly 0: let "
+            "the threshold be far lower."
+        ),
     ),
     "a threshold so high": (
         lambda slopes: slopes.abs().amax(dim=(1, 3)) > 0.5,
-        "You miss all but the strongest leaks. A model that cannot see the future has a slope of exactly 0: let the "
-        "threshold be far lower.",
+        (
+            "You miss all but the strongest leaks. A model that cannot see the future has a slope of exactly 0: let the "
+            "threshold be far lower."
+        ),
     ),
 }
 
