@@ -292,6 +292,16 @@ def layer_norm(X, gain, bias, eps):
 def layer_norm(X, gain, bias, eps):
     return F.layer_norm(X, X.shape[-1:], gain, bias, eps)
 """,
+        "ε squared": """
+def layer_norm(X, gain, bias, eps):
+    mean, variance = X.mean(dim=-1, keepdim=True), X.var(dim=-1, keepdim=True, correction=0)
+    return gain * (X - mean) / torch.sqrt(variance + eps**2) + bias
+""",
+        "keepdim forgotten": """
+def layer_norm(X, gain, bias, eps):
+    mean, variance = X.mean(dim=-1), X.var(dim=-1, correction=0)
+    return gain * (X - mean) / torch.sqrt(variance + eps) + bias
+""",
     },
     "layers.two-places": {
         "the two swapped": """

@@ -244,6 +244,14 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     return scores.masked_fill_(~mask, -torch.inf).softmax(dim=-1)
 """,
+        "mask transposed": """
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask.transpose(-2, -1), -torch.inf).softmax(dim=-1)
+""",
+        "logarithms": """
+def masked_softmax(scores, mask):
+    return F.log_softmax(scores.masked_fill(~mask, -torch.inf), dim=-1)
+""",
     },
     "masking.triangle": {
         "strict": """
@@ -375,6 +383,16 @@ def shift(ids, pad_id):
     inputs, targets = ids[:, :-1].clone(), ids[:, 1:]
     targets[targets == pad_id] = -100
     return inputs, targets
+""",
+        "words skipped, padding kept": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:]
+    return ids[:, :-1], targets.masked_fill(targets != pad_id, -100)
+""",
+        "floating-point numbers": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:].float()
+    return ids[:, :-1], targets.masked_fill(targets == pad_id, -100)
 """,
     },
     "masking.decoder-mask": {
@@ -523,6 +541,13 @@ def window_mask(n, w):
     ones = torch.ones(n, n)
     return ones.tril() - ones.tril(-w)
 """,
+        "a slice from a negative place": """
+def window_mask(n, w):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, i - w + 1 : i + 1] = True
+    return mask
+""",
     },
     "masking.leak-test": {
         "sums over the features": """
@@ -630,6 +655,11 @@ def find_leaks(model_fn, n, d):
     from tfm_lib.masking import leak
     slopes = leak(model_fn, torch.randn(n, d))
     return [(i, j) for i in range(n) for j in range(i + 1, n) if slopes[i, j] > 0]
+""",
+        "counted from 1": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    return [(i, j) for i in range(1, n + 1) for j in range(i + 1, n + 1) if slopes[i - 1, j - 1] > 0]
 """,
     },
 }

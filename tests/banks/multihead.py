@@ -365,6 +365,14 @@ def merge(heads):
     batch, n_heads, n, d_v = heads.shape
     return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
 """,
+        "words joined in place of heads": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    return heads.flatten(start_dim=2)
+""",
     },
     "multihead.look-back": {
         "looks at itself": """
@@ -418,6 +426,10 @@ def looks_back(weights):
     n = weights.shape[-1]
     weights *= torch.ones(n, n).tril(-1).triu(-1)
     return weights.sum(dim=(1, 2)) / (n - 1)
+""",
+        "a diagonal across the heads": """
+def looks_back(weights):
+    return weights.diagonal(-1).mean(dim=-1)
 """,
     },
     "multihead.from-matrices": {
@@ -711,6 +723,15 @@ def bill(n, d_model, n_heads):
         "no pair": """
 def bill(n, d_model, n_heads):
     return 4 * n * d_model**2 + 2 * n**2 * d_model
+""",
+        "projections of one head": """
+def bill(n, d_model, n_heads):
+    d_k = d_model // n_heads
+    return 4 * n * d_model * d_k + n_heads * 2 * n * n * d_k, n_heads * n * n
+""",
+        "n and d_model exchanged": """
+def bill(n, d_model, n_heads):
+    return 4 * n * n * d_model + 2 * n * n * d_model, n_heads * n * n
 """,
     },
     "multihead.prune": {

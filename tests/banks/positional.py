@@ -257,6 +257,14 @@ def encode(n, d_model):
     from tfm_lib.positional import sinusoidal_encoding
     return sinusoidal_encoding(n, d_model)
 """,
+        "sines only": """
+def encode(n, d_model):
+    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    PE = torch.zeros(n, d_model)
+    PE[:, 0::2] = torch.sin(angle)
+    PE[:, 1::2] = torch.sin(angle)
+    return PE
+""",
     },
     "positional.half-distance": {
         "half a score in place of half a weight": """
@@ -319,6 +327,10 @@ def half_distance(n_heads, h):
         "all heads": """
 def half_distance(n_heads, h):
     return [math.log(2) / 2 ** (-8 * i / n_heads) for i in range(1, n_heads + 1)]
+""",
+        "a slope without its power": """
+def half_distance(n_heads, h):
+    return math.log(2) / (8 * h / n_heads)
 """,
     },
     "positional.shift-matrix": {

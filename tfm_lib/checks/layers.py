@@ -40,6 +40,10 @@ def _over(X: Tensor, gain: Tensor, bias: Tensor, eps: float, dims: tuple[int, ..
     return gain * centred / (centred.square().mean(dim=dims, keepdim=True) + eps).sqrt() + bias
 
 
+def _flat(X: Tensor, gain: Tensor, bias: Tensor, eps: float, correction: int) -> Tensor:
+    return gain * (X - X.mean(-1)) / (X.var(-1, correction=correction) + eps).sqrt() + bias
+
+
 OVER_WORDS = (
     "You took mean and variance of each feature over the words. That is batch normalisation, and lets the "
     "words see each other. Take them along the last axis, over the features of one word."
@@ -77,6 +81,20 @@ NORM_SLIPS = [
         "no ε",
         lambda X, gain, bias, eps: _normed(X, gain, bias, 0.0),
         "Your answer does not depend on the argument ε. Here it is large, to be seen: it belongs under the root.",
+    ),
+    Slip(
+        "ε squared",
+        lambda X, gain, bias, eps: _normed(X, gain, bias, eps**2),
+        "ε is squared under the root. It stands there as it is: √(σ² + ε).",
+    ),
+    *(
+        Slip(
+            "keepdim forgotten",
+            lambda X, gain, bias, eps, k=k: _flat(X, gain, bias, eps, k),
+            "Your means have lost their axis, so that word j's mean was taken from feature j. keepdim=True keeps the axis, "
+            "and each word meets its own mean.",
+        )
+        for k in (0, 1)
     ),
     Slip(
         "γ and β forgotten",
@@ -140,7 +158,8 @@ def layer_norm(student, expect):
         return torch.randn(shape) * 2 + torch.randn(*shape[:-1], 1), torch.rand(d) + 0.5, torch.randn(d), eps
 
     batch, n, d = _sizes(3, 3, 7)
-    inputs = [drawn(n, d, eps=0.5), drawn(batch, d, n, eps=0.3), drawn(n, batch, eps=0.8)]
+    inputs = [drawn(d, d, eps=0.4)]  # square: a mean that lost its axis runs, and is named
+    inputs += [drawn(n, d, eps=0.5), drawn(batch, d, n, eps=0.3), drawn(n, batch, eps=0.8)]
     expect.agrees(
         student.layer_norm,
         _normed,

@@ -94,6 +94,16 @@ HIDDEN_SLIPS = [
         "The hiding is right, and you stopped there: these are scores. The softmax turns them into weights.",
     ),
     Slip(
+        "mask transposed",
+        lambda scores, mask: _masked(scores, mask.mT),
+        "The mask lies on its side: you hid queries' rows by keys' columns. It fits the scores as it is, without .T.",
+    ),
+    Slip(
+        "logarithms",
+        lambda scores, mask: scores.masked_fill(~mask, -torch.inf).log_softmax(-1),
+        "These are the logarithms of the weights. Take softmax in place of log_softmax.",
+    ),
+    Slip(
         "without exp",
         lambda scores, mask: _shares(scores * mask),
         "The scores themselves were divided by their sum. The softmax takes their exponentials, which are never "
@@ -104,8 +114,9 @@ HIDDEN_SLIPS = [
 
 @exercise("masking.masked-softmax", answer="masked_softmax")
 def masked_softmax(student, expect):
-    batch, heads, n, m = _sizes(4, 2, 7)
+    batch, heads, n, m = _sizes(4, 3, 7)
     inputs = [
+        (torch.randn(heads, heads) * 2, _some_hidden(heads, heads)),  # square: a mask on its side runs, and is named
         (torch.randn(n, m) * 2, _some_hidden(n, m)),
         (torch.randn(batch, m, n) * 2, _some_hidden(batch, 1, n)),
         (torch.randn(batch, heads, m, n + 1), _some_hidden(m, n + 1)),
@@ -315,6 +326,16 @@ SHIFT_SLIPS = [
         for k in (0, -1, 100)
     ),
     Slip(
+        "words skipped, padding kept",
+        lambda ids, pad_id: (ids[:, :-1], ids[:, 1:].masked_fill(ids[:, 1:] != pad_id, -100)),
+        "−100 stands at the words, and the padding is left. Turn the comparison round: == in place of !=.",
+    ),
+    Slip(
+        "sentences in place of words",
+        lambda ids, pad_id: (ids[:-1], ids[1:]),
+        "You cut off sentences, not words. Axis 0 is the batch, axis 1 the words: ids[:, :-1] and ids[:, 1:].",
+    ),
+    Slip(
         "sentences in place of words",
         lambda ids, pad_id: (ids[:-1], _skip(ids[1:], pad_id)),
         "You cut off sentences, not words. Axis 0 is the batch, axis 1 the words: ids[:, :-1] and ids[:, 1:].",
@@ -363,6 +384,13 @@ def shifted_targets(student, expect):
         SHIFT_SLIPS,
         describe="(inputs, targets)",
     )
+    expect.true(
+        not any(isinstance(part, Tensor) and part.is_floating_point() for part in got),
+        holds="whole numbers",
+        otherwise="The numbers are right, and they are floating-point. Ids are whole numbers: an embedding and F.cross_entropy "
+        "take no others.",
+        mistake="floating-point numbers",
+    )
     short = torch.tensor([[3, 5]])
     expect.agrees(student.shift, _shifted, [(short, 7), (short, 5)], "one sentence of two words too")
 
@@ -399,6 +427,7 @@ DECODER_SLIPS = [
         "You kept the padding and hid the words. True means may attend: compare with !=, not ==.",
     ),
     Slip("no axis for the queries", lambda ids, pad_id: _triangle(ids.shape[1]) & (ids != pad_id), LOST_BATCH),
+    Slip("no axis for the queries", lambda ids, pad_id: (_triangle(ids.shape[1]) & (ids != pad_id))[None], LOST_BATCH),
     Slip(
         "padding only",
         lambda ids, pad_id: (ids != pad_id)[:, None, :].expand(-1, ids.shape[1], -1),
@@ -477,6 +506,13 @@ def _distance(n: int) -> Tensor:
     return torch.arange(n)[:, None] - torch.arange(n)  # i − j
 
 
+def _sliced(n: int, w: int) -> Tensor:
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, i - w + 1 : i + 1] = True
+    return mask
+
+
 WITHOUT_ITSELF = "No position sees itself, and the first row is empty. The window of w positions ends with position i."
 WINDOW_SLIPS = [
     Slip(
@@ -529,6 +565,12 @@ WINDOW_SLIPS = [
             f"The window is {k} wide, whatever w is. Use the argument w.",
         )
         for k in (2, 3, 4, 5)
+    ),
+    Slip(
+        "a slice from a negative place",
+        lambda n, w: _sliced(n, w),
+        "The first rows are empty or wrong. For them i − w + 1 is negative, and a slice counts that from the end: begin at "
+        "max(0, …).",
     ),
     Slip(
         "the first w",
@@ -614,6 +656,10 @@ LEAK_SLIPS = {
     "misses the last": (
         lambda see: {(i, j) for i, j in _future(see) if j < len(see) - 1},
         "Leaks from the last input are missing. range(a, b) ends before b: does your j reach n − 1?",
+    ),
+    "counted from 1": (
+        lambda see: {(i + 1, j + 1) for i, j in _future(see)},
+        "Your positions are one too high: they count from 0.",
     ),
     "stops at the first": (
         lambda see: set(sorted(_future(see))[:1]),
@@ -735,11 +781,10 @@ def _suspects(n: int, d: int) -> list[tuple[Model, int, int]]:
 
 def _pairs(got) -> set[tuple[int, int]]:
     """The answer as a set of pairs of plain numbers."""
-    got = got.tolist() if isinstance(got, Tensor) else got
     try:
-        pairs = [(int(i), int(j)) for i, j in got]
+        pairs = [(int(i), int(j)) for i, j in (got.tolist() if isinstance(got, Tensor) else got)]
     except (TypeError, ValueError):
-        text = f"Expected a list of pairs (i, j), got a {type(got).__name__}."
+        text = f"Expected a list of pairs (i, j), as [(0, 2), (1, 3)], got something else, a {type(got).__name__}."
         raise Refused(text, "no list of pairs") from None
     if len(set(pairs)) < len(pairs):
         text = "Some pair stands in the list twice. Once per pair: did each feature, or each trial, add its own?"

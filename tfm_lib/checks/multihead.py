@@ -100,6 +100,12 @@ MERGE_SLIPS = [
         "heads side by side: join along the last axis.",
     ),
     Slip(
+        "words joined in place of heads",
+        lambda heads: heads.flatten(2),
+        "The words of a head were joined, (batch, n_heads, n · d_v). Join the heads of a word: positions before heads "
+        "first.",
+    ),
+    Slip(
         "only the first head",
         lambda heads: heads[:, 0],
         "Only head 0 came back. A vector holds the numbers of all heads, side by side.",
@@ -205,6 +211,11 @@ LOOK_SLIPS = [
         "not averaged",
         lambda weights: weights.diagonal(-1, -2, -1),
         "These are the right weights, one a word. Their mean is asked for, one number a head.",
+    ),
+    Slip(
+        "a diagonal across the heads",
+        lambda weights: weights.diagonal(-1).mean(-1),
+        "`diagonal` took the first two axes, heads and queries. Say which two you mean: dim1=-2, dim2=-1.",
     ),
     Slip(
         "the whole past",
@@ -540,6 +551,21 @@ BILL_SLIPS = [
         "additions counted too",
         lambda n, d, h: 2 * _bill(n, d, h),
         "This is twice the right number. Multiplications are asked for, without the additions.",
+    ),
+    Slip(
+        "projections of one head",
+        lambda n, d, h: 4 * n * d * d // h + 2 * n * n * d,
+        "The projections of one head are counted. There are h heads.",
+    ),
+    Slip(
+        "n and d_model exchanged",
+        lambda n, d, h: 4 * n * n * d + 2 * n * n * d,
+        "The projections are counted as n × n. Each is a product of (n, d_model) and (d_model, d_model).",
+    ),
+    Slip(
+        "n and d_model exchanged",
+        lambda n, d, h: 4 * n * n * d + 2 * n * d * d,
+        "n and d_model changed places: the projections grow with d_model², scores and means with n².",
     ),
     Slip(
         "projections of one word",

@@ -78,6 +78,11 @@ ENCODING_SLIPS = [
         "Sine and cosine changed places. Sines stand in the even columns, 0, 2, …, so row 0 is 0, 1, 0, 1, …",
     ),
     Slip(
+        "sines only",
+        lambda n, d: _angle(n, d).sin().repeat_interleave(2, dim=-1),
+        "Both columns of a pair are sines. The second is the cosine of the same angle.",
+    ),
+    Slip(
         "i in place of 2i",
         lambda n, d: _waves(_angle(n, d, lambda two_i: two_i / 2 / d)),
         "The exponent rises half as fast as it should: in 10000^(2i/d_model), i counts pairs, so 2i runs over "
@@ -203,6 +208,16 @@ REACH_SLIPS = [
         "the 8 forgotten",
         lambda n, h: LN2 * 2 ** (h / n),
         "The slope is 2^(−h/n_heads) here. The exponent runs to −8: 2^(−8h/n_heads).",
+    ),
+    Slip(
+        "a slope without its power",
+        lambda n, h: LN2 * n / (8 * h),
+        "The slope is 8h/n_heads here. That is the exponent: the slope is 2^(−8h/n_heads).",
+    ),
+    Slip(
+        "n_heads is ignored",
+        lambda n, h: _reach(1, h),
+        "The exponent is −8h, whatever n_heads is. Divide it by n_heads.",
     ),
     Slip("n_heads is ignored", lambda n, h: _reach(8, h), "The slope is that of 8 heads, 2^(−h), whatever n_heads is."),
     Slip(
