@@ -433,11 +433,16 @@ def shift_matrix(k, d_model):
     return R
 """,
         "forbidden": """
-def rotation(beta):
-    return torch.tensor([[math.cos(beta), math.sin(beta)], [-math.sin(beta), math.cos(beta)]])
+def rotation(k, d, base=10_000):
+    R = torch.zeros(d, d)
+    for i in range(d // 2):
+        beta = k / base ** (2 * i / d)
+        R[2 * i, 2 * i : 2 * i + 2] = torch.tensor([math.cos(beta), math.sin(beta)])
+        R[2 * i + 1, 2 * i : 2 * i + 2] = torch.tensor([-math.sin(beta), math.cos(beta)])
+    return R
 
 def shift_matrix(k, d_model):
-    return torch.block_diag(*[rotation(k / 10000 ** (i / d_model)) for i in range(0, d_model, 2)])
+    return rotation(k, d_model)
 """,
     },
     "positional.count-by-mask": {
