@@ -3,6 +3,7 @@
 Each row of `TABLE` is a call that works, and for each of its arguments the misfits to put in its place.
 """
 
+import importlib
 import re
 import traceback
 from pathlib import Path
@@ -30,6 +31,7 @@ from tfm_lib.positional import (
     ShawAttention,
     alibi_bias,
     angles,
+    distance_buckets,
     distances,
     rotary,
     sinusoidal_encoding,
@@ -160,6 +162,11 @@ TABLE = {
     "LearnedPositions()": (LearnedPositions(5, 4), dict(n=3), dict(n=(*SIZE, 6))),
     "rotary": (rotary, dict(X=X, start=0, base=100.0), {"X": (*NO_TENSOR, X.long(), X > 0, X[0, 0]), "X → the width of a vector": [X[..., :3]], "start": WHOLE, "base": (*NUMBER, 0)}),
     "distances": (distances, dict(n=2, m=3), {"n": SIZE, "m": SIZE, "n → the queries": [4]}),
+    "distance_buckets": (
+        distance_buckets,
+        dict(r=torch.tensor([0, 3, 500]), n_buckets=8, max_distance=20),
+        {"r": (*NO_TENSOR, torch.ones(2), torch.tensor([True]), torch.tensor([2, -1])), "n_buckets": (*SIZE, 1), "max_distance": (*SIZE, 4)},
+    ),
     "alibi_bias": (alibi_bias, dict(n_heads=2, n=3, m=3), {"n_heads": SIZE, "n": SIZE, "n → the queries": [4], "m": SIZE[1:]}),
     "RotaryAttention": (RotaryAttention, dict(d_model=4, n_heads=2, dropout=0.1), HEADS),
     "AlibiAttention": (AlibiAttention, dict(d_model=4, n_heads=2, dropout=0.1), HEADS),
@@ -264,6 +271,29 @@ def test_a_misfit_ends_in_a_sentence(row, argument, number):
 
 def test_there_are_cases_for_everybody():
     assert len(CASES) >= 211
+
+
+#: Tuples that are given back, what a subclass makes whole, and the tokenizer, whose misfits are in test_data.
+WITHOUT_MISFITS = {
+    "Beam",
+    "BiasedAttention",
+    "Reading",
+    "Tokenizer",
+    "Batch",
+    "Example",
+    "Hypothesis",
+    "Step",
+    "KeyValueCache",
+    "MemoryCache",
+    "count_parameters",
+}
+
+
+@pytest.mark.parametrize("stem", [path.stem for path in sorted(PACKAGE.glob("[a-z]*.py")) if path.stem != "cli"])
+def test_every_public_name_of_the_core_meets_misfits(stem):
+    public = set(importlib.import_module(f"tfm_lib.{stem}").__all__)
+    tried = {word for row in TABLE for word in re.findall(r"\w+", row)}
+    assert public - tried - WITHOUT_MISFITS == set()
 
 
 @pytest.mark.parametrize("name", [None, 3, ["copy"], "my.tsv"])

@@ -270,6 +270,15 @@ def require_whole_numbers(argument: str, ids: Tensor) -> None:
         raise bad_input(argument, "hold whole numbers", ids.dtype, TypeError)
 
 
+def require_buckets(r: Tensor, n_buckets: int, max_distance: int) -> None:
+    """Distances of at least 0, and buckets that reach farther than those of one distance each."""
+    require_whole_numbers("r", r)
+    if r.numel() and (least := _numbers(r, torch.min)) is not None and least < 0:
+        raise bad_input("r", "hold distances of at least 0", least)
+    require_whole("n_buckets", n_buckets, 2)
+    require_whole("max_distance", max_distance, n_buckets // 2 + 1)
+
+
 def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
     """`ids` must be whole numbers of shape (batch, n) that name rows of `weight`, with at least one position."""
     require_ids(argument, ids)

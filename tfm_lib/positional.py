@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (  # fmt: skip
-    bad_input, require_attention_inputs, require_axes, require_float_type, require_number,
-    require_sizes, require_whole,
+    bad_input, require_attention_inputs, require_axes, require_buckets, require_float_type,
+    require_number, require_sizes, require_whole,
 )
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.multihead import MultiHeadAttention
@@ -220,6 +220,7 @@ def distance_buckets(
 
     Source: Raffel et al. (2020), section 2.1, and their published code.
     """
+    require_buckets(r, n_buckets, max_distance)
     exact = n_buckets // 2
     times = r.clamp(min=exact).double() / exact
     growing = exact * times.log() / math.log(max_distance / exact)
