@@ -12,22 +12,26 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+Made = tuple[dict[str, Any], nn.Module | None]  # numbers, and the model where its weights are worth keeping
 RESULTS = Path(__file__).parent / "results"
-UNTIMED = "These runs are older than the record of each one's CPU time, and were kept."
+UNTIMED = "Kept from a run that took the CPU time of all its trainings together, not of each."
+_taken: list[float | None] = []  # CPU seconds of the pieces that were not made but taken as they were kept
 PER_SEED = ("seeds", "updates", "epochs", "cpu_seconds")
 
 
 class Record(dict[str, Any]):
     """The numbers of a result, and their basis."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(basis={})
+        self.name = name
 
     def ran(
         self, arm: str, seed: int, updates: int | None, epochs: float | None = None,
@@ -52,6 +56,18 @@ class Record(dict[str, Any]):
         yield
         self.ran(arm, seed, updates, epochs, cpu_seconds() - began, group)
 
+    def pieces(
+        self, arm: str, seeds: list[int], make: Callable[[int], Made], updates: int,
+        epochs: float | None = None, group: str | None = None,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """What `make(seed)` gives for each seed of `arm`, each a `piece` that may be kept."""
+        found = [piece(self.name, f"{arm}, seed {seed}", partial(make, seed)) for seed in seeds]
+        for seed, one in zip(seeds, found):
+            self.ran(arm, seed, updates, epochs, one["cpu_seconds"], group)
+        if any(one["cpu_seconds"] is None for one in found):
+            self.unknown(arm, UNTIMED)
+        return found
+
     def rows(self, arm: str, *places: str) -> None:
         """Where `arm`'s numbers stand, one entry a seed: "runs/gru 64/exact", or "runs/norm=pre,lr=0.001" in a list of dicts."""
         self["basis"][arm]["rows"] = list(places)
@@ -68,9 +84,11 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
     `unequal` says why arms that are compared differ in their number of seeds or in their updates, where they do.
     A record that does not agree with itself is written all the same, since its hours are spent, and then refused.
     """
-    numbers = Record()
-    wall, cpu = time.time(), cpu_seconds()
+    numbers = Record(name)
+    wall, cpu, before = time.time(), cpu_seconds(), len(_taken)
     yield numbers
+    taken = _taken[before:]
+    story = "`cpu_seconds` holds theirs where it was taken; `seconds` does not, and the machine may have been another."
     about = {
         "what": what,
         "command": f"python -m experiments.{name}",
@@ -82,7 +100,8 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
         "machine": f"{_processor()}, {os.cpu_count()} cores",
         "threads": torch.get_num_threads(),
         "seconds": round(time.time() - wall, 1),
-        "cpu_seconds": round(cpu_seconds() - cpu, 1),
+        "cpu_seconds": round(cpu_seconds() - cpu + sum(spent or 0.0 for spent in taken), 1),
+        **({"kept": f"{len(taken)} pieces were kept from earlier runs. {story}"} if taken else {}),
     }
     result = {**about, **numbers}
     RESULTS.mkdir(exist_ok=True)
@@ -91,7 +110,7 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
         raise ValueError(f"{name}.json is written, and says more than it holds:\n" + "\n".join(wrong))
 
 
-def piece(experiment: str, key: str, make: Callable[[], tuple[dict[str, Any], nn.Module | None]]) -> dict[str, Any]:
+def piece(experiment: str, key: str, make: Callable[[], Made]) -> dict[str, Any]:
     """The numbers that `make` returns with a model, and their `cpu_seconds`.
 
     Where the variable TFM_RUNS names a folder, numbers and weights are kept there, and a piece that is kept is not made
@@ -100,7 +119,9 @@ def piece(experiment: str, key: str, make: Callable[[], tuple[dict[str, Any], nn
     folder = os.environ.get("TFM_RUNS")
     kept = Path(folder, experiment, f"{key}.json") if folder else None
     if kept and kept.is_file():
-        return json.loads(kept.read_text(encoding="utf-8"))
+        numbers = json.loads(kept.read_text(encoding="utf-8"))
+        _taken.append(numbers["cpu_seconds"])
+        return numbers
     began = cpu_seconds()
     numbers, model = make()
     numbers["cpu_seconds"] = round(cpu_seconds() - began, 1)

@@ -1,9 +1,8 @@
 """How far back does the last state hear? Gradient norms against distance, before and after a task that needs memory.
 
-About 25 minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+About 6 minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.record import UNTIMED, piece, record
+from experiments.record import record
 from tfm_lib.self_attention import SelfAttention
 
 CUES, NOISE, LENGTH, D_MODEL = 8, 8, 64, 32
@@ -19,7 +18,6 @@ ASK = CUES + NOISE
 STEPS, BATCH, JUDGED, MEASURED = 2000, 64, 500, 4
 SEEDS = [0, 1, 2, 3, 4]
 JUDGED_AT = [1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 63]
-LOOKS = [2000, 6000, 20_000]  # of the longer training, which one seed has
 CELLS = {"rnn": nn.RNN, "rnn ×4": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 KINDS = [*CELLS, "attention"]
 
@@ -74,18 +72,15 @@ def reach(model: Recall) -> list[float]:
     return [float(f"{norm:.3g}") for norm in norms.tolist()]
 
 
-def train(model: Recall, generator: torch.Generator, looks: list[int]) -> Iterator[int]:
-    """Train up to the last of `looks`, the counts of steps after which it stops for a moment."""
+def train(model: Recall, generator: torch.Generator) -> None:
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for step in range(1, looks[-1] + 1):
+    for _ in range(STEPS):
         ids, cues = questions(BATCH, generator)
         loss = F.cross_entropy(model(ids), cues)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
-        if step in looks:
-            yield step
 
 
 @torch.no_grad()
@@ -94,15 +89,14 @@ def accuracy(model: Recall, distance: int) -> float:
     return (model(ids).argmax(dim=-1) == cues).float().mean().item()
 
 
-def run(kind: str, seed: int, looks: list[int]) -> tuple[dict[str, Any], Recall]:
-    """One training: the reach at the start, and at every look the reach and what is named."""
+def run(kind: str, seed: int) -> tuple[dict[str, Any], Recall]:
+    """One training: the reach before and after it, and what is named."""
     torch.manual_seed(seed)
     model = Recall(kind)
-    found: dict[str, Any] = {"seed": seed, "updates": looks, "start": reach(model), "trained": [], "accuracy": []}
-    for step in train(model, torch.Generator().manual_seed(seed), looks):
-        found["trained"].append(reach(model))
-        found["accuracy"].append([round(accuracy(model, distance), 4) for distance in JUDGED_AT])
-        print(kind, seed, step, found["start"][-1], found["trained"][-1][-1], found["accuracy"][-1], flush=True)
+    found: dict[str, Any] = {"start": reach(model)}
+    train(model, torch.Generator().manual_seed(seed))
+    found |= {"trained": reach(model), "accuracy": [round(accuracy(model, d), 4) for d in JUDGED_AT]}
+    print(kind, seed, found["start"][-1], found["trained"][-1], found["accuracy"], flush=True)
     return found, model
 
 
@@ -111,31 +105,17 @@ def main() -> None:
     what = (
         f"{LENGTH} signs, one of {CUES} cues at a random place among noise, to be named at the end; width {D_MODEL}. "
         f"start and trained: ‖∂h_T/∂x_t‖ at the cue, the geometric mean of {MEASURED} sequences, for distances "
-        f"1 to {LENGTH - 1}, one row per seed; accuracy: share of {JUDGED} fresh cues named at each distance listed. "
-        f"longer: the same after each of `looks` steps of a longer training of seed 0, whose first {STEPS} steps are the same."
+        f"1 to {LENGTH - 1}, one row per seed; accuracy: share of {JUDGED} fresh cues named at each distance listed."
     )
-    with record(
-        "recurrence_reach", what, "One seed trains ten times as long, to see what more practice does."
-    ) as numbers:
+    with record("recurrence_reach", what) as numbers:
         numbers["settings"] = {"steps": STEPS, "batch": BATCH, "lr": 3e-3, "length": LENGTH, "d_model": D_MODEL}
         numbers["distances"] = list(range(1, LENGTH))
-        numbers |= {"judged_at": JUDGED_AT, "looks": LOOKS, "kinds": {}, "longer": {}}
+        numbers |= {"judged_at": JUDGED_AT, "kinds": {}}
         for kind in KINDS:
-            runs = [
-                piece("recurrence_reach", f"{kind}, seed {seed}", partial(run, kind, seed, [STEPS])) for seed in SEEDS
-            ]
-            for one in runs:
-                numbers.ran(kind, one["seed"], STEPS, None, one["cpu_seconds"])
-            numbers["kinds"][kind] = {
-                "start": [one["start"] for one in runs],
-                **{stage: [one[stage][0] for one in runs] for stage in ("trained", "accuracy")},
-            }
-            numbers.rows(kind, *(f"kinds/{kind}/{stage}" for stage in ("start", "trained", "accuracy")))
-            if any(one["cpu_seconds"] is None for one in runs):
-                numbers.unknown(kind, UNTIMED)
-            longer = piece("recurrence_reach", f"{kind}, {LOOKS[-1]} steps", partial(run, kind, SEEDS[0], LOOKS))
-            numbers.ran(f"{kind}, {LOOKS[-1]} steps", longer["seed"], LOOKS[-1], None, longer["cpu_seconds"])
-            numbers["longer"][kind] = {stage: longer[stage] for stage in ("trained", "accuracy")}
+            runs = numbers.pieces(kind, SEEDS, partial(run, kind), STEPS)
+            stages = ("start", "trained", "accuracy")
+            numbers["kinds"][kind] = {stage: [one[stage] for one in runs] for stage in stages}
+            numbers.rows(kind, *(f"kinds/{kind}/{stage}" for stage in stages))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
+import torch.nn.functional as F
 from torch import nn
 
+from experiments import multihead_ablation
 from experiments import record as recording
 from experiments.record import complaints, cpu_seconds, piece, record
 from experiments.sampling import first_of, sample_of
@@ -182,18 +185,53 @@ def test_a_piece_is_made_once_and_its_weights_are_kept(tmp_path: Path, monkeypat
     assert len(made) == 2
 
 
+def test_a_record_counts_what_its_kept_pieces_took(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFM_RUNS", str(folder))
+    (folder / "small").mkdir()
+    (folder / "small" / "seed 0.json").write_text('{"exact": 0.5, "cpu_seconds": 100.0}')
+    with record("small", "one piece") as numbers:
+        found = piece("small", "seed 0", lambda: pytest.fail("it is kept"))
+        numbers.ran("kept", 0, updates=10, cpu_seconds=found["cpu_seconds"])
+    result = json.loads((folder / "small.json").read_text())
+    assert result["cpu_seconds"] >= 100
+    assert "1 pieces were kept" in result["kept"]
+    with record("other", "none") as numbers:
+        numbers.ran("fresh", 0, updates=10, cpu_seconds=1.0)
+    assert "kept" not in json.loads((folder / "other.json").read_text())
+
+
+def test_pieces_of_an_arm_are_its_seeds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TFM_RUNS", raising=False)
+    with record("small", "two seeds") as numbers:
+        found = numbers.pieces("arm", [3, 4], lambda seed: ({"exact": seed / 10}, None), updates=10)
+        numbers["exact"] = [one["exact"] for one in found]
+        numbers.rows("arm", "exact")
+    result = json.loads((folder / "small.json").read_text())
+    assert result["exact"] == [0.3, 0.4]
+    assert result["basis"]["arm"]["seeds"] == [3, 4]
+    monkeypatch.setenv("TFM_RUNS", str(folder))
+    for seed, spent in ((3, None), (4, 1.0)):
+        kept = folder / "small" / f"arm, seed {seed}.json"
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(json.dumps({"exact": 0.5, "cpu_seconds": spent}))
+    with record("small", "two seeds") as numbers:
+        numbers["exact"] = [one["exact"] for one in numbers.pieces("arm", [3, 4], lambda seed: ({}, None), updates=10)]
+        numbers.rows("arm", "exact")
+    assert "not of each" in json.loads((folder / "small.json").read_text())["basis"]["arm"]["unknown"]
+
+
 def test_the_text_gets_its_n_from_the_record(folder: Path) -> None:
     equal, unequal = small(), small(unequal="the long one is the question", longer=20_000, seeds=(0,))
     assert basis(equal, "short", "long") == "2 seeds, 10 updates each"
-    assert basis(unequal, "long") == "1 seed, 20 000 updates"
-    assert basis(unequal) == "short: 2 seeds, 10 updates each; long: 1 seed, 20 000 updates"
+    assert basis(unequal, "long") == "1 seed, 20\N{NO-BREAK SPACE}000 updates"
+    assert basis(unequal) == "short: 2 seeds, 10 updates each; long: 1 seed, 20\N{NO-BREAK SPACE}000 updates"
 
 
 @pytest.mark.parametrize(
     "path", [path for path in SCRIPTS if "with record(" in path.read_text()], ids=lambda path: path.stem
 )
 def test_a_script_tells_what_each_arm_rests_on(path: Path) -> None:
-    assert re.search(r"\b(numbers|result|kept)\.(ran|run)\(", path.read_text(encoding="utf-8"))
+    assert re.search(r"\b(numbers|result|kept)\.(ran|run|pieces)\b", path.read_text(encoding="utf-8"))
 
 
 # some pairs of a split
@@ -349,3 +387,26 @@ def test_the_first_of_a_sorted_split_are_refused() -> None:
     sentences = sorted(load_corpus("copy", size=2000, max_len=20).sentences("train"), key=lambda pair: len(pair[0]))
     with pytest.raises(ValueError, match="sample_of"):
         first_of(sentences, 200)
+
+
+# heads switched off
+
+
+def test_what_lies_below_a_head_may_be_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = [("He sleeps.", "Il dort."), ("The cat drinks the milk.", "Le chat boit le lait."), ("I see.", "Je vois.")]
+
+    class Few:
+        def sentences(self, part: str) -> list[tuple[str, str]]:
+            return ours
+
+    monkeypatch.setattr(multihead_ablation, "load_corpus", lambda name: Few())
+    bench = multihead_ablation.Bench(len(ours))
+    model, h = bench.translator.model, bench.translator.model.config.n_heads
+    ((src, tgt),) = bench.test
+    with torch.no_grad():
+        nats = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0).item()
+    assert bench.loss(bench.test) == pytest.approx(nats, rel=1e-5)
+    heads, gone = [h * i + i % h for i in range(len(bench.layers))], [2, 5]
+    alone = {i: bench.loss_without([*gone, i], bench.test) for i in heads}
+    assert bench.losses_without_each(heads, gone, bench.test) == pytest.approx(alone, abs=1e-4)
+    assert len(set(alone.values())) > 3, "heads make no difference"

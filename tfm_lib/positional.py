@@ -209,10 +209,10 @@ class RelativeAttention(BiasedAttention):
 
 
 def distance_buckets(
-    r: Int[Tensor, "*shape"],
+    r: Int[Tensor, "*batch"],
     n_buckets: int = 32,
     max_distance: int = 128,
-) -> Int[Tensor, "*shape"]:
+) -> Int[Tensor, "*batch"]:
     """T5's bucket of each distance r ≥ 0: half of the buckets hold one distance, half ever more.
 
     From `max_distance` on all share the last. An encoder looks to both sides and gives each

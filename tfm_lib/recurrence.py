@@ -28,7 +28,8 @@ class Seq2Seq(nn.Module):
     with <bos>, and the logits at position i are for the word after it (teacher forcing).
 
     Source: Sutskever, Vinyals and Le (2014), section 2; Cho et al. (2014), section 2.2.
-    Differs: one layer each; the source is reversed only if the caller reverses it.
+    Differs: one layer each; the source is reversed only if the caller reverses it. Cho et al.
+    give the last state to every step of the decoder, and their gate acts before the product.
     """
 
     def __init__(

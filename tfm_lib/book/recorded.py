@@ -41,4 +41,5 @@ def _size(entry: dict[str, Any]) -> str:
     if high == 0:
         return seeds
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"{seeds}, {number.replace(',', ' ')} updates{' each' * (count > 1)}"
+    number = number.replace(",", "\N{NO-BREAK SPACE}")
+    return f"{seeds}, {number} updates{' each' * (count > 1)}"
