@@ -22,12 +22,19 @@ def masked_softmax(scores, mask):
             weights[index + (j,)] = exps[j] / sum(exps.values())
     return weights
 """,
+        "by the logarithm of the sum": """
+def masked_softmax(scores, mask):
+    hidden = scores.masked_fill(mask.logical_not(), float("-inf"))
+    return torch.exp(hidden - hidden.logsumexp(-1, keepdim=True))
+""",
+        "−1e9": """
+def masked_softmax(scores, mask):
+    scores = scores.clone()
+    scores[~mask.expand_as(scores)] = -1e9
+    return torch.softmax(scores, -1)
+""",
     },
     "masking.triangle": {
-        "list comprehension": """
-def triangle(n):
-    return torch.tensor([[j <= i for j in range(n)] for i in range(n)])
-""",
         "meshgrid": """
 def triangle(n):
     i, j = torch.meshgrid(torch.arange(n), torch.arange(n), indexing="ij")
@@ -36,6 +43,16 @@ def triangle(n):
         "cumulative sum": """
 def triangle(n):
     return torch.eye(n).cumsum(dim=0).bool()
+""",
+        "unsqueeze": """
+def triangle(n):
+    rows, columns = torch.arange(n).unsqueeze(1), torch.arange(n).unsqueeze(0)
+    return torch.ge(rows, columns)
+""",
+        "distance": """
+def triangle(n):
+    p = torch.arange(n, dtype=torch.float)
+    return (p.view(n, 1) - p.view(1, n)) >= 0
 """,
     },
     "masking.shifted-targets": {
@@ -56,6 +73,13 @@ def shift(ids, pad_id):
     inputs = [row[:-1] for row in ids.tolist()]
     targets = [[-100 if word == pad_id else word for word in row[1:]] for row in ids.tolist()]
     return torch.tensor(inputs), torch.tensor(targets)
+""",
+        "split and narrow": """
+def shift(ids, pad_id):
+    n = ids.size(1) - 1
+    targets = ids.narrow(1, 1, n)
+    real = (targets != pad_id).long()
+    return [ids.narrow(1, 0, n).clone(), targets * real - 100 * (1 - real)]
 """,
     },
     "masking.decoder-mask": {
@@ -80,6 +104,13 @@ def decoder_mask(ids, pad_id):
     causal = torch.ones(ids.shape[1], ids.shape[1]).tril()
     return torch.einsum("ij,bj->bij", causal, (ids != pad_id).float()) > 0
 """,
+        "what is hidden, turned round": """
+def decoder_mask(ids, pad_id):
+    p = torch.arange(ids.size(1))
+    future = p[None, None, :] > p[None, :, None]
+    padding = ids[:, None, :] == pad_id
+    return ~(future | padding)
+""",
     },
     "masking.sliding-window": {
         "two triangles": """
@@ -93,6 +124,15 @@ def window_mask(n, w):
     for i in range(n):
         mask[i, max(0, i - w + 1) : i + 1] = True
     return mask
+""",
+        "list comprehension": """
+def window_mask(n, w):
+    return torch.tensor([[i - w < j <= i for j in range(n)] for i in range(n)])
+""",
+        "triangle less an older triangle": """
+def window_mask(n, w):
+    i, j = torch.arange(n).view(-1, 1), torch.arange(n).view(1, -1)
+    return (j <= i) ^ (j <= i - w)
 """,
     },
     "masking.leak-test": {
@@ -119,6 +159,23 @@ def find_leaks(model_fn, n, d):
             leaks |= {(i, j) for j in range(i + 1, n) if slope[j].ne(0).any()}
     return sorted(leaks)
 """,
+        "the upper triangle of a Jacobian": """
+def find_leaks(model_fn, n, d):
+    J = torch.autograd.functional.jacobian(model_fn, torch.rand(n, d) + 0.1)
+    return (J.abs().sum((1, 3)) > 1e-8).triu(1).nonzero()
+""",
+        "prefixes": """
+def find_leaks(model_fn, n, d):
+    x = torch.randn(n, d)
+    leaks = []
+    for i in range(n):
+        for j in range(i + 1, n):
+            y = x.clone()
+            y[j] += 1
+            if not torch.equal(model_fn(y)[i], model_fn(x)[i]):
+                leaks.append([i, j])
+    return leaks
+""",
     },
 }
 
@@ -140,10 +197,60 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -torch.inf).softmax(dim=-2)
 """,
+        "one softmax for all rows": """
+def masked_softmax(scores, mask):
+    exps = scores.masked_fill(~mask, -torch.inf).exp()
+    return exps / exps.sum()
+""",
+        "mask is ignored": """
+def masked_softmax(scores, mask):
+    scores.masked_fill(~mask, -torch.inf)
+    return scores.softmax(dim=-1)
+""",
+        "mask added to the scores": """
+def masked_softmax(scores, mask):
+    return torch.softmax(scores + mask.float(), dim=-1)
+""",
+        "scores, not weights": """
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -torch.inf)
+""",
+        "without exp": """
+def masked_softmax(scores, mask):
+    visible = scores.masked_fill(~mask, 0)
+    return visible / visible.sum(dim=-1, keepdim=True)
+""",
         "hidden too late": """
 def masked_softmax(scores, mask):
     weights = scores.softmax(dim=-1) * mask
     return weights / weights.sum(dim=-1, keepdim=True)
+""",
+        "a finite number for −∞": """
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -100).softmax(dim=-1)
+""",
+        "exp overflows": """
+def masked_softmax(scores, mask):
+    exps = torch.exp(scores) * mask
+    return exps / exps.sum(dim=-1, keepdim=True)
+""",
+        "one maximum for all rows": """
+def masked_softmax(scores, mask):
+    hidden = scores.masked_fill(~mask, -torch.inf)
+    exps = (hidden - hidden.max()).exp()
+    return exps / exps.sum(dim=-1, keepdim=True)
+""",
+        "changes its input": """
+def masked_softmax(scores, mask):
+    return scores.masked_fill_(~mask, -torch.inf).softmax(dim=-1)
+""",
+        "mask transposed": """
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask.transpose(-2, -1), -torch.inf).softmax(dim=-1)
+""",
+        "logarithms": """
+def masked_softmax(scores, mask):
+    return F.log_softmax(scores.masked_fill(~mask, -torch.inf), dim=-1)
 """,
     },
     "masking.triangle": {
@@ -172,6 +279,35 @@ def triangle(n):
     position = torch.arange(n)
     return torch.where(position <= position[:, None], 0.0, -math.inf)
 """,
+        "sees the next word": """
+def triangle(n):
+    position = torch.arange(n)
+    return position - position[:, None] <= 1
+""",
+        "only itself": """
+def triangle(n):
+    position = torch.arange(n)
+    return position == position[:, None]
+""",
+        "everything visible": """
+def triangle(n):
+    position = torch.arange(n)
+    return (position[:, None] <= position[:, None]).expand(n, n)
+""",
+        "no column": """
+def triangle(n):
+    position = torch.arange(n)
+    return position <= position
+""",
+        "n is ignored": """
+def triangle(n):
+    position = torch.arange(4)
+    return position <= position[:, None]
+""",
+        "forbidden": """
+def triangle(n):
+    return torch.tensor([[j <= i for j in range(n)] for i in range(n)])
+""",
     },
     "masking.shifted-targets": {
         "no shift": """
@@ -193,11 +329,70 @@ def shift(ids, pad_id):
     targets = ids.roll(-1, dims=1)
     return ids, targets.masked_fill(targets == pad_id, -100)
 """,
+        "inputs too long": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:]
+    return ids, targets.masked_fill(targets == pad_id, -100)
+""",
         "−100 in the inputs": """
 def shift(ids, pad_id):
     inputs, targets = ids[:, :-1], ids[:, 1:]
     targets[targets == pad_id] = -100
     return inputs, targets
+""",
+        "pad_id is ignored": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:]
+    return ids[:, :-1], targets.masked_fill(targets == 0, -100)
+""",
+        "padding looked for in the inputs": """
+def shift(ids, pad_id):
+    inputs, targets = ids[:, :-1], ids[:, 1:]
+    return inputs, torch.where(inputs != pad_id, targets, -100)
+""",
+        "the pair swapped": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:]
+    return targets.masked_fill(targets == pad_id, -100), ids[:, :-1]
+""",
+        "another number for −100": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:]
+    return ids[:, :-1], torch.where(targets == pad_id, -1, targets)
+""",
+        "sentences in place of words": """
+def shift(ids, pad_id):
+    inputs, targets = ids[:-1], ids[1:]
+    return inputs, targets.masked_fill(targets == pad_id, -100)
+""",
+        "<eos> is no target": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:].clone()
+    for row in targets:
+        last = (row != pad_id).sum() - 1
+        row[last:] = -100
+    return ids[:, :-1], targets
+""",
+        "no pair": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:]
+    return targets.masked_fill(targets == pad_id, -100)
+""",
+        "changes its input": """
+def shift(ids, pad_id):
+    inputs, targets = ids[:, :-1].clone(), ids[:, 1:]
+    targets[targets == pad_id] = -100
+    return inputs, targets
+""",
+        "words skipped, padding kept": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:]
+    return ids[:, :-1], targets.masked_fill(targets != pad_id, -100)
+""",
+        "floating-point numbers": """
+def shift(ids, pad_id):
+    targets = ids[:, 1:].float()
+    return ids[:, :-1], targets.masked_fill(targets == pad_id, -100)
 """,
     },
     "masking.decoder-mask": {
@@ -229,6 +424,59 @@ def decoder_mask(ids, pad_id):
 def decoder_mask(ids, pad_id):
     return (ids != pad_id)[:, None, :].repeat(1, ids.shape[-1], 1)
 """,
+        "padding forgotten": """
+def decoder_mask(ids, pad_id):
+    batch, n = ids.shape
+    return (torch.arange(n) <= torch.arange(n)[:, None]).expand(batch, n, n)
+""",
+        "pad_id is ignored": """
+def decoder_mask(ids, pad_id):
+    n = ids.shape[-1]
+    causal = torch.arange(n) <= torch.arange(n)[:, None]
+    return causal & (ids != 0)[:, None, :]
+""",
+        "strict causal": """
+def decoder_mask(ids, pad_id):
+    n = ids.shape[-1]
+    causal = torch.arange(n) < torch.arange(n)[:, None]
+    return causal & (ids != pad_id)[:, None, :]
+""",
+        "mask transposed": """
+def decoder_mask(ids, pad_id):
+    n = ids.shape[-1]
+    causal = torch.arange(n)[:, None] <= torch.arange(n)
+    return causal & (ids != pad_id)[:, None, :]
+""",
+        "True where hidden": """
+def decoder_mask(ids, pad_id):
+    n = ids.shape[-1]
+    future = torch.arange(n) > torch.arange(n)[:, None]
+    return future | (ids == pad_id)[:, None, :]
+""",
+        "numbers": """
+def decoder_mask(ids, pad_id):
+    n = ids.shape[-1]
+    causal = torch.ones(n, n).tril()
+    return causal * (ids != pad_id)[:, None, :]
+""",
+        "an axis too many": """
+def decoder_mask(ids, pad_id):
+    n = ids.shape[-1]
+    causal = torch.arange(n) <= torch.arange(n)[:, None]
+    return causal & (ids != pad_id)[:, None, None, :]
+""",
+        "changes its input": """
+def decoder_mask(ids, pad_id):
+    n = ids.shape[-1]
+    causal = torch.arange(n) <= torch.arange(n)[:, None]
+    real = ids.sub_(pad_id).bool()
+    return causal & real[:, None, :]
+""",
+        "forbidden": """
+def decoder_mask(ids, pad_id):
+    from tfm_lib.masking import causal_mask, combine, padding_mask
+    return combine(causal_mask(ids.shape[1]), padding_mask(ids, pad_id))
+""",
     },
     "masking.sliding-window": {
         "one key too many": """
@@ -236,10 +484,19 @@ def window_mask(n, w):
     distance = torch.arange(n)[:, None] - torch.arange(n)
     return (distance >= 0) & (distance <= w)
 """,
+        "one key too few": """
+def window_mask(n, w):
+    distance = torch.arange(n)[:, None] - torch.arange(n)
+    return (distance >= 0) & (distance < w - 1)
+""",
         "sees both sides": """
 def window_mask(n, w):
     distance = torch.arange(n)[:, None] - torch.arange(n)
     return distance.abs() < w
+""",
+        "no lower end": """
+def window_mask(n, w):
+    return torch.arange(n)[:, None] - torch.arange(n) < w
 """,
         "without itself": """
 def window_mask(n, w):
@@ -258,6 +515,39 @@ def window_mask(n, w):
     distance = torch.arange(n)[:, None] - torch.arange(n)
     return (distance < 0) | (distance >= w)
 """,
+        "w is ignored": """
+def window_mask(n, w):
+    return torch.arange(n)[:, None] >= torch.arange(n)
+""",
+        "the first w": """
+def window_mask(n, w):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, : min(w, i + 1)] = True
+    return mask
+""",
+        "blocks": """
+def window_mask(n, w):
+    i, j = torch.arange(n)[:, None], torch.arange(n)
+    return (i // w == j // w) & (j <= i)
+""",
+        "n and w exchanged": """
+def window_mask(w, n):
+    distance = torch.arange(n)[:, None] - torch.arange(n)
+    return (distance >= 0) & (distance < w)
+""",
+        "numbers": """
+def window_mask(n, w):
+    ones = torch.ones(n, n)
+    return ones.tril() - ones.tril(-w)
+""",
+        "a slice from a negative place": """
+def window_mask(n, w):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, i - w + 1 : i + 1] = True
+    return mask
+""",
     },
     "masking.leak-test": {
         "sums over the features": """
@@ -267,7 +557,7 @@ def find_leaks(model_fn, n, d):
     leaks = []
     for i in range(n):
         (slope,) = torch.autograd.grad(output[i].sum(), x, retain_graph=True)
-        leaks += [(i, j) for j in range(i + 1, n) if slope[j].abs().max() > 0]
+        leaks += [(i, j) for j in range(i + 1, n) if slope[j].abs().max() > 1e-6]
     return leaks
 """,
         "tested at 0": """
@@ -295,6 +585,81 @@ def find_leaks(model_fn, n, d):
 def find_leaks(model_fn, n, d):
     slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
     return [(i, j) for i in range(n) for j in range(n) if slopes[i, j] > 0]
+""",
+        "counts only the past": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    return [(i, j) for i in range(n) for j in range(i) if slopes[i, j] > 0]
+""",
+        "counts itself": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    return [(i, j) for i in range(n) for j in range(i, n) if slopes[i, j] > 0]
+""",
+        "misses the last": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    return [(i, j) for i in range(n) for j in range(i + 1, n - 1) if slopes[i, j] > 0]
+""",
+        "stops at the first": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    for i in range(n):
+        for j in range(i + 1, n):
+            if slopes[i, j] > 0:
+                return [(i, j)]
+    return []
+""",
+        "only the first feature": """
+def find_leaks(model_fn, n, d):
+    x = torch.randn(n, d, requires_grad=True)
+    output, leaks = model_fn(x), []
+    for i in range(n):
+        (slope,) = torch.autograd.grad(output[i, 0], x, retain_graph=True)
+        leaks += [(i, j) for j in range(i + 1, n) if slope[j].abs().max() > 0]
+    return leaks
+""",
+        "moves only the first feature": """
+def find_leaks(model_fn, n, d):
+    x = torch.randn(n, d)
+    before, leaks = model_fn(x), []
+    for j in range(n):
+        changed = x.clone()
+        changed[j, 0] += 1
+        moved = (model_fn(changed) != before).any(dim=-1)
+        leaks += [(i, j) for i in range(j) if moved[i]]
+    return leaks
+""",
+        "without absolute values": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).amax(dim=(1, 3))
+    return [(i, j) for i in range(n) for j in range(i + 1, n) if slopes[i, j] > 0]
+""",
+        "a threshold too high": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    return [(i, j) for i in range(n) for j in range(i + 1, n) if slopes[i, j] > 0.1]
+""",
+        "no list of pairs": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    return bool(slopes.triu(1).any())
+""",
+        "a pair twice": """
+def find_leaks(model_fn, n, d):
+    J = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d))
+    return [(i, j) for i in range(n) for j in range(i + 1, n) for f in range(d) if J[i, f, j].abs().max() > 0]
+""",
+        "forbidden": """
+def find_leaks(model_fn, n, d):
+    from tfm_lib.masking import leak
+    slopes = leak(model_fn, torch.randn(n, d))
+    return [(i, j) for i in range(n) for j in range(i + 1, n) if slopes[i, j] > 0]
+""",
+        "counted from 1": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
+    return [(i, j) for i in range(1, n + 1) for j in range(i + 1, n + 1) if slopes[i - 1, j - 1] > 0]
 """,
     },
 }

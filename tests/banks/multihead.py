@@ -31,6 +31,14 @@ def split(X, n_heads):
 def merge(heads):
     return heads.permute(0, 2, 1, 3).flatten(2)
 """,
+        "einsum of an identity": """
+def split(X, n_heads):
+    d_k = X.size(-1) // n_heads
+    return torch.stack([X[..., i * d_k : (i + 1) * d_k] for i in range(n_heads)]).movedim(0, 1)
+
+def merge(heads):
+    return torch.einsum("bhnd->bnhd", heads).contiguous().view(heads.size(0), heads.size(2), -1)
+""",
     },
     "multihead.look-back": {
         "loops": """
@@ -48,6 +56,11 @@ def looks_back(weights):
     n = weights.shape[-1]
     band = torch.ones(n, n).tril(-1).triu(-1)
     return (weights * band).sum(dim=(1, 2)) / band.sum()
+""",
+        "sum by einsum": """
+def looks_back(weights):
+    below = weights[:, 1:, :-1]
+    return torch.einsum("hii->h", below) / below.shape[-1]
 """,
     },
     "multihead.from-matrices": {
@@ -72,6 +85,13 @@ def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
     heads, _ = attention(*(split_heads(X @ W, n_heads) for W in (W_Q, W_K, W_V)))
     return merge_heads(heads) @ W_O
 """,
+        "loop over heads and words": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    d_k, heads = len(W_Q) // n_heads, []
+    for Q, K, V in zip(*(torch.split(X @ W, d_k, dim=1) for W in (W_Q, W_K, W_V))):
+        heads.append(torch.stack([F.softmax(K @ q / d_k**0.5, dim=0) @ V for q in Q]))
+    return torch.hstack(heads).matmul(W_O)
+""",
     },
     "multihead.contributions": {
         "loop of slices": """
@@ -92,6 +112,10 @@ def contributions(heads, W_O):
 def contributions(heads, W_O):
     return torch.einsum("hnv,hvd->hnd", heads, W_O.reshape(heads.shape[0], heads.shape[2], -1))
 """,
+        "blocks by chunk": """
+def contributions(heads, W_O):
+    return torch.stack([head.matmul(W) for head, W in zip(heads, torch.chunk(W_O, len(heads), dim=0))], dim=0)
+""",
     },
     "multihead.cost": {
         "formula": """
@@ -107,6 +131,19 @@ def bill(n, d_model, n_heads):
         total += n * d_k * d_model  # its rows of W^O
         weights += n * n
     return [total, weights]
+""",
+        "a helper": """
+def bill(n, d_model, n_heads):
+    def product(a, b, c):
+        return a * b * c
+    d_k = d_model // n_heads
+    head = 3 * product(n, d_model, d_k) + product(n, d_k, n) + product(n, n, d_k)
+    return n_heads * head + product(n, d_model, d_model), n_heads * n**2
+""",
+        "tensors": """
+def bill(n, d_model, n_heads):
+    n, d_model, n_heads = torch.tensor([n, d_model, n_heads])
+    return 2 * n * d_model * (2 * d_model + n), n_heads * n * n
 """,
     },
     "multihead.prune": {
@@ -124,6 +161,27 @@ def prune(cost, n_heads, off=()):
         return torch.tensor(off)
     _, best = min((cost(list(off) + [i]), i) for i in range(n_heads) if i not in off)
     return prune(cost, n_heads, (*off, best))
+""",
+        "for loop": """
+def prune(cost, n_heads):
+    off = []
+    for _ in range(n_heads):
+        best, least = None, float("inf")
+        for head in range(n_heads):
+            if head in off:
+                continue
+            c = cost(off + [head])
+            if c < least:
+                best, least = head, c
+        off += [best]
+    return tuple(off)
+""",
+        "sets": """
+def prune(cost, n_heads):
+    order = []
+    while remaining := set(range(n_heads)) - set(order):
+        order.append(sorted(remaining, key=lambda head: cost(sorted([*order, head])))[0])
+    return order
 """,
     },
     "multihead.cached-step": {
@@ -151,6 +209,13 @@ def step(x, K, V, W_Q, W_K, W_V):
     q, k, v = (torch.einsum("d,hdk->hk", x, W).unsqueeze(1) for W in (W_Q, W_K, W_V))
     K, V = torch.cat((K, k), dim=1), torch.cat((V, v), dim=1)
     return F.scaled_dot_product_attention(q, K, V).squeeze(1), K, V
+""",
+        "einsum": """
+def step(x, K, V, W_Q, W_K, W_V):
+    keys = torch.cat([K, torch.einsum("d,hdk->hk", x, W_K).unsqueeze(1)], dim=1)
+    values = torch.cat([V, torch.einsum("d,hdk->hk", x, W_V).unsqueeze(1)], dim=1)
+    scores = torch.einsum("d,hdk,hnk->hn", x, W_Q, keys) * keys.size(2) ** -0.5
+    return torch.einsum("hn,hnk->hk", scores.softmax(1), values), keys, values
 """,
     },
 }
@@ -199,6 +264,115 @@ def split(X, n_heads):
 def merge(heads):
     return heads.mean(dim=1)
 """,
+        "heads in front of the batch": """
+def split(X, n_heads):
+    return torch.stack(X.chunk(n_heads, dim=-1))
+
+def merge(heads):
+    batch, n_heads, n, d_v = heads.shape
+    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
+""",
+        "n_heads taken for the width": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, d_model // n_heads, n_heads).transpose(1, 2)
+
+def merge(heads):
+    batch, n_heads, n, d_v = heads.shape
+    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
+""",
+        "words and features exchanged": """
+def split(X, n_heads):
+    return X.unflatten(-1, (n_heads, -1)).permute(0, 2, 3, 1)
+
+def merge(heads):
+    batch, n_heads, n, d_v = heads.shape
+    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
+""",
+        "n_heads is ignored": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.reshape(batch, n, 2, d_model // 2).transpose(1, 2)
+
+def merge(heads):
+    batch, n_heads, n, d_v = heads.shape
+    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
+""",
+        "merged with the heads innermost": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    return heads.permute(0, 2, 3, 1).flatten(2)
+""",
+        "heads added": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    return heads.sum(dim=1)
+""",
+        "heads laid one below the other": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    return torch.cat(heads.unbind(dim=1), dim=1)
+""",
+        "only the first head": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    return heads[:, 0]
+""",
+        "heads not joined": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    return heads.transpose(1, 2)
+""",
+        "view after transpose": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    batch, n_heads, n, d_v = heads.shape
+    return heads.view(batch, n_heads, n, d_v).permute(0, 2, 1, 3).view(batch, n, n_heads * d_v)
+""",
+        "changes its input": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    batch, n_heads, n, d_v = heads.shape
+    return heads.transpose_(1, 2).reshape(batch, n, n_heads * d_v)
+""",
+        "forbidden": """
+def split(X, n_heads):
+    from tfm_lib.multihead import split_heads
+    return split_heads(X, n_heads)
+
+def merge(heads):
+    batch, n_heads, n, d_v = heads.shape
+    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
+""",
+        "words joined in place of heads": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+
+def merge(heads):
+    return heads.flatten(start_dim=2)
+""",
     },
     "multihead.look-back": {
         "looks at itself": """
@@ -220,6 +394,42 @@ def looks_back(weights):
         "all heads in one": """
 def looks_back(weights):
     return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean()
+""",
+        "looks two back": """
+def looks_back(weights):
+    return weights.diagonal(offset=-2, dim1=-2, dim2=-1).mean(dim=-1)
+""",
+        "the first word looks at the last": """
+def looks_back(weights):
+    n = weights.shape[-1]
+    return torch.stack([sum(head[i, i - 1] for i in range(n)) / n for head in weights])
+""",
+        "mean over the heads": """
+def looks_back(weights):
+    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean(dim=0)
+""",
+        "not averaged": """
+def looks_back(weights):
+    return weights.diagonal(offset=-1, dim1=-2, dim2=-1)
+""",
+        "the whole past": """
+def looks_back(weights):
+    return weights.tril(-1).sum(dim=-1)[:, 1:].mean(dim=-1)
+""",
+        "divided by all entries": """
+def looks_back(weights):
+    n = weights.shape[-1]
+    return (weights * torch.ones(n, n).tril(-1).triu(-1)).mean(dim=(1, 2))
+""",
+        "changes its input": """
+def looks_back(weights):
+    n = weights.shape[-1]
+    weights *= torch.ones(n, n).tril(-1).triu(-1)
+    return weights.sum(dim=(1, 2)) / (n - 1)
+""",
+        "a diagonal across the heads": """
+def looks_back(weights):
+    return weights.diagonal(-1).mean(dim=-1)
 """,
     },
     "multihead.from-matrices": {
@@ -256,6 +466,126 @@ def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
     heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=1) @ V
     return heads.transpose(0, 1).reshape(n, d_model) @ W_O
 """,
+        "not scaled": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "divided by d_k": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / (d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "scaled by the length": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / math.sqrt(K.shape[-2])).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "scaled by the number of heads": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / math.sqrt(n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "softmax over the heads": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=0) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "cut without exchanging axes": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n_heads, n, -1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.reshape(n, d_model) @ W_O
+""",
+        "every h-th column": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n, -1, n_heads).permute(2, 0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "words cut instead of projections": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q = K = V = X.view(n, n_heads, -1).transpose(0, 1)
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "V unprojected": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X @ W_K, X))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "K unprojected": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X, X @ W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "Q unprojected": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X, X @ W_K, X @ W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "W_Q for the keys too": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X @ W_Q, X @ W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "W_K for the values too": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X @ W_K, X @ W_K))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "Q and K swapped": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_K, X @ W_Q, X @ W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
+        "W_O transposed": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O.T
+""",
+        "all transposed": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    Q, K, V = (F.linear(X, W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
+    return F.linear(heads.transpose(0, 1).reshape(n, d_model), W_O)
+""",
+        "changes its input": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d_model = X.shape
+    W_Q /= math.sqrt(d_model // n_heads)
+    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
+    heads = (Q @ K.mT).softmax(dim=-1) @ V
+    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
+""",
     },
     "multihead.contributions": {
         "columns instead of rows": """
@@ -274,6 +604,50 @@ def contributions(heads, W_O):
         "always the first block": """
 def contributions(heads, W_O):
     return heads @ W_O[: heads.shape[-1]]
+""",
+        "heads swapped": """
+def contributions(heads, W_O):
+    d_v = heads.shape[-1]
+    return torch.stack([head @ W_O[len(W_O) - (i + 1) * d_v : len(W_O) - i * d_v] for i, head in enumerate(heads)])
+""",
+        "W_O is ignored": """
+def contributions(heads, W_O):
+    return torch.stack([head for head in heads])
+""",
+        "heads not in front": """
+def contributions(heads, W_O):
+    return torch.stack(list(heads @ W_O.unflatten(0, (len(heads), -1))), dim=1)
+""",
+        "terms divided by h": """
+def contributions(heads, W_O):
+    return heads @ W_O.unflatten(0, (len(heads), -1)) / len(heads)
+""",
+        "blocks one row apart": """
+def contributions(heads, W_O):
+    d_v = heads.shape[-1]
+    return torch.stack([head @ W_O[i : i + d_v] for i, head in enumerate(heads)])
+""",
+        "the whole output for every head": """
+def contributions(heads, W_O):
+    whole = torch.cat(list(heads), dim=-1) @ W_O
+    return torch.stack([whole for _ in heads])
+""",
+        "running sums": """
+def contributions(heads, W_O):
+    d_v, total, terms = heads.shape[-1], 0, []
+    for i, head in enumerate(heads):
+        total = total + head @ W_O[i * d_v : (i + 1) * d_v]
+        terms.append(total)
+    return torch.stack(terms)
+""",
+        "changes its input": """
+def contributions(heads, W_O):
+    terms = []
+    for i in range(len(heads)):
+        alone = heads
+        alone[torch.arange(len(heads)) != i] = 0
+        terms.append(alone.transpose(0, 1).flatten(1) @ W_O)
+    return torch.stack(terms)
 """,
     },
     "multihead.cost": {
@@ -296,6 +670,68 @@ def bill(n, d_model, n_heads):
         "weights of one head": """
 def bill(n, d_model, n_heads):
     return 4 * n * d_model**2 + 2 * n**2 * d_model, n**2
+""",
+        "the pair swapped": """
+def bill(n, d_model, n_heads):
+    return n_heads * n**2, 4 * n * d_model**2 + 2 * n**2 * d_model
+""",
+        "projections of full width in every head": """
+def bill(n, d_model, n_heads):
+    return (3 * n_heads + 1) * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
+""",
+        "width of one head only": """
+def bill(n, d_model, n_heads):
+    return 4 * n * d_model**2 + 2 * n**2 * (d_model // n_heads), n_heads * n**2
+""",
+        "one head in all": """
+def bill(n, d_model, n_heads):
+    d_k = d_model // n_heads
+    return 4 * n * d_model * d_k + 2 * n * n * d_k, n_heads * n * n
+""",
+        "no projections": """
+def bill(n, d_model, n_heads):
+    return 2 * n**2 * d_model, n_heads * n**2
+""",
+        "projections only": """
+def bill(n, d_model, n_heads):
+    return 4 * n * d_model**2, n_heads * n**2
+""",
+        "additions counted too": """
+def bill(n, d_model, n_heads):
+    return 2 * (4 * n * d_model**2 + 2 * n**2 * d_model), n_heads * n**2
+""",
+        "projections of one word": """
+def bill(n, d_model, n_heads):
+    return 4 * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
+""",
+        "weights as wide as a head": """
+def bill(n, d_model, n_heads):
+    return 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2 * (d_model // n_heads)
+""",
+        "parameters for weights": """
+def bill(n, d_model, n_heads):
+    return 4 * n * d_model**2 + 2 * n**2 * d_model, 4 * d_model**2
+""",
+        "one weight a word": """
+def bill(n, d_model, n_heads):
+    return 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n
+""",
+        "weights of a causal model": """
+def bill(n, d_model, n_heads):
+    return 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n * (n + 1) // 2
+""",
+        "no pair": """
+def bill(n, d_model, n_heads):
+    return 4 * n * d_model**2 + 2 * n**2 * d_model
+""",
+        "projections of one head": """
+def bill(n, d_model, n_heads):
+    d_k = d_model // n_heads
+    return 4 * n * d_model * d_k + n_heads * 2 * n * n * d_k, n_heads * n * n
+""",
+        "n and d_model exchanged": """
+def bill(n, d_model, n_heads):
+    return 4 * n * n * d_model + 2 * n * n * d_model, n_heads * n * n
 """,
     },
     "multihead.prune": {
@@ -325,6 +761,70 @@ def prune(cost, n_heads):
         order.append(best)
         costs.append(cost(order))
     return costs
+""",
+        "order turned round": """
+def prune(cost, n_heads):
+    order = []
+    while len(order) < n_heads:
+        best = min((i for i in range(n_heads) if i not in order), key=lambda i: cost([i] + order))
+        order.insert(0, best)
+    return order
+""",
+        "only the last one stays off": """
+def prune(cost, n_heads):
+    order, left = [], set(range(n_heads))
+    while left:
+        best = min(left, key=lambda i: cost([order[-1], i] if order else [i]))
+        order.append(best)
+        left.remove(best)
+    return order
+""",
+        "on and off exchanged": """
+def prune(cost, n_heads):
+    order, left = [], set(range(n_heads))
+    while left:
+        best = min(left, key=lambda i: cost(list(left - {i})))
+        order.append(best)
+        left.remove(best)
+    return order
+""",
+        "one head left on": """
+def prune(cost, n_heads):
+    order, left = [], set(range(n_heads))
+    while len(left) > 1:
+        best = min(left, key=lambda i: cost([*order, i]))
+        order.append(best)
+        left.remove(best)
+    return order
+""",
+        "cost is ignored": """
+def prune(cost, n_heads):
+    return [i for i in range(n_heads) if cost([i]) is not None]
+""",
+        "by what it costs more than alone": """
+def prune(cost, n_heads):
+    order, left = [], set(range(n_heads))
+    while left:
+        best = min(left, key=lambda i: cost([*order, i]) - cost([i]))
+        order.append(best)
+        left.remove(best)
+    return order
+""",
+        "ranks": """
+def prune(cost, n_heads):
+    order, left = [], set(range(n_heads))
+    while left:
+        order.append(min(left, key=lambda i: cost([*order, i])))
+        left.remove(order[-1])
+    return torch.tensor(order).argsort()
+""",
+        "n_heads is ignored": """
+def prune(cost, n_heads):
+    order, left = [], set(range(4))
+    while left:
+        order.append(min(left, key=lambda i: cost([*order, i])))
+        left.remove(order[-1])
+    return order
 """,
     },
     "multihead.cached-step": {
@@ -360,6 +860,98 @@ def step(x, K, V, W_Q, W_K, W_V):
     keys, values = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
     weights = (q[:, None] @ keys.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
     return (weights @ values)[:, 0], K, V
+""",
+        "not scaled": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
+""",
+        "divided by d_k": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / K.shape[-1]).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
+""",
+        "scaled by d_model": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(x.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
+""",
+        "asks with its key": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = x @ W_K, x @ W_K, x @ W_V
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
+""",
+        "W_V is ignored": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = x @ W_Q, x @ W_K, x @ W_K
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
+""",
+        "W_Q and W_K exchanged": """
+def step(x, K, V, W_Q, W_K, W_V):
+    k, q, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
+""",
+        "only the new word kept": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0], k[:, None], v[:, None]
+""",
+        "K and V exchanged": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0], V, K
+""",
+        "overwrites the last": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K[:, :-1], k[:, None]], dim=1), torch.cat([V[:, :-1], v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
+""",
+        "an axis too many": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return weights @ V, K, V
+""",
+        "heads joined": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V).flatten(), K, V
+""",
+        "no three tensors": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return (weights @ V)[:, 0]
+""",
+        "changes its input": """
+def step(x, K, V, W_Q, W_K, W_V):
+    W_Q /= math.sqrt(K.shape[-1])
+    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
+    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+    weights = (q[:, None] @ K.mT).softmax(dim=-1)
+    return (weights @ V)[:, 0], K, V
 """,
     },
 }

@@ -1,158 +1,397 @@
 """Judges of the exercises in `chapters/layers.md`."""
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from tfm_lib.checks.judge import Mistake, exercise
+from tfm_lib.checks.judge import Slip, exercise
+from tfm_lib.checks.watching import Refused
 
 
-@exercise("layers.layer-norm", answer="layer_norm", forbids=("torch.nn.functional.layer_norm", "torch.layer_norm"))
+def _sizes(count: int, low: int, high: int) -> list[int]:
+    """`count` different whole numbers from `low` to `high`."""
+    return (torch.randperm(high - low + 1)[:count] + low).tolist()
+
+
+def _mean(X: Tensor) -> Tensor:
+    return X.mean(dim=-1, keepdim=True)
+
+
+def _centred(X: Tensor) -> Tensor:
+    return X - _mean(X)
+
+
+def _variance(X: Tensor, correction: int = 0) -> Tensor:
+    return X.var(dim=-1, keepdim=True, correction=correction)
+
+
+# layer normalisation
+
+
+def _normed(X: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+    return gain * _centred(X) / (_variance(X) + eps).sqrt() + bias
+
+
+def _over(X: Tensor, gain: Tensor, bias: Tensor, eps: float, dims: tuple[int, ...]) -> Tensor:
+    centred = X - X.mean(dim=dims, keepdim=True)
+    return gain * centred / (centred.square().mean(dim=dims, keepdim=True) + eps).sqrt() + bias
+
+
+def _flat(X: Tensor, gain: Tensor, bias: Tensor, eps: float, correction: int) -> Tensor:
+    return gain * (X - X.mean(-1)) / (X.var(-1, correction=correction) + eps).sqrt() + bias
+
+
+OVER_WORDS = (
+    "You took mean and variance of each feature over the words. That is batch normalisation, and lets the "
+    "words see each other. Take them along the last axis, over the features of one word."
+)
+OVER_ALL = "You have one mean and one variance for several words together. Each word has its own: dim=-1, keepdim=True."
+NORM_SLIPS = [
+    Slip(
+        "ε outside the root",
+        lambda X, gain, bias, eps: gain * _centred(X) / (_variance(X).sqrt() + eps) + bias,
+        "Is your ε inside the root? It stands under it, beside the variance: √(σ² + ε). Outside, the root's "
+        "slope at variance 0 is infinite, and the gradient of a word with equal features is NaN.",
+    ),
+    Slip(
+        "variance unbiased",
+        lambda X, gain, bias, eps: gain * _centred(X) / (_variance(X, 1) + eps).sqrt() + bias,
+        "Your variance divides by d − 1, which is the default of torch.var and torch.std. Layer normalisation "
+        "takes the plain mean of the squares: divide by d, or say correction=0.",
+    ),
+    Slip(
+        "torch's std, and ε outside",
+        lambda X, gain, bias, eps: gain * _centred(X) / (_variance(X, 1).sqrt() + eps) + bias,
+        "Two things at once: `std` divides by d − 1 unless told correction=0, and ε belongs under the root, beside the "
+        "variance.",
+    ),
+    Slip("over the words", lambda *a: _over(*a, dims=(-2,)), OVER_WORDS),
+    Slip("over the words", lambda *a: _over(*a, dims=(0,)), OVER_WORDS),
+    Slip("over everything", lambda *a: _over(*a, dims=(-1, -2)), OVER_ALL),
+    Slip("over everything", lambda *a: _over(*a, dims=tuple(range(a[0].dim()))), OVER_ALL),
+    Slip(
+        "divided by the variance",
+        lambda X, gain, bias, eps: gain * _centred(X) / (_variance(X) + eps) + bias,
+        "You divided by the variance. The spread of a vector is its root: √(σ² + ε).",
+    ),
+    Slip(
+        "no ε",
+        lambda X, gain, bias, eps: _normed(X, gain, bias, 0.0),
+        "Your answer does not depend on the argument ε. Here it is large, to be seen: it belongs under the root.",
+    ),
+    Slip(
+        "ε squared",
+        lambda X, gain, bias, eps: _normed(X, gain, bias, eps**2),
+        "ε is squared under the root. It stands there as it is: √(σ² + ε).",
+    ),
+    *(
+        Slip(
+            "keepdim forgotten",
+            lambda X, gain, bias, eps, k=k: _flat(X, gain, bias, eps, k),
+            "Your means have lost their axis, so that word j's mean was taken from feature j. keepdim=True keeps the axis, "
+            "and each word meets its own mean.",
+        )
+        for k in (0, 1)
+    ),
+    Slip(
+        "γ and β forgotten",
+        lambda X, gain, bias, eps: _centred(X) / (_variance(X) + eps).sqrt(),
+        "That is the first step. The second multiplies each feature by its γ and adds its β.",
+    ),
+    Slip(
+        "γ forgotten",
+        lambda X, gain, bias, eps: _normed(X, torch.ones_like(gain), bias, eps),
+        "β is added, and γ is missing: each feature is multiplied by its gain.",
+    ),
+    Slip(
+        "β forgotten",
+        lambda X, gain, bias, eps: _normed(X, gain, torch.zeros_like(bias), eps),
+        "γ multiplies, and β is missing: to each feature its bias is added.",
+    ),
+    Slip(
+        "β before γ",
+        lambda X, gain, bias, eps: gain * _normed(X, torch.ones_like(gain), bias, eps),
+        "You added β first and multiplied both by γ. γ stretches what is normed, then β is added.",
+    ),
+    Slip(
+        "γ and β exchanged",
+        lambda X, gain, bias, eps: _normed(X, bias, gain, eps),
+        "γ and β changed places: the gain multiplies, the bias is added.",
+    ),
+    Slip(
+        "mean not subtracted",
+        lambda X, gain, bias, eps: gain * X / (X.square().mean(dim=-1, keepdim=True) + eps).sqrt() + bias,
+        "You divided by the root of the mean square without subtracting the mean. That is RMSNorm; layer "
+        "normalisation centres first.",
+    ),
+    Slip(
+        "mean not subtracted",
+        lambda X, gain, bias, eps: gain * X / (_variance(X) + eps).sqrt() + bias,
+        "The spread is right, and the mean is still there. Subtract each word's mean before you divide.",
+    ),
+    Slip(
+        "only centred",
+        lambda X, gain, bias, eps: gain * _centred(X) + bias,
+        "Each word has mean 0, and its spread is as it was. Divide by √(σ² + ε).",
+    ),
+    Slip(
+        "divided by the length",
+        lambda X, gain, bias, eps: (
+            gain * _centred(X) / (_centred(X).square().sum(-1, keepdim=True) + eps).sqrt() + bias
+        ),
+        "You divided by the root of the sum of squares, the length of the vector. The variance is their mean.",
+    ),
+]
+
+
+@exercise(
+    "layers.layer-norm",
+    answer="layer_norm",
+    forbids=("torch.nn.functional.layer_norm", "torch.layer_norm", "torch.nn.LayerNorm", "torch.native_layer_norm"),
+)
 def layer_norm(student, expect):
-    X = torch.tensor([[1.0, 3, 3, 9], [2, 0, 2, 0], [-4, 5, 1, 2]])
-    gain, bias, eps = torch.tensor([1.0, 2, 3, 4]), torch.tensor([0.0, 1, 0, -1]), 0.5
-    want = _normed(X, gain, bias, eps)
-    centred = X - X.mean(dim=-1, keepdim=True)
-    variance = centred.square().mean(dim=-1, keepdim=True)
-    down = X - X.mean(dim=0)
-    over_all = X - X.mean()
-    expect.close(
-        student.layer_norm(X, gain, bias, eps),
-        want,
-        holds="each word has mean 0 and variance 1, then γ and β",
-        describe="three words of four features with ε = 0.5",
-        mistakes=[
-            Mistake(
-                "ε outside the root",
-                gain * centred / (variance.sqrt() + eps) + bias,
-                "Is your ε inside the root? It stands under it, beside the variance: √(σ² + ε). Outside, the root's "
-                "slope at variance 0 is infinite, and the gradient of a word with equal features is NaN.",
-            ),
-            Mistake(
-                "variance unbiased",
-                gain * centred / (X.var(dim=-1, keepdim=True) + eps).sqrt() + bias,
-                "Your variance divides by d − 1, which is the default of torch.var and torch.std. Layer normalisation "
-                "takes the plain mean of the squares: divide by d, or say correction=0.",
-            ),
-            Mistake(
-                "over the words",
-                gain * down / (down.square().mean(dim=0) + eps).sqrt() + bias,
-                "You took mean and variance of each feature over the words. That is batch normalisation, and lets the "
-                "words see each other. Take them along the last axis, over the features of one word.",
-            ),
-            Mistake(
-                "over everything",
-                gain * over_all / (over_all.square().mean() + eps).sqrt() + bias,
-                "You have one mean and one variance for all words together. Each word has its own: dim=-1, keepdim=True.",
-            ),
-            Mistake(
-                "divided by the variance",
-                gain * centred / (variance + eps) + bias,
-                "You divided by the variance. The spread of a vector is its root: √(σ² + ε).",
-            ),
-            Mistake(
-                "no ε",
-                gain * centred / variance.sqrt() + bias,
-                "Your answer does not depend on ε. Here it is 0.5, to be seen: it belongs under the root.",
-            ),
-            Mistake(
-                "γ and β forgotten",
-                centred / (variance + eps).sqrt(),
-                "That is the first step. The second multiplies each feature by its γ and adds its β.",
-            ),
-        ],
+    def drawn(*shape: int, eps: float) -> tuple[Tensor, Tensor, Tensor, float]:
+        d = shape[-1]
+        return torch.randn(shape) * 2 + torch.randn(*shape[:-1], 1), torch.rand(d) + 0.5, torch.randn(d), eps
+
+    batch, n, d = _sizes(3, 3, 7)
+    inputs = [drawn(d, d, eps=0.4)]  # square: a mean that lost its axis runs, and is named
+    inputs += [drawn(n, d, eps=0.5), drawn(batch, d, n, eps=0.3), drawn(n, batch, eps=0.8)]
+    expect.agrees(
+        student.layer_norm,
+        _normed,
+        inputs,
+        "each word has mean 0 and variance 1, then γ and β",
+        NORM_SLIPS,
+        describe="the normed words",
     )
-    X = torch.randn(2, 3, 4)
-    expect.close(
-        student.layer_norm(X, gain, bias, 1e-5),
-        _normed(X, gain, bias, 1e-5),
-        holds="also for a batch of sentences",
-        describe="a batch of shape (2, 3, 4)",
+    level = torch.randint(1, 9, (n, 1)).float().expand(n, d)
+    edges = [(level.clone(), *drawn(n, d, eps=1e-5)[1:]), drawn(d + 3, eps=1e-5), drawn(2, 2, 3, d, eps=1e-6)]
+    expect.agrees(
+        student.layer_norm,
+        _normed,
+        edges,
+        "equal features become β, and not NaN; one word alone, or four axes",
+        NORM_SLIPS,
+        tolerance=1e-4,
+        describe="the normed words",
     )
-    flat = torch.full((1, 4), 7.0)
-    expect.close(
-        student.layer_norm(flat, gain, bias, 1e-5),
-        bias[None],
-        holds="equal features become β, and not NaN",
-        describe="a word with equal features",
-    )
+
+
+# sum first, or norm first
+
+TWO_SLIPS = [
+    Slip(
+        "the two swapped",
+        lambda X, sub, norm: X + sub(norm(X)),
+        "The first of your pair is the pre-norm layer. Post-norm comes first: it normalises after the sum.",
+    ),
+    Slip(
+        "no residual",
+        lambda X, sub, norm: norm(sub(X)),
+        "Your post-norm layer normalises what the sub-layer says, and X itself is lost. Add X before the norm.",
+    ),
+    Slip(
+        "norm of the change only",
+        lambda X, sub, norm: X + norm(sub(X)),
+        "You normed what the sub-layer says and then added X. In post-norm the norm comes last, over the sum.",
+    ),
+    Slip(
+        "X and the change normed apart",
+        lambda X, sub, norm: norm(X) + norm(sub(X)),
+        "You took the norm of each and added. The norm of a sum is not the sum of the norms: add first.",
+    ),
+    Slip(
+        "norm is ignored",
+        lambda X, sub, norm: X + sub(X),
+        "Your post-norm layer has the sum and no norm. It normalises after the sum.",
+    ),
+    Slip(
+        "normed X in post-norm",
+        lambda X, sub, norm: norm(X + sub(norm(X))),
+        "Your post-norm layer norms twice: before the sub-layer and after the sum. The sub-layer of post-norm reads X "
+        "as it is.",
+    ),
+    Slip(
+        "sub-layer is ignored",
+        lambda X, sub, norm: norm(X + X),
+        "Your post-norm layer adds X to itself. What is added to X is what the sub-layer says.",
+    ),
+    Slip(
+        "sub-layer of the norm",
+        lambda X, sub, norm: sub(norm(X)),
+        "The first of your pair is a sub-layer that reads a norm, without a sum. Post-norm is the norm of X plus what "
+        "the sub-layer says.",
+    ),
+]
+PRE_SLIPS = [
+    Slip(
+        "the normed X goes round",
+        lambda X, sub, norm: norm(X) + sub(norm(X)),
+        "Your sum takes the normed X. In pre-norm the way round is free of norms: add X itself.",
+    ),
+    Slip(
+        "no residual in pre-norm",
+        lambda X, sub, norm: sub(norm(X)),
+        "Your pre-norm layer returns what the sub-layer says, and X itself is lost. Add X.",
+    ),
+    Slip(
+        "norm after the sub-layer",
+        lambda X, sub, norm: X + norm(sub(X)),
+        "You normed what the sub-layer says. Pre-norm norms what it hears: sublayer(norm(X)).",
+    ),
+    Slip(
+        "norm twice",
+        lambda X, sub, norm: norm(X + sub(norm(X))),
+        "You normed before the sub-layer and after the sum. Pre-norm has the first of these only.",
+    ),
+    Slip(
+        "post-norm twice",
+        lambda X, sub, norm: norm(X + sub(X)),
+        "Both of your pair are the post-norm layer. Pre-norm norms what the sub-layer reads, and nothing after.",
+    ),
+    Slip(
+        "no norm in pre-norm",
+        lambda X, sub, norm: X + sub(X),
+        "Your pre-norm layer has no norm. Its sub-layer reads norm(X).",
+    ),
+    Slip(
+        "pre-norm of the post-norm layer",
+        lambda X, sub, norm: norm(X + sub(X)) + sub(norm(norm(X + sub(X)))),
+        "Your pre-norm layer begins where the post-norm layer ended. Both read the same X: give the first a name of its "
+        "own.",
+    ),
+]
+
+
+def _random_parts(d: int) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]:
+    """A sub-layer and a norm of width d."""
+    W, gain, bias = torch.randn(d, d) / d**0.5, torch.rand(d) + 0.5, torch.randn(d)
+
+    def sublayer(X: Tensor) -> Tensor:
+        return (X @ W + 0.5).clamp(min=-0.2) ** 2
+
+    def norm(X: Tensor) -> Tensor:
+        return _normed(X, gain, bias, 1e-5)
+
+    return sublayer, norm
 
 
 @exercise("layers.two-places", answer="two_places")
 def two_places(student, expect):
-    X = torch.tensor([[1.0, 3, 3, 9], [2, 0, -2, 4]])
+    def pair(*args: Any) -> Any:
+        answer = student.two_places(*args)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            text = f"Expected the pair (post-norm, pre-norm), got a {type(answer).__name__}."
+            raise Refused(text, "no pair")
+        return answer
 
-    def sublayer(X: Tensor) -> Tensor:
-        return X.flip(-1) ** 2 / 4 - 1
+    def post_norm(X: Tensor, sublayer: Any, norm: Any) -> Any:
+        return pair(X, sublayer, norm)[0]
 
-    def norm(X: Tensor) -> Tensor:
-        return _normed(X, torch.tensor(2.0), torch.tensor(0.5), 1e-5)
+    def pre_norm(X: Tensor, sublayer: Any, norm: Any) -> Any:
+        return pair(X, sublayer, norm)[1]
 
-    post, pre = _pair(student.two_places(X, sublayer, norm), expect, "(post-norm, pre-norm)")
-    want_post, want_pre = norm(X + sublayer(X)), X + sublayer(norm(X))
-    expect.close(
-        post,
-        want_post,
-        holds="post-norm: the norm of the sum",
+    batch, n, d, width = _sizes(4, 3, 7)
+    inputs = [(torch.randn(shape), *_random_parts(shape[-1])) for shape in ((n, d), (batch, n, width), (d, n))]
+    expect.agrees(
+        post_norm,
+        lambda X, sub, norm: norm(X + sub(X)),
+        inputs,
+        "post-norm: the norm of the sum",
+        TWO_SLIPS,
+        tolerance=1e-4,
         describe="the post-norm layer",
-        mistakes=[
-            Mistake(
-                "the two swapped",
-                want_pre,
-                "The first of your pair is the pre-norm layer. Post-norm comes first: it normalises after the sum.",
-            ),
-            Mistake(
-                "no residual",
-                norm(sublayer(X)),
-                "Your post-norm layer normalises what the sub-layer says, and X itself is lost. Add X before the norm.",
-            ),
-            Mistake(
-                "norm of the change only",
-                X + norm(sublayer(X)),
-                "You normed what the sub-layer says and then added X. In post-norm the norm comes last, over the sum.",
-            ),
-            Mistake(
-                "X and the change normed apart",
-                norm(X) + norm(sublayer(X)),
-                "You took the norm of each and added. The norm of a sum is not the sum of the norms: add first.",
-            ),
-        ],
     )
-    expect.close(
-        pre,
-        want_pre,
-        holds="pre-norm: X, plus what the sub-layer says to its norm",
+    expect.agrees(
+        pre_norm,
+        lambda X, sub, norm: X + sub(norm(X)),
+        inputs,
+        "pre-norm: X, plus what the sub-layer says to its norm",
+        PRE_SLIPS,
+        tolerance=1e-4,
         describe="the pre-norm layer",
-        mistakes=[
-            Mistake(
-                "the normed X goes round",
-                norm(X) + sublayer(norm(X)),
-                "Your sum takes the normed X. In pre-norm the way round is free of norms: add X itself.",
-            ),
-            Mistake(
-                "no residual in pre-norm",
-                sublayer(norm(X)),
-                "Your pre-norm layer returns what the sub-layer says, and X itself is lost. Add X.",
-            ),
-            Mistake(
-                "norm after the sub-layer",
-                X + norm(sublayer(X)),
-                "You normed what the sub-layer says. Pre-norm norms what it hears: sublayer(norm(X)).",
-            ),
-            Mistake(
-                "norm twice",
-                norm(X + sublayer(norm(X))),
-                "You normed before the sub-layer and after the sum. Pre-norm has the first of these only.",
-            ),
-        ],
     )
+
+
+# the larger of two
+
+
+def _relu(x: Tensor) -> Tensor:
+    return x.clamp(min=0)
+
+
+CUT_OFF = "A single unit max(0, {0}) loses {0} when it is negative: give −{0} a unit of its own and subtract it."
+LARGER_SLIPS = [
+    Slip("negative numbers cut off", lambda a, b: _relu(a - b) + _relu(b), f"Right where b ≥ 0. {CUT_OFF.format('b')}"),
+    Slip("negative numbers cut off", lambda a, b: _relu(b - a) + _relu(a), f"Right where a ≥ 0. {CUT_OFF.format('a')}"),
+    Slip(
+        "each by itself",
+        lambda a, b: _relu(a) + _relu(b),
+        "Your units look at a and at b one by one, and their sum is not the larger of the two. Which is larger "
+        "can be seen from a − b.",
+    ),
+    Slip(
+        "the smaller",
+        torch.minimum,
+        "That is the smaller of the two. The larger is b + max(0, a − b), with plus signs.",
+    ),
+    Slip(
+        "only the difference",
+        lambda a, b: _relu(a - b),
+        "That is max(0, a − b), how much a is ahead. Add b, which has to pass the bend unharmed.",
+    ),
+    Slip(
+        "the distance",
+        lambda a, b: (a - b).abs(),
+        "That is |a − b|, how far apart they are. The larger is half the sum and half the distance, or b + max(0, a − b).",
+    ),
+    Slip(
+        "the sum of both",
+        lambda a, b: a + b,
+        "That is a + b: your units let everything through, and nothing bends. One unit must see a − b.",
+    ),
+    Slip(
+        "the mean of both",
+        lambda a, b: (a + b) / 2,
+        "That is the mean of the two: nothing bends. One unit must see a − b.",
+    ),
+    Slip(
+        "not halved",
+        lambda a, b: a + b + (a - b).abs(),
+        "That is twice the larger: a + b + |a − b|. Halve what the second matrix adds up.",
+    ),
+    Slip(
+        "only one of the two",
+        lambda a, b: b,
+        "Your network returns b, whatever a is. One unit must see a − b.",
+    ),
+    Slip(
+        "only one of the two",
+        lambda a, b: a,
+        "Your network returns a, whatever b is. One unit must see b − a.",
+    ),
+    *(
+        Slip(
+            "lifted above 0",
+            lambda a, b, k=k: _relu(a - b) + _relu(b + k) - k,
+            "You lift b above 0 by a constant and take the constant away again. That holds down to its negative, and "
+            "this must hold for all numbers: a pair of units, for b and for −b, needs no constant.",
+        )
+        for k in (1, 10, 100, 1000, 10_000)
+    ),
+]
 
 
 @exercise("layers.larger", answer="larger")
 def larger(student, expect):
     found = student.larger()
     fits = isinstance(found, (tuple, list)) and len(found) == 4
-    otherwise = "Expected four things, (W_1, b_1, W_2, b_2)."
-    expect.true(fits, holds="four parameters come back", otherwise=otherwise)
+    otherwise = f"Expected four things, (W_1, b_1, W_2, b_2), got a {type(found).__name__}."
+    expect.true(fits, "four parameters come back", otherwise, mistake="no four parameters")
     W_1, b_1, W_2, b_2 = (torch.as_tensor(part).float() for part in found)
     d_ff = b_1.numel()
     shapes = [tuple(part.shape) for part in (W_1, b_1, W_2, b_2)]
@@ -169,273 +408,429 @@ def larger(student, expect):
         shapes == wanted,
         holds="their shapes fit together",
         otherwise=f"Expected shapes (2, d_ff), (d_ff,), (d_ff, 1) and (1,); got {', '.join(map(str, shapes))}.",
+        mistake="shapes that do not fit",
     )
-    points = torch.tensor([[3.0, 1], [1, 3], [2, 2], [0, 0], [5, -2], [-2, 5], [-1, -4], [-4, -1], [0.5, -0.5]])
-    a, b = points[:, :1], points[:, 1:]
-    network = (points @ W_1 + b_1).clamp(min=0) @ W_2 + b_2
-    expect.close(
+
+    def network(a: Tensor, b: Tensor) -> Tensor:
+        return (_relu(torch.cat([a, b], dim=-1) @ W_1 + b_1) @ W_2 + b_2).detach()
+
+    signs = torch.tensor([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]).repeat(3, 1)
+    pairs = [signs * (torch.rand(12, 2) + 0.1) * size for size in (3.0, 20.0, 30_000.0)]
+    pairs += [torch.zeros(1, 2), torch.randn(4, 1).expand(4, 2)]
+    expect.agrees(
         network,
-        torch.maximum(a, b),
-        holds="the larger of two, negative ones too",
-        describe="nine pairs",
-        mistakes=[
-            Mistake(
-                "negative numbers cut off",
-                (a - b).clamp(min=0) + b.clamp(min=0),
-                "Right where b is at least 0. A single unit max(0, b) loses b when it is negative: give −b a unit of its "
-                "own and subtract it.",
-            ),
-            Mistake(
-                "negative numbers cut off",
-                (b - a).clamp(min=0) + a.clamp(min=0),
-                "Right where a is at least 0. A single unit max(0, a) loses a when it is negative: give −a a unit of its "
-                "own and subtract it.",
-            ),
-            Mistake(
-                "each by itself",
-                a.clamp(min=0) + b.clamp(min=0),
-                "Your units look at a and at b one by one, and their sum is not the larger of the two. Which is larger "
-                "can be seen from a − b.",
-            ),
-            Mistake(
-                "the smaller",
-                torch.minimum(a, b),
-                "That is the smaller of the two. The larger is b + max(0, a − b), with plus signs.",
-            ),
-            Mistake(
-                "only the difference",
-                (a - b).clamp(min=0),
-                "That is max(0, a − b), how much a is ahead. Add b, which has to pass the bend unharmed.",
-            ),
-            Mistake(
-                "the sum of both",
-                a + b,
-                "That is a + b: your units let everything through, and nothing bends. One unit must see a − b.",
-            ),
-        ],
+        torch.maximum,
+        [tuple(points.split(1, dim=-1)) for points in pairs],
+        "the larger of two, of any sign and any size, and of two that are equal",
+        LARGER_SLIPS,
+        tolerance=1e-4,
+        describe="what your network makes of (a, b)",
     )
-    points = 10 * torch.randn(50, 2)
-    network = (points @ W_1 + b_1).clamp(min=0) @ W_2 + b_2
-    expect.close(
-        network, points.amax(-1, keepdim=True), holds="and for 50 random pairs", describe="random pairs", tolerance=1e-4
-    )
+
+
+# the slope of a stack
+
+
+def _stacked(jacobians: list[Tensor], step: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+    slope = torch.eye(len(jacobians[0]))
+    for J in jacobians:
+        slope = (torch.eye(len(J)) + J if step is None else step(J)) @ slope
+    return slope
+
+
+SLOPE_SLIPS = [
+    Slip(
+        "no residual",
+        lambda J: _stacked(J, lambda j: j),
+        "You multiplied the J alone. Each layer adds to its input, so its Jacobian is I + J.",
+    ),
+    Slip(
+        "the wrong order",
+        lambda J: _stacked(J[::-1]),
+        "Your order is turned round. The chain rule puts the outermost function on the left, and the outermost "
+        "layer is the top one, J_L.",
+    ),
+    Slip(
+        "a sum in place of a product",
+        lambda J: torch.eye(len(J[0])) + sum(J),
+        "You added the J. That is what remains of the product when all J are tiny; the paths through two and "
+        "more layers are missing.",
+    ),
+    Slip(
+        "1 in every entry",
+        lambda J: _stacked(J, lambda j: j + 1),
+        "You added 1 to every entry, which is what `J + 1` does. The 1 is the identity matrix: ones on the "
+        "diagonal only, torch.eye(d).",
+    ),
+    Slip(
+        "the residual once only",
+        lambda J: torch.eye(len(J[0])) + _stacked(J, lambda j: j),
+        "You added I once, round the whole stack. Each layer has a way round of its own.",
+    ),
+    Slip(
+        "transposed",
+        lambda J: _stacked(J).T,
+        "Rows and columns are swapped: entry [i, j] says how output i moves with input j.",
+    ),
+    Slip(
+        "the top layer left out",
+        lambda J: _stacked(J[:-1]) if J[1:] else torch.eye(len(J[0])),
+        "The top layer J_L is missing from the product. Does your range reach the last one?",
+    ),
+    Slip(
+        "the bottom layer left out",
+        lambda J: _stacked(J[1:]) if J[1:] else torch.eye(len(J[0])),
+        "The bottom layer J_1 is missing from the product. Does your range begin with the first one?",
+    ),
+    Slip(
+        "entry by entry",
+        lambda J: torch.stack([torch.eye(len(j)) + j for j in J]).prod(0),
+        "You multiplied entry by entry. The chain rule multiplies matrices: @ in place of *.",
+    ),
+    Slip(
+        "a sum of the layers' slopes",
+        lambda J: sum(torch.eye(len(j)) + j for j in J),
+        "You added the slopes I + J. One layer after the other is a product of them.",
+    ),
+    Slip(
+        "the residual subtracted",
+        lambda J: _stacked(J, lambda j: j - torch.eye(len(j))),
+        "You subtracted I. Each layer adds its input to what it says, so its Jacobian is J + I.",
+    ),
+]
 
 
 @exercise("layers.stack-slope", answer="stack_slope")
 def stack_slope(student, expect):
-    J = [
-        torch.tensor([[0.0, 1], [0, 0]]),
-        torch.tensor([[0.0, 0], [2, 0]]),
-        torch.tensor([[1.0, 1], [0, -1]]),
-    ]
-    eye, ones = torch.eye(2), torch.ones(2, 2)
-    up = [eye + j for j in J]
-    expect.close(
-        student.stack_slope(J),
-        up[2] @ up[1] @ up[0],
-        holds="three layers: (I + J₃)(I + J₂)(I + J₁)",
-        describe="the slope of three layers",
-        mistakes=[
-            Mistake(
-                "no residual",
-                J[2] @ J[1] @ J[0],
-                "You multiplied the J alone. Each layer adds to its input, so its Jacobian is I + J.",
-            ),
-            Mistake(
-                "the wrong order",
-                up[0] @ up[1] @ up[2],
-                "Your order is turned round. The chain rule puts the outermost function on the left, and the outermost "
-                "layer is the top one, J_L.",
-            ),
-            Mistake(
-                "a sum in place of a product",
-                eye + sum(J),
-                "You added the J. That is what remains of the product when all J are tiny; the paths through two and "
-                "more layers are missing.",
-            ),
-            Mistake(
-                "1 in every entry",
-                (J[2] + ones) @ (J[1] + ones) @ (J[0] + ones),
-                "You added 1 to every entry, which is what `J + 1` does. The 1 is the identity matrix: ones on the "
-                "diagonal only, torch.eye(d).",
-            ),
-            Mistake(
-                "the residual once only",
-                eye + J[2] @ J[1] @ J[0],
-                "You added I once, round the whole stack. Each layer has a way round of its own.",
-            ),
-            Mistake(
-                "transposed",
-                (up[2] @ up[1] @ up[0]).T,
-                "Rows and columns are swapped: entry [i, j] says how output i moves with input j.",
-            ),
-        ],
+    sizes = [_sizes(2, 2, 5) for _ in range(3)]
+    inputs = [(list(torch.randn(depth, d, d).unbind()),) for depth, d in sizes]
+    expect.agrees(
+        student.stack_slope,
+        _stacked,
+        inputs,
+        "the top layer on the left, each with its I: (I + J_L) … (I + J_1)",
+        SLOPE_SLIPS,
+        tolerance=1e-4,
+        describe="the slope of the stack",
     )
-    J = list(torch.randn(4, 3, 3))
-    want = torch.linalg.multi_dot([torch.eye(3) + j for j in reversed(J)])
-    expect.close(student.stack_slope(J), want, holds="also for four layers of width 3", tolerance=1e-4)
-    expect.close(student.stack_slope(J[:1]), torch.eye(3) + J[0], holds="and for one")
+    one = [([torch.randn(3, 3)],), ([torch.randn(1, 1), torch.randn(1, 1)],)]
+    expect.agrees(student.stack_slope, _stacked, one, "a single layer, or a width of 1, too", SLOPE_SLIPS)
+
+
+# a decoder layer
+
+
+def _sub(Z: Tensor, norm: Callable[[Tensor], Tensor], said: Callable[[Tensor], Tensor], around: float = 1.0) -> Tensor:
+    return around * Z + said(norm(Z))
+
+
+def _decoder(
+    Y, memory, self_attend, cross_attend, feed_forward, norms, order=(0, 1, 2), cross=None, around=(1, 1, 1), hear=None
+):
+    """The pre-norm layer with its parts open to slips: which norm where, cross-attention, ways round, first hearing."""
+    hear = hear or (lambda Z, Y: self_attend(Z, Z, Z))
+    cross = cross or (lambda Z, Y: cross_attend(Z, memory, memory))
+    X = around[0] * Y + hear(norms[order[0]](Y), Y)
+    X = around[1] * X + cross(norms[order[1]](X), X)
+    return around[2] * X + feed_forward(norms[order[2]](X))
+
+
+def _post_norm(Y, memory, self_attend, cross_attend, feed_forward, norms):
+    Y = norms[0](Y + self_attend(Y, Y, Y))
+    Y = norms[1](Y + cross_attend(Y, memory, memory))
+    return norms[2](Y + feed_forward(Y))
+
+
+def _normed_round(Y, memory, self_attend, cross_attend, feed_forward, norms):
+    Z = norms[0](Y)
+    Z = norms[1](Z + self_attend(Z, Z, Z))
+    Z = norms[2](Z + cross_attend(Z, memory, memory))
+    return Z + feed_forward(Z)
+
+
+def _cross_first(Y, memory, self_attend, cross_attend, feed_forward, norms):
+    Y = Y + cross_attend(norms[0](Y), memory, memory)
+    Z = norms[1](Y)
+    Y = Y + self_attend(Z, Z, Z)
+    return Y + feed_forward(norms[2](Y))
+
+
+def _bare_feed_forward(Y, memory, self_attend, cross_attend, feed_forward, norms):
+    X = _decoder(Y, memory, self_attend, cross_attend, lambda X: 0 * X, norms)
+    return X + feed_forward(X)
+
+
+def _not_chained(Y, memory, self_attend, cross_attend, feed_forward, norms):
+    Z = norms[0](Y)
+    return Y + self_attend(Z, Z, Z) + cross_attend(norms[1](Y), memory, memory) + feed_forward(norms[2](Y))
+
+
+LEFT_OUT = "There is no way round {0}: what came before is replaced by what it says. Add it."
+BARE = "Your {0} reads the sum without a norm. In pre-norm every sub-layer reads a norm of its own."
+FORGOTTEN = "{0} is missing: the layer has three sub-layers, each added to the sum."
+DECODER_SLIPS = [
+    Slip(
+        "post-norm",
+        _post_norm,
+        "That is the paper's layer, with each norm after its sum. Here the norm comes first: the sub-layer reads "
+        "norm(Y), and the sum takes Y itself.",
+    ),
+    Slip(
+        "the memory normed",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, cross=lambda Z, X: c(Z, n[1](M), n[1](M))),
+        "You normed the memory as well. The norm of a decoder's sub-layer is for what the decoder carries; the "
+        "memory comes from an encoder that has normed it already.",
+    ),
+    Slip(
+        "cross-attention to itself",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, cross=lambda Z, X: c(Z, Z, Z)),
+        "Your cross-attention never looks at the memory. Its keys and values come from there.",
+    ),
+    Slip(
+        "the memory asks",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, cross=lambda Z, X: c(M, Z, Z)),
+        "In your cross-attention the memory asks and the decoder answers. Queries come from the decoder, keys and values "
+        "from the memory.",
+    ),
+    Slip(
+        "cross-attention reads the bare sum",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, cross=lambda Z, X: c(X, M, M)),
+        BARE.format("cross-attention"),
+    ),
+    Slip(
+        "self-attention reads the bare sum",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, hear=lambda Z, Y: s(Y, Y, Y)),
+        BARE.format("self-attention"),
+    ),
+    Slip(
+        "only the queries normed",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, hear=lambda Z, Y: s(Z, Y, Y)),
+        "In self-attention your queries are normed, keys and values are not. All three are the normed Y.",
+    ),
+    Slip("the feed-forward network reads the bare sum", _bare_feed_forward, BARE.format("feed-forward network")),
+    Slip(
+        "one norm for all",
+        lambda *a: _decoder(*a, order=(0, 0, 0)),
+        "You used the first norm three times. Each sub-layer has its own, with γ and β of its own.",
+    ),
+    Slip(
+        "norms in another order",
+        lambda *a: _decoder(*a, order=(0, 2, 1)),
+        "The second and third norm changed places. They come in the order of the sub-layers: self-attention, "
+        "cross-attention, feed-forward.",
+    ),
+    Slip("a residual left out", lambda *a: _decoder(*a, around=(0, 1, 1)), LEFT_OUT.format("self-attention")),
+    Slip("a residual left out", lambda *a: _decoder(*a, around=(1, 0, 1)), LEFT_OUT.format("cross-attention")),
+    Slip("a residual left out", lambda *a: _decoder(*a, around=(1, 1, 0)), LEFT_OUT.format("the feed-forward network")),
+    Slip(
+        "no residual at all",
+        lambda *a: _decoder(*a, around=(0, 0, 0)),
+        "No sub-layer has a way round. Each adds what it says to what it was given: Y = Y + …, three times.",
+    ),
+    Slip(
+        "the normed sum goes round",
+        _normed_round,
+        "Your sums take the normed Y. In pre-norm the way round is free of norms: only the sub-layer reads one.",
+    ),
+    Slip(
+        "cross-attention first",
+        _cross_first,
+        "Cross-attention came before self-attention. The order is self-attention, cross-attention, feed-forward.",
+    ),
+    Slip(
+        "sub-layers side by side",
+        _not_chained,
+        "All three sub-layers read the Y of the beginning. Each starts from the result of the one before.",
+    ),
+    Slip(
+        "cross-attention forgotten",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, cross=lambda Z, X: 0 * X),
+        FORGOTTEN.format("Cross-attention"),
+    ),
+    Slip(
+        "self-attention forgotten",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, f, n, hear=lambda Z, Y: 0 * Y),
+        FORGOTTEN.format("Self-attention"),
+    ),
+    Slip(
+        "the feed-forward network forgotten",
+        lambda Y, M, s, c, f, n: _decoder(Y, M, s, c, lambda X: 0 * X, n),
+        FORGOTTEN.format("The feed-forward network"),
+    ),
+]
+
+
+def _decoder_parts(n: int, m: int, d: int) -> tuple:
+    Y, memory = torch.randn(n, d), torch.randn(m, d)
+    A, B, C, D, E = torch.randn(5, d, d) / d**0.5
+    scales = [(torch.rand(d) + 0.5, torch.randn(d)) for _ in range(3)]
+    norms = [lambda X, gain=gain, bias=bias: _normed(X, gain, bias, 1e-5) for gain, bias in scales]
+
+    def self_attend(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        seen = torch.ones(len(Q), len(K), dtype=torch.bool).tril()
+        return (Q @ A @ K.T / math.sqrt(d)).masked_fill(~seen, -torch.inf).softmax(-1) @ V
+
+    def cross_attend(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        return (Q @ B @ (K @ C).T / math.sqrt(d)).softmax(-1) @ V @ D
+
+    def feed_forward(X: Tensor) -> Tensor:
+        return (X @ E).clamp(min=0) * 0.7 - 0.2
+
+    return Y, memory, self_attend, cross_attend, feed_forward, norms
 
 
 @exercise("layers.decoder-layer", answer="decoder_layer")
 def decoder_layer(student, expect):
-    Y, memory = torch.randn(3, 4), torch.randn(5, 4)
-    mix = torch.randn(3, 3).tril().softmax(-1)
-    queries, keys = torch.randn(2, 4, 4)
-    norms = [lambda X, k=k: _normed(X, torch.tensor(1.0 + k), torch.tensor(0.1 * k), 1e-5) for k in range(3)]
-
-    def self_attend(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
-        return mix[: len(Q), : len(K)] @ V + 0.3 * Q.cos() + 0.1 * K.mean(0)
-
-    def cross_attend(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
-        return (Q @ queries @ (K @ keys).T / 2).softmax(-1) @ V
-
-    def feed_forward(X: Tensor) -> Tensor:
-        return X.clamp(min=0) * 0.7 - 0.2
-
-    parts = (self_attend, cross_attend, feed_forward, norms)
-
-    def build(order=(0, 1, 2), cross=None, around_self=True, around_cross=True, around_think=True):
-        first, second, third = (norms[k] for k in order)
-        Z = first(Y)
-        X = around_self * Y + self_attend(Z, Z, Z)
-        said = cross_attend(second(X), memory, memory) if cross is None else cross(second, X)
-        X = around_cross * X + said
-        return around_think * X + feed_forward(third(X))
-
-    post = norms[0](Y + self_attend(Y, Y, Y))
-    post = norms[1](post + cross_attend(post, memory, memory))
-    post = norms[2](post + feed_forward(post))
-    expect.close(
-        student.decoder_layer(Y, memory, *parts),
-        build(),
-        holds="three sub-layers, each reads a norm and adds to the sum",
+    a, b, c = _sizes(3, 3, 6)
+    sizes = [(a, a, b), (b, c, a), (c, a, b + 4)]  # the first with as many words as memories: exchanged, it still runs
+    expect.agrees(
+        student.decoder_layer,
+        _decoder,
+        [_decoder_parts(*size) for size in sizes],
+        "three sub-layers, each reads a norm and adds to the sum",
+        DECODER_SLIPS,
+        tolerance=1e-3,
         describe="the output of the layer",
-        mistakes=[
-            Mistake(
-                "post-norm",
-                post,
-                "That is the paper's layer, with each norm after its sum. Here the norm comes first: the sub-layer reads "
-                "norm(Y), and the sum takes Y itself.",
-            ),
-            Mistake(
-                "the memory normed",
-                build(cross=lambda norm, X: cross_attend(norm(X), norm(memory), norm(memory))),
-                "You normed the memory as well. The norm of a decoder's sub-layer is for what the decoder carries; the "
-                "memory comes from an encoder that has normed it already.",
-            ),
-            Mistake(
-                "cross-attention to itself",
-                build(cross=lambda norm, X: cross_attend(norm(X), norm(X), norm(X))),
-                "Your cross-attention never looks at the memory. Its keys and values come from there.",
-            ),
-            Mistake(
-                "cross-attention reads the bare sum",
-                build(cross=lambda norm, X: cross_attend(X, memory, memory)),
-                "Your cross-attention reads Y without a norm. In pre-norm every sub-layer reads a norm: norms[1].",
-            ),
-            Mistake(
-                "one norm for all",
-                build(order=(0, 0, 0)),
-                "You used the first norm three times. Each sub-layer has its own, with γ and β of its own.",
-            ),
-            Mistake(
-                "a residual left out",
-                build(around_self=False),
-                "There is no way round self-attention: add Y to what it says.",
-            ),
-            Mistake(
-                "a residual left out",
-                build(around_cross=False),
-                "There is no way round cross-attention: what the decoder carried is replaced by what the memory says. "
-                "Add it.",
-            ),
-            Mistake(
-                "a residual left out",
-                build(around_think=False),
-                "There is no way round the feed-forward network: add what came before to what it says.",
-            ),
-        ],
-        tolerance=1e-4,
     )
+    expect.agrees(student.decoder_layer, _decoder, [_decoder_parts(1, 4, 2)], "one word as well", tolerance=1e-3)
 
 
-@exercise("layers.norm-backward", answer="norm_backward")
+# back through the norm
+
+
+def _backward(X: Tensor, G: Tensor, eps: float, means: Callable[[Tensor], Tensor] = _mean) -> Tensor:
+    s = (_variance(X) + eps).sqrt()
+    Z = _centred(X) / s
+    return (G - means(G) - Z * means(G * Z)) / s
+
+
+def _with(X: Tensor, G: Tensor, eps: float, of: Callable[..., Tensor]) -> Tensor:
+    s = (_variance(X) + eps).sqrt()
+    return of(G, _centred(X) / s, s)
+
+
+def _along(X: Tensor, G: Tensor, eps: float) -> Tensor:
+    centred = X - X.mean(dim=-2, keepdim=True)
+    s = (centred.square().mean(dim=-2, keepdim=True) + eps).sqrt()
+    Z = centred / s
+    return (G - G.mean(-2, keepdim=True) - Z * (G * Z).mean(-2, keepdim=True)) / s
+
+
+BACKWARD_SLIPS = [
+    Slip(
+        "μ and σ held fixed",
+        lambda *a: _with(*a, of=lambda G, Z, s: G / s),
+        "You took μ and σ for constants. They are made of X: moving one feature moves both, and with them every "
+        "other output.",
+    ),
+    Slip(
+        "σ held fixed",
+        lambda *a: _with(*a, of=lambda G, Z, s: (G - _mean(G)) / s),
+        "The mean is right, and σ is held fixed. Its derivative by x_j is z_j / d: a third term, with z, is missing.",
+    ),
+    Slip(
+        "μ held fixed",
+        lambda *a: _with(*a, of=lambda G, Z, s: (G - Z * _mean(G * Z)) / s),
+        "σ is right, and μ is held fixed. Its derivative by each feature is 1/d: subtract the mean of G too.",
+    ),
+    Slip(
+        "not divided by σ",
+        lambda *a: _with(*a, of=lambda G, Z, s: G - _mean(G) - Z * _mean(G * Z)),
+        "The bracket is right. All of it has to be divided by √(σ² + ε), as Z is.",
+    ),
+    Slip(
+        "divided by the variance",
+        lambda *a: _with(*a, of=lambda G, Z, s: (G - _mean(G) - Z * _mean(G * Z)) / s**2),
+        "The bracket is right, and it is divided by σ² + ε. Divide by the root, once.",
+    ),
+    Slip(
+        "only G divided by σ",
+        lambda *a: _with(*a, of=lambda G, Z, s: G / s - _mean(G) - Z * _mean(G * Z)),
+        "Only the first of the three terms is divided by √(σ² + ε). All of them are.",
+    ),
+    Slip(
+        "sums in place of means",
+        lambda *a: _backward(*a, means=lambda X: X.sum(-1, keepdim=True)),
+        "You took sums where the means belong: μ and σ² carry a 1/d each.",
+    ),
+    Slip(
+        "no ε",
+        lambda X, G, eps: _backward(X, G, 0.0),
+        "Right for ε = 0; here it is larger. It stands under the root in s, and so in Z.",
+    ),
+    Slip(
+        "a sign turned",
+        lambda *a: _with(*a, of=lambda G, Z, s: (G - _mean(G) + Z * _mean(G * Z)) / s),
+        "The third term is added. A longer vector makes a larger σ, and a larger σ makes Z smaller: its sign is minus.",
+    ),
+    Slip(
+        "a sign turned",
+        lambda *a: _with(*a, of=lambda G, Z, s: (G + _mean(G) - Z * _mean(G * Z)) / s),
+        "The mean of G is added. μ is subtracted in Z, so its share comes with a minus.",
+    ),
+    Slip(
+        "z without its partner",
+        lambda *a: _with(*a, of=lambda G, Z, s: (G - _mean(G) - _mean(G * Z)) / s),
+        "The third term lacks a factor: the mean of g·z is multiplied by each feature's own z.",
+    ),
+    Slip(
+        "X in place of Z",
+        lambda X, G, eps: _with(X, G, eps, lambda G, Z, s: (G - _mean(G) - X * _mean(G * X)) / s),
+        "The third term holds X. The derivative of s by x_j is z_j / d, with the standardised z.",
+    ),
+    Slip(
+        "variance unbiased",
+        lambda X, G, eps: _unbiased(X, G, eps),
+        "Your variance divides by d − 1, which is the default of torch.var and torch.std. In the norm it is the plain "
+        "mean of the squares.",
+    ),
+    Slip(
+        "over the words",
+        _along,
+        "You took the means over the words. A word's norm knows that word only: means along the last axis.",
+    ),
+    Slip(
+        "the forward pass",
+        lambda *a: _with(*a, of=lambda G, Z, s: Z),
+        "That is Z, what the norm makes of X. Asked for is the way back: how L moves with X, given G.",
+    ),
+    Slip(
+        "G is ignored",
+        lambda *a: _with(*a, of=lambda G, Z, s: Z * G),
+        "That is G times Z. The chain rule multiplies G with the derivative of Z by X, not with Z.",
+    ),
+]
+
+
+def _unbiased(X: Tensor, G: Tensor, eps: float) -> Tensor:
+    s = (_variance(X, 1) + eps).sqrt()
+    Z = _centred(X) / s
+    return (G - _mean(G) - Z * _mean(G * Z)) / s
+
+
+@exercise("layers.norm-backward", answer="norm_backward", forbids=("autograd",))
 def norm_backward(student, expect):
-    X = torch.tensor([[1.0, 3, 3, 9], [2, 0, -2, 4]])
-    G = torch.tensor([[1.0, 0, 0, 2], [0, 1, 0, -1]])
-    eps = 0.5
-    centred = X - X.mean(dim=-1, keepdim=True)
-    s = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
-    Z = centred / s
-
-    def mean(X: Tensor) -> Tensor:
-        return X.mean(dim=-1, keepdim=True)
-
-    want = (G - mean(G) - Z * mean(G * Z)) / s
-    got = student.norm_backward(X, G, eps)
-    expect.close(
-        got,
-        want,
-        holds="the gradient of two words, with ε = 0.5",
-        describe="the gradient of two words",
-        mistakes=[
-            Mistake(
-                "μ and σ held fixed",
-                G / s,
-                "You took μ and σ for constants. They are made of X: moving one feature moves both, and with them every "
-                "other output.",
-            ),
-            Mistake(
-                "σ held fixed",
-                (G - mean(G)) / s,
-                "The mean is right, and σ is held fixed. Its derivative by x_j is z_j / d: a third term, with z, is "
-                "missing.",
-            ),
-            Mistake(
-                "μ held fixed",
-                (G - Z * mean(G * Z)) / s,
-                "σ is right, and μ is held fixed. Its derivative by each feature is 1/d: subtract the mean of G too.",
-            ),
-            Mistake(
-                "not divided by σ",
-                G - mean(G) - Z * mean(G * Z),
-                "The bracket is right. All of it has to be divided by √(σ² + ε), as Z is.",
-            ),
-            Mistake(
-                "sums in place of means",
-                (G - G.sum(-1, keepdim=True) - Z * (G * Z).sum(-1, keepdim=True)) / s,
-                "You took sums where the means belong: μ and σ² carry a 1/d each.",
-            ),
-            Mistake(
-                "no ε",
-                _backward(X, G, 0.0),
-                "Right for ε = 0; here it is 0.5. It stands under the root in s, and so in Z.",
-            ),
-        ],
+    batch, n, d = _sizes(3, 3, 7)
+    inputs = [
+        (torch.randn(shape) * 1.5 + 1, torch.randn(shape), eps)
+        for shape, eps in (((n, d), 0.5), ((batch, d, n), 0.2), ((d, batch), 0.7))
+    ]
+    expect.agrees(
+        student.norm_backward,
+        _backward,
+        inputs,
+        "the gradient knows that μ and σ move with X",
+        BACKWARD_SLIPS,
+        tolerance=1e-4,
+        describe="the gradient",
     )
-    X, G = torch.randn(2, 3, 8), torch.randn(2, 3, 8)
-    expect.close(
-        student.norm_backward(X, G, 1e-5),
-        _backward(X, G, 1e-5),
-        holds="also for a batch of sentences",
-        describe="a batch of shape (2, 3, 8)",
+    small = [(torch.randn(d + 2), torch.randn(d + 2), 1e-5), (torch.full((2, d), 3.0), torch.randn(2, d), 0.1)]
+    expect.agrees(
+        student.norm_backward,
+        _backward,
+        small,
+        "one word alone, and words of equal features",
+        BACKWARD_SLIPS,
+        tolerance=1e-3,
+        describe="the gradient",
     )
-
-
-def _normed(X: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    centred = X - X.mean(dim=-1, keepdim=True)
-    return gain * centred / (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt() + bias
-
-
-def _backward(X: Tensor, G: Tensor, eps: float) -> Tensor:
-    centred = X - X.mean(dim=-1, keepdim=True)
-    s = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
-    Z = centred / s
-    return (G - G.mean(dim=-1, keepdim=True) - Z * (G * Z).mean(dim=-1, keepdim=True)) / s
-
-
-def _pair(answer, expect, names: str) -> tuple[Tensor, Tensor]:
-    fits = isinstance(answer, (tuple, list)) and len(answer) == 2
-    expect.true(fits, holds="a pair comes back", otherwise=f"Expected a pair, {names}.")
-    return answer

@@ -1,417 +1,792 @@
 """Judges of the exercises in chapter `masking`."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
+from torch.autograd.functional import jacobian
 
-from tfm_lib.checks.judge import Mistake, exercise
+from tfm_lib.checks.judge import Slip, exercise
+from tfm_lib.checks.watching import Refused
+
+
+def _sizes(count: int, low: int, high: int) -> list[int]:
+    """`count` different whole numbers from `low` to `high`."""
+    return (torch.randperm(high - low + 1)[:count] + low).tolist()
+
+
+def _some_hidden(*shape: int) -> Tensor:
+    """A mask whose every row shows a key and hides one."""
+    mask = torch.rand(shape) < 0.5
+    first, second = torch.rand(shape).topk(2, dim=-1).indices.split(1, dim=-1)
+    return mask.scatter(-1, first, True).scatter(-1, second, False)
+
+
+# the masked softmax
+
+
+def _masked(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1)
+
+
+def _late(scores: Tensor, mask: Tensor) -> Tensor:
+    weights = scores.softmax(-1) * mask
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def _shares(exps: Tensor) -> Tensor:
+    return exps / exps.sum(-1, keepdim=True)
+
+
+FINITE = (
+    "You hide with a finite number. Where the visible scores are as low as that number, a hidden key gets weight "
+    "again. Only −∞ is below every score."
+)
+OVERFLOW = (
+    "Right for small scores. Near 1000 `exp` overflows to inf and inf / inf is NaN; near −1000 it is 0, and so is its "
+    "sum. The weights stay the same if each row first loses its largest visible score."
+)
+HIDDEN_SLIPS = [
+    Slip(
+        "0 instead of −∞",
+        lambda scores, mask: (scores * mask).softmax(-1),
+        "This looks like a score of 0 where the mask is False. A score of 0 is not a weight of 0: e⁰ = 1. "
+        "The score that gives weight 0 is −∞.",
+    ),
+    Slip(
+        "not renormalised",
+        lambda scores, mask: scores.softmax(-1) * mask,
+        "The hidden weights are 0, but the rows no longer sum to 1. Zeroing after the softmax "
+        "needs a division by what is left of each row.",
+    ),
+    Slip(
+        "mask turned round",
+        lambda scores, mask: _masked(scores, ~mask),
+        "You hid what was visible and showed what was hidden. Here True means may attend, "
+        "so −∞ goes where the mask is False: ~mask.",
+    ),
+    Slip(
+        "softmax over the queries",
+        lambda scores, mask: scores.masked_fill(~mask, -torch.inf).softmax(-2),
+        "The columns sum to 1, not the rows. Each query shares its weight among the keys, "
+        "and the keys are the last axis: dim=-1.",
+    ),
+    Slip(
+        "one softmax for all rows",
+        lambda scores, mask: scores.masked_fill(~mask, -torch.inf).flatten().softmax(0).view(scores.shape),
+        "All rows together sum to 1. Each query has a weight of 1 to share: sum over the last axis only, and keep "
+        "that axis, so that the division finds its row.",
+    ),
+    Slip(
+        "mask is ignored",
+        lambda scores, mask: scores.softmax(-1),
+        "Hidden keys get as much weight as without a mask. `masked_fill` returns a new tensor: is its result used?",
+    ),
+    Slip(
+        "mask added to the scores",
+        lambda scores, mask: (scores + mask).softmax(-1),
+        "You added the mask itself, so a visible score grows by 1 and a hidden one stays. To be hidden a score must "
+        "fall to −∞: add log(mask), or fill.",
+    ),
+    Slip(
+        "scores, not weights",
+        lambda scores, mask: scores.masked_fill(~mask, -torch.inf),
+        "The hiding is right, and you stopped there: these are scores. The softmax turns them into weights.",
+    ),
+    Slip(
+        "mask transposed",
+        lambda scores, mask: _masked(scores, mask.mT),
+        "The mask lies on its side: you hid queries' rows by keys' columns. It fits the scores as it is, without .T.",
+    ),
+    Slip(
+        "logarithms",
+        lambda scores, mask: scores.masked_fill(~mask, -torch.inf).log_softmax(-1),
+        "These are the logarithms of the weights. Take softmax in place of log_softmax.",
+    ),
+    Slip(
+        "without exp",
+        lambda scores, mask: _shares(scores * mask),
+        "The scores themselves were divided by their sum. The softmax takes their exponentials, which are never "
+        "negative.",
+    ),
+]
 
 
 @exercise("masking.masked-softmax", answer="masked_softmax")
 def masked_softmax(student, expect):
-    scores = torch.tensor([[2.0, 6, 1, 1], [1, 3, 4, 8], [2, 1, 5, 2]]).log()
-    mask = torch.tensor([[True, False, True, False], [False, True, False, True], [True, True, False, False]])
-    hidden = scores.masked_fill(~mask, -torch.inf)
-    expect.close(
-        student.masked_softmax(scores, mask),
-        hidden.softmax(-1),
-        holds="hidden keys get weight 0, the visible ones share 1",
-        mistakes=[
-            Mistake(
-                "0 instead of −∞",
-                scores.masked_fill(~mask, 0.0).softmax(-1),
-                "This looks like a score of 0 where the mask is False. A score of 0 is not a weight of 0: e⁰ = 1. "
-                "The score that gives weight 0 is −∞.",
-            ),
-            Mistake(
-                "not renormalised",
-                scores.softmax(-1) * mask,
-                "The hidden weights are 0, but the rows no longer sum to 1. Zeroing after the softmax "
-                "needs a division by what is left of each row.",
-            ),
-            Mistake(
-                "mask turned round",
-                scores.masked_fill(mask, -torch.inf).softmax(-1),
-                "You hid what was visible and showed what was hidden. Here True means may attend, "
-                "so −∞ goes where the mask is False: ~mask.",
-            ),
-            Mistake(
-                "softmax over the queries",
-                hidden.softmax(-2),
-                "The columns sum to 1, not the rows. Each query shares its weight among the keys, "
-                "and the keys are the last axis: dim=-1.",
-            ),
-        ],
+    batch, heads, n, m = _sizes(4, 3, 7)
+    inputs = [
+        (torch.randn(heads, heads) * 2, _some_hidden(heads, heads)),  # square: a mask on its side runs, and is named
+        (torch.randn(n, m) * 2, _some_hidden(n, m)),
+        (torch.randn(batch, m, n) * 2, _some_hidden(batch, 1, n)),
+        (torch.randn(batch, heads, m, n + 1), _some_hidden(m, n + 1)),
+    ]
+    expect.agrees(
+        student.masked_softmax,
+        _masked,
+        inputs,
+        "hidden keys get weight 0, the visible ones share 1, in every row",
+        HIDDEN_SLIPS,
         describe="the weights",
     )
-    _masked_softmax_far_from_zero(student, expect)
-
-
-def _masked_softmax_far_from_zero(student, expect):
-    large = torch.tensor([[1000.0, 1001.0, 999.0]])
-    seen = torch.tensor([[True, True, False]])
-    expect.close(
-        student.masked_softmax(large, seen),
-        large.masked_fill(~seen, -torch.inf).softmax(-1),
-        holds="scores of 1000 are no problem",
-        describe="the weights of scores near 1000",
+    late = (
+        "A hidden score of 60 beside visible ones near −50 gives 0/0. The hidden score still took part in the softmax, "
+        "or in the maximum that you subtracted, and rounded the visible weights to 0. Hide first."
     )
-    tower = torch.tensor([[1.0, 2.0, 200.0]])
-    late = tower.softmax(-1) * seen
-    expect.close(
-        student.masked_softmax(tower, seen),
-        tower.masked_fill(~seen, -torch.inf).softmax(-1),
-        holds="a hidden score of 200 changes nothing",
-        mistakes=[
-            Mistake(
-                "hidden too late",
-                late / late.sum(-1, keepdim=True),
-                "A hidden score of 200 beside visible ones of 1 and 2 gives 0/0. The hidden score still took part "
-                "in the softmax, or in the maximum that you subtracted, and rounded the visible weights to 0. "
-                "Hide first.",
+    tower, seen = torch.randn(n, m) - 50, _some_hidden(n, m)
+    expect.agrees(
+        student.masked_softmax,
+        _masked,
+        [(tower.masked_fill(~seen, 60.0), seen), (tower, seen)],
+        "a hidden score far above the visible ones changes nothing",
+        [Slip("hidden too late", _late, late)],
+        describe="the weights beside a hidden score far above",
+    )
+    levels = torch.tensor([1000.0, -1000.0, 990.0, -990.0]).repeat(n)[:n, None]
+    far = [(torch.randn(n, m) + level, _some_hidden(n, m)) for level in (1000, -1000)]
+    far += [(torch.randn(n, m) + levels, _some_hidden(n, m))]
+    expect.agrees(
+        student.masked_softmax,
+        _masked,
+        far,
+        "scores of 1000 and −1000 are no problem",
+        [
+            *(
+                Slip("a finite number for −∞", lambda s, mask, low=low: s.masked_fill(~mask, low).softmax(-1), FINITE)
+                for low in (-10.0, -20.0, -50.0, -99.0, -100.0, -999.0, -1000.0)
+            ),
+            Slip("exp overflows", lambda s, mask: _shares(s.masked_fill(~mask, -torch.inf).exp()), OVERFLOW),
+            Slip("exp overflows", lambda s, mask: _shares(s.exp() * mask), OVERFLOW),
+            Slip(
+                "one maximum for all rows",
+                lambda s, mask: _shares((s - s.max()).exp() * mask),
+                "You subtracted the largest score of all rows. A row far below it becomes 0/0. Each row loses its own "
+                "largest score: amax(dim=-1, keepdim=True).",
             ),
         ],
-        describe="the weights beside a hidden score of 200",
-    )
-    batch = torch.randn(2, 3, 4)
-    keys = torch.tensor([[[True, True, True, True]], [[True, True, False, False]]])
-    expect.close(
-        student.masked_softmax(batch, keys),
-        batch.masked_fill(~keys, -torch.inf).softmax(-1),
-        holds="a (batch, 1, m) mask broadcasts",
-        describe="the weights for scores (2, 3, 4) and a mask (2, 1, 4)",
+        tolerance=1e-3,
+        describe="the weights of large scores",
     )
 
 
-@exercise("masking.triangle", answer="triangle", forbids=("torch.tril", "torch.triu", "torch.Tensor.tril", "torch.Tensor.triu"))
+# the triangle
+
+
+def _triangle(n: int) -> Tensor:
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+NUMBERS = "The entries are right, but they are numbers. A mask is boolean: leave the comparison as it is."
+TRIANGLE_SLIPS = [
+    Slip(
+        "strict",
+        lambda n: _triangle(n).tril(-1),
+        "This is j < i: the first position sees nothing. A position may see itself, j ≤ i, "
+        "because its target is the next word.",
+    ),
+    Slip(
+        "transposed",
+        lambda n: _triangle(n).T,
+        "This is j ≥ i: each position sees the future. Rows are queries: in [:, None] the positions vary "
+        "along the rows.",
+    ),
+    Slip(
+        "True where hidden",
+        lambda n: ~_triangle(n),
+        "This is True where a key must be hidden. In this book True means may attend.",
+    ),
+    Slip("numbers", lambda n: _triangle(n).long(), NUMBERS),
+    Slip(
+        "added to the scores",
+        lambda n: torch.zeros(n, n).masked_fill(~_triangle(n), -torch.inf),
+        "These are numbers to add to the scores, 0 and −∞. They do the same work, but a mask of this book "
+        "is boolean: True where the query may attend.",
+    ),
+    Slip(
+        "sees the next word",
+        lambda n: torch.ones(n, n, dtype=torch.bool).tril(1),
+        "This is j ≤ i + 1: each position sees the word after it, which is what it has to predict.",
+    ),
+    Slip(
+        "only itself",
+        lambda n: torch.eye(n, dtype=torch.bool),
+        "Each position sees itself and nothing else: this is j = i. The past is allowed too, j ≤ i.",
+    ),
+    Slip(
+        "everything visible",
+        lambda n: torch.ones(n, n, dtype=torch.bool),
+        "Nothing is hidden. One of the two sides of the comparison must vary along the rows, the other along the "
+        "columns.",
+    ),
+    Slip(
+        "no column",
+        lambda n: torch.ones(n, dtype=torch.bool),
+        "One row came back. The positions were compared with themselves one by one. As a column, [:, None], the same "
+        "numbers meet all the others.",
+    ),
+    *(
+        Slip(
+            "n is ignored",
+            lambda n, k=k: _triangle(k),
+            f"This mask is {k} × {k} for every n. Take the number of positions from the argument n.",
+        )
+        for k in (3, 4, 5, 6, 7, 8, 10)
+    ),
+]
+
+
+@exercise(
+    "masking.triangle",
+    answer="triangle",
+    forbids=("torch.tril", "torch.triu", "torch.Tensor.tril", "torch.Tensor.triu", "torch.tril_indices", "loop"),
+)
 def triangle(student, expect):
-    want = torch.ones(4, 4, dtype=torch.bool).tril()
-    numbers = "The triangle is right, but it holds numbers. A mask is boolean: leave the comparison as it is."
-    mistakes = [
-        Mistake(
-            "strict",
-            want.tril(-1),
-            "This is j < i: the first position sees nothing. A position may see itself, j ≤ i, "
-            "because its target is the next word.",
-        ),
-        Mistake(
-            "transposed",
-            want.T,
-            "This is j ≥ i: each position sees the future. Rows are queries: in [:, None] the positions vary "
-            "along the rows.",
-        ),
-        Mistake(
-            "True where hidden",
-            ~want,
-            "This is True where a key must be hidden. In this book True means may attend.",
-        ),
-        Mistake("numbers", want.float(), numbers),
-        Mistake("numbers", want.long(), numbers),
-        Mistake(
-            "added to the scores",
-            torch.zeros(4, 4).masked_fill(~want, -torch.inf),
-            "These are numbers to add to the scores, 0 and −∞. They do the same work, but a mask of this book "
-            "is boolean: True where the query may attend.",
-        ),
-    ]
-    expect.close(
-        student.triangle(4),
-        want,
-        holds="4 positions: a triangle with its diagonal",
-        mistakes=mistakes,
-        describe="triangle(4)",
+    sizes = _sizes(3, 2, 11)
+    expect.agrees(
+        student.triangle, _triangle, [(n,) for n in sizes], "a triangle with its diagonal, for any n", TRIANGLE_SLIPS
     )
-    expect.close(
-        student.triangle(1),
-        torch.ones(1, 1, dtype=torch.bool),
-        holds="one position sees itself",
-        describe="triangle(1)",
-    )
-    expect.close(
-        student.triangle(9), torch.ones(9, 9, dtype=torch.bool).tril(), holds="and any other n", describe="triangle(9)"
-    )
+    expect.agrees(student.triangle, _triangle, [(1,)], "one position sees itself")
+
+
+# the shifted targets
+
+
+def _skip(ids: Tensor, pad_id: int) -> Tensor:
+    return ids.masked_fill(ids == pad_id, -100)
+
+
+def _shifted(ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
+    return ids[:, :-1], _skip(ids[:, 1:], pad_id)
+
+
+NO_SHIFT = (
+    "The target at each position is the word that stands there. A model learns to copy it, with loss 0. Shift by one."
+)
+BACKWARDS = (
+    "This is shifted the wrong way: the target is the word before. Inputs lack the last column, targets the first."
+)
+ROLLED = (
+    "This looks like torch.roll: the last target of each sentence is the first word again. "
+    "The last word has no successor, so both parts are one shorter."
+)
+SHIFT_SLIPS = [
+    *(
+        Slip("no shift", part, NO_SHIFT)
+        for part in (
+            lambda ids, pad_id: (ids[:, :-1], _skip(ids[:, :-1], pad_id)),
+            lambda ids, pad_id: (ids[:, :-1], ids[:, :-1]),
+            lambda ids, pad_id: (ids, _skip(ids, pad_id)),
+            lambda ids, pad_id: (ids, ids),
+            lambda ids, pad_id: (ids[:, 1:], _skip(ids[:, 1:], pad_id)),
+        )
+    ),
+    Slip("shifted backwards", lambda ids, pad_id: (ids[:, 1:], _skip(ids[:, :-1], pad_id)), BACKWARDS),
+    Slip("shifted backwards", lambda ids, pad_id: (ids[:, 1:], ids[:, :-1]), BACKWARDS),
+    Slip(
+        "padding as target",
+        lambda ids, pad_id: (ids[:, :-1], ids[:, 1:]),
+        "The shift is right, but padding is still a target: the model would learn to write it. Put −100 there.",
+    ),
+    Slip("rolled", lambda ids, pad_id: (ids, _skip(ids.roll(-1, 1), pad_id)), ROLLED),
+    Slip("rolled", lambda ids, pad_id: (ids, ids.roll(-1, 1)), ROLLED),
+    Slip("rolled", lambda ids, pad_id: (ids[:, :-1], _skip(ids.roll(-1, 1), pad_id)), ROLLED),
+    Slip(
+        "inputs too long",
+        lambda ids, pad_id: (ids, _skip(ids[:, 1:], pad_id)),
+        "The inputs have one word more than the targets. The last one has no successor: leave its column out.",
+    ),
+    Slip(
+        "−100 in the inputs",
+        lambda ids, pad_id: (_skip(ids[:, :-1], pad_id), _skip(ids[:, 1:], pad_id)),
+        "There is −100 in the inputs, and no embedding has that row. A slice is a view: writing −100 "
+        "into ids[:, 1:] writes it into ids. Use masked_fill, which makes a new tensor.",
+    ),
+    Slip(
+        "pad_id is ignored",
+        lambda ids, pad_id: (ids[:, :-1], _skip(ids[:, 1:], 0)),
+        "You took 0 for the padding. Here pad_id is another number, and 0 is a word: compare with pad_id.",
+    ),
+    Slip(
+        "padding looked for in the inputs",
+        lambda ids, pad_id: (ids[:, :-1], ids[:, 1:].masked_fill(ids[:, :-1] == pad_id, -100)),
+        "You put −100 where the input is padding. The first padding of a sentence is the target of its <eos>, and "
+        "stays: ask the targets, not the inputs.",
+    ),
+    Slip(
+        "the pair swapped",
+        lambda ids, pad_id: (_skip(ids[:, 1:], pad_id), ids[:, :-1]),
+        "Both parts are right and stand in the wrong order: inputs first, then targets.",
+    ),
+    *(
+        Slip(
+            "another number for −100",
+            lambda ids, pad_id, k=k: (ids[:, :-1], ids[:, 1:].masked_fill(ids[:, 1:] == pad_id, k)),
+            f"Padding among the targets became {k}. F.cross_entropy skips −100, and nothing else unless told.",
+        )
+        for k in (0, -1, 100)
+    ),
+    Slip(
+        "words skipped, padding kept",
+        lambda ids, pad_id: (ids[:, :-1], ids[:, 1:].masked_fill(ids[:, 1:] != pad_id, -100)),
+        "−100 stands at the words, and the padding is left. Turn the comparison round: == in place of !=.",
+    ),
+    Slip(
+        "sentences in place of words",
+        lambda ids, pad_id: (ids[:-1], ids[1:]),
+        "You cut off sentences, not words. Axis 0 is the batch, axis 1 the words: ids[:, :-1] and ids[:, 1:].",
+    ),
+    Slip(
+        "sentences in place of words",
+        lambda ids, pad_id: (ids[:-1], _skip(ids[1:], pad_id)),
+        "You cut off sentences, not words. Axis 0 is the batch, axis 1 the words: ids[:, :-1] and ids[:, 1:].",
+    ),
+    Slip(
+        "<eos> is no target",
+        lambda ids, pad_id: (ids[:, :-1], _before_padding(ids, pad_id)),
+        "The last real word of each sentence is no target here. It is <eos>, and a model that never learns it never "
+        "stops: put −100 where the target is padding, and nowhere else.",
+    ),
+]
+
+
+def _before_padding(ids: Tensor, pad_id: int) -> Tensor:
+    targets = _skip(ids[:, 1:], pad_id)
+    after = torch.cat([ids[:, 2:] == pad_id, torch.ones(len(ids), 1, dtype=torch.bool)], dim=1)
+    return targets.masked_fill(after, -100)
+
+
+def _sentences(batch: int, n: int, pad_id: int) -> Tensor:
+    """Ids of `batch` sentences in rows of `n`, the longest without padding; 0 is a word here."""
+    words = torch.randint(1, 20, (batch, n))
+    words = words.masked_fill(torch.rand(batch, n) < 0.25, 0)
+    words = torch.where(words == pad_id, 20, words)
+    lengths = torch.randint(2, n, (batch, 1))
+    lengths[torch.randint(batch, ())] = n
+    return words.masked_fill(torch.arange(n) >= lengths, pad_id)
 
 
 @exercise("masking.shifted-targets", answer="shift")
 def shifted_targets(student, expect):
-    ids = torch.tensor([[1, 5, 6, 7, 2], [1, 8, 2, 0, 0]])
-    answer = student.shift(ids, 0)
+    batches, pads = _sizes(4, 2, 6), _sizes(4, 1, 9)
+    inputs = [(_sentences(batch, batch + 4, pad_id), pad_id) for batch, pad_id in zip(batches, pads)]
+    got = student.shift(*inputs[0])
     expect.true(
-        isinstance(answer, (tuple, list)) and len(answer) == 2,
+        isinstance(got, (tuple, list)) and len(got) == 2,
         holds="two tensors come back",
-        otherwise=f"Expected the pair (inputs, targets), got a {type(answer).__name__}.",
+        otherwise=f"Expected the pair (inputs, targets), got a {type(got).__name__}.",
+        mistake="no pair",
     )
-    inputs, targets = answer
-    want_inputs, want_targets = ids[:, :-1], _skip_padding(ids[:, 1:])
-    no_shift = (
-        "The target at each position is the word that stands there. A model learns to "
-        "copy it, with loss 0. Shift by one."
-    )
-    unpadded = "The shift is right, but padding is still a target: the model would learn to write it. Put −100 there."
-    rolled = (
-        "This looks like torch.roll: the last target of each sentence is the first word again. "
-        "The last word has no successor, so both parts are one shorter."
-    )
-    backwards = (
-        "This is shifted the wrong way: the target is the word before. Inputs lack the last column, targets the first."
-    )
-    unmoved = ("shifted backwards", backwards) if _equal(inputs, ids[:, 1:]) else ("no shift", no_shift)
-    expect.close(
-        targets,
-        want_targets,
-        holds="each target is the next word, padding is skipped",
-        mistakes=[
-            Mistake("no shift", ids, no_shift),
-            Mistake("no shift", _skip_padding(ids), no_shift),
-            Mistake(unmoved[0], ids[:, :-1], unmoved[1]),
-            Mistake(unmoved[0], _skip_padding(ids[:, :-1]), unmoved[1]),
-            Mistake("padding as target", ids[:, 1:], unpadded),
-            Mistake("rolled", ids.roll(-1, 1), rolled),
-            Mistake("rolled", _skip_padding(ids.roll(-1, 1)), rolled),
-        ],
-        describe="the targets",
-    )
-    expect.close(
+    expect.agrees(
+        student.shift,
+        _shifted,
         inputs,
-        want_inputs,
-        holds="the inputs are all words but the last",
-        mistakes=[
-            Mistake(
-                "−100 in the inputs",
-                _skip_padding(want_inputs),
-                "There is −100 in the inputs, and no embedding has that row. A slice is a view: writing −100 "
-                "into ids[:, 1:] "
-                "writes it into ids. Use masked_fill, which makes a new tensor.",
-            ),
-            Mistake(
-                "inputs too long",
-                ids,
-                "The inputs have one word more than the targets. The last one has no successor: leave its column out.",
-            ),
-        ],
-        describe="the inputs",
+        "the inputs are all words but the last; each target is the next word, padding is skipped",
+        SHIFT_SLIPS,
+        describe="(inputs, targets)",
     )
+    expect.true(
+        not any(isinstance(part, Tensor) and part.is_floating_point() for part in got),
+        holds="whole numbers",
+        otherwise="The numbers are right, and they are floating-point. Ids are whole numbers: an embedding and F.cross_entropy "
+        "take no others.",
+        mistake="floating-point numbers",
+    )
+    short = torch.tensor([[3, 5]])
+    expect.agrees(student.shift, _shifted, [(short, 7), (short, 5)], "one sentence of two words too")
 
 
-def _skip_padding(ids: Tensor) -> Tensor:
-    return ids.masked_fill(ids == 0, -100)
+# the decoder's mask
 
 
-def _equal(got, want: Tensor) -> bool:
-    return isinstance(got, Tensor) and got.shape == want.shape and bool((got == want).all())
+def _decoder(ids: Tensor, pad_id: int) -> Tensor:
+    return _triangle(ids.shape[-1]) & (ids != pad_id)[:, None, :]
 
 
-@exercise("masking.decoder-mask", answer="decoder_mask")
+QUERIES_HIDDEN = (
+    "This hides padded queries, and their rows are empty: the softmax would give NaN. Hide padded keys only; "
+    "what padded queries find, nobody reads."
+)
+FORGOTTEN = (
+    "The future is hidden, padding is not: the mask is the same for every sentence. Hide the keys that are padding."
+)
+LOST_BATCH = (
+    "The result lost its batch axis. (batch, n) met (n, n), and here batch equals n, so it ran without an error: "
+    "each sentence's padding was used for one query of all. Give the padding mask a middle axis, (batch, 1, n)."
+)
+DECODER_SLIPS = [
+    Slip(
+        "or instead of and",
+        lambda ids, pad_id: _triangle(ids.shape[1]) | (ids != pad_id)[:, None, :],
+        "Each of your masks allows what the other forbids. A key must be allowed by both: & instead of |.",
+    ),
+    Slip("hides queries", lambda ids, pad_id: _triangle(ids.shape[1]) & (ids != pad_id)[:, :, None], QUERIES_HIDDEN),
+    Slip("hides queries", lambda ids, pad_id: _decoder(ids, pad_id) & (ids != pad_id)[:, :, None], QUERIES_HIDDEN),
+    Slip(
+        "True where padding",
+        lambda ids, pad_id: _triangle(ids.shape[1]) & (ids == pad_id)[:, None, :],
+        "You kept the padding and hid the words. True means may attend: compare with !=, not ==.",
+    ),
+    Slip("no axis for the queries", lambda ids, pad_id: _triangle(ids.shape[1]) & (ids != pad_id), LOST_BATCH),
+    Slip("no axis for the queries", lambda ids, pad_id: (_triangle(ids.shape[1]) & (ids != pad_id))[None], LOST_BATCH),
+    Slip(
+        "padding only",
+        lambda ids, pad_id: (ids != pad_id)[:, None, :].expand(-1, ids.shape[1], -1),
+        "Padding is hidden, the future is not. Combine with j ≤ i.",
+    ),
+    Slip("padding forgotten", lambda ids, pad_id: _triangle(ids.shape[1]).expand(len(ids), -1, -1), FORGOTTEN),
+    Slip("padding forgotten", lambda ids, pad_id: _triangle(ids.shape[1]), FORGOTTEN),
+    Slip("padding forgotten", lambda ids, pad_id: _triangle(ids.shape[1])[None], FORGOTTEN),
+    Slip(
+        "pad_id is ignored",
+        lambda ids, pad_id: _decoder(ids, 0),
+        "You took 0 for the padding. Here pad_id is another number, and 0 is a word: compare with pad_id.",
+    ),
+    Slip(
+        "strict causal",
+        lambda ids, pad_id: _decoder(ids, pad_id).tril(-1),
+        "This is j < i: no position sees itself, and the first row is empty. The present word is known: j ≤ i.",
+    ),
+    Slip(
+        "mask transposed",
+        lambda ids, pad_id: _triangle(ids.shape[1]).T & (ids != pad_id)[:, None, :],
+        "The causal part is transposed: positions see the future and not the past. Rows are queries, columns keys: "
+        "j ≤ i, with i down the rows.",
+    ),
+    Slip(
+        "mask transposed",
+        lambda ids, pad_id: _decoder(ids, pad_id).mT,
+        "The whole mask lies on its side: queries and keys are swapped. Rows are queries, columns keys.",
+    ),
+    Slip(
+        "True where hidden",
+        lambda ids, pad_id: ~_decoder(ids, pad_id),
+        "This is True where a key must be hidden. In this book True means may attend.",
+    ),
+    Slip("numbers", lambda ids, pad_id: _decoder(ids, pad_id).long(), NUMBERS),
+    Slip(
+        "an axis too many",
+        lambda ids, pad_id: _decoder(ids, pad_id)[:, None],
+        "The mask is right and has an axis for the heads, (batch, 1, n, n). Here (batch, n, n) is asked for.",
+    ),
+]
+
+
+@exercise(
+    "masking.decoder-mask",
+    answer="decoder_mask",
+    forbids=("tfm_lib.masking.causal_mask", "tfm_lib.masking.padding_mask", "tfm_lib.masking.combine"),
+)
 def decoder_mask(student, expect):
-    square = torch.tensor([[1, 5, 7, 2], [1, 2, 0, 0], [1, 6, 2, 0], [1, 2, 0, 0]])
-    wide = torch.tensor([[1, 5, 7, 8, 2], [1, 6, 2, 0, 0]])
-    for ids, holds in ((square, "4 sentences of 4: no future, no padding"), (wide, "2 sentences of 5")):
-        real = ids != 0
-        n = ids.shape[-1]
-        causal = torch.ones(n, n, dtype=torch.bool).tril()
-        queries_hidden = (
-            "This hides padded queries, and their rows are empty: the softmax would give NaN. Hide padded keys only; "
-            "what padded queries find, nobody reads."
-        )
-        expect.close(
-            student.decoder_mask(ids, 0),
-            causal & real[:, None, :],
-            holds=holds,
-            mistakes=[
-                Mistake(
-                    "or instead of and",
-                    causal | real[:, None, :],
-                    "Each of your masks allows what the other forbids. A key must be allowed by both: & instead of |.",
-                ),
-                Mistake("hides queries", causal & real[:, :, None], queries_hidden),
-                Mistake("hides queries", causal & real[:, None, :] & real[:, :, None], queries_hidden),
-                Mistake(
-                    "True where padding",
-                    causal & ~real[:, None, :],
-                    "You kept the padding and hid the words. True means may attend: compare with !=, not ==.",
-                ),
-                *_without_key_axis(causal, real),
-                Mistake(
-                    "padding only",
-                    real[:, None, :].expand(-1, n, -1),
-                    "Padding is hidden, the future is not. Combine with j ≤ i.",
-                ),
-            ],
-            describe=f"the mask for ids of shape {tuple(ids.shape)}",
-        )
-
-
-def _without_key_axis(causal: Tensor, real: Tensor) -> list[Mistake]:
-    if causal.shape != real.shape:
-        return []
-    message = (
-        "The result lost its batch axis. (batch, n) met (n, n), and here batch equals n, so it ran without an error: "
-        "each sentence's padding was used for one query of all. Give the padding mask a middle axis, (batch, 1, n)."
+    (a, b, c), pads = _sizes(3, 3, 7), _sizes(4, 1, 9)
+    shapes = [(a, a), (b, b), (c, c + 3), (b + 4, b)]  # as many sentences as words: what broadcasts by accident runs
+    inputs = [(_sentences(*shape, pad_id), pad_id) for shape, pad_id in zip(shapes, pads)]
+    expect.agrees(
+        student.decoder_mask,
+        _decoder,
+        inputs,
+        "no query sees the future, none sees padding",
+        DECODER_SLIPS,
+        describe="the mask",
     )
-    return [Mistake("no axis for the queries", causal & real, message)]
+    one = torch.tensor([[0], [4]])
+    expect.agrees(
+        student.decoder_mask, _decoder, [(one, 2), (_sentences(1, a, 5), 5)], "one word, or one sentence, too"
+    )
+
+
+# the sliding window
+
+
+def _window(n: int, w: int) -> Tensor:
+    distance = _distance(n)
+    return (distance >= 0) & (distance < w)
+
+
+def _distance(n: int) -> Tensor:
+    return torch.arange(n)[:, None] - torch.arange(n)  # i − j
+
+
+def _sliced(n: int, w: int) -> Tensor:
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, i - w + 1 : i + 1] = True
+    return mask
+
+
+WITHOUT_ITSELF = "No position sees itself, and the first row is empty. The window of w positions ends with position i."
+WINDOW_SLIPS = [
+    Slip(
+        "one key too many",
+        lambda n, w: _window(n, w + 1),
+        "Each row shows w + 1 keys. The position itself is one of the w, so the distance i − j ends at w − 1.",
+    ),
+    Slip(
+        "one key too few",
+        lambda n, w: _window(n, w - 1),
+        "Each row shows w − 1 keys, so a window of 1 shows nothing. The distance i − j runs from 0 to w − 1, both "
+        "included.",
+    ),
+    Slip(
+        "sees both sides",
+        lambda n, w: _distance(n).abs() < w,
+        "The window reaches as far forward as back. Only the past and the position itself: i − j must not be negative.",
+    ),
+    Slip(
+        "sees both sides",
+        lambda n, w: _distance(n).abs() <= w // 2,
+        "The window lies around the position, half of it in the future. It has to end with the position itself.",
+    ),
+    Slip(
+        "no lower end",
+        lambda n, w: _distance(n) < w,
+        "The whole future is visible: i − j < w holds for every negative distance. Ask for 0 ≤ i − j as well.",
+    ),
+    Slip("without itself", lambda n, w: (_distance(n) > 0) & (_distance(n) <= w), WITHOUT_ITSELF),
+    Slip("without itself", lambda n, w: (_distance(n) > 0) & (_distance(n) < w), WITHOUT_ITSELF),
+    Slip(
+        "True where hidden",
+        lambda n, w: ~_window(n, w),
+        "This is True where a key must be hidden. In this book True means may attend.",
+    ),
+    Slip(
+        "transposed",
+        lambda n, w: _window(n, w).T,
+        "The window looks forward: rows and columns are swapped. Row i is the query, so the distance is i − j.",
+    ),
+    Slip(
+        "w is ignored",
+        lambda n, w: _triangle(n),
+        "This is the causal mask: every position sees the whole past, whatever w is. The window also has a far end.",
+    ),
+    *(
+        Slip(
+            "w is ignored",
+            lambda n, w, k=k: _window(n, k),
+            f"The window is {k} wide, whatever w is. Use the argument w.",
+        )
+        for k in (2, 3, 4, 5)
+    ),
+    Slip(
+        "a slice from a negative place",
+        lambda n, w: _sliced(n, w),
+        "The first rows are empty or wrong. For them i − w + 1 is negative, and a slice counts that from the end: begin at "
+        "max(0, …).",
+    ),
+    Slip(
+        "the first w",
+        lambda n, w: _triangle(n) & (torch.arange(n) < w),
+        "Each position sees the first w positions of the text. The window moves along: the last w, up to itself.",
+    ),
+    Slip(
+        "blocks",
+        lambda n, w: _triangle(n) & (torch.arange(n) // w == torch.arange(n)[:, None] // w),
+        "The text is cut into blocks of w, and the first position of a block sees no past. A window slides: it "
+        "moves on by one with each position.",
+    ),
+    Slip(
+        "n and w exchanged",
+        lambda n, w: _window(w, n),
+        "The mask is w × w. n is the number of positions, w the width of the window.",
+    ),
+    Slip("numbers", lambda n, w: _window(n, w).long(), NUMBERS),
+]
 
 
 @exercise("masking.sliding-window", answer="window_mask")
 def sliding_window(student, expect):
-    distance = torch.arange(6)[:, None] - torch.arange(6)  # i − j
-    w = 3
-    want = (distance >= 0) & (distance < w)
-    expect.close(
-        student.window_mask(6, w),
-        want,
-        holds="6 positions, a window of 3",
-        mistakes=[
-            Mistake(
-                "one key too many",
-                (distance >= 0) & (distance <= w),
-                "Each row shows w + 1 keys. The position itself is one of the w, so the distance i − j ends at w − 1.",
-            ),
-            Mistake(
-                "sees both sides",
-                distance.abs() < w,
-                "The window reaches as far forward as back. Only the past and the position itself: i − j must "
-                "not be negative.",
-            ),
-            Mistake(
-                "without itself",
-                (distance > 0) & (distance <= w),
-                "No position sees itself, and the first row is empty. The window of w positions ends with position i.",
-            ),
-            Mistake(
-                "without itself",
-                (distance > 0) & (distance < w),
-                "No position sees itself, and the first row is empty. The window of w positions ends with position i.",
-            ),
-            Mistake(
-                "True where hidden",
-                ~want,
-                "This is True where a key must be hidden. In this book True means may attend.",
-            ),
-            Mistake(
-                "transposed",
-                want.T,
-                "The window looks forward: rows and columns are swapped. Row i is the query, so the distance is i − j.",
-            ),
-        ],
-        describe="window_mask(6, 3)",
+    (a, b, c), (u, v, w) = _sizes(3, 7, 14), _sizes(3, 2, 6)
+    expect.agrees(
+        student.window_mask,
+        _window,
+        [(a, u), (b, v), (c, w)],
+        "each position sees itself and the w − 1 before",
+        WINDOW_SLIPS,
     )
-    eye = torch.eye(4, dtype=torch.bool)
-    expect.close(
-        student.window_mask(4, 1), eye, holds="a window of 1 is the position itself", describe="window_mask(4, 1)"
-    )
-    triangle = torch.ones(4, 4, dtype=torch.bool).tril()
-    expect.close(
-        student.window_mask(4, 9), triangle, holds="a window beyond n is the causal mask", describe="window_mask(4, 9)"
-    )
+    expect.agrees(student.window_mask, _window, [(a, 1), (b, 1)], "a window of 1 is the position itself", WINDOW_SLIPS)
+    expect.agrees(student.window_mask, _window, [(u, b), (v, v)], "a window of n and beyond is the causal mask")
 
 
-@exercise("masking.leak-test", answer="find_leaks")
+# the leak test
+
+Model = Callable[[Tensor], Tensor]
+
+
+def _model(n: int, d: int, add: Callable[[Tensor], dict[int, Tensor]] = lambda x: {}, centre: bool = False) -> Model:
+    """A causal model, a running mean of mixed features, whose outputs get what `add` says on top, by their positions."""
+    places, mix = torch.randn(n, d), torch.randn(d, d) / d**0.5
+    counts = torch.arange(1, n + 1)[:, None]
+
+    def model_fn(x: Tensor) -> Tensor:
+        honest = (x @ mix.to(x) + places.to(x)).cumsum(-2) / counts
+        extra = add(x)
+        rows = [row + extra[i] if i in extra else row for i, row in enumerate(honest.unbind(-2))]
+        out = torch.stack(rows, dim=-2)
+        return out - out.mean(-1, keepdim=True) if centre else out
+
+    return model_fn
+
+
+LEAK_SLIPS = {
+    "pairs swapped": (
+        lambda see: {(j, i) for i, j in _future(see)},
+        (
+            "You found it and wrote it down as (input, output). The pair is (i, j): the output that sees, "
+            "then the input that is seen."
+        ),
+    ),
+    "only the next word": (
+        lambda see: {(i, j) for i, j in _future(see) if j == i + 1},
+        "You found what leaks from the very next word, and missed what comes from farther ahead. Try every j > i.",
+    ),
+    "counts the past": (
+        lambda see: _true(see),
+        (
+            "Your list holds pairs with j ≤ i. To depend on the past and on itself is what a causal model is for; only "
+            "j > i is a leak."
+        ),
+    ),
+    "counts only the past": (
+        lambda see: {(i, j) for i, j in _true(see) if j < i},
+        "Your list holds pairs with j < i. To depend on the past is what a causal model is for; only j > i is a leak.",
+    ),
+    "counts itself": (
+        lambda see: {(i, j) for i, j in _true(see) if j >= i},
+        "Your list holds the diagonal. A position may see itself, j ≤ i: only j > i is a leak.",
+    ),
+    "misses the last": (
+        lambda see: {(i, j) for i, j in _future(see) if j < len(see) - 1},
+        "Leaks from the last input are missing. range(a, b) ends before b: does your j reach n − 1?",
+    ),
+    "counted from 1": (
+        lambda see: {(i + 1, j + 1) for i, j in _future(see)},
+        "Your positions are one too high: they count from 0.",
+    ),
+    "stops at the first": (
+        lambda see: set(sorted(_future(see))[:1]),
+        "You stop at the first leak. All pairs are asked for.",
+    ),
+}
+SLOPE_SLIPS = {
+    "sums over the features": (
+        lambda slopes: slopes.sum(1).abs().amax(-1) > 1e-5,
+        (
+            "The outputs of one of these models sum to 0 at each position, as after a layer norm, so the gradient of "
+            "output[i].sum() is 0 whatever leaks. Look at each feature by itself, and take the largest absolute derivative."
+        ),
+    ),
+    "only the first feature": (
+        lambda slopes: slopes[:, 0].abs().amax(-1) > 0,
+        "You look at feature 0 of the outputs only. A model may leak through any of its features: look at all d.",
+    ),
+    "moves only the first feature": (
+        lambda slopes: slopes[:, :, :, 0].abs().amax(1) > 0,
+        "You move feature 0 of the inputs only. A model may read any feature of the future: look at all d.",
+    ),
+    "without absolute values": (
+        lambda slopes: slopes.amax(dim=(1, 3)) > 0,
+        "You look at the largest derivative and miss the negative ones. Take absolute values first.",
+    ),
+    "a threshold too high": (
+        lambda slopes: slopes.abs().amax(dim=(1, 3)) > 0.1,
+        (
+            "You miss a weak leak, with a slope of 0.05. A model that cannot see the future has a slope of exactly 0: let "
+            "the threshold be far lower."
+        ),
+    ),
+    "a threshold so high": (
+        lambda slopes: slopes.abs().amax(dim=(1, 3)) > 0.5,
+        (
+            "You miss all but the strongest leaks. A model that cannot see the future has a slope of exactly 0: let the "
+            "threshold be far lower."
+        ),
+    ),
+}
+
+
+def _true(see: Tensor) -> set[tuple[int, int]]:
+    return {(i, j) for i, j in see.nonzero().tolist()}
+
+
+def _future(see: Tensor) -> set[tuple[int, int]]:
+    return {(i, j) for i, j in _true(see) if j > i}
+
+
+@exercise("masking.leak-test", answer="find_leaks", forbids=("tfm_lib.masking.leak",))
 def leak_test(student, expect):
-    def leaks_of(model_fn):
-        return _pairs(student.find_leaks(model_fn, 5, 4), expect)
+    known: dict[tuple[int, bool], Tensor] = {}
 
-    expect.equal(
-        leaks_of(_two_ahead),
-        [(1, 3)],
-        holds="the leak two words ahead is found, and nothing else",
-        mistakes=[
-            Mistake(
-                "pairs swapped",
-                [(3, 1)],
-                "You found it and wrote it down as (input, output). The pair is (i, j): the output that sees, "
-                "then the input that is seen.",
-            ),
-            Mistake(
-                "only the next word",
-                [],
-                "Output 1 of this model depends on input 3, two words ahead, and you found nothing. Try every j "
-                "> i, not only i + 1.",
-            ),
-            Mistake(
-                "counts the past",
-                sorted({(i, j) for i in range(5) for j in range(i + 1)} | {(1, 3)}),
-                "Your list holds pairs with j ≤ i. To depend on the past and on itself is what a causal model "
-                "is for; only j > i is a leak.",
-            ),
-            Mistake(
-                "counts the past",
-                sorted({(i, j) for i in range(5) for j in range(i)} | {(1, 3)}),
-                "Your list holds pairs with j < i. To depend on the past is what a causal model is for; only j "
-                "> i is a leak.",
-            ),
-            Mistake(
-                "counts itself",
-                [(0, 0), (1, 1), (1, 3), (2, 2), (3, 3), (4, 4)],
-                "Your list holds the diagonal. A position may see itself, j ≤ i: only j > i is a leak.",
-            ),
-        ],
-        describe="the leaks of a model whose output 1 reads input 3",
+    def slopes(model_fn: Model, n: int, d: int, at_0: bool = False) -> Tensor:
+        key = (id(model_fn), at_0)
+        if key not in known:
+            known[key] = jacobian(model_fn, torch.zeros(n, d) if at_0 else torch.randn(n, d))
+        return known[key]
+
+    def sees(*args) -> Tensor:
+        return slopes(*args).abs().amax(dim=(1, 3)) > 0
+
+    def find_leaks(*args) -> set[tuple[int, int]]:
+        return _pairs(student.find_leaks(*args))
+
+    models = [model for n, d in zip(_sizes(2, 5, 7), _sizes(2, 3, 5)) for model in _suspects(n, d)]
+    slips = [Slip(name, lambda *args, of=of: of(sees(*args)), text) for name, (of, text) in LEAK_SLIPS.items()]
+    slips += [
+        Slip(name, lambda *args, of=of: _future(of(slopes(*args))), text) for name, (of, text) in SLOPE_SLIPS.items()
+    ]
+    slips += [
+        Slip(
+            "tested at 0",
+            lambda *args: _future(slopes(*args, at_0=True).abs().amax(dim=(1, 3)) > 0),
+            "Some of these models multiply what they leak by their own input, so at x = 0 every derivative vanishes. "
+            "Test at random numbers.",
+        ),
+        Slip("never finds one", lambda *args: set(), "You clear every model, and some of these leak."),
+    ]
+    expect.agrees(
+        find_leaks,
+        lambda *args: _future(sees(*args)),
+        models,
+        "every leak is found: near and far, weak, in one feature, cancelling in a sum, silent at 0",
+        slips,
+        describe="the pairs",
     )
-    expect.equal(
-        leaks_of(_cancels),
-        [(0, 1)],
-        holds="so is one that cancels in the sum over the features",
-        mistakes=[
-            Mistake(
-                "sums over the features",
-                [],
-                "The outputs of this model sum to 0 at each position, as after a layer norm, so the gradient of "
-                "output[i].sum() is 0 "
-                "whatever leaks. Look at each feature by itself, and take the largest absolute derivative.",
-            )
-        ],
-        describe="the leaks of a model whose features cancel",
-    )
-    expect.equal(
-        leaks_of(_silent_at_zero),
-        [(2, 4)],
-        holds="and one that is silent at 0",
-        mistakes=[
-            Mistake(
-                "tested at 0",
-                [],
-                "This model multiplies what it leaks by its own input, so at x = 0 every derivative vanishes. "
-                "Test at random numbers.",
-            )
-        ],
-        describe="the leaks of a model that is silent at 0",
-    )
-    expect.equal(
-        leaks_of(_running_mean), [], holds="an honest model is cleared", describe="the leaks of an honest model"
+    honest = [(_model(n, d), n, d) for n, d in (_sizes(2, 2, 6) for _ in range(2))]
+    expect.agrees(
+        find_leaks, lambda *args: set(), honest, "honest models are cleared", describe="an honest model's pairs"
     )
 
 
-def _pairs(got, expect) -> list[tuple[int, int]]:
-    """The answer as a sorted list of pairs of plain numbers."""
-    got = got.tolist() if isinstance(got, Tensor) else got
+def _suspects(n: int, d: int) -> list[tuple[Model, int, int]]:
+    """Models of one size that leak, one of each kind; each as it is handed to the answer."""
+    i = int(torch.randint(n - 3, ()))
+    reader, read = (torch.randperm(d - 1)[:2] + 1).tolist()  # never feature 0
+    one = torch.nn.functional.one_hot(torch.tensor(reader), d).float()
+    turn = torch.randn(d, d)  # so that features that move together do not cancel with the rest
+
+    def far(x: Tensor) -> dict[int, Tensor]:
+        return {i: 0.3 * x[..., i + 2, :], i + 1: -0.8 * x[..., -1, :]}
+
+    def weak_and_in_one_feature(x: Tensor) -> dict[int, Tensor]:
+        return {i: -0.05 * x[..., i + 2, :], i + 1: 0.6 * x[..., i + 2, :] * one.to(x)}
+
+    def near(x: Tensor) -> dict[int, Tensor]:
+        return {i: x[..., i + 1, :] @ turn.to(x)}
+
+    def silent_at_0(x: Tensor) -> dict[int, Tensor]:
+        gate, one_feature = x[..., i, :] ** 2, x[..., -1, read, None].expand_as(x[..., -1, :])
+        return {i: gate * x[..., i + 1, :], i + 2: 0.4 * one_feature}
+
+    kinds = ((far, False), (weak_and_in_one_feature, False), (near, True), (silent_at_0, False))
+    return [(_model(n, d, add, centre), n, d) for add, centre in kinds]
+
+
+def _pairs(got) -> set[tuple[int, int]]:
+    """The answer as a set of pairs of plain numbers."""
     try:
-        pairs = sorted((int(i), int(j)) for i, j in got)
+        pairs = [(int(i), int(j)) for i, j in (got.tolist() if isinstance(got, Tensor) else got)]
     except (TypeError, ValueError):
-        pairs = None
-    expect.true(
-        pairs is not None,
-        holds="a list of pairs comes back",
-        otherwise=f"Expected a list of pairs (i, j), got a {type(got).__name__}.",
-    )
-    return pairs
-
-
-def _running_mean(x: Tensor) -> Tensor:
-    return x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1, dtype=x.dtype)[:, None]
-
-
-def _row(i: int, n: int) -> Tensor:
-    """A column that is 1 at position i, and 0 elsewhere."""
-    return torch.nn.functional.one_hot(torch.tensor(i), n)[:, None]
-
-
-def _two_ahead(x: Tensor) -> Tensor:
-    return _running_mean(x) + 0.3 * _row(1, x.shape[-2]) * x[..., 3:4, :]
-
-
-def _cancels(x: Tensor) -> Tensor:
-    mixed = _running_mean(x) + 0.3 * _row(0, x.shape[-2]) * x[..., 1:2, :]
-    return mixed - mixed.mean(-1, keepdim=True)
-
-
-def _silent_at_zero(x: Tensor) -> Tensor:
-    return _running_mean(x) + _row(2, x.shape[-2]) * x * x[..., 4:5, :]
+        text = f"Expected a list of pairs (i, j), as [(0, 2), (1, 3)], got something else, a {type(got).__name__}."
+        raise Refused(text, "no list of pairs") from None
+    if len(set(pairs)) < len(pairs):
+        text = "Some pair stands in the list twice. Once per pair: did each feature, or each trial, add its own?"
+        raise Refused(text, "a pair twice")
+    return set(pairs)
