@@ -16,6 +16,7 @@ from tfm_lib.self_attention import entropy
 from tfm_lib.widgets.base import Widget, to_numpy, to_words
 
 END = "<eos>"
+UNREAD = 0  # the search's <bos>: what may follow is looked up by the path, which begins with nothing
 DIGITS = 5
 MOST_ALPHA = 1.0
 Tree = list[list[tuple[int, float, int]]]
@@ -216,7 +217,7 @@ class Sampling(Widget):
 
 def search(tree: Tree, width: int, alpha: float, max_len: int) -> tuple[Beam, list[list[Way]]]:
     """The finished search by `Beam` over `tree`, and at each step all continuations, best first."""
-    beam = Beam(bos_id=-1, eos_id=0, beam=width, alpha=alpha, max_len=max_len)
+    beam = Beam(bos_id=UNREAD, eos_id=0, beam=width, alpha=alpha, max_len=max_len)
     steps = []
     while not beam.is_over:
         follow = [_ways(tree, hypothesis.ids) for hypothesis in beam.open]
@@ -245,7 +246,7 @@ def beam_tree(
     tokens, tree, where = [END], [[]], {(): 0}
     known: dict[tuple[str, ...], list[tuple[str, float]]] = {}
     for width in range(1, widest + 1):
-        beam = Beam(bos_id=-1, eos_id=0, beam=width, alpha=MOST_ALPHA, max_len=max_len)
+        beam = Beam(bos_id=UNREAD, eos_id=0, beam=width, alpha=MOST_ALPHA, max_len=max_len)
         while not beam.is_over:
             paths = [tuple(tokens[i] for i in hypothesis.ids) for hypothesis in beam.open]
             missing = [path for path in paths if path not in known]
