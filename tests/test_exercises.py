@@ -77,7 +77,8 @@ STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
 EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
 BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "banks").glob("*.py"))}
-JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - {"__init__", "judge", "watching"}
+JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - {"__init__", "drawing", "judge", "watching"}
+GROWN = {"data", "decoding", "training", "transformer"}  # stems whose banks hold what a class writes
 
 every_exercise = pytest.mark.parametrize("id", EXERCISES)
 
@@ -180,7 +181,7 @@ def test_solution_passes(id):
 @every_exercise
 def test_right_answers_of_several_styles_pass(id):
     answers = bank(id, "RIGHT")
-    assert len(answers) >= 2
+    assert len(answers) >= (4 if id.split(".")[0] in GROWN else 2)
     for style, source in answers.items():
         verdict = judged(id, source)
         assert verdict.passed, f"{style}: {verdict}"
@@ -189,7 +190,7 @@ def test_right_answers_of_several_styles_pass(id):
 @every_exercise
 def test_each_known_mistake_gets_its_own_message(id):
     answers = bank(id, "WRONG")
-    assert 2 <= len(answers) <= 5
+    assert len(answers) >= (8 if id.split(".")[0] in GROWN else 2)
     messages = []
     for mistake, source in answers.items():
         verdict = judged(id, source)
