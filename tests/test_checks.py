@@ -530,6 +530,16 @@ def test_a_right_answer_by_forbidden_means_is_told_kindly(ask, monkeypatch, answ
     assert check("probe.x", lambda x: 2 * x).passed
 
 
+def multiply(x):
+    return x + x
+
+
+def test_a_helper_of_the_reader_may_have_the_name_of_a_forbidden_call(ask, monkeypatch):
+    probe = Exercise("probe.x", ("double",), doubled, ("torch.Tensor.multiply",))
+    monkeypatch.setitem(judge._exercises, "probe.x", probe)
+    assert check("probe.x", lambda x: multiply(x)).passed
+
+
 class Shell:
     """What IPython keeps of the cells that were run, the present one last."""
 

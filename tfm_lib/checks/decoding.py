@@ -553,12 +553,12 @@ _BEAMS = [
 
 @exercise("decoding.nucleus", answer="nucleus")
 def nucleus(student, expect):
-    def draw() -> tuple[Tensor, float]:
+    def draw(fewest: int = 6, gap: float = 2e-3) -> tuple[Tensor, float]:
         while True:
-            p = (1.3 * torch.randn(whole(6, 12))).softmax(dim=0)
+            p = (1.3 * torch.randn(whole(fewest, 2 * fewest))).softmax(dim=0)
             top_p = whole(55, 86) / 100 + 0.004
             held = p.sort(descending=True).values.cumsum(dim=0)
-            if (held - top_p).abs().min() > 2e-3 and 2 <= (held < top_p).sum() <= len(p) - 3:
+            if (held - top_p).abs().min() > gap and 2 <= (held < top_p).sum() <= len(p) - 3:
                 return p, top_p
 
     def peaked() -> tuple[Tensor, float]:
@@ -593,7 +593,7 @@ def nucleus(student, expect):
         slips=_LINES,
         describe="words whose sum is exactly top_p",
     )
-    everything = [(halves[torch.randperm(6)], 1.0), (halves[torch.randperm(6)].double(), 1.0)]
+    everything = [(halves[torch.randperm(6)], 1.0), (halves[torch.randperm(6)], 1.0)]
     expect.agrees(
         student.nucleus,
         _nucleus,
@@ -783,9 +783,6 @@ def cached_step(student, expect):
     expect.agrees(
         student.cached_step, _cached_step, first, "the first token finds an empty cache", _CACHED, describe=what
     )
-    q, k, v, K, V = draw()
-    large = [(40 * q, 40 * k, v, K, V), tuple(part.double() for part in (q, k, v, K, V))]
-    expect.agrees(student.cached_step, _cached_step, large, "large scores, and float64", _CACHED, describe=what)
 
 
 def _mix(q: Tensor, K: Tensor, V: Tensor, scale: float | None = None) -> Tensor:

@@ -244,7 +244,7 @@ def smoothed_loss(student, expect):
     expect.agrees(
         student.smoothed_loss,
         _smoothed,
-        [(logits, targets, 0.0, pad_id), (logits.double(), targets.clamp(min=1), 0.15, 0)],
+        [(logits, targets, 0.0, pad_id), (logits, targets.clamp(min=1), 0.15, 0)],
         holds="without smoothing, and without padding, too",
         slips=_LOSSES,
         describe="the loss",
