@@ -77,7 +77,12 @@ STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
 EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
 BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "banks").glob("*.py"))}
-JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - {"__init__", "drawing", "judge", "watching"}
+JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - {
+    "__init__",
+    "drawing",
+    "judge",
+    "watching",
+}
 GROWN = {"data", "decoding", "training", "transformer"}  # stems whose banks hold what a class writes
 
 every_exercise = pytest.mark.parametrize("id", EXERCISES)

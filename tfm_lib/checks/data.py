@@ -33,8 +33,8 @@ def best_pair(student, expect):
         while True:
             letters = draws.sample("abcdeghiknorstuw", 4)
             words = []
-            for _ in range(draws.randint(5, 7)):
-                pieces = [draws.choice(letters) for _ in range(draws.randint(3, 6))]
+            for _ in range(draws.randint(7, 9)):
+                pieces = [draws.choice(letters) for _ in range(draws.randint(2, 5))]
                 words.append(([*pieces[:-1], f"{pieces[-1]}·"], draws.randint(2, 9)))
             if not _tied(_counts(words)) and not _tied(_symbol_counts(words)):
                 return (words,)

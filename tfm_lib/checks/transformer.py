@@ -244,7 +244,7 @@ def cross_attention(student, expect):
         """One word, whose scores are −92: whoever hides with −100 hides badly, and no exponential overflows."""
         Z, H, W_Q, W_K, W_V, is_word = draw()
         is_word = torch.arange(len(H)) == 1
-        H = torch.where(is_word[:, None], H, 0.05 * H)
+        H = torch.where(is_word[:, None], H, 0.0)
         scores = Z @ W_Q @ W_K.T @ H[1]
         Z = Z * -scores.sign()[:, None] * 92 * math.sqrt(W_K.shape[1]) / scores.abs()[:, None]
         return Z, H, W_Q, W_K, W_V, is_word
