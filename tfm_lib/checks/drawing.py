@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from tfm_lib.checks import watching
 from tfm_lib.checks.judge import Slip, _first_gap, _has_floats
+from tfm_lib.checks.watching import Refused, copied
 
 
 def whole(low: int, high: int) -> int:
@@ -41,7 +41,7 @@ def telling(
     alike = {(i, j) for i, j in combinations(range(len(slips)), 2) if slips[i].name != slips[j].name}
     for _ in range(tries):
         args = draw()
-        want = right(*watching.copied(args))
+        want = right(*copied(args))
         values = _values(slips, args)
         if values is None:
             continue
@@ -55,13 +55,13 @@ def telling(
             alike -= apart
         if len(inputs) >= count and not alike and min(wrong, default=2) >= 2:
             break
-    return inputs
+    return inputs + [draw() for _ in range(count - len(inputs))]
 
 
 def _values(slips: Sequence[Slip], args: tuple) -> list[Any] | None:
     """What each of the `slips` gives for `args`; None if one of them raises."""
     try:
-        return [slip.of(*watching.copied(args)) for slip in slips]
+        return [slip.of(*copied(args)) for slip in slips]
     except Exception:  # noqa: BLE001 (whatever a slip may raise)
         return None
 
@@ -72,5 +72,5 @@ def _gap(a: Any, b: Any) -> bool:
         return a != b
     try:
         return bool(_first_gap(a, b, 1e-4))
-    except watching.Refused:
+    except Refused:
         return True

@@ -82,11 +82,7 @@ def _masked_softmax_far_from_zero(student, expect):
     )
 
 
-@exercise(
-    "masking.triangle",
-    answer="triangle",
-    forbids=("torch.tril", "torch.triu", "torch.Tensor.tril", "torch.Tensor.triu"),
-)
+@exercise("masking.triangle", answer="triangle", forbids=("torch.tril", "torch.triu", "torch.Tensor.tril", "torch.Tensor.triu"))
 def triangle(student, expect):
     want = torch.ones(4, 4, dtype=torch.bool).tril()
     numbers = "The triangle is right, but it holds numbers. A mask is boolean: leave the comparison as it is."
