@@ -236,6 +236,24 @@ def in_test(source, target):
 
 WRONG = {
     "data.best-pair": {
+        "equal neighbours skipped": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for a, b in zip(pieces, pieces[1:]):
+            if a != b:
+                counts[a, b] = counts.get((a, b), 0) + count
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
+        "every second pair skipped": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for i in range(0, len(pieces) - 1, 2):
+            pair = (pieces[i], pieces[i + 1])
+            counts[pair] = counts.get(pair, 0) + count
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
         "words not weighed": """
 def best_pair(words):
     from collections import Counter
@@ -351,6 +369,17 @@ def best_pair(words):
 """,
     },
     "data.segment": {
+        "joined text compared": """
+def segment(word, merges):
+    pieces = [*word[:-1], word[-1] + "·"]
+    for left, right in merges:
+        i = 0
+        while i + 1 < len(pieces):
+            if pieces[i] + pieces[i + 1] == left + right:
+                pieces[i : i + 2] = [left + right]
+            i += 1
+    return pieces
+""",
         "no end mark": """
 def segment(word, merges):
     pieces = list(word)
@@ -486,6 +515,10 @@ def segment(word, merges):
 """,
     },
     "data.waste": {
+        "a sum of the shares": """
+def waste(batches):
+    return sum(1 - sum(b) / (len(b) * max(b)) for b in batches)
+""",
         "mean of the shares": """
 def waste(batches):
     shares = [1 - sum(lengths) / (len(lengths) * max(lengths)) for lengths in batches]
@@ -658,6 +691,12 @@ def collate(src, tgt):
 """,
     },
     "data.pack": {
+        "one size for all batches": """
+def pack(lengths, max_tokens):
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    size = max(1, max_tokens // max(lengths))
+    return [order[i : i + size] for i in range(0, len(order), size)]
+""",
         "real tokens counted": """
 def pack(lengths, max_tokens):
     groups = [[]]
@@ -818,10 +857,10 @@ def in_test(source, target):
     return zlib.crc32(target.encode()) % 10 == 0
 """,
         "by the clock": """
+import zlib
+from datetime import datetime
 def in_test(source, target):
-    import datetime, zlib
-    today = datetime.date.today().toordinal()
-    return (zlib.crc32(source.encode()) + today) % 10 == 0
+    return (zlib.crc32(source.encode()) + datetime.now().toordinal()) % 10 == 0
 """,
         "turned round": """
 def in_test(source, target):

@@ -199,6 +199,14 @@ def may_stop(open_log_p, score, alpha, max_len):
 
 WRONG = {
     "decoding.greedy": {
+        "cut afterwards": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while ids[-1] != eos_id:
+        log_p = next_log_p(ids)
+        ids.append(log_p.index(max(log_p)))
+    return ids[1:-1][:max_len]
+""",
         "<bos> returned": """
 def greedy(next_log_p, bos_id, eos_id, max_len):
     ids = [bos_id]

@@ -268,6 +268,14 @@ def rates(n_batches, accumulate, lr):
 """,
     },
     "training.smoothed-loss": {
+        "no share for the padding's id": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = torch.full_like(logits, epsilon / v)
+    q.scatter_(-1, targets.unsqueeze(-1), 1 - epsilon + epsilon / v)
+    q[..., pad_id] = 0
+    return -(q * logits.log_softmax(-1)).sum(-1)[targets != pad_id].mean()
+""",
         "padding counted": """
 def smoothed_loss(logits, targets, epsilon, pad_id):
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=epsilon)

@@ -2,6 +2,7 @@
 
 import builtins
 import datetime
+import gc
 import os
 import random
 import sys
@@ -112,6 +113,14 @@ def _tied(counts: Counter) -> bool:
     return first == second
 
 
+def _every_second(words: Words) -> tuple[str, str]:
+    pairs = Counter()
+    for pieces, count in words:
+        for pair in list(pairwise(pieces))[::2]:
+            pairs[pair] += count
+    return _first_of(pairs)
+
+
 def _without_mark(words: Words) -> tuple[str, str]:
     return _best([([piece.rstrip("·") for piece in pieces], count) for pieces, count in words])
 
@@ -168,6 +177,16 @@ _PAIRS = [
         "order of the two ignored",
         _any_order,
         "You count “a b” and “b a” as one pair. A merge joins left and right, so their order belongs to the pair.",
+    ),
+    Slip(
+        "equal neighbours skipped",
+        lambda words: _first_of(Counter({pair: n for pair, n in _counts(words).items() if pair[0] != pair[1]})),
+        "You skip neighbours that are equal. “e e” is a pair like any other.",
+    ),
+    Slip(
+        "every second pair skipped",
+        _every_second,
+        "You walk in steps of two. Each symbol but the first is the right half of a pair, and each but the last the left half.",
     ),
     Slip(
         "last pair of a word skipped",
@@ -230,10 +249,14 @@ def segment(student, expect):
         "an early merge goes before a late one": [("hash", [("s", "h·"), ("a", "s"), ("h", "a")])],
         "symbols are merged whole": [("mast", [("s", "t·"), ("t", "a")]), ("essay", [("s", "s"), ("s", "a")])],
         "of three equal letters the first two are merged": [("aaab", [("a", "a")]), ("aaaaac", [("a", "a")])],
+        "a pair is two symbols, not the text that they make": [
+            ("abcd", [("a", "b"), ("a", "bc")]),
+            ("myths", [("t", "h"), ("yt", "h")]),
+        ],
         "without merges, or with one letter, nothing is joined": [("cat", []), ("a", known), ("no", [("o", "n")])],
     }
     for holds, inputs in cases.items():
-        expect.agrees(student.segment, _replayed, inputs, holds, _CUTS, describe="the pieces")
+        expect.agrees(student.segment, _replayed, inputs, holds, [*_RARE, *_CUTS], describe="the pieces")
 
 
 def _spelt(letters: list[str], shortest: int, longest: int) -> str:
@@ -286,6 +309,15 @@ def _join_from_right(pieces: list[str], pair: tuple[str, str]) -> list[str]:
         if at + 1 < len(pieces) and (pieces[at], pieces[at + 1]) == (left, right):
             pieces[at : at + 2] = [left + right]
         at -= 1
+    return pieces
+
+
+def _join_text(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    at, pieces = 0, list(pieces)
+    while at < len(pieces) - 1:
+        if pieces[at] + pieces[at + 1] == "".join(pair):
+            pieces[at : at + 2] = ["".join(pair)]
+        at += 1
     return pieces
 
 
@@ -397,6 +429,13 @@ _CUTS = [
         "The pieces are right, but they are one string. Return a list.",
     ),
 ]
+_RARE = [
+    Slip(
+        "joined text compared",
+        lambda word, merges: _replay(_letters(word), merges, _join_text),
+        "You compare the joined text. “ab c” and “a bc” read the same and are different pairs: compare both symbols.",
+    ),
+]
 
 
 # waste
@@ -414,6 +453,11 @@ def waste(student, expect):
             lambda batches: sum(1 - sum(b) / (len(b) * max(b)) for b in batches) / len(batches),
             "You averaged the shares of the batches. A large batch has more places than a small one: count places of all "
             "batches together.",
+        ),
+        Slip(
+            "a sum of the shares",
+            lambda batches: sum(1 - sum(b) / (len(b) * max(b)) for b in batches),
+            "You added the shares of the batches. Count places of all batches together, divide last.",
         ),
         Slip(
             "padding over real tokens",
@@ -784,6 +828,11 @@ def _chunked(
     return groups
 
 
+def _of_one_size(lengths: list[int], limit: int) -> Rows:
+    size = max(1, limit // max(lengths))
+    return [_sorted(lengths)[start : start + size] for start in range(0, len(lengths), size)]
+
+
 def _packing(fits: Callable[[list[int], int, int], bool], falling: bool = False) -> Callable[[list[int], int], Rows]:
     return lambda lengths, limit: _chunked(_sorted(lengths)[:: -1 if falling else 1], lengths, limit, fits)
 
@@ -844,6 +893,11 @@ _PACKINGS = [
         "Each of your batches holds one sentence. As many as fit may stand together.",
     ),
     Slip(
+        "one size for all batches",
+        _of_one_size,
+        "All your batches have as many sentences as fit at the greatest length. Short sentences need fewer places: more of them fit.",
+    ),
+    Slip(
         "max_tokens ignored",
         lambda lengths, limit: [list(range(len(lengths)))],
         "All sentences are in one batch, whatever `max_tokens` allows.",
@@ -872,7 +926,7 @@ def in_test(student, expect):
         "move all others: decide by the sentence itself.",
         mistake="by position",
     )
-    all_sources, few = sources, 400
+    all_sources, few = sources, 300
     sources, targets, first = sources[:few], targets[:few], answers[:few]
     again = [ask(_afresh(source), _afresh(target)) for source, target in zip(sources, targets)]
     backwards = [ask(source, target) for source, target in zip(sources[::-1], targets[::-1])][::-1]
@@ -914,16 +968,29 @@ def in_test(student, expect):
         "would be another. Use hashlib or zlib.crc32.",
         mistake="Python's hash",
     )
-    with _another_day():
-        later = [ask(source, target) for source, target in zip(sources, targets)]
+    days = whole(40, 300)
+    later = []
+    for shift in (days, days + 1):  # a rhythm of several days is not met twice
+        with _another_day(shift):
+            later.append([ask(source, target) for source, target in zip(sources, targets)])
     expect.true(
-        later == first,
+        later == [first, first],
         holds="on every day and every machine",
         otherwise="On another day, or on another computer, your function says something else: it asks the clock, or the "
         "machine's name. Decide by the sentence itself.",
         mistake="by the clock",
     )
     share = sum(answers) / len(answers)
+    for feature, what in _FEATURES:
+        parts: dict[Any, set[bool]] = {}
+        for source, was in zip(all_sources, answers):
+            parts.setdefault(feature(source), set()).add(was)
+        expect.true(
+            any(len(both) > 1 for both in parts.values()) or not 0.03 < share < 0.97,
+            holds="sentences of every kind in both parts",
+            otherwise=f"Your split goes by {what}: the test part holds sentences of one kind only, and is no sample of the language.",
+            mistake="by a feature",
+        )
     expect.true(
         share < 0.6,
         holds="the test part is the small one",
@@ -936,16 +1003,6 @@ def in_test(student, expect):
         otherwise=f"Your test part holds {share:.0%} of the sentences; about one in ten was asked for.",
         mistake="another share",
     )
-    for feature, what in _FEATURES:
-        parts: dict[Any, set[bool]] = {}
-        for source, was in zip(all_sources, answers):
-            parts.setdefault(feature(source), set()).add(was)
-        expect.true(
-            any(len(both) > 1 for both in parts.values()),
-            holds="sentences of every kind in both parts",
-            otherwise=f"Your split goes by {what}: the test part holds sentences of one kind only, and is no sample of the language.",
-            mistake="by a feature",
-        )
 
 
 _FEATURES = [
@@ -1012,14 +1069,36 @@ def _same_chance_each_time() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _patched(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changes]
+    """`changes` are owners (modules, or the names of a notebook), names and what they mean meanwhile."""
+    before = [(owner, name, _held(owner)[name]) for owner, name, _ in changes]
     try:
         for owner, name, value in changes:
-            setattr(owner, name, value)
+            _put(owner, name, value)
         yield
     finally:
         for owner, name, value in before:
-            setattr(owner, name, value)
+            _put(owner, name, value)
+
+
+def _held(owner: Any) -> dict[str, Any]:
+    return owner if isinstance(owner, dict) else vars(owner)
+
+
+def _put(owner: Any, name: str, value: Any) -> None:
+    if isinstance(owner, dict):
+        owner[name] = value
+    else:
+        setattr(owner, name, value)
+
+
+def _in_notebooks(changes: list[tuple[Any, str, Any]]) -> list[tuple[Any, str, Any]]:
+    """The same changes for whoever wrote `from time import time`: in the names of notebooks, which have no file."""
+    values = {id(_held(owner)[name]): value for owner, name, value in changes}
+    around = gc.get_referrers(*(_held(owner)[name] for owner, name, _ in changes))
+    notebooks = [
+        names for names in around if type(names) is dict and "__builtins__" in names and "__file__" not in names
+    ]
+    return [(names, name, values[id(it)]) for names in notebooks for name, it in names.items() if id(it) in values]
 
 
 @contextmanager
@@ -1031,10 +1110,10 @@ def _another_start() -> Iterator[None]:
 
 
 @contextmanager
-def _another_day() -> Iterator[None]:
-    """As on another machine some months from now, in this process: another clock, other names and numbers."""
-    days, real, real_ns = whole(40, 300), time.time, time.time_ns
-    shift = 86_400 * days + 5000
+def _another_day(days: int) -> Iterator[None]:
+    """As on another machine `days` from now, in this process: another clock, other names and numbers."""
+    real, real_ns = time.time, time.time_ns
+    shift = 86_400 * days
 
     class Later(datetime.datetime):
         @classmethod
@@ -1058,5 +1137,5 @@ def _another_day() -> Iterator[None]:
         if module in sys.modules:
             other = 77_777 if module == "uuid" else "elsewhere"
             changes.append((sys.modules[module], name, lambda other=other: other))
-    with _patched(changes):
+    with _patched([*changes, *_in_notebooks(changes)]):
         yield

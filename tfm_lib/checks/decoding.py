@@ -53,6 +53,15 @@ def greedy(student, expect):
     expect.agrees(
         answer, _greedy, empty, "a sentence may be empty", _WALKS, describe="a sentence whose first token is <eos>"
     )
+    endless, asked = _without_end(7, eos_id=5)
+    student.greedy(endless, 6, 5, 9)
+    expect.true(
+        len(asked) <= 10,
+        holds="a model that never writes <eos> is stopped",
+        otherwise="With `max_len` = 9 and a model that never writes <eos>, your loop went on and on. Cutting the list afterwards is "
+        "too late: the limit must end the loop.",
+        mistake="cut afterwards",
+    )
     expect.agrees(answer, _greedy, one, "max_len may be 1", _LIMITS, describe="the shortest limit")
 
 
@@ -71,6 +80,18 @@ def _story(size: int, line: list[int]) -> NextLogP:
         return [math.log(share / sum(p)) for share in p]
 
     return next_log_p
+
+
+def _without_end(size: int, eos_id: int) -> tuple[NextLogP, list[int]]:
+    """A language that has no end, until somebody has lost patience; and the lengths at which it was asked."""
+    asked: list[int] = []
+
+    def next_log_p(ids: list[int]) -> list[float]:
+        asked.append(len(ids))
+        best = eos_id if len(asked) > 40 else len(asked) % (eos_id - 1) + 1
+        return [math.log(0.9 if i == best else 0.1 / (size - 1)) for i in range(size)]
+
+    return next_log_p, asked
 
 
 def _as_lists(answer: Callable[..., Any]) -> Callable[..., Any]:

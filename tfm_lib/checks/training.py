@@ -291,6 +291,12 @@ def _by_logs(logits: Tensor, targets: Tensor, epsilon: float, pad_id: int, floor
     return -(wanted * log_p).sum(dim=-1)[targets != pad_id].mean()
 
 
+def _without_padding(logits: Tensor, targets: Tensor, epsilon: float, pad_id: int) -> Tensor:
+    wanted = F.one_hot(targets, logits.shape[-1]) * (1 - epsilon) + epsilon / logits.shape[-1]
+    wanted[..., pad_id] = 0
+    return -(wanted * logits.log_softmax(dim=-1)).sum(dim=-1)[targets != pad_id].mean()
+
+
 _ROUNDED = (
     "A probability that is rounded to 0 has the logarithm −∞. `log_softmax` gives ln p without going through p, and so does "
     "x − logsumexp(x)."
@@ -387,6 +393,11 @@ _LOSSES = [
         "ε not divided by v",
         _shares(lambda epsilon, v: (1.0, epsilon)),
         "Each token of the vocabulary gets a whole ε. They share it: ε/v each. A *mean* over the vocabulary says the same.",
+    ),
+    Slip(
+        "no share for the padding's id",
+        _without_padding,
+        "Your targets give the padding's id no share. The ε is spread over the whole vocabulary; it is *places* that are left out.",
     ),
     Slip(
         "ε turned round",
@@ -766,6 +777,11 @@ _ADAM = [
         "t ignored",
         _correcting(lambda t: (0.1, 0.02)),
         "You divide by 1 − β at every step. The correction is 1 − βᵗ, which comes to 1 as t grows.",
+    ),
+    Slip(
+        "β times t",
+        _correcting(lambda t: (1 - 0.9 * t, 1 - 0.98 * t)),
+        "Your correction has β · t, which soon makes it negative. It is the power: 1 − βᵗ.",
     ),
     Slip(
         "t from 0",
