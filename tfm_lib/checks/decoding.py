@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -95,11 +96,11 @@ def _without_end(size: int, eos_id: int) -> tuple[NextLogP, list[int]]:
 
 
 def _as_lists(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """`answer`, its tensors as lists: an empty tensor has no ids either."""
+    """`answer`, its tensors and arrays as lists: an empty one has no ids either."""
 
     def call(*args: Any) -> Any:
         got = answer(*args)
-        return got.tolist() if isinstance(got, Tensor) else got
+        return got.tolist() if isinstance(got, (Tensor, np.ndarray)) else got
 
     call.__name__ = getattr(answer, "__name__", "the answer")
     return call

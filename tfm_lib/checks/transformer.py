@@ -35,7 +35,7 @@ def shapes(student, expect):
         answer = _named(student.shapes, lambda *sizes, part=part: tuple(student.shapes(*sizes)[part]))
         expect.agrees(answer, _of(right), inputs, holds, [*map(_shape_slip, slips)], describe=describe)
     expect.true(
-        all(isinstance(size, int) for shape in found for size in shape),
+        not any(isinstance(size, float) for shape in found for size in shape),
         holds="sizes are whole numbers",
         otherwise="One of your sizes has a decimal point. `/` makes a float, and no axis is 4.0 long: use `//`.",
         mistake="float sizes",
