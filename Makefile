@@ -2,12 +2,13 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book test serve lab bench wheel clean browser sandbox
+.PHONY: help book test tests parity serve lab bench wheel clean browser sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
 DONE := $(VENV)/.done
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# -P: the script's own folder stays out of the way of the standard library
+PIP := $(PY) -P tfm_lib/book/installing.py -c constraints.txt
 # A fetched Node lies in the environment; a machine's own is found behind it.
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
@@ -26,6 +27,9 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser sandbox  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
+tests:  # there is a folder of this name
+	@echo "The tests are run by: make test" >&2; exit 2
+
 serve: book  ## build, then show the book at http://localhost:8000
 	@$(PY) -m tfm_lib.cli serve
 
@@ -34,6 +38,10 @@ lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in
 
 bench: book $(DONE)/dev browser sandbox  ## measure page weight, build times, latency, speed of training, decoding and grading, each beside its bar
 	@$(PY) -m tfm_lib.cli bench
+
+parity: $(DONE)/dev  ## compare layers and models with other libraries' on copied weights (installs them apart)
+	@$(PIP) --no-deps --target $(VENV)/parity -r tests/parity/requirements.txt
+	@PYTHONPATH="$(VENV)/parity" $(PY) -m experiments.parity
 
 wheel: $(WHEEL)  ## one file with the library and its widgets, in dist/
 	@ls dist/*.whl
@@ -51,8 +59,12 @@ $(DONE)/venv:
 	  echo "No Python of version 3.11 or newer was found. Install one (python.org, or your system's packages)," \
 	       "or say where it is: make PYTHON=/path/to/python3" >&2; exit 1; fi; \
 	echo "Environment: $(VENV), with $$("$$python" --version)."; \
+	mkdir -p $(VENV) 2>/dev/null && [ -w $(VENV) ] || { \
+	  echo "The book's folder cannot be written: $(CURDIR). Copy it to a folder of your own, or take back its ownership." >&2; exit 1; }; \
+	"$$python" -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "Python has no venv module. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
 	"$$python" -m venv $(VENV) || { \
-	  echo "Python has no venv module. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	  echo "$$("$$python" --version) could not make an environment in $(CURDIR)/$(VENV); its words stand above." >&2; exit 1; }
 	@mkdir -p $(DONE) && touch $@
 
 $(DONE)/book: $(DONE)/venv pyproject.toml constraints.txt

@@ -1,7 +1,16 @@
-"""Alignment error rate per score function: `python -m experiments.alignment_error`, about 6 minutes of one core."""
+"""Alignment error rate per score function: `python -m experiments.alignment_error`, about 6 minutes of one core.
 
-from experiments.alignment_models import error_rate, exact_match, trained, weights_of, written
-from experiments.record import record
+With the variable TFM_RUNS set, each training is kept as it ends.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from experiments.alignment_models import epochs, error_rate, exact_match, trained, weights_of, written
+from experiments.record import Record, piece, record
+from experiments.sampling import first_of
 from tfm_lib.corpora import Corpus, Pair, load_corpus
 
 SEEDS = [0, 1, 2, 3, 4]
@@ -15,44 +24,71 @@ EXAMPLES = 4  # of each corpus, for the widget
 
 
 def main() -> None:
+    torch.set_num_threads(1)
     what = "Attentive translators on dates and number words: exact match and alignment error rate on the test split"
-    with record("alignment_error", what, SEEDS) as result:
+    with record("alignment_error", what) as result:
         result["examples"] = []
         for name, (options, steps) in CORPORA.items():
             corpus = load_corpus(name, **options)
-            models = {score: [trained(corpus, score, steps, seed) for seed in SEEDS] for score in SCORES}
-            test = corpus.split("test")
+            arm = partial(result.pieces, seeds=SEEDS, updates=steps, epochs=epochs(corpus, steps), group=name)
+            found = {score: arm(f"{name}, {score}", make=partial(translator, name, score)) for score in SCORES}
             result[name] = {
                 "options": options,
                 "steps": steps,
-                "pairs": len(test),
-                "exact": {score: [round(exact_match(m, corpus, test), 4) for m in models[score]] for score in SCORES},
-                "aer": {score: [_rate(m, corpus, test) for m in models[score]] for score in SCORES},
+                "pairs": len(corpus.split("test")),
+                **{
+                    key: {score: [one[key] for one in runs] for score, runs in found.items()}
+                    for key in ("exact", "aer")
+                },
             }
+            for score in SCORES:
+                result.rows(f"{name}, {score}", f"{name}/exact/{score}", f"{name}/aer/{score}")
             print(name, result[name], flush=True)
-            firsts = {score: models[score][0] for score in SCORES}
-            result["examples"] += examples(firsts, corpus, test)
-        result["reverse"] = reversed_lists()
+            shown = piece("alignment_error", f"{name}, examples", partial(first_models, name))
+            result["examples"] += shown["examples"]
+        result["reverse"] = reversed_lists(result)
+
+
+def translator(name: str, score: str, seed: int) -> tuple[dict[str, Any], Any]:
+    options, steps = CORPORA[name]
+    corpus = load_corpus(name, **options)
+    model, test = trained(corpus, score, steps, seed), corpus.split("test")
+    exact = round(exact_match(model, corpus, test), 4)
+    return {"exact": exact, "aer": _rate(model, corpus, test)}, model
+
+
+def first_models(name: str) -> tuple[dict[str, Any], None]:
+    """What the widget shows: the four models of the first seed at work."""
+    options, steps = CORPORA[name]
+    corpus = load_corpus(name, **options)
+    models = {score: trained(corpus, score, steps, SEEDS[0]) for score in SCORES}
+    return {"examples": examples(models, corpus, corpus.split("test"))}, None
 
 
 def _rate(model, corpus: Corpus, pairs: list[Pair], shift: int = 0) -> float:
     return round(error_rate(weights_of(model, corpus, pairs), pairs, shift), 4)
 
 
-def reversed_lists() -> dict:
+def reversed_lists(result: Record) -> dict[str, Any]:
     """A translator whose weights point beside the word that it writes."""
     options, steps, seeds = REVERSE
     corpus = load_corpus("reverse", **options)
-    test = corpus.split("test")[:500]
-    models = [trained(corpus, "dot", steps, seed) for seed in seeds]
-    shifts = range(-2, 3)
+    test, shifts = first_of(corpus.split("test"), 500), [str(shift) for shift in range(-2, 3)]
+
+    def run(seed: int) -> tuple[dict[str, Any], Any]:
+        model = trained(corpus, "dot", steps, seed)
+        rates = {shift: _rate(model, corpus, test, int(shift)) for shift in shifts}
+        return {"exact": round(exact_match(model, corpus, test), 4), "aer_by_shift": rates}, model
+
+    runs = result.pieces("reverse, dot", seeds, run, steps, epochs(corpus, steps), "reverse")
+    result.rows("reverse, dot", "reverse/exact", *(f"reverse/aer_by_shift/{shift}" for shift in shifts))
     return {
         "options": options,
         "steps": steps,
         "pairs": len(test),
         "seeds": seeds,
-        "exact": [round(exact_match(model, corpus, test), 4) for model in models],
-        "aer_by_shift": {str(shift): [_rate(model, corpus, test, shift) for model in models] for shift in shifts},
+        "exact": [one["exact"] for one in runs],
+        "aer_by_shift": {shift: [one["aer_by_shift"][shift] for one in runs] for shift in shifts},
     }
 
 

@@ -3,6 +3,7 @@
 import torch
 import torch.nn.functional as F
 
+from experiments.alignment_models import epochs
 from experiments.record import record
 from tfm_lib.alignment import MemoryNetwork
 from tfm_lib.corpora import load_corpus, memory_tensors
@@ -14,14 +15,19 @@ STEPS, BATCH, LR, D_MODEL = 600, 128, 0.01, 32
 
 def main() -> None:
     what = "Memory networks on questions: share of right answers on the test split, by hops and by facts needed"
-    with record("alignment_hops", what, SEEDS) as result:
+    with record("alignment_hops", what) as result:
         corpus = load_corpus("questions")
         train = memory_tensors(corpus, corpus.split("train"))
         test = memory_tensors(corpus, corpus.split("test"))
         result |= {"steps": STEPS, "d_model": D_MODEL, "questions": len(test[0]), "one_fact": {}, "two_facts": {}}
         for n_hops in HOPS:
-            one, two = zip(*(accuracies(train, test, corpus, n_hops, seed) for seed in SEEDS))
+            arm, found = f"{n_hops} hop{'s' * (n_hops > 1)}", []
+            for seed in SEEDS:
+                with result.run(arm, seed, STEPS, epochs(corpus, STEPS, BATCH)):
+                    found.append(accuracies(train, test, corpus, n_hops, seed))
+            one, two = map(list, zip(*found))
             result["one_fact"][str(n_hops)], result["two_facts"][str(n_hops)] = one, two
+            result.rows(arm, f"one_fact/{n_hops}", f"two_facts/{n_hops}")
             print(n_hops, one, two, flush=True)
 
 

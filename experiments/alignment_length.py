@@ -1,12 +1,18 @@
-"""Accuracy against length, with and without attention: `python -m experiments.alignment_length`, about 6 minutes."""
+"""Accuracy against length, with and without attention: `python -m experiments.alignment_length`, about 6 minutes.
+
+With the variable TFM_RUNS set, each training is kept as it ends.
+"""
 
 import random
+from functools import partial
+from typing import Any
 
 import torch
 
-from experiments.alignment_models import exact_match, trained
-from experiments.record import record
-from tfm_lib.corpora import Pair, load_corpus
+from experiments.alignment_models import epochs, exact_match, trained
+from experiments.record import Record, record
+from tfm_lib.corpora import Corpus, Pair, load_corpus
+from tfm_lib.recurrence import Seq2Seq
 
 SEEDS = [0, 1, 2]
 STEPS, LONGEST_SEEN = 800, 24
@@ -15,20 +21,33 @@ MODELS = {"bottleneck": (None, 64), "wide bottleneck": (None, 128), "attention":
 
 
 def main() -> None:
+    torch.set_num_threads(1)
     what = "Copying lists of letters: share of lists without a mistake, by length, without and with attention"
-    with record("alignment_length", what, SEEDS) as result:
-        corpus = load_corpus("copy", size=20_000, max_len=LONGEST_SEEN)
+    with record("alignment_length", what) as result:
         result |= {"steps": STEPS, "longest_seen": LONGEST_SEEN, "lengths": LENGTHS, "lists": 200, "models": {}}
-        for name, (score, d_model) in MODELS.items():
-            exact, size = [], 0
-            for seed in SEEDS:
-                model = trained(corpus, score, STEPS, seed, d_model)
-                size = sum(p.numel() for p in model.parameters())
-                with torch.no_grad():
-                    exact.append([exact_match(model, corpus, fresh(length)) for length in LENGTHS])
-                print(name, seed, exact[-1], flush=True)
-            result["models"][name] = {"d_model": d_model, "parameters": size, "exact": exact}
-        result["numbers"] = number_words()
+        for name in MODELS:
+            arm(result, name)
+        result["numbers"] = number_words(result)
+
+
+def arm(result: Record, name: str) -> None:
+    """A model that copies lists, for each seed."""
+    corpus = load_corpus("copy", size=20_000, max_len=LONGEST_SEEN)
+    runs = result.pieces(name, SEEDS, partial(copier, corpus, name), STEPS, epochs(corpus, STEPS), "lists")
+    found = {"d_model": MODELS[name][1], "parameters": runs[0]["parameters"], "exact": [one["exact"] for one in runs]}
+    result["models"][name] = found
+    result.rows(name, f"models/{name}/exact")
+
+
+def copier(corpus: Corpus, name: str, seed: int) -> tuple[dict[str, Any], Seq2Seq]:
+    """One training on lists, and how it copies."""
+    score, d_model = MODELS[name]
+    model = trained(corpus, score, STEPS, seed, d_model)
+    with torch.no_grad():
+        exact = [exact_match(model, corpus, fresh(length)) for length in LENGTHS]
+    print(name, seed, exact, flush=True)
+    size = sum(p.numel() for p in model.parameters())
+    return {"parameters": size, "exact": exact}, model
 
 
 def fresh(length: int, count: int = 200) -> list[Pair]:
@@ -38,15 +57,22 @@ def fresh(length: int, count: int = 200) -> list[Pair]:
     return [Pair(letters, letters) for letters in lists]
 
 
-def number_words(steps: int = 400) -> dict:
+def number_words(result: Record, steps: int = 400) -> dict[str, Any]:
     """The same two models on number words, by the number of digits."""
     corpus = load_corpus("numbers")
     test, digits = corpus.split("test"), list(range(2, 7))
     by_length = {n: [pair for pair in test if len(pair.tgt) == n] for n in digits}
+
+    def run(name: str, seed: int) -> tuple[dict[str, Any], Seq2Seq]:
+        model = trained(corpus, MODELS[name][0], steps, seed)
+        return {"exact": [round(exact_match(model, corpus, by_length[n]), 4) for n in digits]}, model
+
     exact = {}
     for name in ("bottleneck", "attention"):
-        models = [trained(corpus, MODELS[name][0], steps, seed) for seed in SEEDS]
-        exact[name] = [[round(exact_match(m, corpus, by_length[n]), 4) for n in digits] for m in models]
+        words = f"{name}, number words"
+        runs = result.pieces(words, SEEDS, partial(run, name), steps, epochs(corpus, steps), "number words")
+        exact[name] = [one["exact"] for one in runs]
+        result.rows(words, f"numbers/exact/{name}")
         print(name, exact[name], flush=True)
     return {"steps": steps, "digits": digits, "pairs": [len(by_length[n]) for n in digits], "exact": exact}
 

@@ -35,6 +35,11 @@ def trained(corpus: Corpus, score: str | None, steps: int, seed: int, d_model: i
     return model.eval()
 
 
+def epochs(corpus: Corpus, steps: int, batch: int = BATCH) -> float:
+    """How often a training pair is seen, on average."""
+    return steps * batch / len(corpus.split("train"))
+
+
 def written(model: Seq2Seq, corpus: Corpus, pairs: list[Pair]) -> list[list[str]]:
     """What the model writes, greedily, for the source of each pair."""
     src, _, outputs = corpus.tensors(pairs)

@@ -1,6 +1,6 @@
 """What each head of the shipped translator is worth: heads switched off, and its translations scored again.
 
-    TFM_DATA=… python -m experiments.multihead_ablation      # about six minutes of one core
+    TFM_DATA=… python -m experiments.multihead_ablation      # about ten minutes of one core
     TFM_DATA=… python -m experiments.multihead_ablation --sentences 40 --name trial
 
 The result holds numbers, and translations of `OURS`, sentences written for this book; none of the corpus.
@@ -12,8 +12,9 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,10 +24,12 @@ from sacrebleu.significance import PairedTest
 from torch import Tensor
 
 from experiments.record import record
+from experiments.sampling import sample_of
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import pad
 from tfm_lib.engine.trained import WEIGHTS
 from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.masking import causal_mask, padding_mask
 from tfm_lib.multihead import MultiHeadAttention, without_heads
 
 CORPUS = "tatoeba-en-fr"
@@ -37,21 +40,23 @@ OURS = [
     "I would like two coffees and a glass of water, please.",
 ]
 STRIDE = 8  # heads that go before those left are asked anew
-RANKED_ON = 100  # pairs of the validation split, which decide the order
-SEEDS = [0, 1, 2]  # of the random orders
-AT_ONCE = 128
+SEEDS = list(range(10))  # of the random orders
+AT_ONCE = 64
+ALL = 10**9
+Batches = list[tuple[Tensor, Tensor]]
+State = tuple[Tensor, Tensor]  # what a stage of the model reads and gives: the memory so far, and the decoder's vectors
 
 
 class Bench:
     """The translator with its heads numbered through, and the sentences that judge it."""
 
-    def __init__(self, sentences: int | None = None):
+    def __init__(self, sentences: int):
         self.translator = Translator.shipped()
         model = self.translator.model
         self.layers = [attention_of(model, place, i) for place in PLACES for i in range(model.config.n_layers)]
         corpus = load_corpus(CORPUS)
-        self.ranked_on = self.encoded(corpus.sentences("val")[: min(RANKED_ON, sentences or RANKED_ON)])
-        pairs = corpus.sentences("test")[:sentences]
+        self.ranked_on = self.encoded(sample_of(corpus.sentences("val"), sentences, seed=0))
+        pairs = sample_of(corpus.sentences("test"), sentences, seed=0)
         self.test = self.encoded(pairs)
         self.references: dict[str, list[str]] = {}
         for source, target in pairs:
@@ -60,11 +65,11 @@ class Bench:
         self.streams = [[refs[i] if i < len(refs) else None for refs in self.references.values()] for i in range(most)]
         self.metric = BLEU()
 
-    def encoded(self, pairs: list[tuple[str, str]]) -> list[tuple[Tensor, Tensor]]:
+    def encoded(self, pairs: list[tuple[str, str]]) -> Batches:
         """Pairs of similar length together: source ids, and target ids from <bos> to <eos>."""
         t = self.translator.tokenizer
         sources, targets = (t.encode_all(side) for side in zip(*pairs))
-        rows = sorted(zip(sources, targets), key=lambda row: (len(row[1]), len(row[0])))
+        rows = sorted(zip(sources, targets), key=lambda row: (len(row[0]) + len(row[1]), len(row[0])))
         groups = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
         return [
             (
@@ -85,19 +90,70 @@ class Bench:
             yield
 
     @torch.no_grad()
-    def loss(self, batches: list[tuple[Tensor, Tensor]]) -> float:
+    def loss(self, batches: Batches) -> float:
         """Nats a token, the right words before it given; without smoothing."""
-        total = tokens = 0
-        pad_id = self.translator.tokenizer.pad_id
-        for src, tgt in batches:
-            logits = self.translator.model(src, tgt[:, :-1]).flatten(0, 1)
-            total += F.cross_entropy(logits, tgt[:, 1:].flatten(), ignore_index=pad_id, reduction="sum").item()
-            tokens += (tgt[:, 1:] != pad_id).sum().item()
-        return total / tokens
+        stages = self.stages()
+        total = sum(self._nats(self._run(stages, src, tgt), tgt) for src, tgt in batches)
+        return total / self._tokens(batches)
 
-    def loss_without(self, heads: Iterable[int], batches: list[tuple[Tensor, Tensor]]) -> float:
+    def loss_without(self, heads: Iterable[int], batches: Batches) -> float:
         with self.without(list(heads)):
             return round(self.loss(batches), 4)
+
+    @torch.no_grad()
+    def losses_without_each(self, heads: Iterable[int], gone: list[int], batches: Batches) -> dict[int, float]:
+        """The loss without `gone` and one more head, for each of `heads`.
+
+        What lies below a head does not change when the head goes, and is computed once for all of a layer's heads.
+        """
+        h, totals, asked = self.translator.model.config.n_heads, dict.fromkeys(heads, 0.0), set(heads)
+        stages = self.stages()
+        with self.without(gone):
+            for src, tgt in batches:
+                states = self._start(src, tgt)
+                for k, (stage, attentions) in enumerate(stages):
+                    for number in attentions:
+                        for i in asked & set(range(number * h, (number + 1) * h)):
+                            with without_heads(self.layers[number], i % h):
+                                totals[i] += self._nats(self._run(stages[k:], src, tgt, states), tgt)
+                    states = stage(states, src, tgt)
+        tokens = self._tokens(batches)
+        return {i: round(total / tokens, 4) for i, total in totals.items()}
+
+    def stages(self) -> list[tuple[Callable[..., State], list[int]]]:
+        """The model's layers from bottom to top, each with the numbers of its attentions in `layers`."""
+        model, n = self.translator.model, self.translator.model.config.n_layers
+        encoder = [(partial(self._encode, i), [i]) for i in range(n)]
+        return encoder + [(partial(self._decode, i), [n + i, 2 * n + i]) for i in range(len(model.decoder))]
+
+    def _start(self, src: Tensor, tgt: Tensor) -> State:
+        embedding = self.translator.model.embedding
+        return embedding(src), embedding(tgt[:, :-1])
+
+    def _encode(self, i: int, state: State, src: Tensor, tgt: Tensor) -> State:
+        model, (X, Y) = self.translator.model, state
+        X, _ = model.encoder[i](X, padding_mask(src, model.config.pad_id))
+        return (model.encoder_norm(X) if i + 1 == len(model.encoder) else X), Y
+
+    def _decode(self, i: int, state: State, src: Tensor, tgt: Tensor) -> State:
+        model, (memory, Y) = self.translator.model, state
+        Y, _ = model.decoder[i](Y, memory, causal_mask(Y.shape[1]), padding_mask(src, model.config.pad_id))
+        return memory, Y
+
+    def _run(self, stages: list, src: Tensor, tgt: Tensor, state: State | None = None) -> Tensor:
+        """Logits, from `state` through the rest of the stages."""
+        state = state or self._start(src, tgt)
+        for stage, _ in stages:
+            state = stage(state, src, tgt)
+        model = self.translator.model
+        return model.embedding.unembed(model.decoder_norm(state[1]))
+
+    def _nats(self, logits: Tensor, tgt: Tensor) -> float:
+        pad_id = self.translator.tokenizer.pad_id
+        return F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=pad_id, reduction="sum").item()
+
+    def _tokens(self, batches: Batches) -> int:
+        return sum((tgt[:, 1:] != self.translator.tokenizer.pad_id).sum().item() for _, tgt in batches)
 
     def written(self) -> tuple[list[str], list[str]]:
         """Greedy translations of the test split and of our own sentences."""
@@ -105,11 +161,11 @@ class Bench:
         texts = [self.translator.tokenizer.decode(ids) for ids in found]
         return texts[: -len(OURS)], texts[-len(OURS) :]
 
-    def judged(self, heads: Iterable[int]) -> dict[str, Any]:
-        """Loss, BLEU and translations without some heads."""
+    def judged(self, heads: Iterable[int], loss: float | None = None) -> dict[str, Any]:
+        """Loss, unless it is known, BLEU and translations without some heads."""
         with self.without(list(heads)):
             texts, ours = self.written()
-            loss = self.loss(self.test)
+            loss = self.loss(self.test) if loss is None else loss
         return {
             "loss": round(loss, 4),
             "bleu": round(self.metric.corpus_score(texts, self.streams).score, 2),
@@ -142,19 +198,20 @@ def kept(judged: dict[str, Any], whole: dict[str, Any]) -> list:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sentences", type=int, help="pairs of the test split to judge with; all without it")
+    parser.add_argument("--sentences", type=int, default=ALL, help="pairs drawn from either split; all without it")
     parser.add_argument("--name", default="multihead_ablation", help="of the result; another one for a trial")
+    parser.add_argument("--threads", type=int, default=1, help="cores that PyTorch may use")
     given = parser.parse_args()
-    torch.set_num_threads(1)
-    with record(given.name, WHAT, SEEDS) as numbers:
+    torch.set_num_threads(given.threads)
+    with record(given.name, WHAT) as numbers:
         bench = Bench(given.sentences)
         config = bench.translator.model.config
         n, h = len(bench.layers) * config.n_heads, config.n_heads
         whole = bench.judged([])
         print(f"whole: loss {whole['loss']:.3f}, BLEU {whole['bleu']:.2f}", flush=True)
-        singles = []
+        alone, singles = bench.losses_without_each(range(n), [], bench.test), []
         for i in range(n):
-            singles.append(bench.judged([i]))
+            singles.append(bench.judged([i], alone[i]))
             print(f"head {i}: loss {singles[-1]['loss']:.3f}, BLEU {singles[-1]['bleu']:.2f}", flush=True)
         layers = [bench.judged(range(i * h, (i + 1) * h)) for i in range(len(bench.layers))]
         print("layers", [layer["bleu"] for layer in layers], flush=True)
@@ -165,8 +222,10 @@ def main() -> None:
         print("order", [(count, p["bleu"]) for count, p in zip(stops, pruned)], flush=True)
         random = []
         for seed in SEEDS:
-            shuffled = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
-            random.append([bench.loss_without(shuffled[:count], bench.test) for count in stops])
+            with numbers.run("random orders", seed, updates=0):
+                shuffled = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
+                random.append([bench.loss_without(shuffled[:count], bench.test) for count in stops])
+        numbers.rows("random orders", "random")
 
         numbers |= {
             "model": fingerprint(), "places": list(PLACES), "n_layers": config.n_layers, "n_heads": h,
@@ -183,17 +242,22 @@ def main() -> None:
 
 
 def pruning_order(bench: Bench) -> tuple[list[int], list[int]]:
-    """All heads, least important first by the loss without them on the validation pairs: asked anew, and asked once."""
+    """All heads, least important first by the loss without them on the validation pairs: asked anew, and asked once.
+
+    Half of them are asked anew; the others go as they stood when that was asked last.
+    """
+    left = list(range(len(bench.layers) * bench.translator.model.config.n_heads))
     order: list[int] = []
     once: list[int] = []
-    left = list(range(len(bench.layers) * bench.translator.model.config.n_heads))
-    while left:
-        losses = {i: bench.loss_without([*order, i], bench.ranked_on) for i in left}
+    half = len(left) // 2
+    while len(order) < half:
+        losses = bench.losses_without_each(left, order, bench.ranked_on)
         left.sort(key=losses.__getitem__)
         once = once or list(left)
         order += left[:STRIDE]
-        left = sorted(left[STRIDE:])
-    return order, once
+        left = left[STRIDE:]
+        print(f"ranked, {len(order)} gone", flush=True)
+    return order + left, once
 
 
 def p_values(bench: Bench, whole: dict[str, Any], singles: list[dict[str, Any]]) -> list[float]:
@@ -207,9 +271,9 @@ WHAT = (
     "Heads of the shipped English–French translator switched off (their rows of W^O set to 0), judged on the test split of Tatoeba: "
     "loss in nats a token, and BLEU of greedy translations against all references of a sentence. heads: one at a time, numbered "
     "by place, layer and head, with p of a paired bootstrap (1 000 samples) for BLEU; layers: all heads of one attention; pruned: the "
-    f"heads of `order` one after the other, least important first by loss on {RANKED_ON} pairs of the validation split, asked anew "
-    f"after every {STRIDE} heads; once: loss on the test split when asked once; random: loss on "
-    "the test split when pruned in three random orders. Each entry: loss, BLEU, our own sentences where they came out otherwise."
+    "heads of `order` one after the other, least important first by loss on all pairs of the validation split, asked anew "
+    f"after every {STRIDE} heads until half are gone; once: loss on the test split when asked once; random: loss on the test split when pruned in "
+    f"{len(SEEDS)} random orders, one a seed. Each entry: loss, BLEU, our own sentences where they came out otherwise."
 )
 
 

@@ -1,41 +1,209 @@
-"""How a run is recorded: the numbers, and what somebody needs to judge or repeat them."""
+"""How a run is recorded: the numbers, what each of them rests on, and what somebody needs to judge or repeat them.
+
+A record says no more than it holds. Its `basis` has an entry for each arm, with the seeds that ran, the updates and
+epochs of each, and its CPU seconds; `rows` names the places in the record where an arm's numbers stand, one a seed.
+`complaints` finds what does not agree, and a test asks it about every record.
+"""
 
 import json
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
+Made = tuple[dict[str, Any], nn.Module | None]  # numbers, and the model where its weights are worth keeping
 RESULTS = Path(__file__).parent / "results"
+UNTIMED = "Kept from a run that took the CPU time of all its trainings together, not of each."
+_taken: list[float | None] = []  # CPU seconds of the pieces that were not made but taken as they were kept
+PER_SEED = ("seeds", "updates", "epochs", "cpu_seconds")
+
+
+class Record(dict[str, Any]):
+    """The numbers of a result, and their basis."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(basis={})
+        self.name = name
+
+    def ran(
+        self, arm: str, seed: int, updates: int | None, epochs: float | None = None,
+        cpu_seconds: float | None = None, group: str | None = None,
+    ) -> None:  # fmt: skip
+        """One seed of `arm` has run.
+
+        `updates` is 0 where nothing is trained; `epochs` is None where examples are drawn without end. None in
+        `updates` or `cpu_seconds` means that nobody knows, and then `unknown` must say why. Arms are compared with
+        those of the same `group`; without one, with all that have none.
+        """
+        entry = self["basis"].setdefault(arm, {**({"group": group} if group else {}), **{key: [] for key in PER_SEED}})
+        for key, value in zip(PER_SEED, (seed, updates, epochs, cpu_seconds)):
+            entry[key].append(round(value, 2) if isinstance(value, float) else value)
+
+    @contextmanager
+    def run(
+        self, arm: str, seed: int, updates: int, epochs: float | None = None, group: str | None = None
+    ) -> Iterator[None]:
+        """The block trains and judges one seed of `arm`; its CPU time is taken, that of ended children included."""
+        began = cpu_seconds()
+        yield
+        self.ran(arm, seed, updates, epochs, cpu_seconds() - began, group)
+
+    def pieces(
+        self, arm: str, seeds: list[int], make: Callable[[int], Made], updates: int,
+        epochs: float | None = None, group: str | None = None,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """What `make(seed)` gives for each seed of `arm`, each a `piece` that may be kept."""
+        found = [piece(self.name, f"{arm}, seed {seed}", partial(make, seed)) for seed in seeds]
+        for seed, one in zip(seeds, found):
+            self.ran(arm, seed, updates, epochs, one["cpu_seconds"], group)
+        if any(one["cpu_seconds"] is None for one in found):
+            self.unknown(arm, UNTIMED)
+        return found
+
+    def rows(self, arm: str, *places: str) -> None:
+        """Where `arm`'s numbers stand, one entry a seed: "runs/gru 64/exact", or "runs/norm=pre,lr=0.001" in a list of dicts."""
+        self["basis"][arm]["rows"] = list(places)
+
+    def unknown(self, arm: str, why: str) -> None:
+        """Why `arm` has a None among its updates or CPU seconds."""
+        self["basis"][arm]["unknown"] = why
 
 
 @contextmanager
-def record(name: str, what: str, seeds: list[int]) -> Iterator[dict[str, Any]]:
-    """Write `results/<name>.json` with what the block puts into the dict, once the block ends well."""
-    numbers: dict[str, Any] = {}
-    wall, cpu = time.time(), time.process_time()
+def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]:
+    """Write `results/<name>.json` with what the block puts into the record, once the block ends well.
+
+    `unequal` says why arms that are compared differ in their number of seeds or in their updates, where they do.
+    A record that does not agree with itself is written all the same, since its hours are spent, and then refused.
+    """
+    numbers = Record(name)
+    wall, cpu, before = time.time(), cpu_seconds(), len(_taken)
     yield numbers
+    taken = _taken[before:]
+    story = "`cpu_seconds` holds theirs where it was taken; `seconds` does not, and the machine may have been another."
     about = {
         "what": what,
         "command": f"python -m experiments.{name}",
-        "seeds": seeds,
+        "seeds": all_seeds(numbers["basis"]),
+        **({"unequal": unequal} if unequal else {}),
         "date": date.today().isoformat(),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "machine": f"{_processor()}, {os.cpu_count()} cores",
         "threads": torch.get_num_threads(),
         "seconds": round(time.time() - wall, 1),
-        "cpu_seconds": round(time.process_time() - cpu, 1),
+        "cpu_seconds": round(cpu_seconds() - cpu + sum(spent or 0.0 for spent in taken), 1),
+        **({"kept": f"{len(taken)} pieces were kept from earlier runs. {story}"} if taken else {}),
     }
+    result = {**about, **numbers}
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({**about, **numbers}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if wrong := complaints(result):
+        raise ValueError(f"{name}.json is written, and says more than it holds:\n" + "\n".join(wrong))
+
+
+def piece(experiment: str, key: str, make: Callable[[], Made]) -> dict[str, Any]:
+    """The numbers that `make` returns with a model, and their `cpu_seconds`.
+
+    Where the variable TFM_RUNS names a folder, numbers and weights are kept there, and a piece that is kept is not made
+    again: hours can be spread over days, and later work finds the weights. Empty the folder when the code changes.
+    """
+    folder = os.environ.get("TFM_RUNS")
+    kept = Path(folder, experiment, f"{key}.json") if folder else None
+    if kept and kept.is_file():
+        numbers = json.loads(kept.read_text(encoding="utf-8"))
+        _taken.append(numbers["cpu_seconds"])
+        return numbers
+    began = cpu_seconds()
+    numbers, model = make()
+    numbers["cpu_seconds"] = round(cpu_seconds() - began, 1)
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        if model is not None:
+            torch.save(model.state_dict(), kept.with_name(f"{key}.pt"))
+        kept.write_text(json.dumps(numbers, ensure_ascii=False) + "\n", encoding="utf-8")
+    return numbers
+
+
+def cpu_seconds() -> float:
+    """The processor time of this process, and of the children that have ended and were waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def complaints(result: dict[str, Any]) -> list[str]:
+    """Where a record says more than it holds, a sentence each."""
+    basis, found = result.get("basis"), []
+    if not basis:
+        return ["no basis: call `ran` or `run` for every seed of every arm"]
+    for arm, entry in basis.items():
+        found += [f"{arm}: {wrong}" for wrong in _complaints_of_arm(entry, result)]
+    if result.get("seeds") != all_seeds(basis):
+        found.append(f"seeds {result.get('seeds')} at the top, {all_seeds(basis)} in the basis")
+    unequal = any(len({_size(entry) for entry in arms}) > 1 for arms in _groups(basis).values())
+    if unequal and not result.get("unequal"):
+        found.append("arms that are compared differ in seeds or updates, and `unequal` does not say why")
+    if result.get("unequal") and not unequal:
+        found.append("`unequal` explains a difference that is not there")
+    return found
+
+
+def all_seeds(basis: dict[str, Any]) -> list[int]:
+    return sorted({seed for entry in basis.values() for seed in entry["seeds"]})
+
+
+def numbers_at(result: dict[str, Any], place: str) -> Any:
+    """What stands at `place`: keys of dicts, one after the other; of a list of dicts those that fit all of `key=value,…`."""
+    found: Any = result
+    for step in place.split("/"):
+        if isinstance(found, list):
+            wanted = dict(pair.split("=") for pair in step.split(","))
+            found = [one for one in found if all(str(one[key]) == value for key, value in wanted.items())]
+        else:
+            found = found[step]
+    return found
+
+
+def _complaints_of_arm(entry: dict[str, Any], result: dict[str, Any]) -> Iterator[str]:
+    seeds = entry["seeds"]
+    if not seeds or len(set(seeds)) < len(seeds):
+        yield f"seeds {seeds}: none, or one twice"
+    if {len(entry[key]) for key in PER_SEED} != {len(seeds)}:
+        yield "its lists are not one entry a seed"
+    if None in entry["updates"] + entry["cpu_seconds"] and not entry.get("unknown"):
+        yield "something about it is not known, and `unknown` does not say why"
+    if len(seeds) > 1 and not entry.get("rows"):
+        yield "no rows: say where its numbers stand, one a seed"
+    for place in entry.get("rows", []):
+        try:
+            rows = numbers_at(result, place)
+        except (KeyError, TypeError, ValueError):
+            yield f"there is nothing at {place}"
+            continue
+        if not isinstance(rows, list) or len(rows) != len(seeds):
+            yield f"{place} holds {len(rows) if isinstance(rows, list) else 'no list of'} rows for {len(seeds)} seeds"
+        elif all(isinstance(row, dict) and "seed" in row for row in rows) and [row["seed"] for row in rows] != seeds:
+            yield f"{place} is of other seeds than {seeds}"
+
+
+def _groups(basis: dict[str, Any]) -> dict[str | None, list[dict[str, Any]]]:
+    groups: dict[str | None, list[dict[str, Any]]] = {}
+    for entry in basis.values():
+        groups.setdefault(entry.get("group"), []).append(entry)
+    return groups
+
+
+def _size(entry: dict[str, Any]) -> tuple[int, str]:
+    """By what arms are equal: how many seeds, and by how many updates each."""
+    return len(entry["seeds"]), str(sorted(set(entry["updates"]), key=str))
 
 
 def _processor() -> str:

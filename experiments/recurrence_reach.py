@@ -1,4 +1,10 @@
-"""How far back does the last state hear? Gradient norms against distance, before and after a task that needs memory."""
+"""How far back does the last state hear? Gradient norms against distance, before and after a task that needs memory.
+
+About 6 minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+"""
+
+from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +17,7 @@ CUES, NOISE, LENGTH, D_MODEL = 8, 8, 64, 32
 ASK = CUES + NOISE
 STEPS, BATCH, JUDGED, MEASURED = 2000, 64, 500, 4
 SEEDS = [0, 1, 2, 3, 4]
+JUDGED_AT = [1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 63]
 CELLS = {"rnn": nn.RNN, "rnn ×4": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 KINDS = [*CELLS, "attention"]
 
@@ -82,6 +89,17 @@ def accuracy(model: Recall, distance: int) -> float:
     return (model(ids).argmax(dim=-1) == cues).float().mean().item()
 
 
+def run(kind: str, seed: int) -> tuple[dict[str, Any], Recall]:
+    """One training: the reach before and after it, and what is named."""
+    torch.manual_seed(seed)
+    model = Recall(kind)
+    found: dict[str, Any] = {"start": reach(model)}
+    train(model, torch.Generator().manual_seed(seed))
+    found |= {"trained": reach(model), "accuracy": [round(accuracy(model, d), 4) for d in JUDGED_AT]}
+    print(kind, seed, found["start"][-1], found["trained"][-1], found["accuracy"], flush=True)
+    return found, model
+
+
 def main() -> None:
     torch.set_num_threads(1)
     what = (
@@ -89,22 +107,15 @@ def main() -> None:
         f"start and trained: ‖∂h_T/∂x_t‖ at the cue, the geometric mean of {MEASURED} sequences, for distances "
         f"1 to {LENGTH - 1}, one row per seed; accuracy: share of {JUDGED} fresh cues named at each distance listed."
     )
-    with record("recurrence_reach", what, SEEDS) as numbers:
+    with record("recurrence_reach", what) as numbers:
         numbers["settings"] = {"steps": STEPS, "batch": BATCH, "lr": 3e-3, "length": LENGTH, "d_model": D_MODEL}
         numbers["distances"] = list(range(1, LENGTH))
-        numbers["judged_at"] = [1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 63]
-        numbers["kinds"] = {}
+        numbers |= {"judged_at": JUDGED_AT, "kinds": {}}
         for kind in KINDS:
-            found = {"start": [], "trained": [], "accuracy": []}
-            for seed in SEEDS:
-                torch.manual_seed(seed)
-                model = Recall(kind)
-                found["start"].append(reach(model))
-                train(model, torch.Generator().manual_seed(seed))
-                found["trained"].append(reach(model))
-                found["accuracy"].append([round(accuracy(model, distance), 4) for distance in numbers["judged_at"]])
-                print(kind, seed, found["start"][-1][-1], found["trained"][-1][-1], found["accuracy"][-1], flush=True)
-            numbers["kinds"][kind] = found
+            runs = numbers.pieces(kind, SEEDS, partial(run, kind), STEPS)
+            stages = ("start", "trained", "accuracy")
+            numbers["kinds"][kind] = {stage: [one[stage] for one in runs] for stage in stages}
+            numbers.rows(kind, *(f"kinds/{kind}/{stage}" for stage in stages))
 
 
 if __name__ == "__main__":

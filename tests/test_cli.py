@@ -127,11 +127,15 @@ def _texts(folder: Path) -> dict[str, str]:
     return {path.name: nbformat.read(path, 4).cells[0].source for path in sorted(folder.glob("*.ipynb"))}
 
 
+def _update(chapters: list[Path], work: Path, export):
+    return update(chapters, work, export, export)
+
+
 def test_the_working_copy_takes_nothing_from_its_reader(tmp_path: Path) -> None:
     chapters, work = [Path("one.md"), Path("two.md")], tmp_path / "work"
 
     def write(text: str):
-        return update(chapters, work, lambda chapter: _notebook(f"{chapter.stem} {text}"))
+        return _update(chapters, work, lambda chapter: _notebook(f"{chapter.stem} {text}"))
 
     assert write("v1").written == ["one.ipynb", "two.ipynb"]
     made = {path: path.stat().st_mtime_ns for path in work.iterdir() if path.suffix == ".ipynb"}
@@ -163,9 +167,41 @@ def test_the_working_copy_takes_nothing_from_its_reader(tmp_path: Path) -> None:
 
 def test_a_working_copy_without_its_records_is_the_readers(tmp_path: Path) -> None:
     nbformat.write(_notebook("from somewhere"), tmp_path / "one.ipynb")
-    report = update([Path("one.md")], tmp_path, lambda _: _notebook("v1"))
+    report = _update([Path("one.md")], tmp_path, lambda _: _notebook("v1"))
     assert report.beside == [("one.ipynb", "one-new-version.ipynb")]
     assert _texts(tmp_path)["one.ipynb"] == "from somewhere"
+
+
+def test_another_timing_in_the_prose_is_not_another_version(tmp_path: Path) -> None:
+    def write(text: str, seconds: float):
+        return update([Path("one.md")], tmp_path, lambda _: _notebook(f"{text} {seconds}"), lambda _: _notebook(text))
+
+    write("v1", 0.1)
+    assert write("v1", 0.2).kept == ["one.ipynb"] and _texts(tmp_path) == {"one.ipynb": "v1 0.1"}
+    nbformat.write(_notebook("mine"), tmp_path / "one.ipynb")
+    assert write("v1", 0.3).kept == ["one.ipynb"]
+    assert write("v2", 0.3).beside == [("one.ipynb", "one-new-version.ipynb")]
+    assert write("v2", 0.4).kept == ["one.ipynb"]
+
+
+def test_a_notebook_that_was_only_run_is_not_the_readers(tmp_path: Path) -> None:
+    def cell() -> nbformat.NotebookNode:
+        return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")])
+
+    _update([Path("one.md")], tmp_path, lambda _: cell())
+    ran = nbformat.read(tmp_path / "one.ipynb", 4)
+    ran.cells[0].update(execution_count=3, outputs=[nbformat.v4.new_output("stream", text="2")], id="other")
+    nbformat.write(ran, tmp_path / "one.ipynb")
+    assert _update([Path("one.md")], tmp_path, lambda _: cell()).kept == ["one.ipynb"]
+    assert nbformat.read(tmp_path / "one.ipynb", 4).cells[0].outputs, "what it showed stays with it"
+    assert _update([Path("one.md")], tmp_path, lambda _: _notebook("v2")).written == ["one.ipynb"]
+
+
+def test_a_file_that_is_no_notebook_stays(tmp_path: Path) -> None:
+    (tmp_path / "one.ipynb").write_text("not JSON")
+    report = _update([Path("one.md")], tmp_path, lambda _: _notebook("v1"))
+    assert report.beside == [("one.ipynb", "one-new-version.ipynb")]
+    assert (tmp_path / "one.ipynb").read_text() == "not JSON"
 
 
 def test_lab_writes_the_chapters_twice_and_loses_nothing(built_book: Path, tmp_path: Path) -> None:
@@ -173,6 +209,8 @@ def test_lab_writes_the_chapters_twice_and_loses_nothing(built_book: Path, tmp_p
     assert run.returncode == 0, run.stderr
     names = {path.name for path in tmp_path.glob("*.ipynb")}
     assert {"attention.ipynb", "masking.ipynb", "self_attention.ipynb"} <= names
+    assert "](self_attention.ipynb)" in (tmp_path / "intro.ipynb").read_text(), "titles lead to their notebooks"
+    assert "](glossary.ipynb)" not in (tmp_path / "intro.ipynb").read_text(), "which has no notebook"
     notebook = json.loads((tmp_path / "masking.ipynb").read_text())
     notebook["cells"][0]["source"] = "my note"
     (tmp_path / "masking.ipynb").write_text(json.dumps(notebook))

@@ -290,6 +290,19 @@ def test_search_goes_on_while_an_open_hypothesis_may_still_win():
     assert [hypothesis.ids for hypothesis in search.found] == [[], [3]]
 
 
+@given(seed=seeds, width=st.integers(2, 4), alpha=st.sampled_from([0.0, 0.6]), max_len=st.integers(8, 12))
+def test_a_list_of_the_n_best_is_full_and_beyond_improvement(seed, width, alpha, max_len):
+    search = Beam(BOS, EOS, width, alpha, max_len, n_best=width)
+    while not search.is_over:
+        step(search, seed)
+    assume(search.length < max_len and search.open)
+    found = search.found
+    assert len(found) == width
+    while search.open and search.length < max_len:
+        step(search, seed)
+    assert search.found == found
+
+
 def test_beam_names_the_row_that_each_hypothesis_continues():
     search = Beam(BOS, EOS, beam=3)
     assert search.newest == [BOS]

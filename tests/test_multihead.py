@@ -354,7 +354,7 @@ BAD_INPUT = {
     "a query with no key": (
         lambda: LAYER(X, X, X, causal_mask(3) & ~torch.eye(3, dtype=torch.bool)),
         ValueError,
-        "mask must allow every query at least one key; got none in row 0, 0.",
+        "mask must allow every query at least one key; got none in row 0.",
     ),
 }
 

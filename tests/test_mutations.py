@@ -406,8 +406,8 @@ MUTATIONS = {
             "start = _first_query(Q.shape[-2], K.shape[-2])", "start = 0", "test_cache_equals_no_cache"
         ),
         "distances with the other sign": Mutation(
-            "return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]",
-            "return torch.arange(_first_query(n, m), m)[:, None] - torch.arange(m)",
+            "return torch.arange(m) - torch.arange(first, m)[:, None]",
+            "return torch.arange(first, m)[:, None] - torch.arange(m)",
             "test_distances_are_key_minus_query",
         ),
         "the bias forgotten": Mutation(
@@ -430,10 +430,21 @@ MUTATIONS = {
             ".clamp(-most, most) + most", ".clamp(-most, most).abs() + most", "test_attention_equals_a_slow_loop"
         ),
         "one slope for all heads": Mutation(
-            "2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)",
-            "2.0 ** (-8 * torch.ones(n_heads) / n_heads)",
+            "2.0 ** (-8 * h / power)",
+            "2.0 ** (-8 * torch.ones(n_heads) / power)",
             "test_slopes_of_eight_heads_are_those_of_the_paper",
         ),
+        "one rule of slopes for any number of heads": Mutation(
+            "power = 2 ** (n_heads.bit_length() - 1)",
+            "power = n_heads",
+            "test_slopes_of_twelve_heads_are_those_that_others_use",
+        ),
+        "buckets of equal width": Mutation(
+            "exact * times.log() / math.log(max_distance / exact)",
+            "exact * (times - 1) / (max_distance / exact - 1)",
+            "test_buckets_equal_a_count_of_whole_steps",
+        ),
+        "no last bucket": Mutation(".clamp(max=n_buckets - 1)", "", "test_buckets_equal_a_count_of_whole_steps"),
         "ALiBi rewards distance": Mutation(
             "return -slopes[:, None, None]", "return slopes[:, None, None]", "test_alibi_bias_equals_a_slow_loop"
         ),
@@ -615,7 +626,7 @@ MUTATIONS = {
             "test_decoder_only_is_encoder_only_under_a_causal_mask",
         ),
         "an id beyond the vocabulary goes unnoticed": Mutation(
-            'require_tokens("ids", ids, len(self.tokens.weight))',
+            'require_tokens("ids", ids, self.tokens.weight)',
             "pass",
             "test_bad_input_gets_a_sentence[an id beyond the vocabulary]",
         ),
@@ -671,10 +682,25 @@ MUTATIONS = {
     },
     "_errors": {
         "a query with no key goes unnoticed": Mutation(
-            "if empty.any():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
+            "if not full:", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]"
         ),
         "NaN goes unnoticed": Mutation(
             "if not finite.all():", "if False:", "test_attention.py::test_bad_input_gets_a_sentence[NaN]"
+        ),
+        "a mask once seen is seen for ever": Mutation(
+            "    return value._version, value.storage_offset()",
+            "    return 0, value.storage_offset()",
+            "test_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[True]",
+        ),
+        "a part of a mask counts as the whole": Mutation(
+            "value.storage_offset(), value.shape[-1:], axes",
+            "True, True, True",
+            "test_capture.py::test_a_part_of_a_mask_is_another_mask",
+        ),
+        "nothing is remembered": Mutation(
+            "    _seen[owner] = looks | {look}",
+            "    _seen[owner] = set()",
+            "test_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[False]",
         ),
         "a mask of floats goes unnoticed": Mutation(
             "if mask.dtype != torch.bool:",
@@ -859,8 +885,8 @@ MUTATIONS = {
             "parents.append(row)", "parents.append(0)", "test_beam_names_the_row_that_each_hypothesis_continues"
         ),
         "stops when the first has ended": Mutation(
-            "return bool(self.finished) and ceiling <= self.finished[0].score",
-            "return bool(self.finished)",
+            "return bool(sure) and ceiling <= sure[0].score",
+            "return bool(sure)",
             "test_early_stopping_never_loses_the_best",
         ),
         "stops by the present length's penalty": Mutation(
@@ -869,9 +895,14 @@ MUTATIONS = {
             "test_search_goes_on_while_an_open_hypothesis_may_still_win",
         ),
         "never stops early": Mutation(
-            "return bool(self.finished) and ceiling <= self.finished[0].score",
+            "return bool(sure) and ceiling <= sure[0].score",
             "return False",
             "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+        ),
+        "sure of the best alone": Mutation(
+            "self.finished[self.n_best - 1 :][:1]",
+            "self.finished[:1]",
+            "test_a_list_of_the_n_best_is_full_and_beyond_improvement",
         ),
         "in the order of their ends": Mutation(
             "        self.finished.sort(key=lambda hypothesis: -hypothesis.score)\n",

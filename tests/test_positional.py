@@ -2,6 +2,7 @@
 
 import cmath
 import math
+from fractions import Fraction
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from tfm_lib.positional import (
     ShawAttention,
     alibi_bias,
     angles,
+    distance_buckets,
     distances,
     rotary,
     sinusoidal_encoding,
@@ -156,18 +158,53 @@ def test_rotary_keeps_lengths_and_dtype_and_leaves_position_0():
 # ALiBi
 
 
-@given(n_heads=st.integers(1, 12), n=st.integers(1, 6), past=st.integers(0, 4))
+def published_slopes(n_heads: int) -> list[float]:
+    """The authors' rule: between powers of 2, every other slope of the next one fills up the last one."""
+    if math.log2(n_heads).is_integer():
+        return [2 ** (-8 * h / n_heads) for h in range(1, n_heads + 1)]
+    below = 2 ** math.floor(math.log2(n_heads))
+    return published_slopes(below) + published_slopes(2 * below)[::2][: n_heads - below]
+
+
+@given(n_heads=st.integers(1, 40), n=st.integers(1, 6), past=st.integers(0, 4))
 def test_alibi_bias_equals_a_slow_loop(n_heads, n, past):
     m = n + past
     expected = [
-        [[-(2 ** (-8 * h / n_heads)) * abs(past + i - j) for j in range(m)] for i in range(n)]
-        for h in range(1, n_heads + 1)
+        [[-slope * abs(past + i - j) for j in range(m)] for i in range(n)] for slope in published_slopes(n_heads)
     ]
     assert_close(alibi_bias(n_heads, n, m), torch.tensor(expected), **exact)
 
 
+def test_slopes_of_twelve_heads_are_those_that_others_use():
+    expected = [2.0**-h for h in range(1, 9)] + [2.0**-h for h in (0.5, 1.5, 2.5, 3.5)]
+    assert_close(-alibi_bias(12, 2)[:, 0, 1], torch.tensor(expected))
+
+
 def test_slopes_of_eight_heads_are_those_of_the_paper():
     assert (-alibi_bias(8, 2)[:, 0, 1]).tolist() == [2.0**-h for h in range(1, 9)]
+
+
+# T5's buckets
+
+
+@pytest.mark.parametrize(("n_buckets", "max_distance"), [(32, 128), (16, 128), (8, 64), (10, 100), (6, 20)])
+def test_buckets_equal_a_count_of_whole_steps(n_buckets, max_distance):
+    exact, r = n_buckets // 2, torch.arange(400)
+    growth = Fraction(max_distance, exact)  # over all growing buckets; each grows by its `exact`-th root
+
+    def bucket(distance):
+        if distance < exact:
+            return distance
+        steps = sum(growth**k <= Fraction(distance, exact) ** exact for k in range(1, n_buckets))
+        return min(exact + steps, n_buckets - 1)
+
+    assert distance_buckets(r, n_buckets, max_distance).tolist() == [bucket(distance) for distance in range(400)]
+
+
+def test_buckets_of_both_sides_are_those_that_others_use():
+    d = torch.tensor([-200, -16, -8, -7, -1, 0, 1, 7, 8, 16, 200])
+    both = distance_buckets(d.abs(), 16) + 16 * (d > 0)
+    assert both.tolist() == [15, 10, 8, 7, 1, 0, 17, 23, 24, 26, 31]
 
 
 @given(n=st.integers(1, 8), past=st.integers(0, 8))

@@ -1,7 +1,20 @@
-"""Bad input becomes a sentence: which argument, what it must be, what came instead."""
+"""Bad input becomes a sentence: which argument, what it must be, what came instead.
+
+Types, shapes and devices are looked at always; values only where there are any to see, which is not
+so while a graph is captured, on the device "meta" and under `torch.func.vmap`. A mask whose rows have
+been looked at is remembered until somebody writes into it, however many layers it passes through.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+LARGEST_MASK = 2**33  # bytes
 
 
 def bad_input(argument: str, must: str, got: object, kind: type[Exception] = ValueError) -> Exception:
@@ -9,17 +22,351 @@ def bad_input(argument: str, must: str, got: object, kind: type[Exception] = Val
     return kind(f"{argument} must {must}; got {got}.")
 
 
+# numbers, names and other things that are no tensors
+
+
+def require_whole(argument: str, value: int, least: float = -math.inf, must: str = "") -> None:
+    """`value` must be a whole number of at least `least`; True and False are none."""
+    if not _is_whole(value):
+        raise bad_input(argument, must or _whole_from(least), shown(value))
+    if not torch.jit.is_tracing() and value < least:
+        raise bad_input(argument, must or _whole_from(least), value)
+
+
+def require_sizes(**sizes: int) -> None:
+    """Each of the `sizes` must be a whole number of at least 1."""
+    for argument, size in sizes.items():
+        require_whole(argument, size, 1)
+
+
+def require_token_ids(**tokens: int) -> None:
+    """Each of the `tokens` must be a whole number of at least 0."""
+    for argument, token in tokens.items():
+        require_whole(argument, token, 0)
+
+
+def require_within_beam(argument: str, value: int, beam: int) -> None:
+    """`value` must be a whole number from 1 to the width of the `beam`."""
+    must = f"be a whole number from 1 to beam = {beam}"
+    require_whole(argument, value, 1, must)
+    if value > beam:
+        raise bad_input(argument, must, value)
+
+
+def require_chance(temperature: float, generator: torch.Generator | None) -> None:
+    """What `sample` draws with: a temperature above 0 and, if any, a generator."""
+    must = "be above 0; greedy_decode is its limit"
+    require_number("temperature", temperature, lambda temperature: temperature > 0, must)
+    require_kind("generator", generator, (torch.Generator, type(None)), "be a torch.Generator")
+
+
+def require_below(argument: str, value: int, vocab_size: int) -> None:
+    """`value` must be an id of a vocabulary of this size."""
+    must = f"be an id below vocab_size = {vocab_size}"
+    require_whole(argument, value, 0, must)
+    if value >= vocab_size:
+        raise bad_input(argument, must, value)
+
+
+def require_number(argument: str, value: float, good: Callable[[float], bool], must: str) -> None:
+    """`value` must be a number that is `good`, which NaN never is."""
+    if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value) or not good(value):
+        raise bad_input(argument, must, shown(value))
+
+
+def require_share(argument: str, value: float, must: str = "be a probability below 1") -> None:
+    """`value` must be at least 0 and below 1."""
+    require_number(argument, value, lambda share: 0 <= share < 1, must)
+
+
+def require_epsilon(value: float) -> None:
+    """The `epsilon` of label smoothing must be at least 0 and below 1."""
+    require_share("epsilon", value, "be at least 0 and below 1")
+
+
+def require_choice(argument: str, value: str, choices: Iterable[str], must: str = "") -> None:
+    """`value` must be one of the words in `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise bad_input(argument, must or f"be one of {', '.join(choices)}", shown(value))
+
+
+def require_kind(argument: str, value: object, kind: type | tuple[type, ...], must: str = "") -> None:
+    """`value` must be an instance of `kind`."""
+    if not isinstance(value, kind):
+        raise bad_input(argument, must or f"be {_with_article(kind.__name__)}", shown(value), TypeError)
+
+
+def require_callable(**functions: Callable) -> None:
+    """Each of the `functions` must be one."""
+    for argument, function in functions.items():
+        if not callable(function):
+            raise bad_input(argument, "be a function", shown(function), TypeError)
+
+
+def require_ids_in_rows(argument: str, rows: Iterable) -> None:
+    """`rows` must be lists of whole numbers."""
+    require_rows(argument, rows, "be lists of ids, one for each sentence")
+    for row in rows:
+        if not all(type(i) is int or _is_whole(i) for i in row):
+            raise bad_input(f"each id of {argument}", "be a whole number", shown(next(i for i in row if not _is_whole(i))))
+
+
+def require_examples(argument: str, examples: Iterable) -> None:
+    """`examples` must be at least one pair of lists of ids."""
+    require_rows(argument, examples, "be pairs of lists of ids")
+    if not len(examples):
+        raise bad_input(argument, "hold at least one example", "none")
+
+
+def require_seed(argument: str, seed: int | None) -> None:
+    """`seed` must be a whole number, or None."""
+    if seed is not None:
+        require_whole(argument, seed)
+
+
+def require_rows(argument: str, rows: Iterable, must: str) -> None:
+    """`rows` must be a sequence of sequences, `must` says of what; no text and no numbers stand among them."""
+    if not _is_sequence(rows) or not all(_is_sequence(row) for row in rows):
+        raise bad_input(argument, must, shown(rows), TypeError)
+
+
+def require_texts(argument: str, texts: Iterable[str]) -> None:
+    """`texts` must be a list of strings; a string would be taken for its letters."""
+    if not _is_sequence(texts):
+        raise bad_input(argument, "be a list of strings", shown(texts), TypeError)
+    for text in texts:
+        require_kind(f"each of {argument}", text, str, "be a string")
+
+
+def require_merges(merges: Iterable[tuple[str, str]]) -> None:
+    """`merges` must be pairs of pieces, as `learn_merges` gives them."""
+    for merge in merges if _is_sequence(merges) else [merges]:
+        pair = _is_sequence(merge) and len(merge) == 2
+        if not pair or not all(isinstance(piece, str) for piece in merge):
+            raise bad_input("merges", "be pairs of pieces, as learn_merges gives them", shown(merge), TypeError)
+
+
+def require_counts(argument: str, counts: dict[str, int]) -> None:
+    """`counts` must be a dictionary from words to whole numbers of at least 1."""
+    require_kind(argument, counts, dict, "be a dictionary from words to their counts")
+    for word, count in counts.items():
+        require_kind(f"each word of {argument}", word, str, "be a string")
+        require_whole(f"each count of {argument}", count, 1)
+
+
+def require_path(argument: str, path: Path | str) -> None:
+    """`path` must name a place on disk."""
+    require_kind(argument, path, (str, Path), "be a path")
+
+
+# tensors by type, device and shape
+
+
+def require_tensor(argument: str, value: Tensor) -> None:
+    """`value` must be a torch tensor."""
+    if not isinstance(value, Tensor):
+        raise bad_input(argument, "be a torch tensor", f"a {type(value).__name__}", TypeError)
+
+
+def require_float_type(argument: str, value: Tensor) -> None:
+    """`value` must be a tensor of floating-point numbers."""
+    require_tensor(argument, value)
+    if not value.is_floating_point():
+        raise bad_input(argument, "hold floating-point numbers", value.dtype, TypeError)
+
+
+def require_like(argument: str, value: Tensor, other: Tensor, of: str) -> None:
+    """`value` must have the dtype and the device of `other`, which is called `of`."""
+    if value.device != other.device:
+        raise bad_input(argument, f"be on the device of {of}, {other.device}", value.device)
+    if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
+        raise bad_input(argument, f"have the dtype of {of}, {other.dtype}", value.dtype, TypeError)
+
+
+def require_input(argument: str, X: Tensor, weight: Tensor, width: int, axes: str = "") -> None:
+    """`X` must be what a module with this `weight` can read: floats like it, `width` numbers a vector.
+
+    `axes` such as "(batch, n, d_model)" ask for as many axes.
+    """
+    require_float_type(argument, X)
+    if X.dim() == 0 or X.shape[-1] != width:
+        raise bad_input(argument, f"have {width} numbers a vector", shape_of(X))
+    if axes and X.dim() != axes.count(",") + 1:
+        raise bad_input(argument, f"have shape {axes}", shape_of(X))
+    require_like(argument, X, weight, "the weights")
+
+
+def require_change(change: Tensor, X: Tensor) -> None:
+    """What a sub-layer returned, the `change`, must be one tensor of the shape of `X`."""
+    require_kind("change", change, Tensor, "be one tensor, which the sub-layer returns")
+    require_float_type("X", X)
+    if change.shape != X.shape:
+        raise bad_input("change", f"have the shape of X, {_shape(X)}, as the sub-layer returns it", shape_of(change))
+    require_like("change", change, X, "X")
+
+
+def require_score_input(Q: Tensor, K: Tensor, W_q: Tensor, W_k: Tensor) -> None:
+    """Queries and keys that a score function with these weights can read."""
+    require_scorable(Q, K, d_q=W_q.shape[1], d_k=W_k.shape[1])
+    require_like("Q", Q, W_q, "the weights")
+
+
+def require_heads(n_heads: int, width: int) -> None:
+    """`n_heads` must be a whole number of at least 1 that divides the vectors' `width`."""
+    if not _is_whole(n_heads) or n_heads < 1 or width % n_heads:
+        raise bad_input(
+            "n_heads", f"be a whole number of at least 1 that divides the width {width}", shown(n_heads)
+        )
+
+
+def require_axes(argument: str, value: Tensor, least: int, axes: str) -> None:
+    """`value` must be a tensor of at least so many axes."""
+    require_tensor(argument, value)
+    if value.dim() < least:
+        raise bad_input(argument, f"have at least {('no', 'one', 'two', 'three')[least]} axes, {axes}", shape_of(value))
+
+
+def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weight: Tensor) -> None:
+    """The words that multi-head attention is given: finite vectors like the `weight`, a value for each key, one batch."""
+    known: list[Tensor] = []
+    for name, X in {"query": query, "key": key, "value": value}.items():
+        if any(X is other for other in known):
+            continue
+        require_float_type(name, X)
+        if X.dim() != 3 or X.shape[-1] != weight.shape[1]:
+            raise bad_input(name, f"have shape (batch, positions, {weight.shape[1]})", shape_of(X))
+        if X.shape[0] != query.shape[0]:
+            raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
+        require_like(name, X, weight, "the weights")
+        require_finite(name, X, once=X is not query)  # a memory is read by every layer and at every step
+        known.append(X)
+    if value.shape != key.shape:
+        raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
+    if key.shape[1] == 0:
+        raise bad_input("key", "hold at least one key", shape_of(key))
+    if cache is not None:
+        _require_cache(cache, query)
+
+
+def _require_cache(cache: object, query: Tensor) -> None:
+    if not hasattr(cache, "update"):
+        raise bad_input("cache", "be a KeyValueCache", shown(cache), TypeError)
+    if cache.K is not None and cache.K.shape[0] != query.shape[0]:
+        must = f"hold as many sentences as query, {len(query)}; a new batch needs a new one"
+        raise bad_input("cache", must, len(cache.K))
+
+
+def require_ids(argument: str, ids: Tensor) -> None:
+    """`ids` must be whole numbers of shape (batch, m)."""
+    require_whole_numbers(argument, ids)
+    if ids.dim() != 2:
+        raise bad_input(argument, "have shape (batch, m)", shape_of(ids))
+
+
+def require_whole_numbers(argument: str, ids: Tensor) -> None:
+    """`ids` must be a tensor of whole numbers."""
+    require_tensor(argument, ids)
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise bad_input(argument, "hold whole numbers", ids.dtype, TypeError)
+
+
+def require_buckets(r: Tensor, n_buckets: int, max_distance: int) -> None:
+    """Distances of at least 0, and buckets that reach farther than those of one distance each."""
+    require_whole_numbers("r", r)
+    if r.numel() and (least := _numbers(r, torch.min)) is not None and least < 0:
+        raise bad_input("r", "hold distances of at least 0", least)
+    require_whole("n_buckets", n_buckets, 2)
+    require_whole("max_distance", max_distance, n_buckets // 2 + 1)
+
+
+def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
+    """`ids` must be whole numbers of shape (batch, n) that name rows of `weight`, with at least one position."""
+    require_ids(argument, ids)
+    require_rows_of(argument, ids, weight, 2)
+
+
+def require_rows_of(argument: str, ids: Tensor, weight: Tensor, axes: int, batch: int | None = None) -> None:
+    """`ids` must be whole numbers in so many `axes`, for a `batch`, that name rows of `weight`."""
+    require_whole_numbers(argument, ids)
+    if ids.dim() != axes or batch not in (None, ids.shape[0]):
+        raise bad_input(argument, f"have {axes} axes, the first of them the batch{f', {batch}' if batch else ''}", shape_of(ids))
+    if 0 in ids.shape:
+        raise bad_input(argument, "hold at least one token in each row", shape_of(ids))
+    if ids.device != weight.device:
+        raise bad_input(argument, f"be on the device of the weights, {weight.device}", ids.device)
+    if ids.device.type == "cpu":  # elsewhere a look at the values would wait for the device
+        require_range(argument, ids, len(weight))
+
+
+def require_range(argument: str, ids: Tensor, vocab_size: int) -> None:
+    """`ids` must be from 0 to `vocab_size` − 1."""
+    least_and_most = _numbers(ids, lambda ids: torch.stack(ids.aminmax()))
+    if least_and_most is None:
+        return
+    low, high = least_and_most
+    if low < 0 or high >= vocab_size:
+        raise bad_input(argument, f"be from 0 to {vocab_size - 1}, as vocab_size says", low if low < 0 else high)
+
+
+def require_targets(logits: Tensor, targets: Tensor, pad_id: int) -> None:
+    """One target for each row of `logits`, an id below their width; one at least must not be padding."""
+    require_float_type("logits", logits)
+    require_whole_numbers("targets", targets)
+    require_whole("pad_id", pad_id)
+    if logits.dim() == 0 or targets.shape != logits.shape[:-1]:
+        raise bad_input("targets", f"have the shape of the logits' rows, {_shape(logits)[:-1]}", shape_of(targets))
+    if targets.device != logits.device:
+        raise bad_input("targets", f"be on the device of logits, {logits.device}", targets.device)
+    if targets.device.type == "cpu" and targets.numel():
+        require_range("targets", targets.masked_fill(targets == pad_id, 0), logits.shape[-1])
+    if _numbers(targets, lambda targets: (targets != pad_id).any()) is False:
+        raise bad_input("targets", "hold a token that is not padding", f"nothing but pad_id = {pad_id}")
+
+
+def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
+    """`rows` must be one list of rows of a batch."""
+    require_whole_numbers(argument, rows)
+    if rows.dim() != 1:
+        raise bad_input(argument, "have shape (rows,)", shape_of(rows))
+    if rows.numel() and (found := _numbers(rows, lambda rows: torch.stack(rows.aminmax()))):
+        if found[0] < -batch or found[1] >= batch:
+            raise bad_input(argument, f"be rows of the batch, below {batch}", found[1] if found[1] >= batch else found[0])
+
+
+def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
+    """`ids` must be one whole number for each row of what is `written`."""
+    require_ids(argument, ids)
+    if tuple(ids.shape) != (wanted := (len(written), 1)):
+        raise bad_input(argument, f"have shape {wanted}, the newest token of each row", shape_of(ids))
+    if ids.device != written.device:
+        raise bad_input(argument, f"be on the device of the sources, {written.device}", ids.device)
+
+
+def require_state(state: Tensor | tuple[Tensor, Tensor], rnn: torch.nn.RNNBase, batch: int) -> None:
+    """`state` must be one that `rnn` can go on from: a tensor or, for an LSTM, two."""
+    pair = rnn.mode == "LSTM"
+    parts = state if isinstance(state, tuple) else (state,)
+    if len(parts) != 1 + pair or not all(isinstance(part, Tensor) for part in parts):
+        raise bad_input("state", f"be {'two tensors' if pair else 'one tensor'}, as encode gives it", shown(state), TypeError)
+    for part in parts:
+        if tuple(part.shape) != (1, batch, rnn.hidden_size):
+            raise bad_input("state", f"have shape {(1, batch, rnn.hidden_size)}", shape_of(part))
+        require_like("state", part, rnn.weight_hh_l0, "the weights")
+
+
+# vectors
+
+
 def require_attention_inputs(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
     """The contract of `attention`: shapes that fit, finite numbers, a mask that leaves every query a key."""
     require_scorable(Q, K)
     require_vectors("V", V, "(..., m, d_v)")
-    batch, n, m = tuple(Q.shape[:-2]), Q.shape[-2], K.shape[-2]
     if V.shape[:-1] != K.shape[:-1]:
-        raise bad_input("V", f"hold one value for each of the {m} keys, with the leading axes of K", shape_of(V))
-    if V.dtype != Q.dtype:
-        raise bad_input("V", f"have the dtype of Q, {Q.dtype}", V.dtype, TypeError)
+        must = f"hold one value for each of the {K.shape[-2]} keys, with the leading axes of K"
+        raise bad_input("V", must, shape_of(V))
+    require_like("V", V, Q, "Q")
     if mask is not None:
-        require_mask("mask", mask, (*batch, n, m))
+        require_mask("mask", mask, (*Q.shape[:-1], K.shape[-2]), Q)
 
 
 def require_scorable(Q: Tensor, K: Tensor, d_q: int | None = None, d_k: int | None = None) -> None:
@@ -27,11 +374,10 @@ def require_scorable(Q: Tensor, K: Tensor, d_q: int | None = None, d_k: int | No
     require_vectors("Q", Q, "(..., n, d_q)" if d_q else "(..., n, d_k)", d_q)
     require_vectors("K", K, "(..., m, d_k)", d_k or Q.shape[-1])
     if K.shape[:-2] != Q.shape[:-2]:
-        raise bad_input("K", f"have the leading axes of Q, {tuple(Q.shape[:-2])}", shape_of(K))
+        raise bad_input("K", f"have the leading axes of Q, {_shape(Q)[:-2]}", shape_of(K))
     if K.shape[-2] == 0:
         raise bad_input("K", "hold at least one key", shape_of(K))
-    if K.dtype != Q.dtype:
-        raise bad_input("K", f"have the dtype of Q, {Q.dtype}", K.dtype, TypeError)
+    require_like("K", K, Q, "Q")
 
 
 def require_vectors(argument: str, value: Tensor, axes: str, size: int | None = None) -> None:
@@ -39,25 +385,32 @@ def require_vectors(argument: str, value: Tensor, axes: str, size: int | None = 
     require_floats(argument, value)
     if value.dim() < 2 or value.shape[-1] == 0:
         raise bad_input(argument, f"have at least two axes, {axes}, and a number in each vector", shape_of(value))
-    if size not in (None, value.shape[-1]):
+    if size is not None and size != value.shape[-1]:
         raise bad_input(argument, f"have shape {axes} with {size} numbers a vector", shape_of(value))
 
 
-def require_heads(n_heads: int, width: int) -> None:
-    """`n_heads` must be a whole number of at least 1 that divides the vectors' `width`."""
-    if not isinstance(n_heads, int) or n_heads < 1 or width % n_heads:
-        raise bad_input("n_heads", f"be a whole number of at least 1 that divides the width {width}", n_heads)
+def require_vectors_like(argument: str, value: Tensor, axes: str, weight: Tensor) -> None:
+    """`value` must be finite vectors that a module whose first matrix is `weight` can read."""
+    require_vectors(argument, value, axes, weight.shape[1])
+    require_like(argument, value, weight, "the weights")
 
 
-def require_words(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:
-    """The words that multi-head attention is given: vectors of `d_model` numbers, a value for each key, one batch."""
-    for name, X in {"query": query, "key": key, "value": value}.items():
-        if X.dim() != 3 or X.shape[-1] != d_model:
-            raise bad_input(name, f"have shape (batch, positions, {d_model})", shape_of(X))
-        if len(X) != len(query):
-            raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
-    if value.shape != key.shape:
-        raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
+def require_memory(u: Tensor, M_in: Tensor, M_out: Tensor, mask: Tensor | None) -> None:
+    """A question and the memory of `MemoryHop`: finite floats of one batch and width, and which facts there are."""
+    for name, X, axes in ("u", u, 2), ("M_in", M_in, 3), ("M_out", M_out, 3):
+        require_vectors(name, X, "(batch, d)" if axes == 2 else "(batch, m, d)", u.shape[-1] if name != "u" else None)
+        if X.dim() != axes or len(X) != len(u):
+            must = "have shape (batch, d)" if axes == 2 else f"have shape (batch, m, d) with the batch of u, {len(u)}"
+            raise bad_input(name, must, shape_of(X))
+        require_like(name, X, u, "u")
+    if M_out.shape != M_in.shape or M_in.shape[1] == 0:
+        raise bad_input("M_out", f"have the shape of M_in, {_shape(M_in)}, with at least one fact", shape_of(M_out))
+    if mask is not None:
+        require_booleans("mask", mask)
+        if mask.shape != M_in.shape[:2]:
+            raise bad_input("mask", f"have shape {_shape(M_in)[:2]}, a fact each", shape_of(mask))
+        require_like("mask", mask, mask.new_empty(0, device=u.device), "u")
+        require_no_empty_row("mask", mask, "leave every question a fact")
 
 
 def require_one_sequence(argument: str, x: Tensor) -> None:
@@ -78,13 +431,29 @@ def require_one_vector_a_position(argument: str, output: Tensor, x: Tensor) -> N
 
 def require_floats(argument: str, value: Tensor) -> None:
     """`value` must be a tensor of floating-point numbers, none of them NaN or infinite."""
-    require_tensor(argument, value)
-    if not value.is_floating_point():
-        raise bad_input(argument, "hold floating-point numbers", value.dtype, TypeError)
-    finite = value.isfinite()
-    if not finite.all():
-        index = first_index(~finite)
-        raise bad_input(argument, "hold finite numbers only", f"{value[index].item()} at index {index}")
+    require_float_type(argument, value)
+    require_finite(argument, value)
+
+
+def require_finite(argument: str, value: Tensor, once: bool = False) -> None:
+    """None of the numbers in `value` may be NaN or infinite; with `once` a `value` seen before is not looked at again.
+
+    A sum is finite only if all of its numbers are, and costs one pass without a second tensor; a sum that is
+    not may have grown too large, and then every number is looked at.
+    """
+    look = _look(value) if once else None
+    if look and _was_seen(value, look):
+        return
+    total = _numbers(value, Tensor.sum)
+    if total is None:
+        return
+    if not math.isfinite(total):
+        finite = value.isfinite()
+        if not finite.all():
+            index = first_index(~finite)
+            raise bad_input(argument, "hold finite numbers only", f"{value[index].item()} at index {index}")
+    if look:
+        _remember(value, look)
 
 
 def require_distribution(argument: str, value: Tensor) -> None:
@@ -92,18 +461,35 @@ def require_distribution(argument: str, value: Tensor) -> None:
     require_floats(argument, value)
     if value.dim() == 0:
         raise bad_input(argument, "have at least one axis, (..., m)", "a single number")
-    sums = value.sum(dim=-1)
-    good = (value >= 0).all(dim=-1) & ((sums - 1).abs() < 1e-2)  # half precision is no more exact
-    if not good.all():
-        index = first_index(~good)
-        smallest, total = value[index].min().item(), sums[index].item()
+
+    def good_rows(value: Tensor) -> Tensor:
+        return (value >= 0).all(dim=-1) & ((value.sum(dim=-1) - 1).abs() < 1e-2)  # half precision is no more exact
+
+    if _numbers(value, lambda value: good_rows(value).all()) is False:
+        index = first_index(~good_rows(value))
+        smallest, total = value[index].min().item(), value[index].sum().item()
         came = f"a row that sums to {total:.4g} with smallest entry {smallest:.4g}"
         raise bad_input(argument, "be non-negative and sum to 1 along the last axis", came)
 
 
-def require_mask(argument: str, mask: Tensor, shape: tuple[int, ...]) -> None:
-    """`mask` must be boolean, broadcast to the scores' `shape`, and leave every query a key."""
+# masks
+
+
+def require_mask_size(n: int) -> None:
+    """`n` must be a whole number of at least 1 whose n × n mask can be held."""
+    require_whole("n", n, 1)
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        return
+    if n * n > LARGEST_MASK and torch.get_default_device().type != "meta":
+        most = math.isqrt(LARGEST_MASK)
+        raise bad_input("n", f"be at most {most}, for an n × n mask to be held", f"{n}, which takes {n * n / 1e9:.0f} GB")
+
+
+def require_mask(argument: str, mask: Tensor, shape: tuple[int, ...], words: Tensor) -> None:
+    """`mask` must be boolean, broadcast to the scores' `shape`, leave every query a key, and be where the `words` are."""
     require_mask_fits(argument, mask, shape)
+    if mask.device != words.device:
+        raise bad_input(argument, f"be on the device of the words, {words.device}", mask.device)
     require_no_empty_row(argument, mask)
 
 
@@ -111,6 +497,7 @@ def require_mask_fits(argument: str, mask: Tensor, shape: tuple[int, ...]) -> No
     """`mask` must be boolean and broadcast to the scores' `shape`; its values are not looked at."""
     require_booleans(argument, mask)
     if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):
+        shape = tuple(map(int, shape))
         must = f"broadcast to the scores' shape {shape}, as a causal (n, n) or a padding (batch, 1, m) mask does"
         raise bad_input(argument, must, shape_of(mask))
 
@@ -123,9 +510,11 @@ def require_booleans(argument: str, mask: Tensor) -> None:
 
 
 def require_combinable(argument: str, masks: list[Tensor]) -> None:
-    """The masks must be boolean and broadcast to one shape."""
+    """The masks must be boolean, on one device, and broadcast to one shape."""
     for mask in masks:
         require_booleans(argument, mask)
+        if mask.device != masks[0].device:
+            raise bad_input(argument, "be on one device", f"{masks[0].device} and {mask.device}")
     try:
         torch.broadcast_shapes(*(mask.shape for mask in masks))
     except RuntimeError:
@@ -134,40 +523,78 @@ def require_combinable(argument: str, masks: list[Tensor]) -> None:
 
 def require_no_empty_row(argument: str, mask: Tensor, must: str = "allow every query at least one key") -> None:
     """`mask` must hold a True in every row."""
-    empty = ~mask.any(dim=-1)
-    if empty.any():
-        raise bad_input(argument, must, f"none in row {', '.join(map(str, first_index(empty)))}")
+    look = _look(mask)
+    if look and _was_seen(mask, look):
+        return
+    full = _numbers(mask, lambda mask: mask.any(dim=-1).all())
+    if full is None:
+        return
+    if not full:
+        raise bad_input(argument, must, f"none in row {', '.join(map(str, first_index(~mask.any(dim=-1))))}")
+    if look:
+        _remember(mask, look)
 
 
-def require_ids(argument: str, ids: Tensor) -> None:
-    """`ids` must be whole numbers of shape (batch, m)."""
-    require_tensor(argument, ids)
-    if ids.is_floating_point() or ids.dtype == torch.bool:
-        raise bad_input(argument, "hold whole numbers", ids.dtype, TypeError)
-    if ids.dim() != 2:
-        raise bad_input(argument, "have shape (batch, m)", shape_of(ids))
+# what has been looked at
+
+_seen: WeakIdKeyDictionary = WeakIdKeyDictionary()  # tensor → the looks that found nothing wrong
 
 
-def require_tokens(argument: str, ids: Tensor, vocab_size: int) -> None:
-    """`ids` must be whole numbers of shape (batch, n), each below `vocab_size`, with at least one position."""
-    require_ids(argument, ids)
-    if 0 in ids.shape:
-        raise bad_input(argument, "hold at least one token in each row", shape_of(ids))
-    if ids.device.type == "cpu":  # elsewhere a look at the values would wait for the device, or find none
-        low, high = (value.item() for value in ids.aminmax())
-        if low < 0 or high >= vocab_size:
-            raise bad_input(argument, f"be from 0 to {vocab_size - 1}, as vocab_size says", low if low < 0 else high)
+def _look(value: Tensor) -> tuple | None:
+    """Which numbers of its memory `value` shows, in which rows, and how often they have been written; None if unknown.
+
+    Axes of one entry make no difference: a mask with an axis for the heads is the same mask.
+    """
+    if not _can_be_seen(value) or value.is_inference():
+        return None
+    axes = tuple((size, step) for size, step in zip(value.shape, value.stride()) if size != 1)
+    return value._version, value.storage_offset(), value.shape[-1:], axes
 
 
-def require_tensor(argument: str, value: Tensor) -> None:
-    """`value` must be a torch tensor."""
-    if not isinstance(value, Tensor):
-        raise bad_input(argument, "be a torch tensor", f"a {type(value).__name__}", TypeError)
+def _was_seen(value: Tensor, look: tuple) -> bool:
+    return look in _seen.get(_owner(value), ())
+
+
+def _remember(value: Tensor, look: tuple) -> None:
+    owner = _owner(value)
+    looks = {other for other in _seen.get(owner, ()) if other[0] == look[0]}  # older versions are gone
+    _seen[owner] = looks | {look}
+
+
+def _owner(value: Tensor) -> Tensor:
+    """The tensor whose memory `value` shows."""
+    return value if value._base is None else value._base
+
+
+def _can_be_seen(value: Tensor) -> bool:
+    """Whether the numbers of `value` can be looked at, and are not those of one example for many."""
+    return not (torch.compiler.is_compiling() or torch.jit.is_tracing() or value.is_meta)
+
+
+def _numbers(value: Tensor, question: Callable[[Tensor], Tensor]) -> float | bool | list | None:
+    """What `question` makes of `value`, as Python's numbers; None where they cannot be seen."""
+    if not _can_be_seen(value):
+        return None
+    try:
+        return question(value.detach()).tolist()
+    except RuntimeError:  # under vmap one value stands for many, which have no answer in common
+        return None
+
+
+# words
 
 
 def shape_of(value: Tensor) -> str:
     """The shape of `value` in words."""
-    return f"shape {tuple(value.shape)}"
+    return f"shape {_shape(value)}"
+
+
+def shown(value: object) -> str:
+    """`value` in a few words: a short one as it is written in Python, another by its kind."""
+    if isinstance(value, Tensor):
+        return f"a tensor of {shape_of(value)}"
+    written = repr(value) if value is None or isinstance(value, (str, Real)) else ""
+    return written if 0 < len(written) <= 60 else _with_article(type(value).__name__)
 
 
 def first_index(where: Tensor) -> tuple[int, ...]:
@@ -175,8 +602,32 @@ def first_index(where: Tensor) -> tuple[int, ...]:
     return tuple(where.nonzero()[0].tolist())
 
 
+def _shape(value: Tensor) -> tuple[int, ...]:
+    return tuple(int(size) for size in value.shape)
+
+
+def _with_article(noun: str) -> str:
+    return f"an {noun}" if noun[:1].lower() in "aeio" else f"a {noun}"
+
+
+def _whole_from(least: float) -> str:
+    return "be a whole number" if least == -math.inf else f"be a whole number of at least {least}"
+
+
+def _is_whole(value: object) -> bool:
+    """Whether `value` is a whole number, or stands for one in a graph that is being captured."""
+    if isinstance(value, Tensor):
+        return torch.jit.is_tracing() and value.dim() == 0 and not value.is_floating_point()
+    return isinstance(value, (int, torch.SymInt, Integral)) and not isinstance(value, bool)
+
+
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, (list, tuple)) or (hasattr(value, "__len__") and hasattr(value, "__getitem__")
+        and not isinstance(value, (str, bytes, dict, Tensor)))  # fmt: skip
+
+
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    try:
-        return torch.broadcast_shapes(shape, target) == target
-    except RuntimeError:
-        return False
+    """Whether a tensor of this `shape` can be read as one of the shape `target`."""
+    return len(shape) <= len(target) and all(
+        size == wanted or size == 1 for size, wanted in zip(reversed(shape), reversed(target))
+    )

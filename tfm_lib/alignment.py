@@ -6,7 +6,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, require_booleans, require_no_empty_row, shape_of
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_below, require_booleans, require_choice, require_kind, require_like,
+    require_memory, require_rows_of, require_sizes, require_state, require_tokens, shape_of,
+)
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
 from tfm_lib.recurrence import Seq2Seq
 
@@ -50,8 +53,7 @@ class AttentiveSeq2Seq(Seq2Seq):
             "additive": lambda: AdditiveScore(d_model, d_model, d_model),
             "bilinear": lambda: BilinearScore(d_model, d_model),
         }
-        if score not in scores:
-            raise bad_input("score", f"be one of {', '.join(scores)}", repr(score))
+        require_choice("score", score, scores)
         self.score = scores[score]()
         self.W_c = nn.Linear(2 * d_model, d_model)
 
@@ -70,6 +72,9 @@ class AttentiveSeq2Seq(Seq2Seq):
         self, tgt_ids: Int[Tensor, "batch n"], reading: Reading
     ) -> tuple[Float[Tensor, "batch n v"], Reading, Float[Tensor, "batch n m"]]:
         """Logits of the words after `tgt_ids`, the reading to go on from, and the weights."""
+        require_tokens("tgt_ids", tgt_ids, self.tgt_embedding.weight)
+        require_kind("reading", reading, Reading)
+        require_state(reading.state, self.decoder, len(tgt_ids))
         h, state = self.decoder(self.tgt_embedding(tgt_ids), reading.state)
         scores = self.score(h, reading.H)  # (batch, n, m)
         weights = scores.masked_fill(~reading.mask, -torch.inf).softmax(dim=-1)
@@ -101,6 +106,7 @@ def alignment_error_rate(
         if links.shape != predicted.shape:
             wanted = f"have the shape of predicted, {tuple(predicted.shape)}"
             raise bad_input(argument, wanted, shape_of(links))
+        require_like(argument, links, predicted, "predicted")
     links = (predicted.sum() + sure.sum()).item()
     hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
     return 1 - hits.item() / links if links else 0.0
@@ -122,9 +128,9 @@ class MemoryHop(nn.Module):
         M_out: Float[Tensor, "batch m d"],
         mask: Bool[Tensor, "batch m"] | None = None,
     ) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch m"]]:
+        require_memory(u, M_in, M_out, mask)
         scores = dot_score(u.unsqueeze(1), M_in)  # (batch, 1, m)
         if mask is not None:
-            require_no_empty_row("mask", mask, "leave every question a fact")
             scores = scores.masked_fill(~mask.unsqueeze(1), -torch.inf)
         weights = scores.softmax(dim=-1)
         return u + (weights @ M_out).squeeze(1), weights.squeeze(1)
@@ -151,6 +157,8 @@ class MemoryNetwork(nn.Module):
         pad_id: int = 0,
     ):
         super().__init__()
+        require_sizes(vocab=vocab, answers=answers, d_model=d_model, n_hops=n_hops, oldest=oldest)
+        require_below("pad_id", pad_id, vocab)
         self.n_hops, self.oldest, self.pad_id = n_hops, oldest, pad_id
         words = [nn.Embedding(vocab, d_model, padding_idx=pad_id) for _ in range(3)]
         self.ask, self.find, self.tell = words
@@ -163,6 +171,8 @@ class MemoryNetwork(nn.Module):
     def forward(
         self, facts: Int[Tensor, "batch m words"], question: Int[Tensor, "batch words"]
     ) -> tuple[Float[Tensor, "batch v"], Float[Tensor, "batch hops m"]]:
+        require_rows_of("facts", facts, self.find.weight, 3)
+        require_rows_of("question", question, self.ask.weight, 2, len(facts))
         mask = (facts != self.pad_id).any(dim=-1)
         age = mask.flip(-1).cumsum(dim=-1).flip(-1)
         if age.max() > self.oldest:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import require_attention_inputs, require_scorable
+from tfm_lib._errors import require_attention_inputs, require_score_input, require_scorable, require_sizes
 
 __all__ = ["AdditiveScore", "BilinearScore", "attention", "dot_score", "scaled_dot_score"]
 
@@ -66,6 +66,7 @@ class AdditiveScore(nn.Module):
 
     def __init__(self, d_q: int, d_k: int, d_hidden: int):
         super().__init__()
+        require_sizes(d_q=d_q, d_k=d_k, d_hidden=d_hidden)
         self.W_1 = nn.Linear(d_q, d_hidden, bias=False)
         self.W_2 = nn.Linear(d_k, d_hidden, bias=False)
         self.v = nn.Linear(d_hidden, 1, bias=False)
@@ -73,7 +74,7 @@ class AdditiveScore(nn.Module):
     def forward(
         self, Q: Float[Tensor, "*batch n d_q"], K: Float[Tensor, "*batch m d_k"]
     ) -> Float[Tensor, "*batch n m"]:
-        require_scorable(Q, K, d_q=self.W_1.in_features, d_k=self.W_2.in_features)
+        require_score_input(Q, K, self.W_1.weight, self.W_2.weight)
         hidden = self.W_1(Q).unsqueeze(-2) + self.W_2(K).unsqueeze(-3)  # (*batch, n, m, ·)
         return self.v(hidden.tanh()).squeeze(-1)
 
@@ -88,10 +89,11 @@ class BilinearScore(nn.Module):
 
     def __init__(self, d_q: int, d_k: int):
         super().__init__()
+        require_sizes(d_q=d_q, d_k=d_k)
         self.W = nn.Linear(d_k, d_q, bias=False)
 
     def forward(
         self, Q: Float[Tensor, "*batch n d_q"], K: Float[Tensor, "*batch m d_k"]
     ) -> Float[Tensor, "*batch n m"]:
-        require_scorable(Q, K, d_q=self.W.out_features, d_k=self.W.in_features)
+        require_score_input(Q, K, self.W.weight.T, self.W.weight)
         return Q @ self.W(K).transpose(-2, -1)

@@ -115,7 +115,12 @@ def lab(
     folder = (to or root / "work").resolve()
     sources = [root / f"{page}.md" for page in pages(root)]
     chapters = [path for path in sources if path.is_file() and "{code-cell}" in path.read_text(encoding="utf-8")]
-    report = update(chapters, folder, lambda chapter: export_notebook(chapter, root))
+    report = update(
+        chapters,
+        folder,
+        lambda chapter: export_notebook(chapter, root, beside=True),
+        lambda chapter: export_notebook(chapter, root, values={}, beside=True),
+    )
     console.print(
         f"{len(report.written)} notebooks written, {len(report.kept)} left as they were: {_relative(folder)}",
         soft_wrap=True,
@@ -127,7 +132,8 @@ def lab(
     if start:
         sys.stdout.flush()
         options = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]
+        first = [folder / f"{chapters[0].stem}.ipynb"] if chapters else []
+        command = [sys.executable, "-m", "jupyterlab", *first, f"--ServerApp.root_dir={folder}", *options]
         try:
             raise typer.Exit(subprocess.call(command, cwd=folder))
         except KeyboardInterrupt:

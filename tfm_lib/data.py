@@ -10,7 +10,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tfm_lib._errors import bad_input
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_counts, require_ids_in_rows, require_kind, require_merges, require_rows,
+    require_seed, require_whole,
+)
 
 __all__ = [
     "Example",
@@ -34,8 +37,8 @@ def learn_merges(words: dict[str, int], n_merges: int) -> list[Merge]:
 
     Source: Sennrich, Haddow and Birch (2016), section 3.2, algorithm 1.
     """
-    if n_merges < 0:
-        raise bad_input("n_merges", "be at least 0", n_merges)
+    require_counts("words", words)
+    require_whole("n_merges", n_merges, 0, "be at least 0")
     symbols = {word: _letters(word) for word in words}
     merges: list[Merge] = []
     for _ in range(n_merges):
@@ -56,6 +59,7 @@ def apply_merges(word: str, merges: Sequence[Merge]) -> list[str]:
 
     Source: Sennrich, Haddow and Birch (2016), section 3.2.
     """
+    require_merges(merges)
     pieces = _letters(word)
     for merge in merges:
         pieces = _merge(pieces, merge)
@@ -63,6 +67,7 @@ def apply_merges(word: str, merges: Sequence[Merge]) -> list[str]:
 
 
 def _letters(word: str) -> list[str]:
+    require_kind("word", word, str, "be a string")
     if not word:
         raise bad_input("word", "have at least one letter", "an empty one")
     return [*word[:-1], f"{word[-1]}·"]
@@ -184,7 +189,9 @@ class Example(NamedTuple):
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Int[Tensor, "batch n"]:
     """`rows` as one rectangle, filled up with `pad_id` on the right."""
-    if not rows:
+    require_ids_in_rows("rows", rows)
+    require_whole("pad_id", pad_id)
+    if not len(rows):
         raise bad_input("rows", "hold at least one row", "none")
     longest = max(map(len, rows))
     return torch.tensor(
@@ -203,8 +210,10 @@ def batches(
 
     Source: Vaswani et al. (2017), section 5.1: about 25 000 tokens a side.
     """
-    if max_tokens < 1:
-        raise bad_input("max_tokens", "be at least 1", max_tokens)
+    require_rows("examples", examples, "be pairs of lists of ids")
+    require_whole("max_tokens", max_tokens, 1, "be at least 1")
+    require_whole("pool", pool, 1)
+    require_seed("seed", seed)
     if seed is None:
         yield from _packed(sorted(examples, key=_length), max_tokens)
         return
@@ -237,6 +246,7 @@ def _length(example: Example) -> tuple[int, int]:
 
 def padding_waste(groups: Sequence[Sequence[Example]]) -> float:
     """The share of places in the target rectangles of `groups` that hold padding."""
+    require_rows("groups", groups, "be lists of examples, as batches gives them")
     if not groups:
         raise bad_input("groups", "hold at least one batch", "none")
     real = sum(_length(example)[0] for group in groups for example in group)

@@ -8,7 +8,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tfm_lib._errors import bad_input, require_ids
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_chance, require_column, require_float_type, require_ids, require_kind, require_number,
+    require_rows_of_batch, require_sizes, require_token_ids, require_whole, require_within_beam,
+)
 from tfm_lib.masking import padding_mask
 from tfm_lib.transformer import Transformer, decoder_caches
 
@@ -45,6 +48,7 @@ class NextToken:
 
     def __call__(self, ids: Int[Tensor, "batch 1"]) -> Float[Tensor, "batch v"]:
         """The logits after `ids`, the newest token of each row."""
+        require_column("ids", ids, self.written)
         self.written = torch.cat([self.written, ids], dim=1)
         read = ids if self.caches else self.written
         Y = self.model.decode(read, self.memory, self.memory_mask, self.caches)
@@ -52,6 +56,7 @@ class NextToken:
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Go on with the given `rows`, in that order; a row may come twice."""
+        require_rows_of_batch("rows", rows, len(self.sources))
         sources = self.sources[rows]
         # rows that swap within one source keep their memory
         moved = not sources.equal(self.sources)
@@ -92,8 +97,7 @@ def sample(
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, "batch n"]:
     """Each token drawn from softmax(logits / `temperature`), its tail cut by `filter_logits`."""
-    if not temperature > 0:
-        raise bad_input("temperature", "be above 0; greedy_decode is its limit", temperature)
+    require_chance(temperature, generator)
 
     def draw(logits: Tensor) -> Tensor:
         p = filter_logits(logits / temperature, top_k, top_p).softmax(dim=-1)
@@ -109,12 +113,13 @@ def filter_logits(
 
     Source: Fan, Lewis and Dauphin (2018) for top-k; Holtzman et al. (2020) for top-p.
     """
+    require_float_type("logits", logits)
     if top_k is not None:
-        _require_count("top_k", top_k)
+        require_whole("top_k", top_k, 1)
         worst_kept = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[..., -1:]
         logits = logits.masked_fill(logits < worst_kept, -torch.inf)
-    if top_p is not None and not 0 < top_p <= 1:
-        raise bad_input("top_p", "be a share above 0 and at most 1", top_p)
+    if top_p is not None:
+        require_number("top_p", top_p, lambda p: 0 < p <= 1, "be a share above 0 and at most 1")
     if top_p is not None and top_p < 1:  # 1 cuts nothing, however soon the sum is rounded to 1
         ordered, order = logits.sort(dim=-1, descending=True, stable=True)
         p = ordered.softmax(dim=-1)
@@ -129,6 +134,8 @@ def length_penalty(length: int, alpha: float = 0.6) -> float:
 
     Source: Wu et al. (2016), section 7, equation 14; Vaswani et al. (2017), section 6.1.
     """
+    require_whole("length", length, 0)
+    require_number("alpha", alpha, lambda alpha: alpha >= 0, "be at least 0")
     return ((5 + length) / 6) ** alpha
 
 
@@ -152,16 +159,17 @@ class Beam:
     """
 
     def __init__(
-        self, bos_id: int, eos_id: int, beam: int = 4, alpha: float = 0.6, max_len: int = 60
+        self,
+        bos_id: int,
+        eos_id: int,
+        beam: int = 4,
+        alpha: float = 0.6,
+        max_len: int = 60,
+        n_best: int = 1,
     ):
-        _require_count("beam", beam)
-        _require_count("max_len", max_len)
-        if not alpha >= 0:
-            raise bad_input(
-                "alpha", "be at least 0, or a longer hypothesis would be punished twice", alpha
-            )
+        _require_search(bos_id, eos_id, beam, alpha, max_len, n_best)
         self.bos_id, self.eos_id, self.max_len = bos_id, eos_id, max_len
-        self.beam, self.alpha = beam, alpha
+        self.beam, self.alpha, self.n_best = beam, alpha, n_best
         self.length = 0
         self.open = [Hypothesis([], 0.0, 0.0)]
         self.finished: list[Hypothesis] = []
@@ -200,7 +208,7 @@ class Beam:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing open can still beat the best finished hypothesis, or there is no room.
+        """Whether nothing open can still join the `n_best` finished ones, or there is no room.
 
         A log-probability only falls, and no penalty is gentler than that of `max_len`: the
         best open hypothesis cannot end above `ceiling`.
@@ -208,7 +216,8 @@ class Beam:
         if not self.open or self.length == self.max_len:
             return True
         ceiling = self.open[0].log_p / length_penalty(self.max_len, self.alpha)
-        return bool(self.finished) and ceiling <= self.finished[0].score
+        sure = self.finished[self.n_best - 1 :][:1]
+        return bool(sure) and ceiling <= sure[0].score
 
     @property
     def found(self) -> list[Hypothesis]:
@@ -225,13 +234,15 @@ def beam_search(
     beam: int = 4,
     alpha: float = 0.6,
     max_len: int = 60,
+    n_best: int = 1,
 ) -> list[list[Hypothesis]]:
     """For each source what a `Beam` found, best first; all beams advance in one batch.
 
-    A search ends once its best hypothesis cannot be beaten; the others had ended by then.
+    A search ends once its `n_best` hypotheses cannot be beaten; the others had ended by then, and
+    may be fewer than `beam`. With `n_best` = `beam` it goes on until the list is full.
     """
     next_token = NextToken(model, src_ids)
-    beams = [Beam(bos_id, eos_id, beam, alpha, max_len) for _ in src_ids]
+    beams = [Beam(bos_id, eos_id, beam, alpha, max_len, n_best) for _ in src_ids]
     going = beams
     while going:
         newest = src_ids.new_tensor([[token] for search in going for token in search.newest])
@@ -258,7 +269,7 @@ def _write(
     use_cache: bool,
     choose: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    _require_count("max_len", max_len)
+    _require_search(bos_id, eos_id, 1, 0.0, max_len)
     next_token = NextToken(model, src_ids, use_cache)
     ids = src_ids.new_full((len(src_ids), 1), bos_id)
     done = torch.zeros(len(src_ids), dtype=torch.bool, device=src_ids.device)
@@ -275,6 +286,7 @@ def _write(
 
 def _require_ready(model: Transformer, src_ids: Tensor) -> None:
     """Sources to read, and a model that does not drop out."""
+    require_kind("model", model, Transformer)
     require_ids("src_ids", src_ids)
     if src_ids.numel() == 0:
         raise bad_input(
@@ -288,6 +300,11 @@ def _require_ready(model: Transformer, src_ids: Tensor) -> None:
         )
 
 
-def _require_count(argument: str, count: int) -> None:
-    if not isinstance(count, int) or count < 1:
-        raise bad_input(argument, "be a whole number of at least 1", count)
+def _require_search(
+    bos_id: int, eos_id: int, beam: int, alpha: float, max_len: int, n_best: int = 1
+) -> None:
+    require_token_ids(bos_id=bos_id, eos_id=eos_id)
+    require_sizes(beam=beam, max_len=max_len)
+    must = "be at least 0, or a longer hypothesis would be punished twice"
+    require_number("alpha", alpha, lambda alpha: alpha >= 0, must)
+    require_within_beam("n_best", n_best, beam)

@@ -8,7 +8,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, require_floats, shape_of
+from tfm_lib._errors import (  # fmt: skip
+    require_axes, require_callable, require_change, require_choice, require_float_type,
+    require_floats, require_input, require_number, require_share, require_sizes,
+)
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "LayerNorm", "Residual", "standardise"]
@@ -24,6 +27,8 @@ def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor
     algorithm 1.
     """
     require_floats("X", X)
+    require_axes("X", X, 1, "(..., d)")
+    require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
     centred = X - X.mean(dim=-1, keepdim=True)
     variance = centred.square().mean(dim=-1, keepdim=True)
     return centred / torch.sqrt(variance + eps)
@@ -39,12 +44,14 @@ class LayerNorm(nn.Module):
 
     def __init__(self, d_model: int, eps: float = 1e-5):
         super().__init__()
+        require_sizes(d_model=d_model)
+        require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
         self.eps = eps
         self.gain = nn.Parameter(torch.ones(d_model))  # γ
         self.bias = nn.Parameter(torch.zeros(d_model))  # β
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        _require_width(X, len(self.gain))
+        require_input("X", X, self.gain, len(self.gain))
         return F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)
 
 
@@ -56,11 +63,12 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
+        require_sizes(d_model=d_model, d_ff=d_ff)
         self.W_1 = nn.Linear(d_model, d_ff)
         self.W_2 = nn.Linear(d_ff, d_model)
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        _require_width(X, self.W_1.in_features)
+        require_input("X", X, self.W_1.weight, self.W_1.in_features)
         return self.W_2(self.W_1(X).relu_())  # in place: nobody else sees it
 
 
@@ -74,8 +82,8 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, dropout: float = 0.0, norm: Literal["post", "pre"] = "post"):
         super().__init__()
-        if norm not in ("post", "pre"):
-            raise bad_input("norm", 'be "post" or "pre"', repr(norm))
+        require_choice("norm", norm, ("post", "pre"), 'be "post" or "pre"')
+        require_share("dropout", dropout)
         self.norm = LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
         self.is_post = norm == "post"
@@ -83,16 +91,19 @@ class Residual(nn.Module):
     def forward(
         self, X: Float[Tensor, "*batch d_model"], sublayer: Callable[[Tensor], Tensor]
     ) -> Tensor:
+        require_callable(sublayer=sublayer)
         return self.leave(X, sublayer(self.enter(X)))
 
     def enter(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         """What the sub-layer reads."""
+        require_float_type("X", X)
         return X if self.is_post else self.norm(X)
 
     def leave(
         self, X: Float[Tensor, "*batch d_model"], change: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
         """`X` with the sub-layer's `change` added."""
+        require_change(change, X)
         X = X + self.dropout(change)
         return self.norm(X) if self.is_post else X
 
@@ -170,8 +181,3 @@ class DecoderLayer(nn.Module):
         )
         Y = around_cross.leave(Y, change)
         return around_feed_forward(Y, self.feed_forward), (self_weights, cross_weights)
-
-
-def _require_width(X: Tensor, width: int) -> None:
-    if X.dim() == 0 or X.shape[-1] != width:
-        raise bad_input("X", f"have {width} numbers a vector", shape_of(X))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import reduce
-from numbers import Integral
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,12 +9,14 @@ from torch import Tensor
 from torch.autograd.functional import jacobian
 
 from tfm_lib._errors import (
-    bad_input,
+    require_callable,
     require_combinable,
     require_ids,
+    require_mask_size,
     require_no_empty_row,
     require_one_sequence,
     require_one_vector_a_position,
+    require_whole,
 )
 
 __all__ = ["causal_mask", "combine", "leak", "padding_mask"]
@@ -26,8 +27,7 @@ def causal_mask(n: int) -> Bool[Tensor, "n n"]:
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """
-    if not isinstance(n, Integral) or n < 1:
-        raise bad_input("n", "be a whole number of at least 1", n)
+    require_mask_size(n)
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
@@ -37,6 +37,7 @@ def padding_mask(ids: Int[Tensor, "batch m"], pad_id: int) -> Bool[Tensor, "batc
     `ids` are token ids, one sentence a row; a sentence that is all padding raises ValueError.
     """
     require_ids("ids", ids)
+    require_whole("pad_id", pad_id)
     mask = ids != pad_id  # (batch, m)
     require_no_empty_row("ids", mask, must="hold a token that is not padding in every row")
     return mask.unsqueeze(1)
@@ -66,6 +67,7 @@ def leak(
     `x` is one sequence, (n, d) or (1, n, d), and `model_fn` maps it to one vector a position.
     A model that cannot see the future gives 0 wherever j > i.
     """
+    require_callable(model_fn=model_fn)
     require_one_sequence("x", x)
     require_one_vector_a_position("model_fn", model_fn(x), x)
     n, d = x.shape[-2:]

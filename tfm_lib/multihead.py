@@ -8,7 +8,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, require_heads, require_mask_fits, require_words
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_axes, require_heads, require_kind, require_mask, require_rows_of_batch,
+    require_share, require_sizes, require_words,
+)
 from tfm_lib.attention import attention
 
 __all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads", "without_heads"]
@@ -19,6 +22,7 @@ def split_heads(
     n_heads: int,
 ) -> Float[Tensor, "*batch {n_heads} n d_k"]:
     """Cut each vector of `X` into `n_heads` equal pieces; heads before positions."""
+    require_axes("X", X, 2, "(..., n, d_model)")
     require_heads(n_heads, X.shape[-1])
     return X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
@@ -27,6 +31,7 @@ def merge_heads(
     heads: Float[Tensor, "*batch n_heads n d_v"],
 ) -> Float[Tensor, "*batch n d_model"]:
     """Concatenate the heads of each position: the inverse of `split_heads`."""
+    require_axes("heads", heads, 3, "(..., n_heads, n, d_v)")
     return heads.transpose(-3, -2).flatten(-2)
 
 
@@ -52,6 +57,7 @@ class KeyValueCache:
     def select(self, rows: Tensor) -> None:
         """Keep these `rows` of the batch, in this order: the survivors of a beam search."""
         if self.K is not None:
+            require_rows_of_batch("rows", rows, len(self.K))
             self.K, self.V = self.K[rows], self.V[rows]
 
 
@@ -78,7 +84,9 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
         super().__init__()
+        require_sizes(d_model=d_model)
         require_heads(n_heads, d_model)
+        require_share("dropout", dropout)
         self.n_heads, self.dropout = n_heads, dropout
         self.W_Q = nn.Linear(d_model, d_model)
         self.W_K = nn.Linear(d_model, d_model)
@@ -99,7 +107,7 @@ class MultiHeadAttention(nn.Module):
         Without `need_weights` a fused kernel runs, and None stands for the weights.
         With a `cache`, `key` and `value` are the new positions; `mask` covers all.
         """
-        require_words(query, key, value, self.W_Q.in_features)
+        require_words(query, key, value, cache, self.W_Q.weight)
 
         def project() -> tuple[Tensor, Tensor]:
             K, V = self.W_K(key), self.W_V(value)
@@ -108,7 +116,7 @@ class MultiHeadAttention(nn.Module):
         Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
         K, V = project() if cache is None else cache.update(project)
         if mask is not None:
-            require_mask_fits("mask", mask, (len(Q), Q.shape[-2], K.shape[-2]))
+            require_mask("mask", mask, (Q.shape[0], Q.shape[-2], K.shape[-2]), Q)
             mask = mask.unsqueeze(-3)  # the same for every head
         heads, weights = self.attend(Q, K, V, mask, need_weights)
         return self.W_O(merge_heads(heads)), weights
@@ -133,6 +141,7 @@ def without_heads(layer: MultiHeadAttention, *off: int) -> Iterator[MultiHeadAtt
 
     Source: Michel, Levy and Neubig (2019), section 2.3, mask heads to the same effect.
     """
+    require_kind("layer", layer, MultiHeadAttention)
     if strange := [i for i in off if i not in range(layer.n_heads)]:
         raise bad_input("off", f"be heads from 0 to {layer.n_heads - 1}", strange[0])
     W = layer.W_O.weight.data  # (d_model, n_heads · d_v): `nn.Linear` keeps the transpose, so rows are columns

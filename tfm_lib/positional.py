@@ -7,7 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, require_attention_inputs, shape_of
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_attention_inputs, require_axes, require_buckets, require_float_type,
+    require_number, require_sizes, require_whole,
+)
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.multihead import MultiHeadAttention
 
@@ -20,6 +23,7 @@ __all__ = [
     "ShawAttention",
     "alibi_bias",
     "angles",
+    "distance_buckets",
     "distances",
     "rotary",
     "sinusoidal_encoding",
@@ -39,7 +43,7 @@ def angles(
 
     Source: Vaswani et al. (2017), section 3.5.
     """
-    _require_pairs(n, d)
+    _require_pairs(n, d, base, start)
     positions = torch.arange(start, start + n, dtype=torch.double)
     frequencies = base ** (-torch.arange(0, d, 2, dtype=torch.double) / d)
     return positions[:, None] * frequencies
@@ -55,6 +59,8 @@ def sinusoidal_encoding(
     For positions 0 … n−1, in the default precision.
 
     Source: Vaswani et al. (2017), section 3.5.
+    Differs: from the authors' tensor2tensor, not from the paper: there, and in others'
+    code, all sines stand before all cosines.
     """
     turned = angles(n, d_model, base)
     waves = torch.stack([turned.sin(), turned.cos()], dim=-1)  # (n, pairs, 2)
@@ -69,11 +75,13 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
+        require_sizes(max_len=max_len, d_model=d_model)
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
     def forward(self, n: int) -> Float[Tensor, "{n} d_model"]:
+        must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
+        require_whole("n", n, must=must)
         if not 1 <= n <= len(self.table):
-            must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
             raise bad_input("n", must, n)
         return self.table[:n]
 
@@ -89,8 +97,11 @@ def rotary(
     `start` is the position of the first vector.
 
     Source: Su et al. (2021), section 3.4.2.
+    Differs: from many libraries, not from the paper: they pair x_i with x_(i + d_k/2), and
+    weights that were trained so fit only after their numbers are put in our order.
     """
-    _require_rows(X)
+    require_float_type("X", X)
+    require_axes("X", X, 2, "(..., n, d_k)")
     turned = angles(X.shape[-2], X.shape[-1], base, start)
     cos, sin = turned.cos().to(X), turned.sin().to(X)  # (n, pairs)
     even, odd = X[..., 0::2], X[..., 1::2]
@@ -111,7 +122,8 @@ def distances(n: int, m: int) -> Int[Tensor, "{n} {m}"]:
 
     The `n` queries are the last of the `m` positions.
     """
-    return torch.arange(m) - torch.arange(_first_query(n, m), m)[:, None]
+    first = _first_query(n, m)
+    return torch.arange(m) - torch.arange(first, m)[:, None]
 
 
 class BiasedAttention(MultiHeadAttention):
@@ -158,6 +170,7 @@ class ShawAttention(BiasedAttention):
         max_distance: int = 16,
     ):
         super().__init__(d_model, n_heads, dropout)
+        require_sizes(max_distance=max_distance)
         self.max_distance = max_distance
         d_k = d_model // n_heads
         self.a = nn.Parameter(torch.randn(2 * max_distance + 1, d_k) * 0.1)
@@ -174,8 +187,8 @@ class RelativeAttention(BiasedAttention):
     Distances are clipped to ±`max_distance`.
 
     Source: Raffel et al. (2020), section 2.1.
-    Differs: in T5 far distances share logarithmic buckets, all layers share one table,
-    and the scores are not divided by √d_k.
+    Differs: in T5 far distances share logarithmic buckets (`distance_buckets`), all layers
+    share one table, and the scores are not divided by √d_k.
     """
 
     def __init__(
@@ -186,12 +199,33 @@ class RelativeAttention(BiasedAttention):
         max_distance: int = 16,
     ):
         super().__init__(d_model, n_heads, dropout)
+        require_sizes(max_distance=max_distance)
         self.max_distance = max_distance
         self.b = nn.Parameter(torch.zeros(n_heads, 2 * max_distance + 1))
 
     def bias(self, Q, m):
         place = _clipped(Q.shape[-2], m, self.max_distance).to(Q.device)
         return self.b[:, place]  # (n_heads, n, m)
+
+
+def distance_buckets(
+    r: Int[Tensor, "*batch"],
+    n_buckets: int = 32,
+    max_distance: int = 128,
+) -> Int[Tensor, "*batch"]:
+    """T5's bucket of each distance r ≥ 0: half of the buckets hold one distance, half ever more.
+
+    From `max_distance` on all share the last. An encoder looks to both sides and gives each
+    half of the 32: of d = j − i, `distance_buckets(d.abs(), 16) + 16 * (d > 0)`.
+
+    Source: Raffel et al. (2020), section 2.1, and their published code.
+    """
+    require_buckets(r, n_buckets, max_distance)
+    exact = n_buckets // 2
+    times = r.clamp(min=exact).double() / exact
+    growing = exact * times.log() / math.log(max_distance / exact)
+    far = (exact + growing.floor().long()).clamp(max=n_buckets - 1)
+    return torch.where(r < exact, r, far)
 
 
 def alibi_bias(
@@ -201,14 +235,17 @@ def alibi_bias(
 ) -> Float[Tensor, "{n_heads} {n} m"]:
     """What ALiBi adds to the scores, −slope · |distance|.
 
-    The slope is 2^(−8h/n_heads) in head h = 1 … n_heads. The `n` queries are the last
-    of the `m` positions (all of them unless given).
+    The slope is 2^(−8h/n_heads) in head h = 1 … n_heads, a power of 2; of other numbers of
+    heads, the rest have every other slope of twice that power. The `n` queries are the
+    last of the `m` positions (all of them unless given).
 
-    Source: Press, Smith and Lewis (2022), section 3.
-    Differs: |distance| serves an encoder as well, and changes nothing under a causal
-    mask; one rule for any `n_heads`, where the authors fill in between powers of 2.
+    Source: Press, Smith and Lewis (2022), section 3, and their published code.
+    Differs: |distance| serves an encoder as well, and changes nothing under a causal mask.
     """
-    slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
+    require_sizes(n_heads=n_heads, n=n)
+    power = 2 ** (n_heads.bit_length() - 1)  # the largest one up to n_heads
+    h = torch.cat([torch.arange(1, power + 1), torch.arange(n_heads - power) + 0.5])
+    slopes = 2.0 ** (-8 * h / power)
     return -slopes[:, None, None] * distances(n, n if m is None else m).abs()
 
 
@@ -219,21 +256,19 @@ class AlibiAttention(BiasedAttention):
         return alibi_bias(self.n_heads, Q.shape[-2], m).to(Q)
 
 
-def _require_pairs(n: int, d: int) -> None:
-    if n < 1:
-        raise bad_input("n", "be at least 1", n)
-    if d < 2 or d % 2:
-        raise bad_input("the width of a vector", "be even, a sine and a cosine for each frequency", d)
-
-
-def _require_rows(X: Tensor) -> None:
-    if X.dim() < 2:
-        raise bad_input("X", "have at least two axes, (..., n, d_k)", shape_of(X))
+def _require_pairs(n: int, d: int, base: float, start: int) -> None:
+    require_whole("n", n, 1, "be at least 1")
+    require_whole("the width of a vector", d, 2, must := "be even, a sine and a cosine for each frequency")
+    if d % 2:
+        raise bad_input("the width of a vector", must, d)
+    require_number("base", base, lambda base: base > 0, "be a number above 0")
+    require_whole("start", start)
 
 
 def _first_query(n: int, m: int) -> int:
     """The position of the first of `n` queries that stand at the end of `m` positions."""
-    if not 1 <= n <= m:
+    require_sizes(n=n, m=m)
+    if n > m:
         raise bad_input("the queries", f"be the last of the {m} positions of their own keys", f"{n} queries")
     return m - n
 

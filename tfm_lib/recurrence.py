@@ -9,7 +9,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from tfm_lib._errors import bad_input, first_index, require_ids, require_vectors, shape_of
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, first_index, require_callable, require_choice, require_ids, require_input,
+    require_sizes, require_state, require_token_ids, require_tokens, require_vectors,
+    require_whole, shape_of,
+)
 
 __all__ = ["DilatedConvolutions", "Seq2Seq", "WordWindow", "gradient_reach", "greedy"]
 
@@ -24,7 +28,8 @@ class Seq2Seq(nn.Module):
     with <bos>, and the logits at position i are for the word after it (teacher forcing).
 
     Source: Sutskever, Vinyals and Le (2014), section 2; Cho et al. (2014), section 2.2.
-    Differs: one layer each; the source is reversed only if the caller reverses it.
+    Differs: one layer each; the source is reversed only if the caller reverses it. Cho et al.
+    give the last state to every step of the decoder, and their gate acts before the product.
     """
 
     def __init__(
@@ -36,8 +41,9 @@ class Seq2Seq(nn.Module):
         pad_id: int = 0,
     ):
         super().__init__()
-        if cell not in _CELLS:
-            raise bad_input("cell", f"be one of {', '.join(_CELLS)}", repr(cell))
+        require_choice("cell", cell, _CELLS)
+        require_sizes(src_vocab=src_vocab, tgt_vocab=tgt_vocab, d_model=d_model)
+        require_whole("pad_id", pad_id)
         self.pad_id = pad_id
         self.src_embedding = nn.Embedding(src_vocab, d_model)
         self.tgt_embedding = nn.Embedding(tgt_vocab, d_model)
@@ -59,6 +65,7 @@ class Seq2Seq(nn.Module):
         src_ids: Int[Tensor, "batch m"],
     ) -> tuple[Float[Tensor, "batch m d_model"], State]:
         """Every state of the encoder, and each sentence's last one before its padding."""
+        require_tokens("src_ids", src_ids, self.src_embedding.weight)
         lengths, X = _lengths(src_ids, self.pad_id), self.src_embedding(src_ids)
         packed = pack_padded_sequence(X, lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, last = self.encoder(packed)
@@ -71,7 +78,8 @@ class Seq2Seq(nn.Module):
         state: State,
     ) -> tuple[Float[Tensor, "batch n v"], State]:
         """Logits for the words after `tgt_ids`, and the state from which to go on."""
-        require_ids("tgt_ids", tgt_ids)
+        require_tokens("tgt_ids", tgt_ids, self.tgt_embedding.weight)
+        require_state(state, self.decoder, len(tgt_ids))
         states, state = self.decoder(self.tgt_embedding(tgt_ids), state)
         return self.output(states), state
 
@@ -93,6 +101,10 @@ def greedy(
 
     Source: Sutskever, Vinyals and Le (2014), section 3.2, with a beam of 1.
     """
+    require_callable(start=start, step=step)
+    require_ids("src_ids", src_ids)
+    require_sizes(max_len=max_len)
+    require_token_ids(bos_id=bos_id, eos_id=eos_id)
     state = start(src_ids)
     ids = src_ids.new_full((len(src_ids), 1), bos_id)
     finished, written = torch.zeros_like(ids, dtype=torch.bool), []
@@ -115,12 +127,13 @@ class WordWindow(nn.Module):
 
     def __init__(self, d_model: int, window: int):
         super().__init__()
-        if window < 0:
-            raise bad_input("window", "be a whole number of at least 0", window)
+        require_sizes(d_model=d_model)
+        require_whole("window", window, 0)
         self.window = window
         self.W = nn.Linear((2 * window + 1) * d_model, d_model)
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
+        require_input("X", X, self.W.weight, self.W.out_features, "(batch, n, d_model)")
         padded = F.pad(X, (0, 0, self.window, self.window))
         neighbours = padded.unfold(1, 2 * self.window + 1, 1).mT  # (batch, n, 2w + 1, d_model)
         return F.relu(self.W(neighbours.flatten(2)))
@@ -138,8 +151,8 @@ class DilatedConvolutions(nn.Module):
 
     def __init__(self, d_model: int, k: int = 3, n_layers: int = 3):
         super().__init__()
-        if k < 2:
-            raise bad_input("k", "be a whole number of at least 2", k)
+        require_sizes(d_model=d_model, n_layers=n_layers)
+        require_whole("k", k, 2)
         self.k = k
         dilations = [k**layer for layer in range(n_layers)]
         self.layers = nn.ModuleList(
@@ -147,6 +160,8 @@ class DilatedConvolutions(nn.Module):
         )
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
+        first = self.layers[0]
+        require_input("X", X, first.weight, first.in_channels, "(batch, n, d_model)")
         features = X.mT  # (batch, d_model, n)
         for layer, convolution in enumerate(self.layers):
             before = (self.k - 1) * self.k**layer
@@ -165,6 +180,7 @@ def gradient_reach(
 
     Source: Bengio, Simard and Frasconi (1994), section 4; Pascanu et al. (2013), section 2.
     """
+    require_callable(output=output)
     require_vectors("X", X, "(n, d)")
     if X.dim() != 2:
         raise bad_input("X", "be one sequence, (n, d)", shape_of(X))

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import require_distribution, require_vectors
+from tfm_lib._errors import require_distribution, require_sizes, require_vectors_like
 from tfm_lib.attention import attention
 
 __all__ = ["SelfAttention", "entropy", "softmax_jacobian"]
@@ -21,6 +21,7 @@ class SelfAttention(nn.Module):
 
     def __init__(self, d_model: int, d_k: int, d_v: int | None = None):
         super().__init__()
+        require_sizes(d_model=d_model, d_k=d_k, d_v=d_k if d_v is None else d_v)
         self.W_Q = nn.Linear(d_model, d_k, bias=False)
         self.W_K = nn.Linear(d_model, d_k, bias=False)
         self.W_V = nn.Linear(d_model, d_k if d_v is None else d_v, bias=False)
@@ -30,7 +31,7 @@ class SelfAttention(nn.Module):
         X: Float[Tensor, "*batch n d_model"],
         mask: Bool[Tensor, "*#batch #n n"] | None = None,
     ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n n"]]:
-        require_vectors("X", X, "(..., n, d_model)", self.W_Q.in_features)
+        require_vectors_like("X", X, "(..., n, d_model)", self.W_Q.weight)
         return attention(self.W_Q(X), self.W_K(X), self.W_V(X), mask)
 
 

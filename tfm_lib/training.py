@@ -10,7 +10,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input
+from tfm_lib._errors import (  # fmt: skip
+    require_callable, require_epsilon, require_examples, require_kind, require_number,
+    require_range, require_sizes, require_targets, require_whole, require_whole_numbers,
+)
 from tfm_lib.data import Example, Tokenizer, pad
 
 __all__ = [
@@ -33,10 +36,9 @@ def warmup_lr(step: int, d_model: int, warmup: int = 4000) -> float:
 
     Source: Vaswani et al. (2017), section 5.3, equation 3.
     """
-    if step < 1:
-        raise bad_input("step", "count from 1", step)
-    if warmup < 1:
-        raise bad_input("warmup", "be at least 1 step", warmup)
+    require_number("step", step, lambda step: step >= 1, "count from 1")
+    require_sizes(d_model=d_model)
+    require_number("warmup", warmup, lambda warmup: warmup >= 1, "be at least 1 step")
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
@@ -49,8 +51,10 @@ def smoothed_targets(
     Differs: the authors' tensor2tensor keeps 1 − ε for the true token and shares ε among the
     other v − 1.
     """
-    if not 0 <= epsilon < 1:
-        raise bad_input("epsilon", "be at least 0 and below 1", epsilon)
+    require_epsilon(epsilon)
+    require_whole_numbers("targets", targets)
+    require_sizes(vocab_size=vocab_size)
+    require_range("targets", targets, vocab_size)
     return F.one_hot(targets, vocab_size) * (1 - epsilon) + epsilon / vocab_size
 
 
@@ -66,8 +70,8 @@ def label_smoothed_loss(
 
     Source: Vaswani et al. (2017), section 5.4.
     """
-    if not 0 <= epsilon < 1:
-        raise bad_input("epsilon", "be at least 0 and below 1", epsilon)
+    require_epsilon(epsilon)
+    require_targets(logits, targets, pad_id)
     return F.cross_entropy(
         logits.flatten(0, -2), targets.flatten(), label_smoothing=epsilon, ignore_index=pad_id
     )
@@ -83,6 +87,7 @@ class Batch(NamedTuple):
     @classmethod
     def of(cls, examples: Sequence[Example]) -> "Batch":
         """The batch of `examples`: sources end with <eos>, a <bos> shifts the target right."""
+        require_examples("examples", examples)
         bos, eos = Tokenizer.bos_id, Tokenizer.eos_id
         return cls(
             src=pad([[*example.src, eos] for example in examples]),
@@ -105,6 +110,7 @@ def paper_optimiser(model: nn.Module) -> torch.optim.Adam:
 
     Source: Kingma and Ba (2015), algorithm 1; Vaswani et al. (2017), section 5.3.
     """
+    require_kind("model", model, nn.Module)
     return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
 
 
@@ -122,8 +128,12 @@ def train(
     is the mean over all its target tokens, so that accumulating equals one large batch. A
     gradient longer than `clip` is shortened to that length.
     """
-    if accumulate < 1:
-        raise bad_input("accumulate", "be at least 1", accumulate)
+    require_kind("model", model, nn.Module)
+    require_callable(lr=lr)
+    require_epsilon(epsilon)
+    require_whole("accumulate", accumulate, 1, "be at least 1")
+    require_kind("batches", batches, Iterable, "be batches, one after the other")
+    require_number("clip", clip, lambda clip: clip > 0, "be a length above 0")
     optimiser, pad_id = paper_optimiser(model), model.config.pad_id
     model.train()
     for step, group in enumerate(_groups(batches, accumulate), start=1):

@@ -10,7 +10,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, require_tokens, shape_of
+from tfm_lib._errors import (  # fmt: skip
+    bad_input, require_below, require_choice, require_ids, require_input, require_kind,
+    require_share, require_sizes, require_tokens, require_whole, shape_of,
+)
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
 from tfm_lib.masking import causal_mask, combine, padding_mask
 from tfm_lib.multihead import KeyValueCache, MemoryCache
@@ -70,6 +73,7 @@ class Embedding(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        require_kind("config", config, TransformerConfig)
         self.scale = math.sqrt(config.d_model)
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)  # 1 / scale
@@ -81,13 +85,15 @@ class Embedding(nn.Module):
         self, ids: Int[Tensor, "batch n"], start: int = 0
     ) -> Float[Tensor, "batch n d_model"]:
         """The vectors of `ids`, whose first position is `start`."""
-        require_tokens("ids", ids, len(self.tokens.weight))
+        require_tokens("ids", ids, self.tokens.weight)
+        require_whole("start", start, 0)
         end = start + ids.shape[1]
         _require_room(end, len(self.positions))
         return self.dropout(self.tokens(ids) * self.scale + self.positions[start:end])
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
         """Logits: the dot product of each vector with the embedding of every token."""
+        require_input("X", X, self.tokens.weight, self.tokens.embedding_dim)
         return F.linear(X, self.tokens.weight)
 
 
@@ -103,6 +109,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        require_kind("config", config, TransformerConfig)
         self.config = config
         sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, config.norm
         self.embedding = Embedding(config)
@@ -175,6 +182,7 @@ class Transformer(nn.Module):
 
 def decoder_caches(n_layers: int) -> list[tuple[KeyValueCache, MemoryCache]]:
     """Empty caches for the self-attention and the cross-attention of each decoder layer."""
+    require_sizes(n_layers=n_layers)
     return [(KeyValueCache(), MemoryCache()) for _ in range(n_layers)]
 
 
@@ -183,6 +191,7 @@ class EncoderOnly(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        require_kind("config", config, TransformerConfig)
         self.config = config
         sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, config.norm
         self.embedding = Embedding(config)
@@ -214,6 +223,7 @@ def count_parameters(model: nn.Module) -> dict[str, int]:
     A shared matrix counts once. A model made under `torch.device("meta")` has shapes without
     numbers, and can be counted at any size.
     """
+    require_kind("model", model, nn.Module)
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         path = [word for word in name.split(".") if not word.isdigit()]
@@ -237,17 +247,14 @@ def _initialise(model: nn.Module) -> None:
 
 def _require_sizes(config: TransformerConfig) -> None:
     for name in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"):
-        size = getattr(config, name)
-        if not isinstance(size, int) or size < 1:
-            raise bad_input(name, "be a whole number of at least 1", size)
+        require_sizes(**{name: getattr(config, name)})
     if config.d_model % 2:
         raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", config.d_model)
     if config.d_model % config.n_heads:
         raise bad_input("n_heads", f"divide d_model = {config.d_model}", config.n_heads)
-    if not 0 <= config.dropout < 1:
-        raise bad_input("dropout", "be a probability below 1", config.dropout)
-    if not 0 <= config.pad_id < config.vocab_size:
-        raise bad_input("pad_id", f"be an id below vocab_size = {config.vocab_size}", config.pad_id)
+    require_share("dropout", config.dropout)
+    require_choice("norm", config.norm, ("post", "pre"), 'be "post" or "pre"')
+    require_below("pad_id", config.pad_id, config.vocab_size)
 
 
 def _require_room(end: int, max_len: int) -> None:
@@ -256,7 +263,10 @@ def _require_room(end: int, max_len: int) -> None:
 
 
 def _require_partners(tgt_ids: Tensor, memory: Tensor, caches: list, n_layers: int) -> None:
-    if len(tgt_ids) != len(memory):
+    require_ids("tgt_ids", tgt_ids)
+    require_kind("memory", memory, Tensor, "be a torch tensor")
+    require_kind("caches", caches, list, "be a list of pairs, as decoder_caches makes it")
+    if tgt_ids.shape[0] != memory.shape[0]:
         raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
     if len(caches) != n_layers:
         raise bad_input("caches", f"hold a pair for each of the {n_layers} decoder layers", len(caches))

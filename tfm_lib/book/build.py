@@ -123,6 +123,8 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
         freshenv=anew,
         force_all=anew,
     )
+    if isinstance(result, KeyboardInterrupt):
+        raise KeyboardInterrupt
     if isinstance(result, BaseException):
         raise BuildStopped(f"The build stopped: {result}") from result
     if result != 0:

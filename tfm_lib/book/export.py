@@ -18,15 +18,18 @@ from tfm_lib.book.maths import expand_macros
 from tfm_lib.book.myst import Block, Piece, blocks, convert, without_front_matter
 from tfm_lib.book.outline import Outline, outline
 from tfm_lib.book.predictions import split_prediction
+from tfm_lib.book.rasters import raster
 
 Edition = Literal["practice", "student", "instructor"]
 
 INSTALL = """\
 **Before you run this notebook**, install the library of the book, once, from a terminal:
 
+    pip install torch --index-url https://download.pytorch.org/whl/cpu
     pip install {wheel}
 
-The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
+The first line takes PyTorch's build for processors, which is enough here; on Linux the usual one brings several gigabytes \
+for graphics cards. The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
 upload it and run `%pip install {wheel}` in a cell."""
 
 BOXES = {
@@ -41,17 +44,22 @@ BOXES = {
 
 
 def export_notebook(
-    path: Path, root: Path, edition: Edition = "practice", values: dict[str, str] | None = None
+    path: Path,
+    root: Path,
+    edition: Edition = "practice",
+    values: dict[str, str] | None = None,
+    beside: bool = False,
 ) -> nbformat.NotebookNode:
     """The chapter at `path` of the book at `root` as a notebook without outputs.
 
     `edition`: "practice" has the solutions but those of assigned exercises, "student" has none,
     "instructor" has all. `values` are the glued numbers (as `repr`) that the prose quotes; by
-    default those of the last build.
+    default those of the last build. `beside`: the other chapters' notebooks lie in the same folder,
+    so that their titles are links.
     """
     if values is None:
         values = glued(root / "_build" / "jupyter_execute" / "chapters" / f"{path.stem}.glue.json")
-    return _Exporter(path, root, edition, values).notebook()
+    return _Exporter(path, root, edition, values, beside).notebook()
 
 
 def export_cells(path: Path, root: Path, some: Iterable[Block], edition: Edition) -> list[nbformat.NotebookNode]:
@@ -88,8 +96,8 @@ def wheel_name(root: Path) -> str:
 
 
 class _Exporter:
-    def __init__(self, path: Path, root: Path, edition: Edition, values: dict[str, str]):
-        self.path, self.root, self.edition, self.values = path, root, edition, values
+    def __init__(self, path: Path, root: Path, edition: Edition, values: dict[str, str], beside: bool = False):
+        self.path, self.root, self.edition, self.values, self.beside = path, root, edition, values, beside
         self.outline: Outline = outline(path)
         self.cited: list[str] = []
         self.cells: list[nbformat.NotebookNode] = []
@@ -107,7 +115,8 @@ class _Exporter:
             cell["id"] = f"{self.path.stem.replace('_', '-')}-{serial}"
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         return nbformat.v4.new_notebook(
-            cells=self.cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+            cells=self.cells,
+            metadata={"kernelspec": kernel, "language_info": {"name": "python", "file_extension": ".py"}},
         )
 
     def read(self, some: Iterable[Block]) -> None:
@@ -290,6 +299,8 @@ class _Exporter:
             return self.outline.refer("eq", target)
         if name == "term":
             return shown or target
+        if name == "doc" and self.beside and self._has_notebook(target):
+            return f"[{shown or self.outline.refer(name, target)}]({Path(target).name}.ipynb)"
         if name in ("doc", "ref", "numref"):
             return shown if shown and "%s" not in shown else self.outline.refer(name, target)
         if name in ("sub", "sup", "kbd"):
@@ -299,6 +310,10 @@ class _Exporter:
         raise ValueError(
             f"{self.path.name}: the notebook cannot show the role {name!r}; teach tfm_lib/book/export.py to."
         )
+
+    def _has_notebook(self, target: str) -> bool:
+        source = self.path.parent / f"{Path(target).name}.md"
+        return source.is_file() and "{code-cell}" in source.read_text(encoding="utf-8")
 
     def _citation(self, name: str, text: str) -> str:
         """Keys separated by commas, each with words before and behind in braces, as in `{see}key{section 2}`."""
@@ -348,14 +363,7 @@ def included_code(path: Path, name: str | None) -> str:
 
 
 def _data_uri(path: Path) -> str:
-    """The picture at `path` as an address that needs no file; an SVG in its light colours, on paper."""
-    if path.suffix != ".svg":
-        kind = {".jpg": "jpeg", ".jpeg": "jpeg"}.get(path.suffix, path.suffix[1:])
-        return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
-    svg = path.read_text(encoding="utf-8")
-    svg = re.sub(r"var\(--[\w-]+,\s*((?:[^()]|\([^()]*\))*)\)", r"\1", svg)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    root = re.search(r"<svg\b[^>]*>", svg)
-    style = 'style="background:#fffdf9;color:#1d2329;font-family:sans-serif"'
-    svg = svg.replace(root[0], root[0][:-1] + f" {style}>" if " style=" not in root[0] else root[0], 1)
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+    """The picture at `path` as an address that needs no file; an SVG as a PNG, which every reader of Markdown shows."""
+    kind = {".jpg": "jpeg", ".jpeg": "jpeg", ".svg": "png"}.get(path.suffix, path.suffix[1:])
+    picture = raster(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else path.read_bytes()
+    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"

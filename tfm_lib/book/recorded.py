@@ -17,3 +17,29 @@ def recorded(name: str) -> dict[str, Any]:
         if path.is_file():
             return json.loads(path.read_text(encoding="utf-8"))
     raise FileNotFoundError(f"Nothing is recorded under {name!r}; `python -m experiments.{name}` makes it.")
+
+
+def basis(result: dict[str, Any], *arms: str) -> str:
+    """What numbers of a record rest on, for a sentence: "3 seeds, 2 000 updates each".
+
+    Arms of another size are told apart, each with its name, so that a sentence that compares them cannot hide it.
+    """
+    told: dict[str, list[str]] = {}
+    for arm in arms or result["basis"]:
+        told.setdefault(_size(result["basis"][arm]), []).append(arm)
+    if len(told) == 1:
+        return next(iter(told))
+    return "; ".join(f"{', '.join(names)}: {size}" for size, names in told.items())
+
+
+def _size(entry: dict[str, Any]) -> str:
+    count, updates = len(entry["seeds"]), entry["updates"]
+    seeds = f"{count} seed{'s' * (count > 1)}"
+    if None in updates:
+        return f"{seeds}, nobody kept the number of updates"
+    low, high = min(updates), max(updates)
+    if high == 0:
+        return seeds
+    number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    number = number.replace(",", "\N{NO-BREAK SPACE}")
+    return f"{seeds}, {number} updates{' each' * (count > 1)}"

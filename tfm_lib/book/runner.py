@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -17,7 +19,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-CELL_TIMEOUT = 60  # seconds
+CELL_TIMEOUT = 60  # seconds of processor time
+PATIENCE = 5  # times as long by the clock: other programs may want the processor too
 SLICE = 0.25  # seconds; see `cure_stalls`
 
 
@@ -74,7 +77,10 @@ def run_notebooks(
     timeout: float = CELL_TIMEOUT,
     done: Callable[[Run], None] = lambda run: None,
 ) -> list[Run]:
-    """Executes every job, `workers` at a time; `done` hears of each as it ends. A job that fails stops no other."""
+    """Executes every job, `workers` at a time; `done` hears of each as it ends. A job that fails stops no other.
+
+    A cell may take `timeout` seconds of its kernel's processor time, and `PATIENCE` times as long by the clock.
+    """
     jobs = list(jobs)
     if not jobs:
         return []
@@ -84,14 +90,19 @@ def run_notebooks(
     async def work(folder: Path) -> list[Run]:
         turn = asyncio.Semaphore(workers)
         environment = kernel_environment(folder)
+        stopping = asyncio.Event()
 
         async def one(number: int, job: Job) -> Run:
             async with turn:
-                run = await _execute(job, watcher, environment, folder / str(number), timeout)
+                run = await _execute(job, watcher, environment, folder / str(number), timeout, stopping)
             done(run)
             return run
 
-        return await asyncio.gather(*(one(number, job) for number, job in enumerate(jobs)))
+        runs = await asyncio.gather(*(one(number, job) for number, job in enumerate(jobs)), return_exceptions=True)
+        for run in runs:
+            if isinstance(run, BaseException):
+                raise KeyboardInterrupt if stopping.is_set() else run
+        return runs
 
     with tempfile.TemporaryDirectory(prefix="tfm-") as folder:
         return asyncio.run(work(Path(folder)))
@@ -134,18 +145,20 @@ def cure_stalls() -> None:
     AsyncZMQSocketChannel.get_msg = get_msg
 
 
-async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], socket: Path, timeout: float) -> Run:
+async def _execute(
+    job: Job, watcher: Watcher, environment: dict[str, str], socket: Path, timeout: float, stopping: asyncio.Event
+) -> Run:
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
     from traitlets.config import Config
 
     code = [index for index, cell in enumerate(job.notebook.cells) if cell.cell_type == "code"]
-    current = 0
+    current, spent = 0, _Spent()
 
     def start(cell: NotebookNode, cell_index: int) -> None:
-        nonlocal current
+        nonlocal current, spent
         if cell_index in code:
-            current = code.index(cell_index) + 1
+            current, spent = code.index(cell_index) + 1, _Spent(client.km.provisioner.pid)
             watcher.cell(job.name, current)
 
     async def seed(notebook: NotebookNode) -> None:
@@ -156,24 +169,36 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
         job.notebook,
         # Files, because a port may be taken by another between being chosen and being bound.
         config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket)}}),
-        timeout=timeout,
+        timeout=None,  # watched here, by the processor's time
+        shutdown_kernel="immediate",
         kernel_name="python3",
         record_timing=False,  # times in the outputs would differ from build to build
         resources={"metadata": {"path": str(job.folder)}},
         on_notebook_start=seed,
         on_cell_start=start,
     )
+    if stopping.is_set():
+        raise asyncio.CancelledError
     watcher.start(job.name, len(code))
     began, failure = time.monotonic(), None
     try:
         with socket.with_suffix(".log").open("wb") as log:  # a kernel's complaints about its own end are no reader's
-            await client.async_execute(env=environment, stderr=log)
+            work = asyncio.ensure_future(client.async_execute(env=environment, stderr=log))
+            try:
+                while not (await asyncio.wait([work], timeout=SLICE))[0]:
+                    _hear_of_interrupts(stopping)
+                    if stopping.is_set():
+                        raise asyncio.CancelledError
+                    if current and (late := spent.too_much(timeout)):
+                        raise TimeoutError(late)
+                await work
+            finally:
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
     except CellExecutionError as error:
         failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
-    except CellTimeoutError:
-        failure = _failure(
-            job, code, current, f"it was still running after {timeout:g} seconds, the most a cell may take"
-        )
+    except TimeoutError as error:
+        failure = _failure(job, code, current, str(error))
     except DeadKernelError:
         last_words = socket.with_suffix(".log").read_text(errors="replace").strip()[-500:]
         failure = _failure(job, code, current, f"the kernel died (out of memory?) {last_words}".strip())
@@ -184,6 +209,42 @@ async def _execute(job: Job, watcher: Watcher, environment: dict[str, str], sock
     run = Run(job, time.monotonic() - began, failure)
     watcher.end(run)
     return run
+
+
+def _hear_of_interrupts(stopping: asyncio.Event) -> None:
+    """Ctrl-C stops the work. nbclient's own handler, set with each kernel, lets it go on without its kernels."""
+    with contextlib.suppress(NotImplementedError):  # Windows has none
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopping.set)
+
+
+class _Spent:
+    """What a cell has used since it began: time by the clock, and its kernel's time of the processor."""
+
+    def __init__(self, pid: int | None = None) -> None:
+        import psutil
+
+        self._kernel = psutil.Process(pid) if pid else None
+        self._began, self._before = time.monotonic(), self._processor()
+
+    def _processor(self) -> float:
+        import psutil
+
+        try:
+            return sum(self._kernel.cpu_times()[:4]) if self._kernel else 0.0  # its own and its ended children's
+        except psutil.Error:
+            return 0.0
+
+    def too_much(self, timeout: float) -> str:
+        """Why the cell has to end; empty while it has not."""
+        passed, used = time.monotonic() - self._began, self._processor() - self._before
+        if used > timeout:
+            return f"it had used {timeout:g} seconds of the processor, the most a cell may take"
+        if passed > PATIENCE * timeout:
+            return (
+                f"it was still running after {PATIENCE * timeout:g} seconds, in which the processor gave it {used:.1f}. "
+                "Either it waits for something, or the machine is busy: run the command again when it is quiet"
+            )
+        return ""
 
 
 def _seeds(notebook: NotebookNode) -> str:

@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-STATE = ".written-by-tfm.json"  # notebook → the hash of what was last written there
+STATE = ".written-by-tfm.json"  # notebook → `Written`
 
 
 @dataclass
@@ -24,44 +24,77 @@ class Report:
     beside: list[tuple[str, str]] = field(default_factory=list)
 
 
-def update(chapters: Iterable[Path], folder: Path, export: Callable[[Path], NotebookNode]) -> Report:
-    """Writes each chapter's notebook into `folder`.
+class Written(NamedTuple):
+    """What was last written: the cells' sources, and the version of the chapter, which measured numbers do not change."""
 
-    A notebook that differs from what was last written is the reader's: it stays, and the chapter's new
-    version, if there is one, is written beside it under a name of its own.
+    cells: str
+    version: str
+
+
+def update(
+    chapters: Iterable[Path],
+    folder: Path,
+    export: Callable[[Path], NotebookNode],
+    without_numbers: Callable[[Path], NotebookNode],
+) -> Report:
+    """Writes each chapter's notebook, as `export` makes it, into `folder`.
+
+    A notebook whose cells differ from what was last written is the reader's: it stays, and the chapter's
+    new version, if there is one, is written beside it under a name of its own. To have run it changes no cell.
+    A version is what `without_numbers` makes: another timing in the prose is not another chapter.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    state_file = folder / STATE
-    state: dict[str, str] = json.loads(state_file.read_text(encoding="utf-8")) if state_file.exists() else {}
+    state = _read_state(folder / STATE)
     report = Report()
     for chapter in chapters:
-        content = _text(export(chapter), chapter.stem)
-        name = f"{chapter.stem}.ipynb"
-        own = _hash(folder / name)
-        if own in (None, state.get(name)):  # not there, or as we wrote it
-            if own == _hash_of(content):
+        notebook, name = export(chapter), f"{chapter.stem}.ipynb"
+        new = Written(cells_hash(notebook), cells_hash(without_numbers(chapter)))
+        known = {written.version for file, written in state.items() if _stem(file) == chapter.stem}
+        own, last = _cells(folder / name), state.get(name)
+        if own is None or (last and own == last.cells):  # not there, or as we wrote it
+            if own and last.version == new.version:
                 report.kept.append(name)
-            else:
-                _write(folder / name, content)
-                report.written.append(name)
-            state[name] = _hash_of(content)
-        elif _hash_of(content) in state.values() or own == _hash_of(content):  # the reader has seen this version
+                continue
+            _write(folder / name, _text(notebook, chapter.stem))
+            report.written.append(name)
+            state[name] = new
+        elif new.version in known or own == new.cells:  # the reader has seen this version
             report.kept.append(name)
         else:
-            new = _free_name(folder, chapter.stem, state)
-            _write(folder / new, content)
-            state[new] = _hash_of(content)
-            report.beside.append((name, new))
-        _write(state_file, json.dumps(state, indent=1))
+            beside = _free_name(folder, chapter.stem, state)
+            _write(folder / beside, _text(notebook, chapter.stem))
+            state[beside] = new
+            report.beside.append((name, beside))
+        _write(folder / STATE, json.dumps(state, indent=1))
     return report
 
 
-def _free_name(folder: Path, stem: str, state: dict[str, str]) -> str:
+def cells_hash(notebook: NotebookNode) -> str:
+    """What the cells say: kinds and sources, not ids, outputs, numbers of execution or metadata."""
+    said = [[cell.cell_type, cell.source] for cell in notebook.cells]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _read_state(path: Path) -> dict[str, Written]:
+    """The records, but for those in a form that is not ours: what they speak of is the reader's."""
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {name: Written(*record) for name, record in records.items() if isinstance(record, list) and len(record) == 2}
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".ipynb").split("-new-version")[0]
+
+
+def _free_name(folder: Path, stem: str, state: dict[str, Written]) -> str:
     """The first of `masking-new-version.ipynb`, `masking-new-version-2.ipynb`, … that holds nothing of the reader's."""
     number = 1
     while True:
         name = f"{stem}-new-version{'' if number == 1 else f'-{number}'}.ipynb"
-        if _hash(folder / name) in (None, state.get(name)):
+        own = _cells(folder / name)
+        if own is None or (name in state and own == state[name].cells):
             return name
         number += 1
 
@@ -85,9 +118,13 @@ def _write(path: Path, content: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def _hash(path: Path) -> str | None:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+def _cells(path: Path) -> str | None:
+    """The hash of the cells in the notebook at `path`; None if there is none, "" if it is no notebook of this kind."""
+    import nbformat
 
-
-def _hash_of(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()
+    if not path.exists():
+        return None
+    try:
+        return cells_hash(nbformat.read(path, nbformat.NO_CONVERT))
+    except Exception:  # whatever it is, it is the reader's
+        return ""

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tfm_lib.checks import watching
+import tfm_lib.checks.watching as watching
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
 
 

@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from tfm_lib._errors import require_path
 from tfm_lib.data import Tokenizer
 from tfm_lib.transformer import Transformer, TransformerConfig
 
@@ -41,8 +42,10 @@ def save_trained(
         (folder / f"{name}.part").replace(folder / name)
 
 
-def load_trained(folder: Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
+def load_trained(folder: Path | str) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
     """The model, ready to use in float32, its tokenizer, and what config.json says; `NoModel` where there is none."""
+    require_path("folder", folder)
+    folder = Path(folder)
     missing = [name for name in (WEIGHTS, CONFIG, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise NoModel(f"There is no trained model in {folder} (no {missing[0]}). Train one: tfm train --to {folder}")

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tfm_lib._errors import require_kind, require_number, require_path, require_sizes, require_texts
 from tfm_lib.data import Tokenizer, pad
 from tfm_lib.decoding import beam_search, greedy_decode
 from tfm_lib.engine.trained import load_trained
@@ -22,11 +23,14 @@ class Translator:
     """Translates sentences with a trained model."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, about: dict[str, Any] | None = None):
+        require_kind("model", model, Transformer)
+        require_kind("tokenizer", tokenizer, Tokenizer)
         self.model, self.tokenizer, self.about = model.eval(), tokenizer, about or {}
 
     @classmethod
     def load(cls, folder: Path | str) -> Translator:
         """The model that `tfm train` wrote to `folder`; raises `NoModel` where there is none."""
+        require_path("folder", folder)
         return cls(*load_trained(Path(folder)))
 
     @classmethod
@@ -36,14 +40,19 @@ class Translator:
 
     def ids(self, sentence: str) -> Tensor:
         """The ids of a source sentence, (1, m), its <eos> included."""
+        require_kind("sentence", sentence, str, "be a string")
         return torch.tensor([[*self.tokenizer.encode(sentence), self.tokenizer.eos_id]])
 
     def translate(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6) -> list[str]:
         """A translation of each sentence, by beam search, or greedily with `beam=1`; an empty one for an empty one."""
+        require_texts("sentences", sentences)
         return [self.tokenizer.decode(ids) for ids in self.search(sentences, beam, alpha)]
 
     def search(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6, at_once: int = 32) -> list[list[int]]:
         """The ids of each sentence's translation; `at_once` sentences of similar length are translated together."""
+        require_texts("sentences", sentences)
+        require_sizes(beam=beam, at_once=at_once)
+        require_number("alpha", alpha, lambda alpha: alpha >= 0, "be at least 0")
         tokenizer, found = self.tokenizer, [[] for _ in sentences]
         sources = tokenizer.encode_all(sentences)
         order = sorted((i for i, source in enumerate(sources) if source), key=lambda i: len(sources[i]))

@@ -28,7 +28,7 @@ class AttentionWeights(Widget):
     `tokens` are the queries (a sentence or a list), `weights` (n, m) or (heads, n, m) as tensor, array or
     lists, each row about 1; `key_tokens` the keys where they are other words (cross-attention).
     `value` and `head` choose what is shown first: the query that looks hardest at another word, head 0.
-    The trait `weights` is always (heads, n, m).
+    The trait `weights` is always (heads, n, m); `one_is` says what one of them is called, where it is no head.
     """
 
     _module = traitlets.Unicode("self_attention/attention_weights").tag(sync=True)
@@ -39,6 +39,7 @@ class AttentionWeights(Widget):
     weights = Numbers().tag(sync=True)
     value = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
+    one_is = traitlets.Unicode("head").tag(sync=True)
 
     def __init__(self, tokens, weights, key_tokens=None, value=None, head=0, **kwargs):
         words = to_words("tokens", tokens)
@@ -81,7 +82,7 @@ class AttentionWeights(Widget):
         row = torch.tensor(self.row, dtype=torch.float64)
         told = row.argsort(descending=True, stable=True)[:TOLD].tolist()
         shares = ", ".join(f"{self.key_tokens[j]} {row[j]:.2f}" for j in told)
-        place = f" in head {self.head + 1} of {heads}" if heads > 1 else ""
+        place = f" in {self.one_is} {self.head + 1} of {heads}" if heads > 1 else ""
         largest = "" if keys <= TOLD else f", the {TOLD} largest"
         return (
             f"Attention weights of the query “{self.tokens[self.value]}”{place} over {keys} keys{largest}: {shares}. "
@@ -347,7 +348,9 @@ def _matrix(ax, widget, size):
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"weights, 0 to {top:.1f}" + (f", head {widget.head + 1}" if len(widget.weights) > 1 else ""))
+    ax.set_title(
+        f"weights, 0 to {top:.1f}" + (f", {widget.one_is} {widget.head + 1}" if len(widget.weights) > 1 else "")
+    )
 
 
 def _cell(x, y, width, height, **look):

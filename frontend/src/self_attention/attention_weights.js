@@ -46,7 +46,7 @@ function render({ model, el }) {
     ),
   );
 
-  if (heads > 1) ui.select("head", { label: "head", options: range(heads).map((i) => [i, `${i + 1} of ${heads}`]) });
+  if (heads > 1) ui.select("head", { label: ui.get("one_is") ?? "head", options: range(heads).map((i) => [i, `${i + 1} of ${heads}`]) });
 
   let max;
   function draw() {
@@ -61,7 +61,7 @@ function render({ model, el }) {
   }
 
   const csv = () => [
-    ["head", "query", "key", "weight"],
+    [ui.get("one_is") ?? "head", "query", "key", "weight"],
     ...ui.get("weights").flatMap((head, k) => head.flatMap((row, i) => row.map((weight, j) => [k + 1, tokens()[i], keys()[j], weight]))),
   ];
 

@@ -1,0 +1,1 @@
+"""Our layers and models beside other people's, on the same weights."""
