@@ -910,7 +910,7 @@ _PACKINGS = [
 
 @exercise("data.split", answer="in_test")
 def in_test(student, expect):
-    sources, targets = _sentences(1200), _sentences(1200)
+    sources, targets = _sentences(2400), _sentences(2400)
     ask = lambda source, target: bool(student.in_test(source, target))
     answers = [ask(source, target) for source, target in zip(sources, targets)]
     expect.true(
@@ -926,7 +926,7 @@ def in_test(student, expect):
         "move all others: decide by the sentence itself.",
         mistake="by position",
     )
-    all_sources, few = sources, 300
+    all_sources, few = sources, 200
     sources, targets, first = sources[:few], targets[:few], answers[:few]
     again = [ask(_afresh(source), _afresh(target)) for source, target in zip(sources, targets)]
     backwards = [ask(source, target) for source, target in zip(sources[::-1], targets[::-1])][::-1]
@@ -998,7 +998,7 @@ def in_test(student, expect):
         mistake="turned round" if 0.85 < share < 0.95 else "another share",
     )
     expect.true(
-        0.066 < share < 0.15,
+        0.0665 < share < 0.15,
         holds="about one in ten",
         otherwise=f"Your test part holds {share:.0%} of the sentences; about one in ten was asked for.",
         mistake="another share",
