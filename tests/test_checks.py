@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tfm_lib.checks import check, judge
+from tfm_lib.checks import check, drawing, judge
 from tfm_lib.checks.judge import Exercise, Mistake, Verdict
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -540,6 +540,16 @@ def test_a_right_answer_by_forbidden_means_is_told_kindly(ask, monkeypatch, answ
     assert check("probe.x", lambda x: 2 * x).passed
 
 
+def multiply(x):
+    return x + x
+
+
+def test_a_helper_of_the_reader_may_have_the_name_of_a_forbidden_call(ask, monkeypatch):
+    probe = Exercise("probe.x", ("double",), doubled, ("torch.Tensor.multiply",))
+    monkeypatch.setitem(judge._exercises, "probe.x", probe)
+    assert check("probe.x", lambda x: multiply(x)).passed
+
+
 class Shell:
     """What IPython keeps of the cells that were run, the present one last."""
 
@@ -567,3 +577,29 @@ def test_the_newest_cell_counts_though_it_failed(ask, monkeypatch):
     assert stopped.mistake == "older code" and "SyntaxError in line 1" in stopped.message
     assert "still what an older cell made it" in verdict(good, late).message
     assert verdict(typo, good).passed
+
+
+# drawing inputs
+
+
+def test_different_numbers_differ_and_come_from_torchs_seed():
+    torch.manual_seed(5)
+    first = drawing.different(4, 3, 7)
+    assert len(set(first)) == 4
+    assert set(first) <= {3, 4, 5, 6, 7}
+    torch.manual_seed(5)
+    assert drawing.different(4, 3, 7) == first
+    assert {drawing.whole(2, 3) for _ in range(50)} == {2, 3}
+
+
+def test_inputs_tell_each_slip_twice_and_one_slip_from_another():
+    slips = [judge.Slip("always", lambda n: True, ""), judge.Slip("never", lambda n: False, "")]
+    slips.append(judge.Slip("tens", lambda n: n % 10 == 0, ""))
+    slips.append(judge.Slip("has no value at 7", lambda n: n % 2 == 0 if n != 7 else 1 / 0, ""))
+    torch.manual_seed(0)
+    inputs = drawing.telling(lambda: (drawing.whole(1, 30),), lambda n: n % 5 == 0, slips)
+    assert (7,) not in inputs
+    assert len(inputs) < 20
+    for slip in slips:
+        assert sum(slip.of(n) != (n % 5 == 0) for (n,) in inputs) >= 2
+    assert all(any(a.of(n) != b.of(n) for (n,) in inputs) for a in slips for b in slips if a is not b)

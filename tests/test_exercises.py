@@ -6,12 +6,14 @@ import runpy
 import time
 from dataclasses import dataclass
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from project import CHAPTERS, ROOT
+from torch import Tensor
 
 from tfm_lib.checks import Verdict, check
-from tfm_lib.checks.judge import _exercises, find
+from tfm_lib.checks.judge import _exercises, find, judge_student
 
 pytestmark = pytest.mark.usefixtures("as_readers_run_it")
 
@@ -77,7 +79,9 @@ STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
 EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
 BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "banks").glob("*.py"))}
-JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - {"__init__", "judge", "watching"}
+NO_JUDGES = {"__init__", "drawing", "judge", "watching"}
+JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - NO_JUDGES
+GROWN = {"data", "decoding", "training", "transformer"}  # stems whose banks hold what a class writes
 
 # the chapters whose banks hold what a class writes: at least eight wrong answers an exercise, four right ones
 GROWN = {"alignment", "attention", "recurrence", "self_attention", "masking", "multihead", "positional", "layers"}
@@ -175,6 +179,37 @@ def test_solution_passes(id):
     verdict = judged(id, posed.solution, posed.imports)
     assert verdict.passed, verdict
     assert verdict.held
+
+
+def plain(value: object) -> object:
+    """`value` as something that can be compared; functions are all one."""
+    if isinstance(value, Tensor):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return None if callable(value) else value
+
+
+@pytest.mark.parametrize("id", [id for id in EXERCISES if id.split(".")[0] in GROWN])
+def test_a_grader_chooses_the_inputs_by_its_seed(id):
+    """Each seed asks something else, and what is right passes with each."""
+    namespace = {}
+    exec(f"{EXERCISES[id].imports}\n{EXERCISES[id].solution}", namespace)  # noqa: S102 (our own answers)
+
+    def asked(seed: int) -> list:
+        calls = []
+
+        def noting(answer):
+            return lambda *args: (calls.append(plain(args)), answer(*args))[1]
+
+        student = SimpleNamespace(**{name: noting(namespace[name]) for name in find(id).answers})
+        verdict = judge_student(find(id), student, seed)
+        assert verdict.passed, f"seed {seed}: {verdict}"
+        return calls
+
+    first, second, again = asked(1234), asked(98765), asked(1234)
+    assert first == again
+    assert second != first
 
 
 # the banks

@@ -31,6 +31,16 @@ def best_pair(words):
     most = max(sum(each) for each in counts.values())
     return list(min(pair for pair in counts if sum(counts[pair]) == most))
 """,
+        "defaultdict and max": """
+def best_pair(words):
+    from collections import defaultdict
+    counts = defaultdict(int)
+    for symbols, times in words:
+        for k in range(1, len(symbols)):
+            counts[(symbols[k - 1], symbols[k])] += times
+    top = max(counts.values())
+    return sorted(pair for pair, n in counts.items() if n == top)[0]
+""",
     },
     "data.segment": {
         "while loops": """
@@ -67,6 +77,19 @@ def segment(word, merges):
         text = re.sub(r"(?<!\\S)" + re.escape(" ".join(pair)) + r"(?!\\S)", "".join(pair), text)
     return text.split(" ")
 """,
+        "recursion": """
+def segment(word, merges):
+    def join(pieces, a, b):
+        if len(pieces) < 2:
+            return pieces
+        if pieces[0] == a and pieces[1] == b:
+            return [a + b, *join(pieces[2:], a, b)]
+        return [pieces[0], *join(pieces[1:], a, b)]
+    pieces = list(word[:-1]) + [word[-1] + "·"]
+    for a, b in merges:
+        pieces = join(pieces, a, b)
+    return pieces
+""",
     },
     "data.waste": {
         "tensors": """
@@ -83,6 +106,20 @@ def waste(batches):
             empty += max(lengths) - length
             total += max(lengths)
     return empty / total
+""",
+        "two sums in one loop": """
+def waste(batches):
+    real, places = 0, 0
+    for b in batches:
+        real += sum(b)
+        places += max(b) * len(b)
+    return (places - real) / places
+""",
+        "weighted shares": """
+def waste(batches):
+    sizes = [max(b) * len(b) for b in batches]
+    shares = [1 - sum(b) / size for b, size in zip(batches, sizes)]
+    return sum(share * size for share, size in zip(shares, sizes)) / sum(sizes)
 """,
     },
     "data.collate": {
@@ -104,6 +141,20 @@ def collate(src, tgt):
     for i, row in enumerate(tgt):
         tgt_out[i, len(row)] = 2
     return sources, tgt_in, tgt_out
+""",
+        "zip_longest": """
+def collate(src, tgt):
+    from itertools import zip_longest
+    def pad(rows):
+        return torch.tensor(list(zip_longest(*rows, fillvalue=0))).T
+    return pad([r + [2] for r in src]), pad([[1] + r for r in tgt]), pad([r + [2] for r in tgt])
+""",
+        "F.pad": """
+def collate(src, tgt):
+    def stack(rows):
+        n = max(len(row) for row in rows)
+        return torch.stack([F.pad(torch.tensor(row), (0, n - len(row))) for row in rows])
+    return stack([[*s, 2] for s in src]), stack([[1, *t] for t in tgt]), stack([[*t, 2] for t in tgt])
 """,
     },
     "data.pack": {
@@ -140,6 +191,17 @@ def pack(lengths, max_tokens):
         group.append(i)
     return groups + [group]
 """,
+        "pop from a list": """
+def pack(lengths, max_tokens):
+    todo = [i for _, i in sorted((n, i) for i, n in enumerate(lengths))]
+    groups = []
+    while todo:
+        group = [todo.pop(0)]
+        while todo and (len(group) + 1) * lengths[todo[0]] <= max_tokens:
+            group.append(todo.pop(0))
+        groups.append(group)
+    return groups
+""",
     },
     "data.split": {
         "crc32": """
@@ -152,11 +214,46 @@ def in_test(source, target):
     import hashlib
     return hashlib.md5(source.encode()).digest()[0] < 26
 """,
+        "a seeded generator": """
+def in_test(source, target):
+    import random
+    return random.Random(source).random() < 0.1
+""",
+        "hexdigest as a number": """
+import hashlib
+def in_test(source, target):
+    return int(hashlib.sha1(source.encode("utf-8")).hexdigest(), 16) % 10 == 7
+""",
+        "a hash of one's own": """
+def in_test(source, target):
+    h = 5381
+    for letter in source:
+        h = (h * 33 + ord(letter)) % 2**32
+    return h % 1000 < 100
+""",
     },
 }
 
 WRONG = {
     "data.best-pair": {
+        "equal neighbours skipped": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for a, b in zip(pieces, pieces[1:]):
+            if a != b:
+                counts[a, b] = counts.get((a, b), 0) + count
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
+        "every second pair skipped": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for i in range(0, len(pieces) - 1, 2):
+            pair = (pieces[i], pieces[i + 1])
+            counts[pair] = counts.get(pair, 0) + count
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
         "words not weighed": """
 def best_pair(words):
     from collections import Counter
@@ -198,8 +295,91 @@ def best_pair(words):
             counts[piece] += count
     return (counts.most_common(1)[0][0],) * 2
 """,
+        "tie to the one met first": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for pair in zip(pieces, pieces[1:]):
+            counts[pair] = counts.get(pair, 0) + count
+    return max(counts, key=counts.get)
+""",
+        "joined": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for a, b in zip(pieces, pieces[1:]):
+            counts[a, b] = counts.get((a, b), 0) + count
+    a, b = min(counts, key=lambda pair: (-counts[pair], pair))
+    return a + b
+""",
+        "pair and count": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for pair in zip(pieces, pieces[1:]):
+            counts[pair] = counts.get(pair, 0) + count
+    return min(counts.items(), key=lambda item: (-item[1], item[0]))
+""",
+        "end mark dropped": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        pieces = [piece.replace("·", "") for piece in pieces]
+        for pair in zip(pieces, pieces[1:]):
+            counts[pair] = counts.get(pair, 0) + count
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
+        "order of the two ignored": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for a, b in zip(pieces, pieces[1:]):
+            pair = (min(a, b), max(a, b))
+            counts[pair] = counts.get(pair, 0) + count
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
+        "last pair of a word skipped": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for i in range(len(pieces) - 2):
+            pair = (pieces[i], pieces[i + 1])
+            counts[pair] = counts.get(pair, 0) + count
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
+        "across word ends": """
+def best_pair(words):
+    counts, before = {}, None
+    for pieces, count in words:
+        for piece in pieces:
+            if before is not None:
+                counts[before, piece] = counts.get((before, piece), 0) + count
+            before = piece
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
+        "changes its input": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        while len(pieces) > 1:
+            pair = (pieces[0], pieces[1])
+            counts[pair] = counts.get(pair, 0) + count
+            pieces.pop(0)
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+""",
     },
     "data.segment": {
+        "joined text compared": """
+def segment(word, merges):
+    pieces = [*word[:-1], word[-1] + "·"]
+    for left, right in merges:
+        i = 0
+        while i + 1 < len(pieces):
+            if pieces[i] + pieces[i + 1] == left + right:
+                pieces[i : i + 2] = [left + right]
+            i += 1
+    return pieces
+""",
         "no end mark": """
 def segment(word, merges):
     pieces = list(word)
@@ -251,8 +431,94 @@ def segment(word, merges):
         text = text.replace(left + " " + right, left + right)
     return text.split(" ")
 """,
+        "merges ignored": """
+def segment(word, merges):
+    return list(word[:-1]) + [word[-1] + "·"]
+""",
+        "any merge from the left": """
+def segment(word, merges):
+    known = {tuple(pair) for pair in merges}
+    pieces = [*word[:-1], word[-1] + "·"]
+    i = 0
+    while i < len(pieces) - 1:
+        if (pieces[i], pieces[i + 1]) in known:
+            pieces[i : i + 2] = [pieces[i] + pieces[i + 1]]
+            i = 0
+        else:
+            i += 1
+    return pieces
+""",
+        "longest piece first": """
+def segment(word, merges):
+    pieces = [*word[:-1], word[-1] + "·"]
+    for left, right in sorted(merges, key=lambda pair: len(pair[0] + pair[1]), reverse=True):
+        i = 0
+        while i + 1 < len(pieces):
+            if (pieces[i], pieces[i + 1]) == (left, right):
+                pieces[i : i + 2] = [left + right]
+            i += 1
+    return pieces
+""",
+        "mark a symbol of its own": """
+def segment(word, merges):
+    pieces = list(word + "·")
+    for left, right in merges:
+        i = 0
+        while i + 1 < len(pieces):
+            if (pieces[i], pieces[i + 1]) == (left, right):
+                pieces[i : i + 2] = [left + right]
+            i += 1
+    return pieces
+""",
+        "from right to left": """
+def segment(word, merges):
+    pieces = [*word[:-1], word[-1] + "·"]
+    for left, right in merges:
+        for i in reversed(range(len(pieces) - 1)):
+            if pieces[i : i + 2] == [left, right]:
+                pieces[i : i + 2] = [left + right]
+    return pieces
+""",
+        "one string": """
+def segment(word, merges):
+    pieces = [*word[:-1], word[-1] + "·"]
+    for left, right in merges:
+        i = 0
+        while i + 1 < len(pieces):
+            if (pieces[i], pieces[i + 1]) == (left, right):
+                pieces[i : i + 2] = [left + right]
+            i += 1
+    return " ".join(pieces)
+""",
+        "mark taken off": """
+def segment(word, merges):
+    pieces = [*word[:-1], word[-1] + "·"]
+    for left, right in merges:
+        i = 0
+        while i + 1 < len(pieces):
+            if (pieces[i], pieces[i + 1]) == (left, right):
+                pieces[i : i + 2] = [left + right]
+            i += 1
+    return [piece.strip("·") for piece in pieces]
+""",
+        "changes its input": """
+def segment(word, merges):
+    pieces = [*word[:-1], word[-1] + "·"]
+    while merges:
+        left, right = merges.pop(0)
+        i = 0
+        while i + 1 < len(pieces):
+            if (pieces[i], pieces[i + 1]) == (left, right):
+                pieces[i : i + 2] = [left + right]
+            i += 1
+    return pieces
+""",
     },
     "data.waste": {
+        "a sum of the shares": """
+def waste(batches):
+    return sum(1 - sum(b) / (len(b) * max(b)) for b in batches)
+""",
         "mean of the shares": """
 def waste(batches):
     shares = [1 - sum(lengths) / (len(lengths) * max(lengths)) for lengths in batches]
@@ -276,6 +542,45 @@ def waste(batches):
         "padding counted": """
 def waste(batches):
     return sum(max(lengths) - length for lengths in batches for length in lengths)
+""",
+        "in percent": """
+def waste(batches):
+    real = sum(sum(b) for b in batches)
+    return 100 * (1 - real / sum(len(b) * max(b) for b in batches))
+""",
+        "last batch only": """
+def waste(batches):
+    for b in batches:
+        share = 1 - sum(b) / (len(b) * max(b))
+    return share
+""",
+        "first batch only": """
+def waste(batches):
+    for b in batches:
+        return 1 - sum(b) / (len(b) * max(b))
+""",
+        "last length taken for the longest": """
+def waste(batches):
+    return 1 - sum(map(sum, batches)) / sum(len(b) * b[-1] for b in batches)
+""",
+        "a share of sentences": """
+def waste(batches):
+    padding = sum(max(b) - n for b in batches for n in b)
+    return padding / sum(len(b) for b in batches)
+""",
+        "sentences that are padded": """
+def waste(batches):
+    short = sum(1 for b in batches for n in b if n < max(b))
+    return short / sum(len(b) for b in batches)
+""",
+        "changes its input": """
+def waste(batches):
+    real = places = 0
+    for b in batches:
+        b.sort()
+        real += sum(b)
+        places += len(b) * b[-1]
+    return 1 - real / places
 """,
     },
     "data.collate": {
@@ -313,8 +618,85 @@ def collate(src, tgt):
     tgt_in = pad([[1, *row] for row in tgt])
     return pad([[*row, 2] for row in src]), tgt_in, tgt_in
 """,
+        "output without <eos>": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad(tgt)
+""",
+        "<bos> and <eos> exchanged": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    return pad([[*row, 1] for row in src]), pad([[2, *row] for row in tgt]), pad([[*row, 1] for row in tgt])
+""",
+        "source with <bos>": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    return pad([[1, *row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
+""",
+        "in and out exchanged": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    return pad([[*row, 2] for row in src]), pad([[*row, 2] for row in tgt]), pad([[1, *row] for row in tgt])
+""",
+        "float ids": """
+def collate(src, tgt):
+    def pad(rows):
+        ids = torch.zeros(len(rows), max(map(len, rows)))
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = torch.tensor(row)
+        return ids
+    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
+""",
+        "one width for both languages": """
+def collate(src, tgt):
+    width = max(len(row) for row in src + tgt) + 1
+    pad = lambda rows: torch.tensor([row + [0] * (width - len(row)) for row in rows])
+    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
+""",
+        "padded with another id": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=2)
+    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
+""",
+        "cut to the shortest": """
+def collate(src, tgt):
+    pad = lambda rows: torch.tensor(list(zip(*rows))).T
+    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
+""",
+        "source and target exchanged": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    return pad([[*row, 2] for row in tgt]), pad([[1, *row] for row in src]), pad([[*row, 2] for row in src])
+""",
+        "not three": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    return pad([[*row, 2] for row in src]), pad([[1, *row, 2] for row in tgt])
+""",
+        "changes its input": """
+def collate(src, tgt):
+    from torch.nn.utils.rnn import pad_sequence
+    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    tgt_in = pad([[1, *row] for row in tgt])
+    for row in src + tgt:
+        row.append(2)
+    return pad(src), tgt_in, pad(tgt)
+""",
     },
     "data.pack": {
+        "one size for all batches": """
+def pack(lengths, max_tokens):
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    size = max(1, max_tokens // max(lengths))
+    return [order[i : i + size] for i in range(0, len(order), size)]
+""",
         "real tokens counted": """
 def pack(lengths, max_tokens):
     groups = [[]]
@@ -363,6 +745,85 @@ def pack(lengths, max_tokens):
         groups[-1].append(i)
     return groups
 """,
+        "one too many": """
+def pack(lengths, max_tokens):
+    groups, group = [], []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if group and lengths[group[-1]] * len(group) >= max_tokens:
+            groups.append(group)
+            group = []
+        group.append(i)
+    return [*groups, group]
+""",
+        "the limit not reached": """
+def pack(lengths, max_tokens):
+    groups, group = [], []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if group and lengths[i] * (len(group) + 1) >= max_tokens:
+            groups.append(group)
+            group = []
+        group.append(i)
+    return [*groups, group]
+""",
+        "width of the newest": """
+def pack(lengths, max_tokens):
+    groups, group = [], []
+    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if group and lengths[i] * (len(group) + 1) > max_tokens:
+            groups.append(group)
+            group = []
+        group.append(i)
+    return [*groups, group]
+""",
+        "max_tokens ignored": """
+def pack(lengths, max_tokens):
+    return [sorted(range(len(lengths)), key=lambda i: lengths[i])]
+""",
+        "one sentence a batch": """
+def pack(lengths, max_tokens):
+    return [[i] for i in sorted(range(len(lengths)), key=lambda i: lengths[i])]
+""",
+        "sentences counted": """
+def pack(lengths, max_tokens):
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    return [order[i : i + max_tokens] for i in range(0, len(order), max_tokens)]
+""",
+        "an empty batch": """
+def pack(lengths, max_tokens):
+    groups, group = [], []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if lengths[i] * (len(group) + 1) > max_tokens:
+            groups.append(group)
+            group = []
+        group.append(i)
+        if i == len(lengths) - 1:
+            continue
+    return [*groups, group, []]
+""",
+        "indices of the sorted list": """
+def pack(lengths, max_tokens):
+    groups, group = [], []
+    for i, length in enumerate(sorted(lengths)):
+        if group and length * (len(group) + 1) > max_tokens:
+            groups.append(group)
+            group = []
+        group.append(i)
+    return [*groups, group]
+""",
+        "changes its input": """
+def pack(lengths, max_tokens):
+    groups = []
+    while any(n > 0 for n in lengths):
+        longest = max(lengths)
+        i = lengths.index(longest)
+        group, lengths[i] = [i], 0
+        while (len(group) + 1) * longest <= max_tokens and any(n > 0 for n in lengths):
+            i = lengths.index(max(lengths))
+            group.append(i)
+            lengths[i] = 0
+        groups.append(group)
+    return groups
+""",
     },
     "data.split": {
         "split by line": """
@@ -384,9 +845,37 @@ def in_test(source, target):
     import zlib
     return zlib.crc32(source.encode()) % 2 == 0
 """,
-        "by length": """
+        "by position": """
+seen = []
+def in_test(source, target):
+    seen.append(source)
+    return len(seen) % 10 == 0
+""",
+        "split by target": """
+def in_test(source, target):
+    import zlib
+    return zlib.crc32(target.encode()) % 10 == 0
+""",
+        "by the clock": """
+import zlib
+from datetime import datetime
+def in_test(source, target):
+    return (zlib.crc32(source.encode()) + datetime.now().toordinal()) % 10 == 0
+""",
+        "turned round": """
+def in_test(source, target):
+    import zlib
+    return zlib.crc32(source.encode()) % 10 != 0
+""",
+        "by a feature": """
 def in_test(source, target):
     return len(source) % 10 == 3
+""",
+        "nothing in the test part": """
+def in_test(source, target):
+    import random
+    random.seed(0)
+    return random.random() < 0.1
 """,
     },
 }

@@ -22,6 +22,29 @@ def greedy(next_log_p, bos_id, eos_id, max_len):
         words.append(word)
     return words
 """,
+        "tensor ids": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = torch.tensor([bos_id])
+    while len(ids) < max_len + 1:
+        best = torch.tensor(next_log_p(ids.tolist())).argmax()
+        if best == eos_id:
+            break
+        ids = torch.cat([ids, best[None]])
+    return ids[1:]
+""",
+        "a generator": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    def words():
+        ids = [bos_id]
+        for _ in range(max_len):
+            log_p = list(next_log_p(list(ids)))
+            token = log_p.index(max(log_p))
+            if token == eos_id:
+                return
+            ids.append(token)
+            yield token
+    return list(words())
+""",
     },
     "decoding.winner": {
         "max with a key": """
@@ -33,6 +56,20 @@ def winner(log_p, lengths, alpha):
     lengths = torch.tensor(lengths, dtype=torch.double)
     scores = torch.tensor(log_p, dtype=torch.double) * 6**alpha / (5 + lengths) ** alpha
     return scores.argmax()
+""",
+        "a loop that remembers": """
+def winner(log_p, lengths, alpha):
+    best, best_score = 0, -math.inf
+    for i in range(len(log_p)):
+        penalty = math.pow(5 + lengths[i], alpha) / math.pow(6, alpha)
+        if log_p[i] / penalty > best_score:
+            best, best_score = i, log_p[i] / penalty
+    return best
+""",
+        "by logarithms": """
+def winner(log_p, lengths, alpha):
+    costs = [math.log(-p) - alpha * math.log((5 + n) / 6) for p, n in zip(log_p, lengths)]
+    return min(range(len(costs)), key=costs.__getitem__)
 """,
     },
     "decoding.beam-step": {
@@ -50,6 +87,20 @@ def beam_step(totals, log_p, width):
     best, where = torch.sort(every.reshape(-1), descending=True)
     rows, tokens = torch.unravel_index(where[:width], every.shape)
     return best[:width], rows, tokens
+""",
+        "topk of each row first": """
+def beam_step(totals, log_p, width):
+    n = min(width, log_p.shape[1])
+    best, tokens = (totals.reshape(-1, 1) + log_p).topk(n, dim=1)
+    found, where = best.flatten().topk(width)
+    return found, where // n, tokens.flatten()[where]
+""",
+        "divmod": """
+def beam_step(totals, log_p, width):
+    scores = log_p.T.add(totals).T.flatten()
+    where = scores.argsort(descending=True)[:width]
+    rows, tokens = zip(*[divmod(i, log_p.size(1)) for i in where.tolist()])
+    return scores[where], torch.tensor(rows), torch.tensor(tokens)
 """,
     },
     "decoding.nucleus": {
@@ -71,6 +122,22 @@ def nucleus(p, top_p):
     cut[order[:count]] = p[order[:count]].log()
     return cut.softmax(dim=0)
 """,
+        "the rank of each word": """
+def nucleus(p, top_p):
+    ordered, order = p.sort(descending=True)
+    count = 1
+    while count < len(p) and ordered[:count].sum() < top_p:
+        count += 1
+    rank = order.argsort()
+    q = torch.where(rank < count, p, torch.zeros_like(p))
+    return q / q.sum()
+""",
+        "everything more probable": """
+def nucleus(p, top_p):
+    before = torch.stack([p[p > word].sum() for word in p])
+    q = p.masked_fill(before >= top_p, 0)
+    return q / q.sum()
+""",
     },
     "decoding.cached-step": {
         "loops": """
@@ -87,6 +154,19 @@ def cached_step(q, k, v, K, V):
     V = torch.vstack([V, v])
     return F.scaled_dot_product_attention(q[None], K, V)[0], K, V
 """,
+        "einsum": """
+def cached_step(q, k, v, K, V):
+    K = torch.cat((K, k.unsqueeze(0)), dim=0)
+    V = torch.cat((V, v.unsqueeze(0)), dim=0)
+    scores = torch.einsum("d,td->t", q, K) * q.numel() ** -0.5
+    return torch.einsum("t,td->d", F.softmax(scores, dim=-1), V), K, V
+""",
+        "as a matrix of one row": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.vstack([K, k]), torch.vstack([V, v])
+    weights = torch.softmax(q.unsqueeze(0) @ K.transpose(0, 1) / K.shape[1] ** 0.5, dim=1)
+    return (weights @ V).squeeze(0), K, V
+""",
     },
     "decoding.may-stop": {
         "all paths": """
@@ -100,11 +180,33 @@ def may_stop(open_log_p, score, alpha, max_len):
     best = torch.tensor(open_log_p, dtype=torch.double).max()
     return best / math.pow((5 + max_len) / 6, alpha) <= score
 """,
+        "not any": """
+def may_stop(open_log_p, score, alpha, max_len):
+    def ceiling(total):
+        return total / ((5 + max_len) / 6) ** alpha
+    return not any(ceiling(total) > score for total in open_log_p)
+""",
+        "a loop": """
+def may_stop(open_log_p, score, alpha, max_len):
+    penalty = ((5.0 + max_len) / 6.0) ** alpha
+    for total in open_log_p:
+        if total / penalty > score:
+            return False
+    return True
+""",
     },
 }
 
 WRONG = {
     "decoding.greedy": {
+        "cut afterwards": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while ids[-1] != eos_id:
+        log_p = next_log_p(ids)
+        ids.append(log_p.index(max(log_p)))
+    return ids[1:-1][:max_len]
+""",
         "<bos> returned": """
 def greedy(next_log_p, bos_id, eos_id, max_len):
     ids = [bos_id]
@@ -154,12 +256,84 @@ def greedy(next_log_p, bos_id, eos_id, max_len):
         ids.append(best)
     return ids[1:]
 """,
+        "goes on after <eos>": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    for _ in range(max_len):
+        log_p = next_log_p(ids)
+        ids.append(log_p.index(max(log_p)))
+    return [i for i in ids[1:] if i != eos_id]
+""",
+        "one too few": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while len(ids) < max_len:
+        log_p = next_log_p(ids)
+        best = log_p.index(max(log_p))
+        if best == eos_id:
+            break
+        ids.append(best)
+    return ids[1:]
+""",
+        "max_len ignored": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while True:
+        log_p = next_log_p(ids)
+        best = log_p.index(max(log_p))
+        if best == eos_id:
+            return ids[1:]
+        ids.append(best)
+""",
+        "bos_id ignored": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [1]
+    while len(ids) <= max_len:
+        log_p = next_log_p(ids)
+        best = log_p.index(max(log_p))
+        if best == eos_id:
+            break
+        ids.append(best)
+    return ids[1:]
+""",
+        "eos_id ignored": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while len(ids) <= max_len:
+        log_p = next_log_p(ids)
+        best = log_p.index(max(log_p))
+        if best == 2:
+            break
+        ids.append(best)
+    return ids[1:]
+""",
+        "least probable": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while len(ids) <= max_len:
+        log_p = next_log_p(ids)
+        best = log_p.index(min(log_p))
+        if best == eos_id:
+            break
+        ids.append(best)
+    return ids[1:]
+""",
+        "<bos> read only once": """
+def greedy(next_log_p, bos_id, eos_id, max_len):
+    ids, log_p = [], next_log_p([bos_id])
+    while len(ids) < max_len:
+        best = log_p.index(max(log_p))
+        if best == eos_id:
+            break
+        ids.append(best)
+        log_p = next_log_p(ids)
+    return ids
+""",
     },
     "decoding.winner": {
         "no penalty": """
 def winner(log_p, lengths, alpha):
-    scores = [total * ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths)]
-    return scores.index(max(scores))
+    return log_p.index(max(log_p))
 """,
         "the worst": """
 def winner(log_p, lengths, alpha):
@@ -175,6 +349,35 @@ def winner(log_p, lengths, alpha):
 def winner(log_p, lengths, alpha):
     scores = [total / ((5 + length) / 6) ** 0.6 for total, length in zip(log_p, lengths)]
     return scores.index(max(scores))
+""",
+        "multiplied": """
+def winner(log_p, lengths, alpha):
+    scores = [total * ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths)]
+    return scores.index(max(scores))
+""",
+        "no 5": """
+def winner(log_p, lengths, alpha):
+    scores = [total / length**alpha for total, length in zip(log_p, lengths)]
+    return scores.index(max(scores))
+""",
+        "penalty subtracted": """
+def winner(log_p, lengths, alpha):
+    scores = [total - ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths)]
+    return scores.index(max(scores))
+""",
+        "the longest": """
+def winner(log_p, lengths, alpha):
+    return lengths.index(max(lengths))
+""",
+        "the score returned": """
+def winner(log_p, lengths, alpha):
+    return max(total / ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths))
+""",
+        "changes its input": """
+def winner(log_p, lengths, alpha):
+    for i, length in enumerate(lengths):
+        log_p[i] /= ((5 + length) / 6) ** alpha
+    return log_p.index(max(log_p))
 """,
     },
     "decoding.beam-step": {
@@ -201,6 +404,76 @@ def beam_step(totals, log_p, width):
         "multiplied": """
 def beam_step(totals, log_p, width):
     best, where = (totals[:, None] * log_p).flatten().topk(width)
+    return best, where // log_p.shape[1], where % log_p.shape[1]
+""",
+        "width ignored": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(len(totals))
+    v = log_p.shape[1]
+    return best, where // v, where % v
+""",
+        "flat index": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width)
+    v = log_p.shape[1]
+    return best, where // v, where
+""",
+        "true division": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width)
+    v = log_p.shape[1]
+    return best, where / v, where % v
+""",
+        "rows before log-probabilities": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width)
+    v = log_p.shape[1]
+    return where // v, where % v, best
+""",
+        "the worst": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width, largest=False)
+    return best, where // log_p.shape[1], where % log_p.shape[1]
+""",
+        "first path only": """
+def beam_step(totals, log_p, width):
+    best, tokens = (totals[0] + log_p[0]).topk(width)
+    return best, torch.zeros(width, dtype=torch.long), tokens
+""",
+        "worst first": """
+def beam_step(totals, log_p, width):
+    every = (totals[:, None] + log_p).flatten()
+    where = every.argsort()[-width:]
+    return every[where], where // log_p.shape[1], where % log_p.shape[1]
+""",
+        "probabilities": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width)
+    v = log_p.shape[1]
+    return best.exp(), where // v, where % v
+""",
+        "totals forgotten in the sum": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width)
+    v = log_p.shape[1]
+    return log_p.flatten()[where], where // v, where % v
+""",
+        "float indices": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width)
+    v = log_p.shape[1]
+    return best, torch.floor(where / v), where % v
+""",
+        "not three": """
+def beam_step(totals, log_p, width):
+    best, where = (totals[:, None] + log_p).flatten().topk(width)
+    v = log_p.shape[1]
+    return best, where
+""",
+        "changes its input": """
+def beam_step(totals, log_p, width):
+    log_p += totals[:, None]
+    best, where = log_p.flatten().topk(width)
     return best, where // log_p.shape[1], where % log_p.shape[1]
 """,
     },
@@ -240,6 +513,65 @@ def nucleus(p, top_p):
     kept[order[: max(2, count)]] = ordered[: max(2, count)]
     return kept / kept.sum()
 """,
+        "one more at equality": """
+def nucleus(p, top_p):
+    ordered, order = p.sort(descending=True)
+    kept = torch.zeros_like(p)
+    kept[order] = ordered * (ordered.cumsum(0) - ordered <= top_p)
+    return kept / kept.sum()
+""",
+        "top_p ignored": """
+def nucleus(p, top_p):
+    ordered, order = p.sort(descending=True)
+    kept = torch.zeros_like(p)
+    kept[order] = ordered * (ordered.cumsum(0) - ordered < 0.9)
+    return kept / kept.sum()
+""",
+        "top-k": """
+def nucleus(p, top_p):
+    count = max(1, round(top_p * len(p)))
+    kept = torch.zeros_like(p)
+    best, where = p.topk(count)
+    kept[where] = best
+    return kept / kept.sum()
+""",
+        "a threshold": """
+def nucleus(p, top_p):
+    kept = p * (p >= 1 - top_p)
+    return kept / kept.sum()
+""",
+        "not sorted": """
+def nucleus(p, top_p):
+    kept = p * (p.cumsum(0) - p < top_p)
+    return kept / kept.sum()
+""",
+        "divided by top_p": """
+def nucleus(p, top_p):
+    ordered, order = p.sort(descending=True)
+    kept = torch.zeros_like(p)
+    kept[order] = ordered * (ordered.cumsum(0) - ordered < top_p)
+    return kept / top_p
+""",
+        "softmax of probabilities": """
+def nucleus(p, top_p):
+    ordered, order = p.sort(descending=True)
+    kept = torch.zeros_like(p)
+    kept[order] = ordered * (ordered.cumsum(0) - ordered < top_p)
+    return kept.masked_fill(kept == 0, -math.inf).softmax(dim=0)
+""",
+        "equal shares": """
+def nucleus(p, top_p):
+    ordered, order = p.sort(descending=True)
+    kept = torch.zeros_like(p)
+    kept[order] = (ordered.cumsum(0) - ordered < top_p).to(p.dtype)
+    return kept / kept.sum()
+""",
+        "changes its input": """
+def nucleus(p, top_p):
+    ordered, order = p.sort(descending=True)
+    p[order[ordered.cumsum(0) - ordered >= top_p]] = 0
+    return p / p.sum()
+""",
     },
     "decoding.cached-step": {
         "does not see itself": """
@@ -263,11 +595,80 @@ def cached_step(q, k, v, K, V):
     weights = (k[None] @ q / math.sqrt(len(q))).softmax(dim=0)
     return weights @ v[None], torch.cat([K, k[None]]), torch.cat([V, v[None]])
 """,
+        "keys and values out of step": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([v[None], V])
+    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, K, V
+""",
+        "newest first": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([k[None], K]), torch.cat([v[None], V])
+    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, K, V
+""",
+        "the past not kept": """
+def cached_step(q, k, v, K, V):
+    keys, values = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (keys @ q / math.sqrt(len(q))).softmax(dim=0) @ values, k[None], v[None]
+""",
+        "scaled by the number of keys": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (K @ q / math.sqrt(len(K))).softmax(dim=0) @ V, K, V
+""",
+        "scaled by d_k": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (K @ q / len(q)).softmax(dim=0) @ V, K, V
+""",
+        "query kept": """
+def cached_step(q, k, v, K, V):
+    keys, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    output = (keys @ q / math.sqrt(len(q))).softmax(dim=0) @ V
+    return output, torch.cat([K, q[None]]), V
+""",
+        "keys and values exchanged": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, V, K
+""",
+        "values not kept": """
+def cached_step(q, k, v, K, V):
+    K, old = torch.cat([K, k[None]]), V
+    V = torch.cat([V, v[None]])
+    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, K, old
+""",
+        "q ignored": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (K @ k / math.sqrt(len(k))).softmax(dim=0) @ V, K, V
+""",
+        "no softmax": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return K @ q / math.sqrt(len(q)) @ V, K, V
+""",
+        "an axis too many": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (q[None] @ K.T / math.sqrt(len(q))).softmax(dim=-1) @ V, K, V
+""",
+        "not three": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V
+""",
+        "changes its input": """
+def cached_step(q, k, v, K, V):
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    q /= math.sqrt(len(q))
+    return (K @ q).softmax(dim=0) @ V, K, V
+""",
     },
     "decoding.may-stop": {
         "turned round": """
 def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) / ((5 + max_len) / 6) ** alpha >= score
+    best = max(open_log_p, default=-math.inf)
+    return best / ((5 + max_len) / 6) ** alpha > score
 """,
         "no penalty": """
 def may_stop(open_log_p, score, alpha, max_len):
@@ -277,7 +678,7 @@ def may_stop(open_log_p, score, alpha, max_len):
 def may_stop(open_log_p, score, alpha, max_len):
     if not open_log_p:
         return True
-    return open_log_p[0] / ((5 + max_len) / 6) ** alpha <= score
+    return min(open_log_p) / ((5 + max_len) / 6) ** alpha <= score
 """,
         "a tie": """
 def may_stop(open_log_p, score, alpha, max_len):
@@ -286,6 +687,41 @@ def may_stop(open_log_p, score, alpha, max_len):
         "α ignored": """
 def may_stop(open_log_p, score, alpha, max_len):
     return max(open_log_p, default=-math.inf) / ((5 + max_len) / 6) <= score
+""",
+        "first path": """
+def may_stop(open_log_p, score, alpha, max_len):
+    if not open_log_p:
+        return True
+    return open_log_p[0] / ((5 + max_len) / 6) ** alpha <= score
+""",
+        "max_len ignored": """
+def may_stop(open_log_p, score, alpha, max_len):
+    return max(open_log_p, default=-math.inf) / ((5 + 60) / 6) ** alpha <= score
+""",
+        "multiplied": """
+def may_stop(open_log_p, score, alpha, max_len):
+    return max(open_log_p, default=-math.inf) * ((5 + max_len) / 6) ** alpha <= score
+""",
+        "the 5 forgotten": """
+def may_stop(open_log_p, score, alpha, max_len):
+    return max(open_log_p, default=-math.inf) / max_len**alpha <= score
+""",
+        "no paths": """
+def may_stop(open_log_p, score, alpha, max_len):
+    for total in open_log_p:
+        if total / ((5 + max_len) / 6) ** alpha <= score:
+            continue
+        return False
+    return len(open_log_p) > 0
+""",
+        "always stops": """
+def may_stop(open_log_p, score, alpha, max_len):
+    return True
+""",
+        "changes its input": """
+def may_stop(open_log_p, score, alpha, max_len):
+    open_log_p.sort(reverse=True)
+    return not open_log_p or open_log_p[0] / ((5 + max_len) / 6) ** alpha <= score
 """,
     },
 }

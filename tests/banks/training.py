@@ -14,6 +14,14 @@ def warmup_for(peak, d_model):
         low, high = (middle, high) if (d_model * middle) ** -0.5 > peak else (low, middle)
     return low
 """,
+        "the root taken apart": """
+def warmup_for(peak, d_model):
+    return (1 / (math.sqrt(d_model) * peak)) ** 2
+""",
+        "a tensor": """
+def warmup_for(peak, d_model):
+    return torch.tensor(peak, dtype=torch.double).pow(-2) / d_model
+""",
     },
     "training.rates": {
         "a loop over micro-batches": """
@@ -29,6 +37,20 @@ def rates(n_batches, accumulate, lr):
 def rates(n_batches, accumulate, lr):
     updates = -(-n_batches // accumulate)
     return torch.tensor([lr(s + 1) for s in range(updates)])
+""",
+        "slices": """
+def rates(n_batches, accumulate, lr):
+    micro = list(range(n_batches))
+    groups = [micro[i : i + accumulate] for i in range(0, n_batches, accumulate)]
+    return [lr(step) for step, _ in enumerate(groups, start=1)]
+""",
+        "while": """
+def rates(n_batches, accumulate, lr):
+    found, done = [], 0
+    while done < n_batches:
+        done = min(done + accumulate, n_batches)
+        found.append(lr(len(found) + 1))
+    return found
 """,
     },
     "training.smoothed-loss": {
@@ -49,6 +71,21 @@ def smoothed_loss(logits, targets, epsilon, pad_id):
             count += 1
     return total / count
 """,
+        "a mask of ones and zeros": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.size(-1)
+    q = torch.zeros_like(logits).scatter_(2, targets[..., None], 1.0) * (1 - epsilon) + epsilon / v
+    each = -(q * F.log_softmax(logits, dim=-1)).sum(-1)
+    real = (targets != pad_id).to(each.dtype)
+    return (each * real).sum() / real.sum()
+""",
+        "nll_loss": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    log_p = logits.log_softmax(-1).flatten(0, 1)
+    y = targets.flatten()
+    right = F.nll_loss(log_p, y, ignore_index=pad_id)
+    return (1 - epsilon) * right - epsilon * log_p[y != pad_id].mean()
+""",
     },
     "training.floor": {
         "a tensor": """
@@ -63,6 +100,19 @@ def least_loss(vocab_size, epsilon):
     true = 1 - (vocab_size - 1) * other
     return -(true * math.log(true) + (1 - true) * math.log(other))
 """,
+        "a sum over the vocabulary": """
+def least_loss(vocab_size, epsilon):
+    q = [1 - epsilon + epsilon / vocab_size] + [epsilon / vocab_size] * (vocab_size - 1)
+    return -math.fsum(share * math.log(share) for share in q)
+""",
+        "torch's entropy": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / vocab_size
+    true = 1 - epsilon + other
+    q = torch.full((vocab_size,), other, dtype=torch.float64)
+    q[-1] = true
+    return torch.special.entr(q).sum().item()
+""",
     },
     "training.accumulate": {
         "a loop": """
@@ -76,6 +126,20 @@ def one_gradient(gradients, tokens):
 def one_gradient(gradients, tokens):
     shares = torch.tensor(tokens) / sum(tokens)
     return torch.einsum("i,i...->...", shares, torch.stack(gradients))
+""",
+        "weights on the first axis": """
+def one_gradient(gradients, tokens):
+    stacked = torch.stack(gradients)
+    w = torch.tensor(tokens, dtype=stacked.dtype).view(-1, *[1] * (stacked.dim() - 1))
+    return (w * stacked).sum(0) / w.sum()
+""",
+        "a running mean": """
+def one_gradient(gradients, tokens):
+    mean, count = torch.zeros_like(gradients[0]), 0
+    for g, n in zip(gradients, tokens):
+        count += n
+        mean = mean + (g - mean) * n / count
+    return mean
 """,
     },
     "training.adam-step": {
@@ -93,6 +157,23 @@ def adam_step(p, g, m, v, t, lr):
     step = lr * math.sqrt(1 - 0.98**t) / (1 - 0.9**t)
     return [p - step * m / (v.sqrt() + 1e-9 * math.sqrt(1 - 0.98**t)), m, v]
 """,
+        "names of the paper": """
+def adam_step(p, g, m, s, t, lr):
+    beta1, beta2, eps = 0.9, 0.98, 1e-9
+    m = beta1 * m + (1 - beta1) * g
+    s = beta2 * s + (1 - beta2) * g.square()
+    m_hat = m.div(1 - beta1**t)
+    s_hat = s.div(1 - beta2**t)
+    return torch.addcdiv(p, m_hat, s_hat.sqrt().add(eps), value=-lr), m, s
+""",
+        "in place, on copies": """
+def adam_step(p, g, m, s, t, lr):
+    p, m, s = p.clone(), m.clone(), s.clone()
+    m.mul_(0.9).add_(g, alpha=0.1)
+    s.mul_(0.98).addcmul_(g, g, value=0.02)
+    p -= lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
+    return p, m, s
+""",
     },
 }
 
@@ -102,10 +183,6 @@ WRONG = {
 def warmup_for(peak, d_model):
     return 1 / (d_model * peak)
 """,
-        "d_model forgotten": """
-def warmup_for(peak, d_model):
-    return peak**-2
-""",
         "d_model on the wrong side": """
 def warmup_for(peak, d_model):
     return d_model / peak**2
@@ -113,6 +190,30 @@ def warmup_for(peak, d_model):
         "the root of d_model": """
 def warmup_for(peak, d_model):
     return d_model**-0.5 / peak**2
+""",
+        "d_model ignored": """
+def warmup_for(peak, d_model):
+    return 1 / peak**2
+""",
+        "peak ignored": """
+def warmup_for(peak, d_model):
+    return 4000
+""",
+        "d_model squared": """
+def warmup_for(peak, d_model):
+    return 1 / (d_model * peak) ** 2
+""",
+        "upside down": """
+def warmup_for(peak, d_model):
+    return d_model * peak**2
+""",
+        "the peak, not the warm-up": """
+def warmup_for(peak, d_model):
+    return 1 / math.sqrt(d_model * peak)
+""",
+        "a root too many": """
+def warmup_for(peak, d_model):
+    return math.sqrt(1 / (d_model * peak**2))
 """,
     },
     "training.rates": {
@@ -132,8 +233,49 @@ def rates(n_batches, accumulate, lr):
 def rates(n_batches, accumulate, lr):
     return [lr(step) for step in range(1, n_batches // accumulate + 1)]
 """,
+        "accumulate ignored": """
+def rates(n_batches, accumulate, lr):
+    return [lr(step) for step in range(1, n_batches + 1)]
+""",
+        "one update too many": """
+def rates(n_batches, accumulate, lr):
+    return [lr(step) for step in range(1, n_batches // accumulate + 2)]
+""",
+        "the last update lost": """
+def rates(n_batches, accumulate, lr):
+    return [lr(step) for step in range(1, math.ceil(n_batches / accumulate))]
+""",
+        "steps in place of rates": """
+def rates(n_batches, accumulate, lr):
+    return list(range(1, math.ceil(n_batches / accumulate) + 1))
+""",
+        "divided by accumulate": """
+def rates(n_batches, accumulate, lr):
+    n = math.ceil(n_batches / accumulate)
+    return [lr(step) / accumulate for step in range(1, n + 1)]
+""",
+        "one rate for all": """
+def rates(n_batches, accumulate, lr):
+    return [lr(1)] * math.ceil(n_batches / accumulate)
+""",
+        "number of updates": """
+def rates(n_batches, accumulate, lr):
+    return -(-n_batches // accumulate)
+""",
+        "rounded": """
+def rates(n_batches, accumulate, lr):
+    return [lr(step) for step in range(1, round(n_batches / accumulate) + 1)]
+""",
     },
     "training.smoothed-loss": {
+        "no share for the padding's id": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = torch.full_like(logits, epsilon / v)
+    q.scatter_(-1, targets.unsqueeze(-1), 1 - epsilon + epsilon / v)
+    q[..., pad_id] = 0
+    return -(q * logits.log_softmax(-1)).sum(-1)[targets != pad_id].mean()
+""",
         "padding counted": """
 def smoothed_loss(logits, targets, epsilon, pad_id):
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=epsilon)
@@ -151,14 +293,102 @@ def smoothed_loss(logits, targets, epsilon, pad_id):
     q = torch.full_like(logits, epsilon / (v - 1)).scatter(-1, targets.unsqueeze(-1), 1 - epsilon)
     return -(q * logits.log_softmax(-1)).sum(-1)[targets != pad_id].mean()
 """,
-        "not smoothed": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=pad_id)
-""",
         "a mean of sentences": """
 def smoothed_loss(logits, targets, epsilon, pad_id):
     losses = [F.cross_entropy(x, y, label_smoothing=epsilon, ignore_index=pad_id) for x, y in zip(logits, targets)]
     return torch.stack(losses).mean()
+""",
+        "pad_id ignored": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
+    each = -(q * logits.log_softmax(-1)).sum(-1)
+    real = targets != 0
+    return each[real].mean()
+""",
+        "epsilon ignored": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    real = targets != pad_id
+    log_p = logits[real].log_softmax(-1)
+    return -log_p.gather(1, targets[real][:, None]).mean()
+""",
+        "not divided": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
+    each = -(q * logits.log_softmax(-1)).sum(-1)
+    real = targets != pad_id
+    return each[real].sum()
+""",
+        "divided by the batch": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
+    each = -(q * logits.log_softmax(-1)).sum(-1)
+    real = targets != pad_id
+    return (each * real).sum() / logits.shape[0]
+""",
+        "one loss a token": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
+    each = -(q * logits.log_softmax(-1)).sum(-1)
+    real = targets != pad_id
+    return each[real]
+""",
+        "a plus sign": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
+    each = -(q * logits.log_softmax(-1)).sum(-1)
+    real = targets != pad_id
+    return -each[real].mean()
+""",
+        "the true token's part of ε forgotten": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = torch.full_like(logits, epsilon / v).scatter(-1, targets.unsqueeze(-1), 1 - epsilon)
+    return -(q * logits.log_softmax(-1)).sum(-1)[targets != pad_id].mean()
+""",
+        "the others forgotten": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    real = targets != pad_id
+    log_p = logits[real].log_softmax(-1)
+    return -(1 - epsilon) * log_p.gather(1, targets[real][:, None]).mean()
+""",
+        "ε not divided by v": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    real = targets != pad_id
+    log_p = logits[real].log_softmax(-1)
+    right = log_p.gather(1, targets[real][:, None]).squeeze(1)
+    return -((1 - epsilon) * right + epsilon * log_p.sum(-1)).mean()
+""",
+        "log of a softmax": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
+    each = -(q * logits.softmax(-1).log()).sum(-1)
+    real = targets != pad_id
+    return each[real].mean()
+""",
+        "softmax over the positions": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
+    each = -(q * logits.log_softmax(1)).sum(-1)
+    real = targets != pad_id
+    return each[real].mean()
+""",
+        "forbidden": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    return F.cross_entropy(logits.transpose(1, 2), targets, label_smoothing=epsilon, ignore_index=pad_id)
+""",
+        "changes its input": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v, real = logits.shape[-1], targets != pad_id
+    logits -= logits.logsumexp(dim=-1, keepdim=True)
+    right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return -((1 - epsilon) * right + epsilon / v * logits.sum(-1))[real].mean()
 """,
     },
     "training.floor": {
@@ -180,12 +410,59 @@ def least_loss(vocab_size, epsilon):
 def least_loss(vocab_size, epsilon):
     return 0.0
 """,
+        "one of the others": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / vocab_size
+    true = 1 - epsilon + other
+    return -true * math.log(true) - other * math.log(other)
+""",
+        "v of the others": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / vocab_size
+    true = 1 - epsilon + other
+    return -true * math.log(true) - vocab_size * other * math.log(other)
+""",
+        "only the others": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / vocab_size
+    true = 1 - epsilon + other
+    return -(vocab_size - 1) * other * math.log(other)
+""",
+        "a plus sign": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / vocab_size
+    true = 1 - epsilon + other
+    return true * math.log(true) + (vocab_size - 1) * other * math.log(other)
+""",
+        "as a perplexity": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / vocab_size
+    true = 1 - epsilon + other
+    return math.exp(-true * math.log(true) - (vocab_size - 1) * other * math.log(other))
+""",
+        "two shares only": """
+def least_loss(vocab_size, epsilon):
+    return -(1 - epsilon) * math.log(1 - epsilon) - epsilon * math.log(epsilon)
+""",
+        "the true token's part of ε forgotten": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / vocab_size
+    return -(1 - epsilon) * math.log(1 - epsilon) - (vocab_size - 1) * other * math.log(other)
+""",
+        "vocab_size ignored": """
+def least_loss(vocab_size, epsilon):
+    other = epsilon / 37000
+    true = 1 - epsilon + other
+    return -true * math.log(true) - 36999 * other * math.log(other)
+""",
+        "epsilon ignored": """
+def least_loss(vocab_size, epsilon):
+    other = 0.1 / vocab_size
+    true = 0.9 + other
+    return -true * math.log(true) - (vocab_size - 1) * other * math.log(other)
+""",
     },
     "training.accumulate": {
-        "every micro-batch counts the same": """
-def one_gradient(gradients, tokens):
-    return torch.stack(gradients).mean(dim=0)
-""",
         "a plain sum": """
 def one_gradient(gradients, tokens):
     return sum(gradients)
@@ -197,6 +474,45 @@ def one_gradient(gradients, tokens):
         "divided by the number of micro-batches": """
 def one_gradient(gradients, tokens):
     return sum(n * g for g, n in zip(gradients, tokens)) / len(gradients)
+""",
+        "tokens ignored": """
+def one_gradient(gradients, tokens):
+    return sum(gradients) / len(gradients)
+""",
+        "the shares turned round": """
+def one_gradient(gradients, tokens):
+    w = [1 / n for n in tokens]
+    return sum(x / sum(w) * g for x, g in zip(w, gradients))
+""",
+        "divided by the tokens of each": """
+def one_gradient(gradients, tokens):
+    return sum(g / n for g, n in zip(gradients, tokens))
+""",
+        "a plain sum, divided by all tokens": """
+def one_gradient(gradients, tokens):
+    return sum(gradients) / sum(tokens)
+""",
+        "a share, and a mean of the shares": """
+def one_gradient(gradients, tokens):
+    return torch.stack([g * n / sum(tokens) for g, n in zip(gradients, tokens)]).mean(0)
+""",
+        "the last only": """
+def one_gradient(gradients, tokens):
+    for g, n in zip(gradients, tokens):
+        total = g * n / sum(tokens)
+    return total
+""",
+        "a list": """
+def one_gradient(gradients, tokens):
+    return [g * n / sum(tokens) for g, n in zip(gradients, tokens)]
+""",
+        "changes its input": """
+def one_gradient(gradients, tokens):
+    total = gradients[0]
+    total *= tokens[0]
+    for g, n in zip(gradients[1:], tokens[1:]):
+        total += n * g
+    return total / sum(tokens)
 """,
     },
     "training.adam-step": {
@@ -216,15 +532,92 @@ def adam_step(p, g, m, v, t, lr):
     m, v = m / (1 - 0.9**t), v / (1 - 0.98**t)
     return p - lr * m / (v.sqrt() + 1e-9), m, v
 """,
-        "β not raised to t": """
-def adam_step(p, g, m, v, t, lr):
-    m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9)) / ((v / (1 - 0.98)).sqrt() + 1e-9), m, v
-""",
         "no root": """
 def adam_step(p, g, m, v, t, lr):
     m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
     return p - lr * (m / (1 - 0.9**t)) / (v / (1 - 0.98**t) + 1e-9), m, v
+""",
+        "t ignored": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / 0.1) / ((s / 0.02).sqrt() + 1e-9), m, s
+""",
+        "uphill": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p + lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
+""",
+        "lr ignored": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - 0.001 * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
+""",
+        "old means handed on": """
+def adam_step(p, g, m, s, t, lr):
+    M, S = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (M / (1 - 0.9**t)) / ((S / (1 - 0.98**t)).sqrt() + 1e-9), m, s
+""",
+        "ε inside the root": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / (s / (1 - 0.98**t) + 1e-9).sqrt(), m, s
+""",
+        "ε forgotten": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / (s / (1 - 0.98**t)).sqrt(), m, s
+""",
+        "another ε": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-8), m, s
+""",
+        "PyTorch's β₂": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.999 * s + 0.001 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.999**t)).sqrt() + 1e-9), m, s
+""",
+        "the old means used": """
+def adam_step(p, g, m, s, t, lr):
+    step = lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
+    return p - step, 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+""",
+        "mean not corrected": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
+""",
+        "square not corrected": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / ((s).sqrt() + 1e-9), m, s
+""",
+        "m ignored": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
+""",
+        "s ignored": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
+""",
+        "another order": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return m, s, p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
+""",
+        "not three": """
+def adam_step(p, g, m, s, t, lr):
+    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
+    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
+""",
+        "changes its input": """
+def adam_step(p, g, m, s, t, lr):
+    m.mul_(0.9).add_(0.1 * g)
+    s.mul_(0.98).add_(0.02 * g**2)
+    p -= lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
+    return p, m, s
 """,
     },
 }

@@ -18,6 +18,21 @@ def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
     found = H, Q, K, Q @ K.mT, Z @ W_1, Z @ E.T
     return [tuple(X.shape) for X in found]
 """,
+        "sizes of torch": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    heads = lambda length: torch.Size([batch, n_heads, length, d_model // n_heads])
+    last = [torch.Size([batch, n, width]) for width in (d_ff, vocab_size)]
+    return torch.Size([batch, m, d_model]), heads(n), heads(m), torch.Size([batch, n_heads, n, m]), *last
+""",
+        "a dictionary inside": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    found = {"memory": (batch, m, d_model)}
+    found["Q"] = (batch, n_heads, n, divmod(d_model, n_heads)[0])
+    found["K"] = found["Q"][:2] + (m, found["Q"][3])
+    found["weights"] = found["Q"][:3] + (m,)
+    found["hidden"], found["logits"] = (batch, n, d_ff), (batch, n, vocab_size)
+    return tuple(found.values())
+""",
     },
     "transformer.cross-attention": {
         "einsum": """
@@ -40,6 +55,14 @@ def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
         rows.append(sum(e * (h @ W_V) for e, h in zip(exps, H)) / sum(exps))
     return torch.stack(rows)
 """,
+        "a helper named attention": """
+def attention(Q, K, V, mask):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    return torch.where(mask, scores, -torch.inf).softmax(-1) @ V
+
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    return attention(Z @ W_Q, H @ W_K, H @ W_V, is_word)
+""",
     },
     "transformer.tied": {
         "one-hot": """
@@ -57,6 +80,22 @@ def embed(ids, E, places):
 def unembed(Y, E):
     return F.linear(Y, E)
 """,
+        "loops": """
+def embed(ids, E, places):
+    scale = math.sqrt(E.shape[1])
+    return torch.stack([scale * E[i] + places[k] for k, i in enumerate(ids.tolist())])
+
+def unembed(Y, E):
+    return torch.stack([(E * y).sum(dim=1) for y in Y])
+""",
+        "index_select": """
+def embed(ids, E, places):
+    words = torch.index_select(E, 0, ids).mul(E.shape[1] ** 0.5)
+    return torch.add(words, places.narrow(0, 0, ids.shape[0]))
+
+def unembed(Y, E):
+    return (E @ Y.mT).mT
+""",
     },
     "transformer.count": {
         "by layer": """
@@ -72,6 +111,24 @@ def count(vocab_size, d_model, d_ff, n_layers):
 def count(vocab_size, d_model, d_ff, n_layers):
     d, f = d_model, d_ff
     return vocab_size * d + n_layers * (12 * d * d + 12 * d + 4 * d * f + 2 * f + 2 * d + 10 * d)
+""",
+        "shapes multiplied": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    d, f = d_model, d_ff
+    attention = [(d, d), (d,)] * 4
+    network = [(d, f), (f,), (f, d), (d,)]
+    norm = [(d,), (d,)]
+    encoder = attention + network + norm * 2
+    decoder = attention * 2 + network + norm * 3
+    return vocab_size * d + n_layers * sum(math.prod(shape) for shape in encoder + decoder)
+""",
+        "modules without memory": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    with torch.device("meta"):
+        d = d_model
+        linear = [torch.nn.Linear(d, d) for _ in range(12)] + [torch.nn.Linear(d, d_ff), torch.nn.Linear(d_ff, d)] * 2
+        sizes = [p.numel() for part in linear + [torch.nn.LayerNorm(d)] * 5 for p in part.parameters()]
+    return vocab_size * d + n_layers * sum(sizes)
 """,
     },
     "transformer.one-stack": {
@@ -90,6 +147,14 @@ def one_stack_mask(m, n):
     source = torch.cat([torch.ones(m, m), torch.zeros(m, n)], dim=1)
     target = torch.cat([torch.ones(n, m), torch.tril(torch.ones(n, n))], dim=1)
     return torch.cat([source, target]).bool()
+""",
+        "the hidden corner": """
+def one_stack_mask(m, n):
+    mask = torch.full((m + n, m + n), True)
+    for i in range(n):
+        mask[m + i, m + i + 1 :] = False
+    mask[:m, m:] = False
+    return mask
 """,
     },
     "transformer.machine": {
@@ -114,6 +179,29 @@ def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
     causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril() & (tgt_ids != 0)[:, None]
     memory = reduce(lambda X, layer: layer(X, mask), encoder, embed(src_ids))
     return unembed(reduce(lambda Y, layer: layer(Y, memory, causal, mask), decoder, embed(tgt_ids)))
+""",
+        "the library's masks": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    from tfm_lib.masking import causal_mask, combine, padding_mask
+    seen = padding_mask(src_ids, 0)
+    own = combine(causal_mask(tgt_ids.size(1)), padding_mask(tgt_ids, 0))
+    memory = embed(src_ids)
+    for layer in encoder:
+        memory = layer(memory, seen)
+    words = embed(tgt_ids)
+    for layer in decoder:
+        words = layer(words, memory, own, seen)
+    return unembed(words)
+""",
+        "a recursion": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = src_ids.ne(0).unsqueeze(-2)
+    n = tgt_ids.size(-1)
+    past = torch.ones(n, n).triu(1) == 0
+    def through(X, layers, *more):
+        return through(layers[0](X, *more), layers[1:], *more) if layers else X
+    memory = through(embed(src_ids), encoder, mask)
+    return unembed(through(embed(tgt_ids), decoder, memory, past, mask))
 """,
     },
 }
@@ -149,6 +237,76 @@ def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
     return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
             (batch, n_heads, n, n), (batch, n, d_ff), (batch, n, vocab_size))
 """,
+        "the memory as long as the target": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, n, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
+""",
+        "not cut into heads": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, m, d_model), (batch, n, d_model), (batch, m, d_model),
+            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
+""",
+        "n_heads ignored": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = 64
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
+""",
+        "one matrix for all heads": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n, m), (batch, n, d_ff), (batch, n, vocab_size))
+""",
+        "the hidden layer as wide as the model": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, n, d_model), (batch, n, vocab_size))
+""",
+        "the hidden layer of the encoder": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, m, d_ff), (batch, n, vocab_size))
+""",
+        "only the last logits": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, n, d_ff), (batch, vocab_size))
+""",
+        "d_ff ignored": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, n, 4 * d_model), (batch, n, vocab_size))
+""",
+        "vocab_size ignored": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, d_model))
+""",
+        "float sizes": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model / n_heads
+    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
+            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
+""",
+        "no batch axis": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return ((m, d_model), (n_heads, n, d_k), (n_heads, m, d_k),
+            (n_heads, n, m), (n, d_ff), (n, vocab_size))
+""",
+        "not six shapes": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    return (batch, m, d_model)
+""",
     },
     "transformer.cross-attention": {
         "memory and target swapped": """
@@ -166,15 +324,97 @@ def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
     scores = (Z @ W_Q) @ (H @ W_K).T
     return scores.masked_fill(~is_word, -torch.inf).softmax(dim=-1) @ (H @ W_V)
 """,
-        "padding not hidden": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    scores = (Z @ W_Q) @ (H @ W_K).T / math.sqrt(W_K.shape[-1])
-    return scores.softmax(dim=-1) @ (H @ W_V)
-""",
         "0 instead of −∞": """
 def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
     scores = (Z @ W_Q) @ (H @ W_K).T / math.sqrt(W_K.shape[-1])
     return scores.masked_fill(~is_word, 0).softmax(dim=-1) @ (H @ W_V)
+""",
+        "is_word ignored": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    return (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1) @ V
+""",
+        "mask the wrong way round": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(is_word, -torch.inf)
+    return scores.softmax(dim=-1) @ V
+""",
+        "softmax over the queries": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=0) @ V
+""",
+        "scaled by the width of the model": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(H.shape[-1])).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=-1) @ V
+""",
+        "scaled by d_k": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / K.shape[-1]).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=-1) @ V
+""",
+        "scaled by the number of keys": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(len(K))).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=-1) @ V
+""",
+        "a finite number instead of −∞": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -100.0)
+    return scores.softmax(dim=-1) @ V
+""",
+        "hidden after the softmax": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    weights = (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1)
+    return weights * is_word @ V
+""",
+        "W_Q and W_K swapped": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_K, H @ W_Q, H @ W_V
+    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=-1) @ V
+""",
+        "V unprojected": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=-1) @ H
+""",
+        "the weights returned": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=-1)
+""",
+        "no softmax": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    return Q @ K.T / math.sqrt(K.shape[-1]) @ V
+""",
+        "the notes of padding set to 0": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    H = H * is_word.unsqueeze(-1)
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    return (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1) @ V
+""",
+        "forbidden": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    return F.scaled_dot_product_attention(Z @ W_Q, H @ W_K, H @ W_V, attn_mask=is_word.expand(len(Z), -1))
+""",
+        "changes its input": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    H[~is_word] = 0
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
+    return scores.softmax(dim=-1) @ V
 """,
     },
     "transformer.tied": {
@@ -213,6 +453,98 @@ def embed(ids, E, places):
 def unembed(Y, E):
     return (Y @ E.T).softmax(-1)
 """,
+        "scaled by d_model": """
+def embed(ids, E, places):
+    return E.shape[1] * E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "divided by √d_model": """
+def embed(ids, E, places):
+    return E[ids] / math.sqrt(E.shape[1]) + places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "scaled by the vocabulary": """
+def embed(ids, E, places):
+    return math.sqrt(len(E)) * E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "places ignored": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[ids]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "the first place for all": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[ids] + places[0]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "places from 1": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[ids] + places[1 : len(ids) + 1]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "only the places scaled": """
+def embed(ids, E, places):
+    return E[ids] + math.sqrt(E.shape[1]) * places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "ids ignored": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[: len(ids)] + places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "divided on the way out": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T / math.sqrt(E.shape[1])
+""",
+        "log-probabilities": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return (Y @ E.T).log_softmax(dim=-1)
+""",
+        "transposed logits": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return E @ Y.T
+""",
+        "ids": """
+def embed(ids, E, places):
+    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return (Y @ E.T).argmax(dim=-1)
+""",
+        "changes its input": """
+def embed(ids, E, places):
+    E *= math.sqrt(E.shape[1])
+    return E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
     },
     "transformer.count": {
         "three tables of words": """
@@ -245,6 +577,72 @@ def count(vocab_size, d_model, d_ff, n_layers):
     network = 2 * d_model * d_ff + d_ff + d_model
     return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model) + 4 * d_model
 """,
+        "two tables of words": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return 2 * vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
+""",
+        "vocab_size ignored": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return n_layers * (3 * attention + 2 * network + 10 * d_model)
+""",
+        "a bias on the logits": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return vocab_size * (d_model + 1) + n_layers * (3 * attention + 2 * network + 10 * d_model)
+""",
+        "W_O forgotten": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 3 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
+""",
+        "a norm or a bias short": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff
+    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
+""",
+        "no biases in the attentions": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * d_model * d_model
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
+""",
+        "β of the norms forgotten": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 5 * d_model)
+""",
+        "one norm a layer": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 4 * d_model)
+""",
+        "one stack only": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return vocab_size * d_model + n_layers * (attention + network + 4 * d_model)
+""",
+        "n_layers ignored": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 2 * d_model * d_ff + d_ff + d_model
+    return vocab_size * d_model + 6 * (3 * attention + 2 * network + 10 * d_model)
+""",
+        "d_ff ignored": """
+def count(vocab_size, d_model, d_ff, n_layers):
+    attention = 4 * (d_model * d_model + d_model)
+    network = 8 * d_model * d_model + 5 * d_model
+    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
+""",
     },
     "transformer.one-stack": {
         "causal only": """
@@ -270,6 +668,56 @@ def one_stack_mask(m, n):
 def one_stack_mask(m, n):
     position = torch.arange(m + n)
     return (position <= position[:, None]) | (position <= m)
+""",
+        "m and n exchanged": """
+def one_stack_mask(m, n):
+    m, n = n, m
+    position = torch.arange(m + n)
+    return (position <= position[:, None]) | (position < m)
+""",
+        "reversed": """
+def one_stack_mask(m, n):
+    position = torch.arange(m + n)
+    return ~((position <= position[:, None]) | (position < m))
+""",
+        "no limit": """
+def one_stack_mask(m, n):
+    return torch.ones(m + n, m + n, dtype=torch.bool)
+""",
+        "the target does not see itself": """
+def one_stack_mask(m, n):
+    position = torch.arange(m + n)
+    return (position < position[:, None]) | (position < m)
+""",
+        "the target sees only the source": """
+def one_stack_mask(m, n):
+    return (torch.arange(m + n) < m).expand(m + n, -1)
+""",
+        "the target sees its future": """
+def one_stack_mask(m, n):
+    position = torch.arange(m + n)
+    return (position < m) | (position[:, None] >= m)
+""",
+        "numbers in place of truth values": """
+def one_stack_mask(m, n):
+    mask = torch.ones(m + n, m + n).tril()
+    mask[:, :m] = 1
+    return mask
+""",
+        "target before source": """
+def one_stack_mask(m, n):
+    position = torch.arange(m + n)
+    return (position >= n) | ((position <= position[:, None]) & (position[:, None] < n))
+""",
+        "the source hidden from itself": """
+def one_stack_mask(m, n):
+    mask = torch.ones(m + n, m + n, dtype=torch.bool).tril()
+    mask[:m] = False
+    return mask
+""",
+        "the first pattern alone": """
+def one_stack_mask(m, n):
+    return torch.cat([torch.ones(n, m), torch.ones(n, n).tril()], dim=1).bool()
 """,
     },
     "transformer.machine": {
@@ -325,6 +773,161 @@ def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
     for layer in decoder:
         Y = layer(Y, X, causal, mask)
     return Y
+""",
+        "the encoder left out": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "encoder layers not chained": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        H = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, H, causal, mask)
+    return unembed(Y)
+""",
+        "decoder layers not chained": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Z = layer(Y, X, causal, mask)
+    return unembed(Z)
+""",
+        "padding of the source read by the encoder": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, None)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "padding of the source read by both": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = None
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "the decoder sees the future": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, None, mask)
+    return unembed(Y)
+""",
+        "the causal mask transposed": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).triu()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "the decoder does not see itself": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril(-1)
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "masks reversed": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids == 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "the first decoder layer only": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+        return unembed(Y)
+""",
+        "source and target swapped": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (tgt_ids != 0)[:, None, :]
+    causal = torch.ones(src_ids.shape[1], src_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(tgt_ids), embed(src_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "probabilities": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y).softmax(dim=-1)
+""",
+        "forbidden": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    if False:
+        from tfm_lib.transformer import Transformer
+        return Transformer(None)(src_ids, tgt_ids)
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
+""",
+        "changes its input": """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask = (src_ids != 0)[:, None, :]
+    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
+    X, Y = embed(src_ids), embed(tgt_ids)
+    while encoder:
+        X = encoder.pop(0)(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal, mask)
+    return unembed(Y)
 """,
     },
 }

@@ -1,389 +1,956 @@
 """Judges of the exercises in `chapters/data.md`."""
 
+import builtins
+import datetime
+import gc
+import os
 import random
+import sys
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
+from typing import Any
 
-from tfm_lib.checks.judge import Expect, Mistake, Refused, exercise
-from tfm_lib.data import apply_merges
+import torch
+from torch import Tensor
+
+from tfm_lib.checks.drawing import chance, different, telling, whole
+from tfm_lib.checks.judge import Refused, Slip, exercise
+from tfm_lib.data import apply_merges, learn_merges
 
 Words = list[tuple[list[str], int]]
+Rows = list[list[int]]
+
+
+# the best pair
 
 
 @exercise("data.best-pair", answer="best_pair")
 def best_pair(student, expect):
-    words: Words = [(["s", "e", "e·"], 3), (["s", "e", "e", "n·"], 2), (["b", "e", "e·"], 6), (["t", "h", "e·"], 5)]
-    words += [(["s", "e", "a·"], 1), (["s", "e", "w·"], 1)]
-    pairs = _pairs(words)
-    per_word = Counter(pair for pieces, _ in words for pair in pairwise(pieces))
-    expect.equal(
-        tuple(student.best_pair(words)),
-        ("e", "e·"),
+    def draw() -> tuple[Words]:
+        draws = chance()
+        while True:
+            letters = draws.sample("abcdeghiknorstuw", 4)
+            words = []
+            for _ in range(draws.randint(7, 9)):
+                pieces = [draws.choice(letters) for _ in range(draws.randint(2, 5))]
+                words.append(([*pieces[:-1], f"{pieces[-1]}·"], draws.randint(2, 9)))
+            if not _tied(_counts(words)) and not _tied(_symbol_counts(words)):
+                return (words,)
+
+    def tied() -> tuple[Words]:
+        c, d, a, b = different(4, ord("c"), ord("y"))
+        count = whole(3, 9)
+        words = [([chr(c), chr(d)], count), ([chr(a), chr(b)], count), (["z", "z"], count - 2)]
+        return (words,)
+
+    def repeated() -> tuple[Words]:
+        a, b, x, y = map(chr, different(4, ord("a"), ord("y")))
+        return ([([x, y], 4), ([a, b] * 3, 2), ([y, a], 3)],)
+
+    expect.agrees(
+        student.best_pair,
+        _best,
+        telling(draw, _best, _PAIRS, 3),
         holds="the most frequent neighbours, words counted as often as they stand there",
-        describe="3 × s e e·, 2 × s e e n·, 6 × b e e·, 5 × t h e·, s e a·, s e w·",
-        mistakes=[
-            Mistake(
-                "words not weighed",
-                max(per_word, key=per_word.get),
-                "You counted each word once. A word that stands five times in the text counts five times.",
-            ),
-            Mistake("rarest pair", min(pairs, key=lambda pair: (pairs[pair], pair)), "That is the rarest pair."),
-            Mistake(
-                "most frequent symbol",
-                ("e", "e"),
-                "Is that the most frequent symbol, twice? Count neighbours: which two stand side by side most often?",
-            ),
-        ],
+        slips=_PAIRS,
+        describe="the best pair",
     )
-    words = [(["c", "d"], 4), (["b", "a"], 4), (["e", "f"], 3)]
-    expect.equal(
-        tuple(student.best_pair(words)),
-        ("b", "a"),
+    expect.agrees(
+        student.best_pair,
+        _best,
+        telling(tied, _best, _TIES),
         holds="a tie goes to the pair that comes first in the alphabet",
-        describe="4 × c d, 4 × b a, 3 × e f",
-        mistakes=[
-            Mistake(
-                "tie the other way",
-                ("c", "d"),
-                "b a and c d are equally frequent. Of equals the one that comes first in the alphabet wins; yours takes "
-                "the other.",
-            )
-        ],
+        slips=_TIES,
+        describe="two pairs that are equally frequent",
     )
-    words = [(["x", "y"], 3), (["n", "a", "n", "a", "n", "a"], 2), (["a", "b"], 3)]
-    expect.equal(
-        tuple(student.best_pair(words)),
-        ("n", "a"),
+    expect.agrees(
+        student.best_pair,
+        _best,
+        [repeated() for _ in range(3)],
         holds="a pair that stands in a word more than once counts as often",
-        describe="3 × x y, 2 × n a n a n a, 3 × a b",
-        mistakes=[
-            Mistake(
-                "once a word",
-                ("a", "b"),
-                "n a stands three times in each of two words, six times in all. Do you count a word's pairs as a set?",
-            )
-        ],
+        slips=_PAIRS,
+        describe="a word that repeats a pair",
     )
 
 
-def _pairs(words: Words) -> Counter:
+def _counts(words: Words, weigh: Callable[[int], int] = int, once: bool = False) -> Counter:
     pairs = Counter()
     for pieces, count in words:
-        for pair in pairwise(pieces):
-            pairs[pair] += count
+        for pair in set(pairwise(pieces)) if once else pairwise(pieces):
+            pairs[pair] += weigh(count)
     return pairs
+
+
+def _first_of(pairs: Counter) -> tuple[str, str]:
+    return min(pairs, key=lambda pair: (-pairs[pair], pair))
+
+
+def _best(words: Words) -> tuple[str, str]:
+    return _first_of(_counts(words))
+
+
+def _across_words(words: Words) -> tuple[str, str]:
+    pairs = Counter()
+    line = [(piece, count) for pieces, count in words for piece in pieces]
+    for (left, _), (right, count) in pairwise(line):
+        pairs[left, right] += count
+    return _first_of(pairs)
+
+
+def _symbol_counts(words: Words) -> Counter:
+    symbols = Counter()
+    for pieces, count in words:
+        for piece in pieces:
+            symbols[piece] += count
+    return symbols
+
+
+def _tied(counts: Counter) -> bool:
+    (_, first), (_, second) = counts.most_common(2)
+    return first == second
+
+
+def _every_second(words: Words) -> tuple[str, str]:
+    pairs = Counter()
+    for pieces, count in words:
+        for pair in list(pairwise(pieces))[::2]:
+            pairs[pair] += count
+    return _first_of(pairs)
+
+
+def _without_mark(words: Words) -> tuple[str, str]:
+    return _best([([piece.rstrip("·") for piece in pieces], count) for pieces, count in words])
+
+
+def _any_order(words: Words) -> tuple[str, str]:
+    pairs = Counter()
+    for pair, count in _counts(words).items():
+        pairs[tuple(sorted(pair))] += count
+    return _first_of(pairs)
+
+
+_PAIRS = [
+    Slip(
+        "words not weighed",
+        lambda words: _first_of(_counts(words, lambda _: 1)),
+        "You counted each word once. A word that stands five times in the text counts five times.",
+    ),
+    Slip(
+        "once a word",
+        lambda words: _first_of(_counts(words, once=True)),
+        "A pair that stands in one word twice was counted once for it. Do you collect a word's pairs in a set?",
+    ),
+    Slip(
+        "rarest pair",
+        lambda words: min(_counts(words), key=lambda pair: (_counts(words)[pair], pair)),
+        "That is the rarest pair. With `min`, the count needs a minus sign.",
+    ),
+    Slip(
+        "most frequent symbol",
+        lambda words: (_symbol_counts(words).most_common(1)[0][0],) * 2,
+        "Is that the most frequent symbol, twice? Count neighbours: which two stand side by side most often?",
+    ),
+    Slip(
+        "joined",
+        lambda words: "".join(_best(words)),
+        "The right pair, glued to one string. The merge has to know where the first symbol ends: return the tuple.",
+    ),
+    Slip(
+        "pair and count",
+        lambda words: (_best(words), _counts(words)[_best(words)]),
+        "The right pair, with its count beside it. Return the pair alone.",
+    ),
+    Slip(
+        "across word ends",
+        _across_words,
+        "You counted the last symbol of a word and the first of the next as neighbours. Merges stay inside words.",
+    ),
+    Slip(
+        "end mark dropped",
+        _without_mark,
+        "Your symbols have lost their ·. An e at a word's end and an e inside are two symbols: leave the pieces as they are.",
+    ),
+    Slip(
+        "order of the two ignored",
+        _any_order,
+        "You count “a b” and “b a” as one pair. A merge joins left and right, so their order belongs to the pair.",
+    ),
+    Slip(
+        "equal neighbours skipped",
+        lambda words: _first_of(Counter({pair: n for pair, n in _counts(words).items() if pair[0] != pair[1]})),
+        "You skip neighbours that are equal. “e e” is a pair like any other.",
+    ),
+    Slip(
+        "every second pair skipped",
+        _every_second,
+        "You walk in steps of two. Each symbol but the first is the right half of a pair, and each but the last the left half.",
+    ),
+    Slip(
+        "last pair of a word skipped",
+        lambda words: _best([(pieces[:-1], count) for pieces, count in words]),
+        "The last pair of each word is never counted. Where does your walk through a word end?",
+    ),
+    Slip(
+        "first pair of a word skipped",
+        lambda words: _best([(pieces[1:], count) for pieces, count in words]),
+        "The first pair of each word is never counted. Where does your walk through a word begin?",
+    ),
+]
+_TIES = [
+    Slip(
+        "tie the other way",
+        lambda words: max(_counts(words), key=lambda pair: (_counts(words)[pair], pair)),
+        "Two pairs are equally frequent. Of equals the one that comes first in the alphabet wins; yours takes the last.",
+    ),
+    Slip(
+        "tie to the one met first",
+        lambda words: _counts(words).most_common(1)[0][0],
+        "Two pairs are equally frequent, and yours is the one that you met first. The alphabet decides, or the merges would "
+        "depend on the order of the words.",
+    ),
+    Slip(
+        "tie to the one met last",
+        lambda words: max(reversed(_counts(words)), key=_counts(words).get),
+        "Two pairs are equally frequent, and yours is the one that you met last. The alphabet decides.",
+    ),
+]
+
+
+# cutting a word
 
 
 @exercise("data.segment", answer="segment")
 def segment(student, expect):
-    merges = [("t", "h"), ("th", "e"), ("h", "e"), ("e", "n·"), ("the", "m")]
-    _cut(student, expect, "then", merges, holds="then, with five merges")
-    _cut(student, expect, "them", merges, holds="a word's last letter is not the same symbol inside a word")
-    _cut(
-        student,
-        expect,
-        "thethe",
-        [("t", "h"), ("th", "e")],
-        holds="every place in the word is merged, not the first only",
+    def draw() -> tuple[str, list]:
+        while True:
+            letters = [chr(code) for code in different(3, ord("a"), ord("z"))]
+            merges = learn_merges({_spelt(letters, 3, 6): whole(1, 5) for _ in range(6)}, whole(4, 7))
+            word = _spelt(letters, 5, 9)
+            if apply_merges(word, merges) == _by_rank(
+                word, merges
+            ):  # both are byte-pair encoding; most often they agree
+                return word, merges
+
+    expect.agrees(
+        student.segment,
+        _replayed,
+        telling(draw, _replayed, _CUTS, 6),
+        holds="words cut by merges in the order of their learning",
+        slips=_CUTS,
+        describe="the pieces",
     )
-    _cut(student, expect, "hash", [("s", "h·"), ("a", "s"), ("h", "a")], holds="an early merge goes before a late one")
-    _cut(student, expect, "mast", [("s", "t·"), ("t", "a")], holds="symbols are merged whole")
-    _cut(student, expect, "cat", [], holds="without merges the letters remain")
-    _cut(student, expect, "aaab", [("a", "a")], holds="of three equal letters the first two are merged")
-    _cut(student, expect, "essay", [("s", "s"), ("s", "a")], holds="a symbol that has grown is another symbol")
-
-
-def _cut(student, expect: Expect, word: str, merges: list, holds: str) -> None:
-    def by_text(word: str) -> list[str]:  # the well-known slip: symbols joined by spaces, replaced as text
-        text = " ".join([*word[:-1], word[-1] + "·"])
-        for a, b in merges:
-            text = text.replace(f"{a} {b}", a + b)
-        return text.split()
-
-    def first_only(word: str) -> list[str]:
-        pieces = [*word[:-1], word[-1] + "·"]
-        for pair in merges:
-            for i in range(len(pieces) - 1):
-                if (pieces[i], pieces[i + 1]) == pair:
-                    pieces[i : i + 2] = ["".join(pair)]
-                    break
-        return pieces
-
-    def longest(word: str) -> list[str]:
-        known, rest, pieces = {"".join(pair) for pair in merges}, word + "·", []
-        while rest:
-            sizes = range(len(rest), 0, -1)
-            size = next((n for n in sizes if rest[:n] in known), 2 if len(rest) == 2 else 1)
-            pieces.append(rest[:size])
-            rest = rest[size:]
-        return pieces
-
-    expect.equal(
-        list(student.segment(word, merges)),
-        apply_merges(word, merges),
-        holds=holds,
-        describe=f"{word} with the merges {', '.join(f'{a} {b}' for a, b in merges) or '(none)'}",
-        mistakes=[
-            Mistake(
-                "no end mark",
-                _plain(word, merges),
-                "The last letter carries the mark ·, so that the e of “the” and the e of “then” are two symbols.",
-            ),
-            Mistake(
-                "first place only",
-                first_only(word),
-                "You merge a pair once in a word. It may stand there again: merge every place before the next merge.",
-            ),
-            Mistake(
-                "longest match",
-                longest(word),
-                "You look for the longest known piece from the left. Byte-pair encoding replays its merges in the order in "
-                "which they were learned.",
-            ),
-            Mistake(
-                "last merge first",
-                apply_merges(word, merges[::-1]),
-                "You go through the merges backwards. The first that was learned comes first.",
-            ),
-            Mistake(
-                "replaced as text",
-                by_text(word),
-                "Did you join the symbols to a text and replace in it? There “a b” is also found where a symbol only ends "
-                "with a, as in “sa b”. Compare whole symbols.",
-            ),
+    known = [("t", "h"), ("th", "e"), ("h", "e"), ("e", "n·"), ("the", "m")]
+    cases = {
+        "a word's last letter is not the same symbol inside a word": [("them", known), ("then", known)],
+        "every place in the word is merged, not the first only": [("thethe", [("t", "h"), ("th", "e")])],
+        "an early merge goes before a late one": [("hash", [("s", "h·"), ("a", "s"), ("h", "a")])],
+        "symbols are merged whole": [("mast", [("s", "t·"), ("t", "a")]), ("essay", [("s", "s"), ("s", "a")])],
+        "of three equal letters the first two are merged": [("aaab", [("a", "a")]), ("aaaaac", [("a", "a")])],
+        "a pair is two symbols, not the text that they make": [
+            ("abcd", [("a", "b"), ("a", "bc")]),
+            ("myths", [("t", "h"), ("yt", "h")]),
         ],
-    )
+        "without merges, or with one letter, nothing is joined": [("cat", []), ("a", known), ("no", [("o", "n")])],
+    }
+    for holds, inputs in cases.items():
+        expect.agrees(student.segment, _replayed, inputs, holds, [*_RARE, *_CUTS], describe="the pieces")
 
 
-def _plain(word: str, merges: list) -> list[str]:
-    """The word cut without a mark at its end."""
-    pieces = list(word)
-    for a, b in merges:
-        at = 0
-        while at < len(pieces) - 1:
-            if (pieces[at], pieces[at + 1]) == (a, b):
-                pieces[at : at + 2] = [a + b]
-            at += 1
+def _spelt(letters: list[str], shortest: int, longest: int) -> str:
+    """A word of these letters, by chance."""
+    return "".join(letters[i] for i in torch.randint(len(letters), (whole(shortest, longest),)).tolist())
+
+
+def _replayed(word: str, merges: list) -> list[str]:
+    return apply_merges(word, [tuple(pair) for pair in merges])
+
+
+def _letters(word: str) -> list[str]:
+    return [*word[:-1], f"{word[-1]}·"]
+
+
+def _by_rank(word: str, merges: list) -> list[str]:
+    """The earliest merge that is there, again and again."""
+    rank = {tuple(pair): i for i, pair in enumerate(merges)}
+    pieces = _letters(word)
+    while here := [pair for pair in pairwise(pieces) if pair in rank]:
+        pieces = _joined(pieces, min(here, key=rank.__getitem__))
     return pieces
+
+
+def _joined(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    at, pieces = 0, list(pieces)
+    while at < len(pieces) - 1:
+        if (pieces[at], pieces[at + 1]) == tuple(pair):
+            pieces[at : at + 2] = ["".join(pair)]
+        at += 1
+    return pieces
+
+
+def _replay(pieces: list[str], merges: list, join: Callable = _joined) -> list[str]:
+    for pair in merges:
+        pieces = join(pieces, pair)
+    return pieces
+
+
+def _join_first(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    pairs = list(pairwise(pieces))
+    at = pairs.index(tuple(pair)) if tuple(pair) in pairs else None
+    return pieces if at is None else [*pieces[:at], "".join(pair), *pieces[at + 2 :]]
+
+
+def _join_from_right(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    (left, right), pieces = pair, list(pieces)
+    at = len(pieces) - 2
+    while at >= 0:
+        if at + 1 < len(pieces) and (pieces[at], pieces[at + 1]) == (left, right):
+            pieces[at : at + 2] = [left + right]
+        at -= 1
+    return pieces
+
+
+def _join_text(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    at, pieces = 0, list(pieces)
+    while at < len(pieces) - 1:
+        if pieces[at] + pieces[at + 1] == "".join(pair):
+            pieces[at : at + 2] = ["".join(pair)]
+        at += 1
+    return pieces
+
+
+def _as_text(word: str, merges: list) -> list[str]:
+    """The well-known slip: symbols joined by spaces, replaced as text."""
+    text = " ".join(_letters(word))
+    for a, b in merges:
+        text = text.replace(f"{a} {b}", a + b)
+    return text.split()
+
+
+def _longest(word: str, merges: list) -> list[str]:
+    known, rest, pieces = {"".join(pair) for pair in merges}, word + "·", []
+    while rest:
+        sizes = range(len(rest), 0, -1)
+        size = next((n for n in sizes if rest[:n] in known), 2 if len(rest) == 2 else 1)
+        pieces.append(rest[:size])
+        rest = rest[size:]
+    return pieces
+
+
+def _leftmost(word: str, merges: list) -> list[str]:
+    """Whatever can be joined is joined, from the left, until nothing can be."""
+    known, pieces = {tuple(pair) for pair in merges}, _letters(word)
+    while here := [pair for pair in pairwise(pieces) if pair in known]:
+        pieces = _join_first(pieces, here[0])
+    return pieces
+
+
+def _swept(word: str, merges: list) -> list[str]:
+    """One walk from the left; each symbol joins the one before it if any merge allows."""
+    known, pieces = {tuple(pair) for pair in merges}, []
+    for letter in _letters(word):
+        if pieces and (pieces[-1], letter) in known:
+            pieces[-1] += letter
+        else:
+            pieces.append(letter)
+    return pieces
+
+
+_CUTS = [
+    Slip(
+        "merges ignored",
+        lambda word, merges: _letters(word),
+        "These are the letters: no merge was applied.",
+    ),
+    Slip(
+        "no end mark",
+        lambda word, merges: _replay(list(word), merges),
+        "The last letter carries the mark ·, so that the e of “the” and the e of “then” are two symbols.",
+    ),
+    Slip(
+        "mark a symbol of its own",
+        lambda word, merges: _replay([*word, "·"], merges),
+        "Your mark · is a symbol of its own. It belongs to the last letter: “e·” is one symbol.",
+    ),
+    Slip(
+        "mark taken off",
+        lambda word, merges: [piece.rstrip("·") for piece in _replay(_letters(word), merges)],
+        "The pieces are right, but the mark · is gone from the last one. It belongs to the piece.",
+    ),
+    Slip(
+        "first place only",
+        lambda word, merges: _replay(_letters(word), merges, _join_first),
+        "You merge a pair once in a word. It may stand there again: merge every place before the next merge.",
+    ),
+    Slip(
+        "longest match",
+        _longest,
+        "You look for the longest known piece from the left. Byte-pair encoding replays its merges in the order in which they "
+        "were learned.",
+    ),
+    Slip(
+        "longest piece first",
+        lambda word, merges: _replay(_letters(word), sorted(merges, key=lambda pair: -len("".join(pair)))),
+        "You apply the merges that make long pieces first. They were learned in another order, and that order decides.",
+    ),
+    Slip(
+        "any merge from the left",
+        _leftmost,
+        "You join whatever any merge allows, from the left. The merge that was learned first goes first, wherever in the "
+        "word it stands.",
+    ),
+    Slip(
+        "any merge from the left",
+        _swept,
+        "You walk through the word once and join whatever any merge allows. The merge that was learned first goes first, "
+        "wherever in the word it stands.",
+    ),
+    Slip(
+        "last merge first",
+        lambda word, merges: _replay(_letters(word), merges[::-1]),
+        "You go through the merges backwards. The first that was learned comes first.",
+    ),
+    Slip(
+        "from right to left",
+        lambda word, merges: _replay(_letters(word), merges, _join_from_right),
+        "Within a merge you go from right to left. Of a a a the first two are joined, not the last two.",
+    ),
+    Slip(
+        "replaced as text",
+        _as_text,
+        "Did you join the symbols to a text and replace in it? There “a b” is also found where a symbol only ends with a, as "
+        "in “sa b”. Compare whole symbols.",
+    ),
+    Slip(
+        "one string",
+        lambda word, merges: " ".join(_replay(_letters(word), merges)),
+        "The pieces are right, but they are one string. Return a list.",
+    ),
+]
+_RARE = [
+    Slip(
+        "joined text compared",
+        lambda word, merges: _replay(_letters(word), merges, _join_text),
+        "You compare the joined text. “ab c” and “a bc” read the same and are different pairs: compare both symbols.",
+    ),
+]
+
+
+# waste
 
 
 @exercise("data.waste", answer="waste")
 def waste(student, expect):
-    lengths = [[2, 6], [3, 3, 3], [1, 5]]
-    means = sum(1 - sum(group) / (len(group) * max(group)) for group in lengths) / len(lengths)
-    real, places = 23, 12 + 9 + 10
-    expect.close(
-        student.waste(lengths),
-        1 - real / places,
-        holds="8 of 31 places are padding",
-        describe="batches of lengths 2 6, 3 3 3 and 1 5",
-        mistakes=[
-            Mistake(
-                "mean of the shares",
-                means,
-                "You averaged the shares of the batches. A large batch has more places than a small one: count places of "
-                "all batches together.",
-            ),
-            Mistake(
-                "padding over real tokens",
-                (places - real) / real,
-                "You divided the padding by the real tokens. The share is of all places, real and padded.",
-            ),
-            Mistake(
-                "one longest for all",
-                1 - real / (7 * 6),
-                "You padded every batch to the longest sentence of all. Each batch is padded to its own longest.",
-            ),
-            Mistake("share of real tokens", real / places, "That is the share of real tokens; the waste is the rest."),
-            Mistake(
-                "padding counted", places - real, "That is the number of padded places. Their share was asked for."
-            ),
-        ],
-    )
-    expect.close(student.waste([[4, 4], [7]]), 0.0, holds="equal lengths waste nothing")
+    def draw() -> tuple[Rows]:
+        sizes = different(3, 2, 5)
+        return ([[whole(1, 9), *different(size - 1, 10, 20)] for size in sizes],)
 
+    slips = [
+        Slip(
+            "mean of the shares",
+            lambda batches: sum(1 - sum(b) / (len(b) * max(b)) for b in batches) / len(batches),
+            "You averaged the shares of the batches. A large batch has more places than a small one: count places of all "
+            "batches together.",
+        ),
+        Slip(
+            "a sum of the shares",
+            lambda batches: sum(1 - sum(b) / (len(b) * max(b)) for b in batches),
+            "You added the shares of the batches. Count places of all batches together, divide last.",
+        ),
+        Slip(
+            "padding over real tokens",
+            lambda batches: _places(batches) / _real(batches) - 1,
+            "You divided the padding by the real tokens. The share is of all places, real and padded.",
+        ),
+        Slip(
+            "one longest for all",
+            lambda batches: 1 - _real(batches) / (max(map(max, batches)) * sum(map(len, batches))),
+            "You padded every batch to the longest sentence of all. Each batch is padded to its own longest.",
+        ),
+        Slip(
+            "share of real tokens",
+            lambda batches: _real(batches) / _places(batches),
+            "That is the share of real tokens; the waste is the rest.",
+        ),
+        Slip(
+            "padding counted",
+            lambda batches: _places(batches) - _real(batches),
+            "That is the number of padded places. Their share was asked for.",
+        ),
+        Slip(
+            "in percent",
+            lambda batches: 100 * (1 - _real(batches) / _places(batches)),
+            "That is the share in percent. The equation gives a number between 0 and 1.",
+        ),
+        Slip(
+            "first batch only",
+            lambda batches: 1 - sum(batches[0]) / (len(batches[0]) * max(batches[0])),
+            "That is the waste of the first batch. Does your function return inside the loop?",
+        ),
+        Slip(
+            "last batch only",
+            lambda batches: 1 - sum(batches[-1]) / (len(batches[-1]) * max(batches[-1])),
+            "That is the waste of the last batch. Are the sums set to 0 again at each batch?",
+        ),
+        Slip(
+            "last length taken for the longest",
+            lambda batches: 1 - _real(batches) / sum(len(b) * b[-1] for b in batches),
+            "You took the last length of a batch for its longest. A batch need not be sorted.",
+        ),
+        Slip(
+            "first length taken for the longest",
+            lambda batches: 1 - _real(batches) / sum(len(b) * b[0] for b in batches),
+            "You took the first length of a batch for its longest. A batch need not be sorted.",
+        ),
+        Slip(
+            "a share of sentences",
+            lambda batches: (_places(batches) - _real(batches)) / sum(map(len, batches)),
+            "You divided by the number of sentences: that is padding per sentence. Divide by the number of places.",
+        ),
+        Slip(
+            "sentences that are padded",
+            lambda batches: sum(n < max(b) for b in batches for n in b) / sum(map(len, batches)),
+            "That is the share of sentences with padding. Count places.",
+        ),
+    ]
+    right = lambda batches: 1 - _real(batches) / _places(batches)
+    expect.agrees(
+        student.waste,
+        right,
+        telling(draw, right, slips),
+        holds="padded places over all places, of all batches together",
+        slips=slips,
+        describe="the waste",
+    )
+    n = whole(3, 9)
+    expect.agrees(
+        student.waste,
+        right,
+        [([[n, n], [n + 1]],), ([[1, n]],)],
+        "equal lengths waste nothing; one batch is a case too",
+    )
+
+
+def _real(batches: Rows) -> int:
+    return sum(map(sum, batches))
+
+
+def _places(batches: Rows) -> int:
+    return sum(len(lengths) * max(lengths) for lengths in batches)
+
+
+# what encoder and decoder read
 
 PAD, BOS, EOS = 0, 1, 2
 
 
 @exercise("data.collate", answer="collate")
 def collate(student, expect):
-    src, tgt = [[7, 8, 9], [5]], [[6], [4, 5, 6, 7]]
-    answer = student.collate(src, tgt)
+    def draw() -> tuple[Rows, Rows]:
+        batch = whole(2, 4)
+        sides = different(batch, 1, 5), different(batch, 2, 6)
+        return tuple([torch.randint(3, 40, (length,)).tolist() for length in side] for side in sides)
+
+    answer = student.collate(*draw())
     fits = isinstance(answer, (tuple, list)) and len(answer) == 3
     expect.true(
         fits,
         holds="three rectangles come back",
         otherwise="Expected three tensors: src_ids, decoder input, decoder output.",
+        mistake="not three",
     )
-    src_ids, tgt_in, tgt_out = answer
-    expect.close(
-        src_ids,
-        [[7, 8, 9, EOS], [5, EOS, PAD, PAD]],
-        holds="sources end with <eos>, then padding",
-        describe="the sources",
-        mistakes=[
-            Mistake("source without <eos>", [[7, 8, 9], [5, PAD, PAD]], "The sources lack their <eos>, id 2."),
-            Mistake(
-                "<eos> after the padding",
-                [[7, 8, 9, EOS], [5, PAD, PAD, EOS]],
-                "Your <eos> stands behind the padding. It ends the sentence: append it before you pad.",
-            ),
-            Mistake(
-                "padded on the left",
-                [[7, 8, 9, EOS], [PAD, PAD, 5, EOS]],
-                "You padded on the left. This book pads on the right.",
-            ),
-        ],
+    inputs = telling(draw, _collated, _RECTANGLES)
+    expect.agrees(
+        student.collate,
+        _collated,
+        inputs,
+        holds="sources and outputs end with <eos>, inputs begin with <bos>, and padding stands on the right",
+        slips=_RECTANGLES,
+        describe="(src_ids, tgt_in, tgt_out)",
     )
-    want_in, want_out = [[BOS, 6, PAD, PAD, PAD], [BOS, 4, 5, 6, 7]], [[6, EOS, PAD, PAD, PAD], [4, 5, 6, 7, EOS]]
-    both = [[BOS, 6, EOS, PAD, PAD, PAD], [BOS, 4, 5, 6, 7, EOS]]
-    cut = [row[:-1] for row in both]  # the last column cut off leaves the <eos> of shorter sentences
-    expect.close(
-        tgt_in,
-        want_in,
-        holds="the decoder reads <bos> and the words",
-        describe="the decoder's input",
-        mistakes=[
-            Mistake("in and out exchanged", want_out, "Input and output are exchanged: the decoder reads <bos> first."),
-            Mistake(
-                "<eos> in the input",
-                both,
-                "Your decoder input has an <eos>. Nothing comes after <eos>, so the decoder never reads it.",
-            ),
-            Mistake(
-                "<eos> in the input",
-                cut,
-                "You made <bos> … <eos>, padded, and cut off the last column. That removes the <eos> of the longest sentence "
-                "only. Append <bos> to the words, then pad.",
-            ),
-        ],
+    whole_numbers = [not torch.as_tensor(part).is_floating_point() for part in student.collate(*inputs[0])]
+    expect.true(
+        all(whole_numbers),
+        holds="ids are whole numbers",
+        otherwise="Your ids are floating-point numbers, and no embedding takes 7.0 as a row. `torch.zeros` and `torch.ones` make "
+        "floats, unless dtype=torch.long.",
+        mistake="float ids",
     )
-    expect.close(
-        tgt_out,
-        want_out,
-        holds="and has to say the words and <eos>",
-        describe="the decoder's output",
-        mistakes=[
-            Mistake(
-                "the output not shifted",
-                want_in,
-                "Output equals input: the decoder would learn to repeat what it reads.",
-            ),
-            Mistake(
-                "the output not shifted",
-                both,
-                "Your output begins with <bos>. It is one step ahead of the input: at <bos> the answer is the first word.",
-            ),
-            Mistake(
-                "output without <eos>",
-                [[6, PAD, PAD, PAD], [4, 5, 6, 7]],
-                "Your output has no <eos>. The model would never learn to stop.",
-            ),
-        ],
+    expect.agrees(
+        student.collate,
+        _collated,
+        [([[5, 9, 4]], [[8]]), ([[3], [7]], [[6, 9], [8, 5]])],
+        holds="a batch of one, and one without padding",
+        slips=_RECTANGLES,
+        describe="(src_ids, tgt_in, tgt_out)",
     )
+
+
+def _rectangle(rows: Rows, fill: int = PAD, left: bool = False, width: int = 0) -> Tensor:
+    width = max([width, *map(len, rows)])
+    fills = [[fill] * (width - len(row)) for row in rows]
+    return torch.tensor([[*some, *row] if left else [*row, *some] for row, some in zip(rows, fills)])
+
+
+def _collated(src: Rows, tgt: Rows, pad: Callable[[Rows], Tensor] = _rectangle) -> tuple[Tensor, Tensor, Tensor]:
+    return pad(_ended(src)), pad([[BOS, *row] for row in tgt]), pad(_ended(tgt))
+
+
+def _ended(rows: Rows) -> Rows:
+    return [[*row, EOS] for row in rows]
+
+
+def _behind(rows: Rows) -> Tensor:
+    """Padded first, then one column of <eos>."""
+    return torch.cat([_rectangle(rows), torch.full((len(rows), 1), EOS)], dim=1)
+
+
+def _both(tgt: Rows) -> Tensor:
+    return _rectangle([[BOS, *row, EOS] for row in tgt])
+
+
+def _altered(change: Callable[[Tensor, Tensor, Tensor], tuple]) -> Callable[[Rows, Rows], tuple]:
+    return lambda src, tgt: change(*_collated(src, tgt))
+
+
+_CUT = (
+    "You made <bos> … <eos>, padded, and cut off the last column. That removes the <eos> of the longest sentence only. Append "
+    "<bos> to the words, then pad."
+)
+_LATE = "Your <eos> stands behind the padding. It ends the sentence: append it before you pad."
+_UNSHIFTED = "Output equals input: the decoder would learn to repeat what it reads."
+_AHEAD = "Your output begins with <bos>. It is one step ahead of the input: at <bos> the answer is the first word."
+_RECTANGLES = [
+    Slip(
+        "source without <eos>",
+        lambda src, tgt: (_rectangle(src), *_collated(src, tgt)[1:]),
+        "The sources lack their <eos>, id 2.",
+    ),
+    Slip(
+        "source with <bos>",
+        lambda src, tgt: (_rectangle([[BOS, *row, EOS] for row in src]), *_collated(src, tgt)[1:]),
+        "Your sources begin with <bos>. Nobody writes the source, so it needs no start; only its end is marked.",
+    ),
+    Slip(
+        "<eos> after the padding",
+        lambda src, tgt: (_behind(src), *_collated(src, tgt)[1:]),
+        _LATE,
+    ),
+    Slip("<eos> after the padding", lambda src, tgt: (_behind(src), _collated(src, tgt)[1], _behind(tgt)), _LATE),
+    Slip("<eos> after the padding", lambda src, tgt: (*_collated(src, tgt)[:2], _behind(tgt)), _LATE),
+    Slip(
+        "padded on the left",
+        lambda src, tgt: _collated(src, tgt, lambda rows: _rectangle(rows, left=True)),
+        "You padded on the left. This book pads on the right.",
+    ),
+    Slip(
+        "in and out exchanged",
+        _altered(lambda a, b, c: (a, c, b)),
+        "Input and output are exchanged: the decoder reads <bos>.",
+    ),
+    Slip(
+        "<eos> in the input",
+        lambda src, tgt: (_collated(src, tgt)[0], _both(tgt), _collated(src, tgt)[2]),
+        "Your decoder input has an <eos>. Nothing comes after <eos>, so the decoder never reads it.",
+    ),
+    Slip("<eos> in the input", lambda src, tgt: (_collated(src, tgt)[0], _both(tgt)[:, :-1], _both(tgt)[:, 1:]), _CUT),
+    Slip("the output not shifted", _altered(lambda a, b, c: (a, b, b)), _UNSHIFTED),
+    Slip("the output not shifted", lambda src, tgt: (_collated(src, tgt)[0], _both(tgt), _both(tgt)), _AHEAD),
+    Slip("the output not shifted", lambda src, tgt: (*_collated(src, tgt)[:2], _both(tgt)), _AHEAD),
+    Slip(
+        "the input not shifted",
+        _altered(lambda a, b, c: (a, c, c)),
+        "Your decoder reads what it has to say: input and output are the same. The input begins with <bos>, and is one step "
+        "behind.",
+    ),
+    Slip(
+        "output without <eos>",
+        lambda src, tgt: (*_collated(src, tgt)[:2], _rectangle(tgt)),
+        "Your output has no <eos>. The model would never learn to stop.",
+    ),
+    Slip(
+        "input without <bos>",
+        lambda src, tgt: (_collated(src, tgt)[0], _rectangle(tgt), _collated(src, tgt)[2]),
+        "Your decoder input has no <bos>: nothing is there to read before the first word.",
+    ),
+    Slip(
+        "<bos> and <eos> exchanged",
+        lambda src, tgt: (
+            _rectangle([[*row, BOS] for row in src]),
+            _rectangle([[EOS, *row] for row in tgt]),
+            _rectangle([[*row, BOS] for row in tgt]),
+        ),
+        "<bos> is 1 and opens, <eos> is 2 and ends. Yours are exchanged.",
+    ),
+    Slip(
+        "padded with another id",
+        lambda src, tgt: _collated(src, tgt, lambda rows: _rectangle(rows, EOS)),
+        "You fill up with <eos>. Padding has its own id, 0, which masks and loss know.",
+    ),
+    Slip(
+        "padded with another id",
+        lambda src, tgt: _collated(src, tgt, lambda rows: _rectangle(rows, -1)),
+        "You fill up with −1. Padding has the id 0, which masks and loss know.",
+    ),
+    Slip(
+        "one width for both languages",
+        lambda src, tgt: _collated(src, tgt, lambda rows: _rectangle(rows, width=1 + max(map(len, [*src, *tgt])))),
+        "All rectangles have the width of the longest sentence of either language. Each is as wide as its own longest row.",
+    ),
+    Slip(
+        "cut to the shortest",
+        lambda src, tgt: _collated(src, tgt, lambda rows: torch.tensor([row[: min(map(len, rows))] for row in rows])),
+        "Your rectangles are as wide as their shortest row, and words are lost. `zip` stops with the first that ends.",
+    ),
+    Slip(
+        "source and target exchanged",
+        lambda src, tgt: _collated(tgt, src),
+        "Source and target are exchanged: the first rectangle holds `src`, the other two `tgt`.",
+    ),
+]
+
+
+# packing
 
 
 @exercise("data.pack", answer="pack")
 def pack(student, expect):
-    lengths, limit = [3, 9, 2, 3, 8, 2, 3, 9, 1], 18
-    groups = [list(group) for group in student.pack(lengths, limit)]
-    _packed(expect, groups, lengths, limit, most=3, example="lengths 3 9 2 3 8 2 3 9 1 with 18 places")
-    lengths = [4, 30, 5]
-    groups = [list(group) for group in student.pack(lengths, 20)]
-    expect.true(
-        any(1 in group for group in groups),
-        holds="a sentence longer than the limit is not lost",
-        otherwise="The sentence of 30 tokens does not fit into 20 places, and your batches have dropped it. Let it stand alone.",
-        mistake="too long, dropped",
-    )
-    _packed(expect, groups, lengths, 20, most=2, example="lengths 4 30 5 with 20 places")
-    draw = random.Random(0)
-    lengths = [draw.randint(1, 30) for _ in range(300)]
-    groups = [list(group) for group in student.pack(lengths, 120)]
-    _packed(expect, groups, lengths, 120, most=len(_greedy(lengths, 120)) + 1, example="300 sentences with 120 places")
+    def some(count: int, longest: int) -> list[int]:
+        return [whole(1, longest) for _ in range(count)]
 
-
-def _packed(expect: Expect, groups: list[list[int]], lengths: list[int], limit: int, most: int, example: str) -> None:
-    flat = sorted(i for group in groups for i in group)
-    missing = sorted(set(range(len(lengths))) - set(flat))
-    expect.true(
-        not any(not group for group in groups),
-        holds="no batch is empty",
-        otherwise=f"For {example} one of your batches is empty.",
-        mistake="an empty batch",
-    )
-    at_the_end = [sorted(lengths)[-len(missing) :], lengths[-len(missing) :]]
-    if missing and len(set(flat)) == len(flat) and sorted(lengths[i] for i in missing) in map(sorted, at_the_end):
-        raise Refused(
-            f"For {example} the last sentences are missing, {missing}. When the loop ends, is the batch that is not yet full "
-            f"handed over?",
-            "the last batch lost",
+    exact = [4, 4, 4, 6, 6, 9]  # three rectangles of 12, 12 and 9 places
+    cases = [
+        ([exact[i] for i in torch.randperm(6).tolist()], 12),
+        (some(whole(9, 12), 9), whole(17, 23)),
+        (some(whole(30, 40), 15), whole(41, 60)),
+        (some(whole(150, 200), 30), whole(100, 150)),
+    ]
+    answers = [[[int(i) for i in group] for group in student.pack(*case)] for case in cases]
+    faults = [_fault(groups, *case) for groups, case in zip(answers, cases)]
+    if any(faults):
+        _name_the_slip(answers, cases)
+        message, mistake = next(filter(None, faults))
+        raise Refused(message, mistake)
+    expect.true(True, holds="every sentence is in exactly one batch, and no batch is too large", otherwise="")
+    expect.true(True, holds="as few batches as sorting gives", otherwise="")
+    limit = whole(18, 22)
+    long = [([whole(3, 5), limit + whole(3, 9), whole(6, 8)], limit), ([limit + 1, 2, limit + 3], limit), ([7], 5)]
+    for case in long:
+        groups = [[int(i) for i in group] for group in student.pack(*case)]
+        lost = {i for i, length in enumerate(case[0]) if length > case[1]} - {i for group in groups for i in group}
+        expect.true(
+            not lost,
+            holds="a sentence longer than the limit is not lost",
+            otherwise=f"A sentence of {case[0][min(lost)] if lost else 0} tokens does not fit into {case[1]} places, and your "
+            "batches have dropped it. Let it stand alone.",
+            mistake="too long, dropped",
         )
-    expect.true(
-        flat == list(range(len(lengths))),
-        holds="every sentence is in exactly one batch",
-        otherwise=f"For {example} the batches hold the indices {str(flat)[:80]}; each from 0 to {len(lengths) - 1} must stand in "
-        f"exactly one batch. (Indices, not lengths.)",
-        mistake="lengths in place of indices" if sorted(flat) == sorted(lengths) else None,
+        if fault := _fault(groups, *case):
+            raise Refused(*fault)
+
+
+def _name_the_slip(answers: list, cases: list) -> None:
+    came = [_by_lengths(groups, case[0]) for groups, case in zip(answers, cases)]
+    for slip in _PACKINGS:
+        if came == [_by_lengths(slip.of(*case), case[0]) for case in cases]:
+            raise Refused(slip.message, slip.name)
+
+
+def _by_lengths(groups: Rows, lengths: list[int]) -> Rows | None:
+    """The batches by the lengths in them, in no order: what is left of a packing when equal lengths change places."""
+    if any(not 0 <= i < len(lengths) for group in groups for i in group):
+        return None
+    return sorted(sorted(lengths[i] for i in group) for group in groups)
+
+
+def _fault(groups: Rows, lengths: list[int], limit: int) -> tuple[str, str | None] | None:
+    """What is wrong with a packing, with the mistake's name where it can be told."""
+    example = (
+        f"{len(lengths)} sentences and {limit} places" if len(lengths) > 12 else f"lengths {lengths} and {limit} places"
     )
-    too_large = [group for group in groups if len(group) > 1 and len(group) * max(lengths[i] for i in group) > limit]
-    real_fits = all(sum(lengths[i] for i in group) <= limit for group in too_large)
-    expect.true(
-        not too_large,
-        holds="no batch has more places than allowed, padding counted",
-        otherwise=f"For {example} one of your batches takes "
-        f"{max((len(group) * max(lengths[i] for i in group) for group in too_large), default=0)} places. "
-        + (
-            "Its real tokens fit, but the rectangle is as wide as its longest sentence: count sentences × longest."
-            if real_fits
-            else "A batch takes sentences × longest."
-        ),
-        mistake="real tokens counted" if too_large and real_fits else None,
-    )
-    unsorted = len(_chunked(list(range(len(lengths))), lengths, limit))
-    expect.true(
-        len(groups) <= most,
-        holds="as few batches as sorting gives",
-        otherwise=f"For {example} you need {len(groups)} batches; {most} are enough when sentences of similar length stand "
-        f"together. Sort the indices by length first.",
-        mistake="not sorted" if len(groups) == unsorted else None,
-    )
+    flat = sorted(i for group in groups for i in group)
+    if any(not group for group in groups):
+        return f"For {example} one of your batches is empty.", "an empty batch"
+    missing = sorted(set(range(len(lengths))) - set(flat))
+    at_the_end = [sorted(lengths)[-len(missing) :], lengths[-len(missing) :], sorted(lengths)[: len(missing)]]
+    no_index_twice = len(set(flat)) == len(flat) and set(flat) <= set(range(len(lengths)))
+    if missing and no_index_twice and sorted(lengths[i] for i in missing) in map(sorted, at_the_end):
+        lost = f"For {example} the last sentences are missing, {missing}."
+        return f"{lost} When the loop ends, is the batch that is not yet full handed over?", "the last batch lost"
+    if flat != list(range(len(lengths))):
+        as_lengths = flat == sorted(lengths)
+        hold = f"For {example} the batches hold the {'lengths' if as_lengths else 'indices'} {str(flat)[:80]};"
+        must = f"each index from 0 to {len(lengths) - 1} must stand in exactly one batch."
+        sort = " Sort the indices, by length." if as_lengths else ""
+        return f"{hold} {must}{sort}", "lengths in place of indices" if as_lengths else None
+    large = [group for group in groups if len(group) > 1 and len(group) * max(lengths[i] for i in group) > limit]
+    if large:
+        most = max(len(group) * max(lengths[i] for i in group) for group in large)
+        fits = all(sum(lengths[i] for i in group) <= limit for group in large)
+        return (
+            f"For {example} one of your batches takes {most} places. "
+            + ("Its real tokens fit, but the rectangle is as wide as its longest sentence: c" if fits else "C")
+            + "ount sentences × longest.",
+            "real tokens counted" if fits else None,
+        )
+    enough = len(_greedy(lengths, limit))
+    if len(groups) > enough:
+        need = f"For {example} you need {len(groups)} batches; {enough} are enough"
+        return f"{need} when sentences of similar length stand together and each batch takes as many as fit.", None
+    return None
 
 
-def _greedy(lengths: list[int], limit: int) -> list[list[int]]:
-    return _chunked(sorted(range(len(lengths)), key=lengths.__getitem__), lengths, limit)
+def _greedy(lengths: list[int], limit: int) -> Rows:
+    return _chunked(_sorted(lengths), lengths, limit)
 
 
-def _chunked(order: list[int], lengths: list[int], limit: int) -> list[list[int]]:
-    groups: list[list[int]] = []
+def _sorted(lengths: list[int]) -> list[int]:
+    return sorted(range(len(lengths)), key=lengths.__getitem__)
+
+
+def _chunked(
+    order: list[int],
+    lengths: list[int],
+    limit: int,
+    fits: Callable[[list[int], int, int], bool] = lambda group, new, limit: (
+        (len(group) + 1) * max(*group, new) <= limit
+    ),
+) -> Rows:
+    """`order` in groups; `fits(lengths of the group, the new length, limit)` says whether one more may join."""
+    groups: Rows = []
     for i in order:
-        group = groups[-1] if groups else []
-        if group and (len(group) + 1) * max(lengths[k] for k in [*group, i]) <= limit:
-            group.append(i)
+        if groups and fits([lengths[k] for k in groups[-1]], lengths[i], limit):
+            groups[-1].append(i)
         else:
             groups.append([i])
     return groups
 
 
+def _of_one_size(lengths: list[int], limit: int) -> Rows:
+    size = max(1, limit // max(lengths))
+    return [_sorted(lengths)[start : start + size] for start in range(0, len(lengths), size)]
+
+
+def _packing(fits: Callable[[list[int], int, int], bool], falling: bool = False) -> Callable[[list[int], int], Rows]:
+    return lambda lengths, limit: _chunked(_sorted(lengths)[:: -1 if falling else 1], lengths, limit, fits)
+
+
+_NOT_SORTED = (
+    "These are the batches of sentences in the order in which they come. Similar lengths must stand together, or short "
+    "sentences are padded to long ones: sort the indices by length first."
+)
+_TOO_LATE = (
+    "Your batches are one sentence too large. You ask whether a batch is full before the new sentence counts: ask whether the "
+    "*larger* batch would still fit."
+)
+_NEWEST = (
+    "You multiply by the length of the newest sentence. The rectangle is as wide as the longest of the batch, and where you "
+    "sort from long to short that is the first."
+)
+_PACKINGS = [
+    Slip("not sorted", lambda lengths, limit: _chunked(list(range(len(lengths))), lengths, limit), _NOT_SORTED),
+    Slip(
+        "indices of the sorted list",
+        lambda lengths, limit: _chunked(list(range(len(lengths))), sorted(lengths), limit),
+        "Your indices count the sentences of the sorted list. Each must point into `lengths` as it was given: sort the indices, "
+        "with the length as key.",
+    ),
+    Slip("one too many", _packing(lambda group, new, limit: len(group) * max(*group, new) <= limit), _TOO_LATE),
+    Slip("one too many", _packing(lambda group, new, limit: len(group) * max(group) <= limit), _TOO_LATE),
+    Slip("one too many", _packing(lambda group, new, limit: len(group) * max(group) < limit), _TOO_LATE),
+    Slip(
+        "the limit not reached",
+        _packing(lambda group, new, limit: (len(group) + 1) * max(*group, new) < limit),
+        "A batch may take exactly `max_tokens` places, and yours stop before that. No *more* than `max_tokens`: which "
+        "comparison is that?",
+    ),
+    Slip(
+        "width of the newest",
+        _packing(lambda group, new, limit: (len(group) + 1) * new <= limit, falling=True),
+        _NEWEST,
+    ),
+    Slip(
+        "real tokens counted",
+        _packing(lambda group, new, limit: sum(group) + new <= limit),
+        "You add up real tokens. A batch is a rectangle, as wide as its longest sentence: count sentences × longest.",
+    ),
+    Slip(
+        "real tokens counted",
+        _packing(lambda group, new, limit: sum(group) + new <= limit, falling=True),
+        "You add up real tokens, from long to short. A batch is a rectangle, as wide as its longest sentence: count sentences × "
+        "longest.",
+    ),
+    Slip(
+        "sentences counted",
+        _packing(lambda group, new, limit: len(group) < limit),
+        "`max_tokens` sentences stand in a batch. The limit counts places: sentences × longest.",
+    ),
+    Slip(
+        "one sentence a batch",
+        lambda lengths, limit: [[i] for i in range(len(lengths))],
+        "Each of your batches holds one sentence. As many as fit may stand together.",
+    ),
+    Slip(
+        "one size for all batches",
+        _of_one_size,
+        "All your batches have as many sentences as fit at the greatest length. Short sentences need fewer places: more of them fit.",
+    ),
+    Slip(
+        "max_tokens ignored",
+        lambda lengths, limit: [list(range(len(lengths)))],
+        "All sentences are in one batch, whatever `max_tokens` allows.",
+    ),
+]
+
+
+# the split
+
+
 @exercise("data.split", answer="in_test")
 def in_test(student, expect):
-    sources = [f"{who} {does} {what}." for who in _WHO for does in _DOES for what in _WHAT]
-    first = [bool(student.in_test(source, "a")) for source in sources]
+    sources, targets = _sentences(2400), _sentences(2400)
+    ask = lambda source, target: bool(student.in_test(source, target))
+    answers = [ask(source, target) for source, target in zip(sources, targets)]
     expect.true(
-        any(first),
+        any(answers),
         holds="some sentences are for testing",
-        otherwise="No sentence of 1 000 is in the test part; about one in ten should be.",
+        otherwise=f"No sentence of {len(sources)} is in the test part; about one in ten should be.",
         mistake="nothing in the test part",
     )
-    other = [bool(student.in_test(source, "b")) for source in sources]
-    again = [bool(student.in_test(source, "a")) for source in sources]
     expect.true(
-        again == first,
+        not _periodic(answers),
+        holds="a sentence's place among the others does not matter",
+        otherwise="Your answer depends on how many sentences came before. A line that is added at the top of the corpus would "
+        "move all others: decide by the sentence itself.",
+        mistake="by position",
+    )
+    all_sources, few = sources, 200
+    sources, targets, first = sources[:few], targets[:few], answers[:few]
+    again = [ask(_afresh(source), _afresh(target)) for source, target in zip(sources, targets)]
+    backwards = [ask(source, target) for source, target in zip(sources[::-1], targets[::-1])][::-1]
+    with _same_chance_each_time() as reset:
+        reseeded = []
+        for source, target in zip(_sentences(300, 11), targets):
+            reset()
+            reseeded.append(ask(source, target))
+    expect.true(
+        again == first == backwards and (any(reseeded) or sum(answers) < 0.03 * len(answers)) and not all(reseeded),
         holds="asked again, it says the same",
-        otherwise="Asked twice about the same pair, your function gives two answers. Tomorrow's test sentence would be in "
-        "today's training. Decide by the sentence itself, without chance.",
+        otherwise="Chance decides: asked on another day about the same pair, your function may give another answer, and "
+        "tomorrow's test sentence is in today's training. Decide by the sentence itself.",
         mistake="by chance",
+    )
+    other = [ask(source, target) for source, target in zip(sources, [*targets[1:], targets[0]])]
+    of_one_target = [ask(source, targets[0]) for source in sources]
+    of_target = [ask(sources[0], target) for target in targets]
+    expect.true(
+        not (of_target == first and len(set(of_one_target)) == 1),
+        holds="the source decides",
+        otherwise="Your answer goes by the target. A source with two translations then stands in both parts: decide by the "
+        "source.",
+        mistake="split by target",
     )
     expect.true(
         other == first,
@@ -392,36 +959,183 @@ def in_test(student, expect):
         "by heart. Decide by the source alone.",
         mistake="split by line",
     )
-    salted = [
-        all((hash(s) % k == r) == was for s, was in zip(sources, first)) for k in (8, 10, 16, 20) for r in (0, 1, k - 1)
-    ]
+    with _another_start():
+        elsewhere = [ask(source, target) for source, target in zip(sources, targets)]
     expect.true(
-        not any(salted),
+        elsewhere == first and not _salted(all_sources, answers),
         holds="and it says so in every process",
         otherwise="Python's hash of a string changes with every start of Python, unless PYTHONHASHSEED is set. Tomorrow's split "
         "would be another. Use hashlib or zlib.crc32.",
         mistake="Python's hash",
     )
-    share = sum(first) / len(first)
+    days = whole(40, 300)
+    later = []
+    for shift in (days, days + 1):  # a rhythm of several days is not met twice
+        with _another_day(shift):
+            later.append([ask(source, target) for source, target in zip(sources, targets)])
     expect.true(
-        0.06 < share < 0.14,
+        later == [first, first],
+        holds="on every day and every machine",
+        otherwise="On another day, or on another computer, your function says something else: it asks the clock, or the "
+        "machine's name. Decide by the sentence itself.",
+        mistake="by the clock",
+    )
+    share = sum(answers) / len(answers)
+    for feature, what in _FEATURES:
+        parts: dict[Any, set[bool]] = {}
+        for source, was in zip(all_sources, answers):
+            parts.setdefault(feature(source), set()).add(was)
+        expect.true(
+            any(len(both) > 1 for both in parts.values()) or not 0.03 < share < 0.97,
+            holds="sentences of every kind in both parts",
+            otherwise=f"Your split goes by {what}: the test part holds sentences of one kind only, and is no sample of the language.",
+            mistake="by a feature",
+        )
+    expect.true(
+        share < 0.6,
+        holds="the test part is the small one",
+        otherwise=f"Your test part holds {share:.0%} of the sentences. Did you say True for training?",
+        mistake="turned round" if 0.85 < share < 0.95 else "another share",
+    )
+    expect.true(
+        0.0665 < share < 0.15,
         holds="about one in ten",
         otherwise=f"Your test part holds {share:.0%} of the sentences; about one in ten was asked for.",
         mistake="another share",
     )
-    lengths = {len(source) for source in sources}
-    fixed = [n for n in lengths if len({was for source, was in zip(sources, first) if len(source) == n}) > 1]
-    expect.true(
-        bool(fixed),
-        holds="short and long sentences in both parts",
-        otherwise="Your split goes by the length of the sentence: the test part holds certain lengths only, and is no sample of "
-        "the language.",
-        mistake="by length",
-    )
 
 
-_WHO = [
-    f"The {who}" for who in ("cat", "dog", "keeper", "sailor", "teacher", "king", "cook", "singer", "reader", "fish")
+_FEATURES = [
+    (len, "the length of the sentence"),
+    (lambda source: len(source.split()), "the number of words"),
+    (lambda source: source.lower()[0], "the first letter"),
+    (lambda source: source.split()[0], "the first word"),
+    (lambda source: source.split()[-1], "the last word"),
 ]
-_DOES = ("sees", "hears", "paints", "likes", "carries", "follows", "counts", "knows", "leaves", "finds")
-_WHAT = [f"the {what}" for what in ("lamp", "ship", "rock", "soup", "story", "light", "ladder", "door", "star", "wave")]
+_WORDS = """
+    cat dog keeper sailor teacher king cook singer reader fish lamp ship rock soup story light ladder door star wave sees hears
+    paints likes carries follows counts knows leaves finds old small green quiet under over beside before tomorrow never
+""".split()  # noqa: SIM905 (a list of fifty strings reads worse)
+
+
+def _sentences(count: int, letters: int = 0) -> list[str]:
+    """`count` different sentences of three to nine words."""
+    draws, found = chance(), {}
+    while len(found) < count:
+        words = [draws.choice(_WORDS) for _ in range(draws.randint(3, 9))]
+        found[f"{' '.join(words).capitalize()}{letters or ''}."] = None
+    return list(found)
+
+
+def _afresh(text: str) -> str:
+    """An equal string that is another object."""
+    return "".join(list(text))
+
+
+def _periodic(answers: list[bool]) -> bool:
+    """Whether the answers repeat in a fixed rhythm, as those of a counter do."""
+    return any(answers[period:] == answers[:-period] for period in range(1, 41)) and len(set(answers)) == 2
+
+
+def _salted(sources: list[str], answers: list[bool]) -> bool:
+    """Whether the answers are those of this process' own hash."""
+    for size in (5, 8, 10, 16, 20, 100, 1000):
+        rests = [hash(source) % size for source in sources]
+        inside = {rest for rest, was in zip(rests, answers) if was}
+        if len(inside) < size and inside.isdisjoint(rest for rest, was in zip(rests, answers) if not was):
+            return size <= 100 or len(inside) <= 150
+    return False
+
+
+@contextmanager
+def _same_chance_each_time() -> Iterator[Callable[[], None]]:
+    """Gives a function that sets all generators of chance back to one state; in the end they are as they were."""
+    numpy = sys.modules.get("numpy")
+    python, torchs, numpys = random.getstate(), torch.get_rng_state(), numpy.random.get_state()
+    seed = whole(1, 10_000)
+
+    def reset() -> None:
+        random.seed(seed)
+        numpy.random.seed(seed)
+        torch.manual_seed(seed)
+
+    try:
+        yield reset
+    finally:
+        random.setstate(python)
+        numpy.random.set_state(numpys)
+        torch.set_rng_state(torchs)
+
+
+@contextmanager
+def _patched(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
+    """`changes` are owners (modules, or the names of a notebook), names and what they mean meanwhile."""
+    before = [(owner, name, _held(owner)[name]) for owner, name, _ in changes]
+    try:
+        for owner, name, value in changes:
+            _put(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            _put(owner, name, value)
+
+
+def _held(owner: Any) -> dict[str, Any]:
+    return owner if isinstance(owner, dict) else vars(owner)
+
+
+def _put(owner: Any, name: str, value: Any) -> None:
+    if isinstance(owner, dict):
+        owner[name] = value
+    else:
+        setattr(owner, name, value)
+
+
+def _in_notebooks(changes: list[tuple[Any, str, Any]]) -> list[tuple[Any, str, Any]]:
+    """The same changes for whoever wrote `from time import time`: in the names of notebooks, which have no file."""
+    values = {id(_held(owner)[name]): value for owner, name, value in changes}
+    around = gc.get_referrers(*(_held(owner)[name] for owner, name, _ in changes))
+    notebooks = [
+        names for names in around if type(names) is dict and "__builtins__" in names and "__file__" not in names
+    ]
+    return [(names, name, values[id(it)]) for names in notebooks for name, it in names.items() if id(it) in values]
+
+
+@contextmanager
+def _another_start() -> Iterator[None]:
+    """As after another start of Python, in this process: strings have other hashes."""
+    plain, salt = hash, whole(1, 10**9)
+    with _patched([(builtins, "hash", lambda value: plain((salt, value)))]):
+        yield
+
+
+@contextmanager
+def _another_day(days: int) -> Iterator[None]:
+    """As on another machine `days` from now, in this process: another clock, other names and numbers."""
+    real, real_ns = time.time, time.time_ns
+    shift = 86_400 * days
+
+    class Later(datetime.datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime.datetime:
+            return super().now(tz) + datetime.timedelta(seconds=shift)
+
+    def at(call: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda moment=None: call(real() + shift if moment is None else moment)
+
+    strftime, localtime = time.strftime, time.localtime
+    changes = [
+        (time, "time", lambda: real() + shift),
+        (time, "time_ns", lambda: real_ns() + 10**9 * shift),
+        (time, "strftime", lambda form, moment=None: strftime(form, moment or localtime(real() + shift))),
+        *((time, name, at(getattr(time, name))) for name in ("localtime", "gmtime", "ctime")),
+        (datetime, "datetime", Later),
+        (os, "getpid", lambda: 77_777),
+    ]
+    names = {"socket": "gethostname", "platform": "node", "uuid": "getnode", "getpass": "getuser"}
+    for module, name in names.items():
+        if module in sys.modules:
+            other = 77_777 if module == "uuid" else "elsewhere"
+            changes.append((sys.modules[module], name, lambda other=other: other))
+    with _patched([*changes, *_in_notebooks(changes)]):
+        yield

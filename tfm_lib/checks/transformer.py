@@ -1,390 +1,923 @@
 """Judges of the exercises in `chapters/transformer.md`."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from tfm_lib.checks.judge import Mistake, exercise
+from tfm_lib.checks.drawing import different, whole
+from tfm_lib.checks.judge import Mistake, Slip, exercise
+
+Shape = tuple[int, ...]
+
+
+# shape by shape
 
 
 @exercise("transformer.shapes", answer="shapes")
 def shapes(student, expect):
-    batch, m, n, d_model, n_heads, d_ff, vocab_size = 2, 5, 3, 24, 4, 7, 11
-    found = student.shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size)
+    def draw() -> tuple[int, ...]:
+        batch, m, n, n_heads, d_k, d_ff, vocab_size = different(7, 2, 19)
+        return batch, m, n, n_heads * d_k, n_heads, d_ff, vocab_size
+
+    inputs = [draw() for _ in range(3)]
+    found = student.shapes(*inputs[0])
     fits = isinstance(found, (tuple, list)) and len(found) == 6 and all(isinstance(s, (tuple, list)) for s in found)
-    expect.true(fits, holds="six shapes come back", otherwise="Expected six shapes, each a tuple such as (batch, m, d_model).")
-    memory, queries, keys, weights, hidden, logits = (tuple(shape) for shape in found)
-    d_k = d_model // n_heads
-    expect.equal(
-        memory,
-        (batch, m, d_model),
-        holds="the memory has a vector for each source word",
-        describe="the memory, with batch 2, m 5, n 3, d_model 24, 4 heads,",
-        mistakes=[
-            Mistake(
+    expect.true(
+        fits,
+        holds="six shapes come back",
+        otherwise="Expected six shapes, each a tuple such as (batch, m, d_model).",
+        mistake="not six shapes",
+    )
+    for part, (describe, holds, right, slips) in enumerate(_SHAPES):
+        answer = _named(student.shapes, lambda *sizes, part=part: tuple(student.shapes(*sizes)[part]))
+        expect.agrees(answer, _of(right), inputs, holds, [*map(_shape_slip, slips)], describe=describe)
+    expect.true(
+        not any(isinstance(size, float) for shape in found for size in shape),
+        holds="sizes are whole numbers",
+        otherwise="One of your sizes has a decimal point. `/` makes a float, and no axis is 4.0 long: use `//`.",
+        mistake="float sizes",
+    )
+
+
+def _named(like: Callable[..., Any], answer: Callable[..., Any]) -> Callable[..., Any]:
+    answer.__name__ = getattr(like, "__name__", "the answer")
+    return answer
+
+
+def _of(shape: Callable[..., Shape]) -> Callable[..., Shape]:
+    """`shape` gets the sizes b, m, n, d, h, k, f and v: of these d is d_model, h the heads, k = d / h, f is d_ff."""
+    return lambda b, m, n, d, h, f, v: shape(b=b, m=m, n=n, d=d, h=h, k=d // h, f=f, v=v)
+
+
+def _shape_slip(slip: tuple[str, Callable[..., Shape], str]) -> Slip:
+    name, shape, message = slip
+    return Slip(name, _of(shape), message)
+
+
+_SWAPPED = (
+    "The decoder asks and the memory answers: queries are as many as target words, n, keys as many as source words, m. Yours "
+    "are swapped."
+)
+_BEHIND = (
+    "Your heads stand behind the positions. Each head works on all positions by itself, so heads come first: (batch, n_heads, "
+    "positions, d_k)."
+)
+_WIDE = "Your heads are d_model wide each. They share it: d_k = d_model / n_heads."
+_UNCUT = "That is before the cut into heads. Each head gets d_model / n_heads of the numbers."
+_FIXED = "Your heads are 64 wide, as the paper's are. Here d_k = d_model / n_heads."
+_NO_BATCH = "There is no axis for the batch. It stands first in each of the six."
+_SHAPES = [
+    (
+        "the memory",
+        "the memory has a vector for each source word",
+        lambda b, m, d, **_: (b, m, d),
+        [
+            (
                 "the memory as long as the target",
-                (batch, n, d_model),
+                lambda b, n, d, **_: (b, n, d),
                 "Your memory is as long as the target. It is made from the source alone: one vector for each of m words.",
             ),
+            ("no batch axis", lambda m, d, **_: (m, d), _NO_BATCH),
+            (
+                "batch behind the positions",
+                lambda b, m, d, **_: (m, b, d),
+                "The batch stands behind the positions. It comes first: (batch, m, d_model).",
+            ),
+            (
+                "the memory cut into heads",
+                lambda b, m, h, k, **_: (b, h, m, k),
+                "The memory is not cut into heads: it is what the encoder has made, (batch, m, d_model).",
+            ),
+            (
+                "ids in place of vectors",
+                lambda b, m, **_: (b, m),
+                "Those are the ids of the source. The memory holds a vector of d_model numbers for each.",
+            ),
         ],
-    )
-    for got, length, name, side in ((queries, n, "queries", "target"), (keys, m, "keys", "source")):
-        other = m + n - length
-        expect.equal(
-            got,
-            (batch, n_heads, length, d_k),
-            holds=f"{name} come from the {side}",
-            describe=f"the {name}",
-            mistakes=[
-                Mistake(
+    ),
+    *(
+        (
+            f"the {name}",
+            f"{name} come from the {side}",
+            lambda b, h, k, own=own, **sizes: (b, h, sizes[own], k),
+            [
+                (
                     "source and target swapped",
-                    (batch, n_heads, other, d_k),
-                    "The decoder asks and the memory answers: queries are as many as target words, n, keys as many as "
-                    "source words, m. Yours are swapped.",
+                    lambda b, h, k, other=other, **sizes: (b, h, sizes[other], k),
+                    f"{_SWAPPED} ({name.capitalize()}.)",
                 ),
-                Mistake(
-                    "heads behind positions",
-                    (batch, length, n_heads, d_k),
-                    "Your heads stand behind the positions. Each head works on all positions by itself, so heads come "
-                    "first: (batch, n_heads, positions, d_k).",
+                ("heads behind positions", lambda b, h, k, own=own, **sizes: (b, sizes[own], h, k), _BEHIND),
+                ("heads as wide as the model", lambda b, h, d, own=own, **sizes: (b, h, sizes[own], d), _WIDE),
+                ("not cut into heads", lambda b, d, own=own, **sizes: (b, sizes[own], d), _UNCUT),
+                ("n_heads ignored", lambda b, h, own=own, **sizes: (b, h, sizes[own], 64), _FIXED),
+                (
+                    "n_heads ignored",
+                    lambda b, d, own=own, **sizes: (b, 8, sizes[own], d // 8),
+                    f"{_FIXED} Yours are 8 heads.",
                 ),
-                Mistake(
-                    "heads as wide as the model",
-                    (batch, n_heads, length, d_model),
-                    "Your heads are d_model wide each. They share it: d_k = d_model / n_heads.",
+                (
+                    "no axis for the heads",
+                    lambda b, k, own=own, **sizes: (b, sizes[own], k),
+                    "That is one head. There are n_heads of them, on an axis behind the batch.",
                 ),
-                Mistake(
-                    "not cut into heads",
-                    (batch, length, d_model),
-                    "That is before the cut into heads. Each head gets d_model / n_heads of the numbers.",
+                (
+                    "keys transposed",
+                    lambda b, h, k, own=own, **sizes: (b, h, k, sizes[own]),
+                    "Your positions stand behind d_k. That is how they meet in the product; before it, positions come first.",
                 ),
             ],
         )
-    expect.equal(
-        weights,
-        (batch, n_heads, n, m),
-        holds="weights have a row for each target word and a column for each source word",
-        describe="the weights",
-        mistakes=[
-            Mistake(
+        for name, side, own, other in (("queries", "target", "n", "m"), ("keys", "source", "m", "n"))
+    ),
+    (
+        "the weights",
+        "weights have a row for each target word and a column for each source word",
+        lambda b, h, n, m, **_: (b, h, n, m),
+        [
+            (
                 "weights lying on their side",
-                (batch, n_heads, m, n),
+                lambda b, h, n, m, **_: (b, h, m, n),
                 "Queries are rows and keys are columns: n rows, one for each target word, m columns.",
             ),
-            Mistake(
+            (
                 "square weights",
-                (batch, n_heads, n, n),
+                lambda b, h, n, **_: (b, h, n, n),
                 "Square weights belong to self-attention. Here the keys come from the source, so there are m columns.",
             ),
-            Mistake(
+            (
+                "square weights",
+                lambda b, h, m, **_: (b, h, m, m),
+                "Square weights belong to self-attention. Here the queries come from the target, so there are n rows.",
+            ),
+            (
                 "one matrix for all heads",
-                (batch, n, m),
+                lambda b, n, m, **_: (b, n, m),
                 "Each head has weights of its own: there is an axis n_heads behind the batch.",
             ),
+            (
+                "the output in place of the weights",
+                lambda b, h, n, k, **_: (b, h, n, k),
+                "That is what comes out of a head. Its weights have one number for each pair of a query and a key.",
+            ),
         ],
-    )
-    expect.equal(
-        hidden,
-        (batch, n, d_ff),
-        holds="the hidden layer is d_ff wide at each target position",
-        describe="the hidden layer",
-        mistakes=[
-            Mistake(
+    ),
+    (
+        "the hidden layer",
+        "the hidden layer is d_ff wide at each target position",
+        lambda b, n, f, **_: (b, n, f),
+        [
+            (
                 "the hidden layer as wide as the model",
-                (batch, n, d_model),
+                lambda b, n, d, **_: (b, n, d),
                 "That is what goes in and comes out. Between its two matrices the network is d_ff wide.",
             ),
-            Mistake(
+            (
                 "the hidden layer of the encoder",
-                (batch, m, d_ff),
+                lambda b, m, f, **_: (b, m, f),
                 "That is the encoder's. In the decoder there is one vector for each of the n target words.",
             ),
+            (
+                "the matrix in place of the layer",
+                lambda d, f, **_: (d, f),
+                "That is the shape of W₁. The hidden layer is what it makes, for each position of each sentence.",
+            ),
+            (
+                "d_ff ignored",
+                lambda b, n, d, **_: (b, n, 4 * d),
+                "Your hidden layer is 4 · d_model wide, as the paper's is. Here it is d_ff.",
+            ),
+            (
+                "the network cut into heads",
+                lambda b, h, n, f, **_: (b, h, n, f),
+                "The network knows no heads: they were joined again at the end of the attention.",
+            ),
         ],
-    )
-    expect.equal(
-        logits,
-        (batch, n, vocab_size),
-        holds="logits for each target position, over the vocabulary",
-        describe="the logits",
-        mistakes=[
-            Mistake(
+    ),
+    (
+        "the logits",
+        "logits for each target position, over the vocabulary",
+        lambda b, n, v, **_: (b, n, v),
+        [
+            (
                 "only the last logits",
-                (batch, vocab_size),
+                lambda b, v, **_: (b, v),
                 "Those are the logits of one position. In training each of the n positions says its next word at once.",
             ),
+            (
+                "logits for the source",
+                lambda b, m, v, **_: (b, m, v),
+                "Your logits are as many as source words. It is the target that is written: n of them.",
+            ),
+            (
+                "vocab_size ignored",
+                lambda b, n, d, **_: (b, n, d),
+                "Those are the decoder's vectors. A logit for each word of the vocabulary comes from each of them.",
+            ),
         ],
-    )
+    ),
+]
 
 
-@exercise("transformer.cross-attention", answer="cross_attention")
+# the look across
+
+_LIBRARY = (
+    "torch.nn.functional.scaled_dot_product_attention",
+    "torch.nn.functional.multi_head_attention_forward",
+    "torch.nn.MultiheadAttention",
+    "tfm_lib.attention.attention",
+)
+
+
+@exercise("transformer.cross-attention", answer="cross_attention", forbids=_LIBRARY)
 def cross_attention(student, expect):
-    Z, H = torch.randn(3, 4), torch.randn(5, 4)
-    W_Q, W_K, W_V = torch.randn(4, 2), torch.randn(4, 2), torch.randn(4, 6)
-    is_word = torch.tensor([True, True, True, True, False])
+    def draw() -> tuple[Tensor, ...]:
+        n, m, d_model, d_k, d_v = different(5, 3, 9)
+        is_word = torch.ones(m, dtype=torch.bool)
+        is_word[torch.randperm(m)[: whole(1, m - 2)]] = False
+        W_Q, W_K = torch.randn(2, d_model, d_k)
+        return torch.randn(n, d_model), torch.randn(m, d_model), W_Q, W_K, torch.randn(d_model, d_v), is_word
 
-    def attend(asks=Z, told=H, seen=is_word, scale=math.sqrt(2), dim=-1, values=None):
-        scores = asks @ W_Q @ (told @ W_K).T / scale
-        scores = scores if seen is None else scores.masked_fill(~seen, -torch.inf)
-        return scores.softmax(dim=dim) @ ((told if values is None else values) @ W_V)
+    def faint() -> tuple[Tensor, ...]:
+        """One word, whose scores are −92: whoever hides with −100 hides badly, and no exponential overflows."""
+        Z, H, W_Q, W_K, W_V, is_word = draw()
+        is_word = torch.arange(len(H)) == 1
+        H = torch.where(is_word[:, None], H, 0.0)
+        scores = Z @ W_Q @ W_K.T @ H[1]
+        Z = Z * -scores.sign()[:, None] * 92 * math.sqrt(W_K.shape[1]) / scores.abs()[:, None]
+        return Z, H, W_Q, W_K, W_V, is_word
 
-    zeroed = (Z @ W_Q @ (H @ W_K).T / math.sqrt(2)) * is_word
-    everything = torch.ones(5, dtype=torch.bool)
-    expect.close(
-        student.cross_attention(Z, H, W_Q, W_K, W_V, everything),
-        attend(seen=None),
-        holds="three who ask, five who answer",
-        describe="the look across, nothing hidden",
-        mistakes=[
-            Mistake(
-                "memory and target swapped",
-                attend(asks=H, told=Z, seen=None),
-                "You let the memory ask and the target answer. Queries come from Z, keys and values from H: the result has "
-                "one row for each row of Z.",
-            ),
-            Mistake(
-                "self-attention",
-                attend(told=Z, seen=None),
-                "Your keys and values come from Z: that is self-attention, and the source is never looked at.",
-            ),
-            Mistake(
-                "no scale",
-                attend(seen=None, scale=1.0),
-                "The scores are not scaled. Divide them by √d_k.",
-            ),
-            Mistake(
-                "scaled by the width of the model",
-                attend(seen=None, scale=math.sqrt(4)),
-                "You divided by √d_model. The vectors that are multiplied have d_k numbers, the columns of W_K.",
-            ),
-            Mistake(
-                "softmax over the queries",
-                attend(seen=None, dim=0),
-                "Your softmax runs down the columns. Each query shares 1 among the keys: the last axis, dim=-1.",
-            ),
-        ],
+    def seen(*case: Any) -> tuple[Tensor, ...]:
+        return *case[:-1], torch.ones_like(case[-1])
+
+    answer, describe = student.cross_attention, "the look across"
+    whole_cases = [seen(*draw()) for _ in range(3)]
+    expect.agrees(
+        answer,
+        _across,
+        whole_cases,
+        "n who ask, m who answer",
+        [*_LOOKS, *_HIDING],
+        describe=f"{describe}, nothing hidden",
     )
-    expect.close(
-        student.cross_attention(Z, H, W_Q, W_K, W_V, is_word),
-        attend(),
-        holds="padding gets no weight",
-        describe="the look across with one note hidden",
-        mistakes=[
-            Mistake(
-                "padding not hidden",
-                attend(seen=None),
-                "A note of padding still gets weight: is_word is not used.",
-            ),
-            Mistake(
-                "0 instead of −∞",
-                zeroed.softmax(dim=-1) @ (H @ W_V),
-                "A score of 0 is not a weight of 0: e⁰ = 1. Hide with −∞ before the softmax.",
-            ),
-            Mistake(
-                "mask the wrong way round",
-                attend(seen=~is_word),
-                "You hide the words and look at the padding. is_word is True where a note may be seen: fill where it is "
-                "False.",
-            ),
-        ],
+    hidden = [draw() for _ in range(3)]
+    expect.agrees(answer, _across, hidden, "padding gets no weight", [*_HIDING, *_LOOKS], describe=describe)
+    expect.agrees(
+        answer,
+        _across,
+        [faint() for _ in range(3)],
+        "also with one word, whose scores are low",
+        [*_HIDING, *_LOOKS],
+        tolerance=1e-4,
+        describe=f"{describe}, all notes hidden but one with low scores",
     )
+
+
+def _across(
+    Z: Tensor,
+    H: Tensor,
+    W_Q: Tensor,
+    W_K: Tensor,
+    W_V: Tensor,
+    is_word: Tensor,
+    scale: Callable[[Tensor, Tensor], float] = lambda Z, W_K: math.sqrt(W_K.shape[1]),
+    hide: float = -torch.inf,
+    dim: int = -1,
+) -> Tensor:
+    scores = Z @ W_Q @ (H @ W_K).T / scale(Z, W_K)
+    return scores.masked_fill(~is_word, hide).softmax(dim=dim) @ (H @ W_V)
+
+
+def _looking(**changes: Any) -> Callable[..., Tensor]:
+    return lambda *case: _across(*case, **changes)
+
+
+def _plain_weights(Z: Tensor, H: Tensor, W_Q: Tensor, W_K: Tensor) -> Tensor:
+    return (Z @ W_Q @ (H @ W_K).T / math.sqrt(W_K.shape[1])).softmax(dim=-1)
+
+
+_FINITE = "You hide with a number that a score can reach. −∞ is below every score, and its weight is exactly 0: use -torch.inf."
+_HIDING = [
+    Slip(
+        "is_word ignored",
+        lambda *case: _across(*case[:-1], torch.ones_like(case[-1])),
+        "A note of padding still gets weight: is_word is not used.",
+    ),
+    Slip(
+        "0 instead of −∞",
+        _looking(hide=0.0),
+        "A score of 0 is not a weight of 0: e⁰ = 1. Hide with −∞ before the softmax.",
+    ),
+    *(
+        Slip("a finite number instead of −∞", _looking(hide=number), _FINITE)
+        for number in (-1.0, -10.0, -100.0, -1000.0)
+    ),
+    Slip(
+        "mask the wrong way round",
+        lambda *case: _across(*case[:-1], ~case[-1]),
+        "You hide the words and look at the padding. is_word is True where a note may be seen: fill where it is False.",
+    ),
+    Slip(
+        "hidden after the softmax",
+        lambda Z, H, W_Q, W_K, W_V, is_word: (_plain_weights(Z, H, W_Q, W_K) * is_word) @ (H @ W_V),
+        "You set the weights of padding to 0 behind the softmax, so the others no longer sum to 1. Hide the scores, before it.",
+    ),
+    Slip(
+        "the notes of padding set to 0",
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(Z, H * is_word[:, None], W_Q, W_K, W_V, torch.ones_like(is_word)),
+        "You set the notes of padding to 0. They still take weight, for a score of 0 is not a weight of 0: hide the scores.",
+    ),
+    Slip(
+        "1 added to the words",
+        lambda Z, H, W_Q, W_K, W_V, is_word: (
+            (Z @ W_Q @ (H @ W_K).T / math.sqrt(W_K.shape[1]) + is_word).softmax(dim=-1) @ (H @ W_V)
+        ),
+        "You added is_word to the scores: the words get 1 more than the padding. Hide with −∞.",
+    ),
+    Slip(
+        "scores multiplied by is_word",
+        lambda Z, H, W_Q, W_K, W_V, is_word: (
+            (Z @ W_Q @ (H @ W_K).T / math.sqrt(W_K.shape[1]) * is_word).softmax(dim=-1) @ (H @ W_V)
+        ),
+        "You multiplied the scores by is_word. A score of 0 is not a weight of 0: e⁰ = 1. Hide with −∞.",
+    ),
+]
+_LOOKS = [
+    Slip(
+        "memory and target swapped",
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(H, Z, W_Q, W_K, W_V, torch.ones(len(Z), dtype=torch.bool)),
+        "You let the memory ask and the target answer. Queries come from Z, keys and values from H: the result has one row for "
+        "each row of Z.",
+    ),
+    Slip(
+        "self-attention",
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(Z, Z, W_Q, W_K, W_V, torch.ones(len(Z), dtype=torch.bool)),
+        "Your keys and values come from Z: that is self-attention, and the source is never looked at.",
+    ),
+    Slip(
+        "self-attention of the source",
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(H, H, W_Q, W_K, W_V, is_word),
+        "Your queries come from H: the source looks at itself. The target asks, so queries come from Z.",
+    ),
+    Slip("no scale", _looking(scale=lambda Z, W_K: 1.0), "The scores are not scaled. Divide them by √d_k."),
+    Slip(
+        "scaled by the width of the model",
+        _looking(scale=lambda Z, W_K: math.sqrt(len(W_K))),
+        "You divided by √d_model. The vectors that are multiplied have d_k numbers, the columns of W_K.",
+    ),
+    Slip(
+        "scaled by d_k",
+        _looking(scale=lambda Z, W_K: W_K.shape[1]),
+        "You divided by d_k. It is its root.",
+    ),
+    Slip(
+        "scaled the wrong way",
+        _looking(scale=lambda Z, W_K: W_K.shape[1] ** -0.5),
+        "You multiplied the scores by √d_k. Divide.",
+    ),
+    Slip(
+        "scaled by the number of keys",
+        lambda *case: _across(*case, scale=lambda Z, W_K: math.sqrt(len(case[1]))),
+        "You divided by the root of the number of keys. d_k is how many numbers a key has: the last axis.",
+    ),
+    Slip(
+        "scaled by the number of queries",
+        lambda *case: _across(*case, scale=lambda Z, W_K: math.sqrt(len(Z))),
+        "You divided by the root of the number of queries. d_k is how many numbers a query has: the last axis.",
+    ),
+    Slip(
+        "scaled by the width of the values",
+        lambda *case: _across(*case, scale=lambda Z, W_K: math.sqrt(case[4].shape[1])),
+        "You divided by √d_v. The vectors that are multiplied are queries and keys, d_k wide.",
+    ),
+    Slip(
+        "softmax over the queries",
+        _looking(dim=0),
+        "Your softmax runs down the columns. Each query shares 1 among the keys: the last axis, dim=-1.",
+    ),
+    Slip(
+        "W_Q and W_K swapped",
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(Z, H, W_K, W_Q, W_V, is_word),
+        "The queries are made with W_K and the keys with W_Q. Each has its own matrix.",
+    ),
+    Slip(
+        "V unprojected",
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(Z, H, W_Q, W_K, torch.eye(len(W_V), dtype=W_V.dtype), is_word),
+        "You mix the notes as they are: W_V is never used.",
+    ),
+    Slip(
+        "no softmax",
+        lambda Z, H, W_Q, W_K, W_V, is_word: Z @ W_Q @ (H @ W_K).T / math.sqrt(W_K.shape[1]) @ (H @ W_V),
+        "The scores go to the values as they are. Weights are their softmax: they sum to 1.",
+    ),
+    Slip(
+        "the weights returned",
+        lambda Z, H, W_Q, W_K, W_V, is_word: (
+            (Z @ W_Q @ (H @ W_K).T / math.sqrt(W_K.shape[1])).masked_fill(~is_word, -torch.inf).softmax(dim=-1)
+        ),
+        "Those are the weights. They still have to mix the values, H W_V.",
+    ),
+    Slip(
+        "transposed",
+        lambda *case: _across(*case).T,
+        "The numbers are right and lie on their side. One row for each row of Z.",
+    ),
+]
+
+
+# in and out by one matrix
 
 
 @exercise("transformer.tied", answer=("embed", "unembed"))
 def tied(student, expect):
-    E, places, ids = torch.randn(9, 4), torch.randn(6, 4), torch.tensor([3, 1, 3])
-    rows, first = E[ids], places[:3]
-    expect.close(
-        student.embed(ids, E, places),
-        2 * rows + first,
+    def draw() -> tuple[Tensor, Tensor, Tensor]:
+        (n, d_model, spare), v = different(3, 3, 8), whole(9, 14)
+        ids = torch.randint(0, v, (n,))
+        ids[-1] = ids[0]
+        return ids, torch.randn(v, d_model), torch.randn(v + spare, d_model)
+
+    inputs = [draw() for _ in range(3)]
+    expect.agrees(
+        student.embed,
+        _embed,
+        inputs,
         holds="words times √d_model, plus places",
-        describe="three words in, d_model = 4",
-        mistakes=[
-            Mistake("not scaled", rows + first, "The words are not scaled: multiply them by √d_model, which is 2 here."),
-            Mistake(
-                "places scaled too",
-                2 * (rows + first),
-                "You scaled the sum. Only the words are multiplied by √d_model; the places are added as they are.",
-            ),
-            Mistake(
-                "scaled by d_model",
-                4 * rows + first,
-                "You multiplied by d_model. It is its root.",
-            ),
-            Mistake(
-                "scaled by the vocabulary",
-                3 * rows + first,
-                "You multiplied by the root of the vocabulary's size, the rows of E. d_model is the length of a row.",
-            ),
-            Mistake("no places", 2 * rows, "The places are missing: without them the order of words is lost."),
-            Mistake(
-                "places of the ids",
-                2 * rows + places[ids],
-                "You took the place whose number is the word's id. Places count 0, 1, 2 from the start of the sentence.",
-            ),
-        ],
+        slips=_WAYS_IN,
+        describe="the vectors of the words",
     )
-    Y = torch.randn(3, 4)
-    expect.close(
-        student.unembed(Y, E),
-        Y @ E.T,
+    ids, E, places = draw()
+    edges = [(ids, E, places), (ids[:1], E, places), (ids, E, places[: len(ids)])]
+    expect.agrees(student.embed, _embed, edges, "also one word, and a place for each word alone", _WAYS_IN)
+    expect.agrees(
+        student.unembed,
+        _unembed,
+        [(torch.randn(len(ids), E.shape[1]), E) for ids, E, _ in inputs],
         holds="a logit is a dot product with a word's row",
-        describe="three vectors out",
-        mistakes=[
-            Mistake(
-                "scaled on the way out",
-                2 * Y @ E.T,
-                "√d_model belongs to the way in only. On the way out the dot products stand as they are.",
-            ),
-            Mistake(
-                "probabilities",
-                (Y @ E.T).softmax(dim=-1),
-                "Those are probabilities. Logits come before the softmax, which the loss takes by itself.",
-            ),
-            Mistake(
-                "transposed logits",
-                E @ Y.T,
-                "Rows are positions and columns words: (n, v). Yours lie on their side.",
-            ),
-        ],
+        slips=_WAYS_OUT,
+        describe="the logits",
     )
+
+
+def _embed(ids: Tensor, E: Tensor, places: Tensor) -> Tensor:
+    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
+
+
+def _unembed(Y: Tensor, E: Tensor) -> Tensor:
+    return Y @ E.T
+
+
+def _way_in(of: Callable[[Tensor, Tensor, int, int], Tensor]) -> Callable[..., Tensor]:
+    """A way in made by `of` from the words' rows, the first places, d_model and the size of the vocabulary."""
+    return lambda ids, E, places: of(E[ids], places[: len(ids)], E.shape[1], len(E))
+
+
+_WAYS_IN = [
+    Slip("not scaled", _way_in(lambda X, P, d, v: X + P), "The words are not scaled: multiply them by √d_model."),
+    Slip(
+        "places scaled too",
+        _way_in(lambda X, P, d, v: math.sqrt(d) * (X + P)),
+        "You scaled the sum. Only the words are multiplied by √d_model; the places are added as they are.",
+    ),
+    Slip(
+        "only the places scaled",
+        _way_in(lambda X, P, d, v: X + math.sqrt(d) * P),
+        "You scaled the places. It is the words that are multiplied by √d_model.",
+    ),
+    Slip("scaled by d_model", _way_in(lambda X, P, d, v: d * X + P), "You multiplied by d_model. It is its root."),
+    Slip(
+        "divided by √d_model",
+        _way_in(lambda X, P, d, v: X / math.sqrt(d) + P),
+        "You divided by √d_model. Here the words are made larger, so that the places do not drown them: multiply.",
+    ),
+    Slip(
+        "scaled by the vocabulary",
+        _way_in(lambda X, P, d, v: math.sqrt(v) * X + P),
+        "You multiplied by the root of the vocabulary's size, the rows of E. d_model is the length of a row.",
+    ),
+    Slip(
+        "scaled by the length of the sentence",
+        _way_in(lambda X, P, d, v: math.sqrt(len(X)) * X + P),
+        "You multiplied by the root of the number of words. d_model is the length of a row of E.",
+    ),
+    Slip(
+        "places ignored",
+        _way_in(lambda X, P, d, v: math.sqrt(d) * X),
+        "The places are missing: without them the order of words is lost.",
+    ),
+    Slip(
+        "the first place for all",
+        _way_in(lambda X, P, d, v: math.sqrt(d) * X + P[0]),
+        "Every word got the first place. Word i gets row i.",
+    ),
+    Slip(
+        "places from 1",
+        lambda ids, E, places: math.sqrt(E.shape[1]) * E[ids] + places[1 : len(ids) + 1],
+        "Your places begin with row 1. The first word stands at place 0.",
+    ),
+    Slip(
+        "the last places",
+        lambda ids, E, places: math.sqrt(E.shape[1]) * E[ids] + places[-len(ids) :],
+        "You took the last rows of `places`. Word i gets row i, from the start.",
+    ),
+    Slip(
+        "places of the ids",
+        lambda ids, E, places: math.sqrt(E.shape[1]) * E[ids] + places[ids],
+        "You took the place whose number is the word's id. Places count 0, 1, 2 from the start of the sentence.",
+    ),
+    Slip(
+        "places multiplied",
+        _way_in(lambda X, P, d, v: math.sqrt(d) * X * P),
+        "You multiplied by the places. They are added.",
+    ),
+    Slip(
+        "ids ignored",
+        lambda ids, E, places: math.sqrt(E.shape[1]) * E[: len(ids)] + places[: len(ids)],
+        "You took the first rows of E. Each id picks its own row.",
+    ),
+]
+_WAYS_OUT = [
+    Slip(
+        "scaled on the way out",
+        lambda Y, E: math.sqrt(E.shape[1]) * Y @ E.T,
+        "√d_model belongs to the way in only. On the way out the dot products stand as they are.",
+    ),
+    Slip(
+        "divided on the way out",
+        lambda Y, E: Y @ E.T / math.sqrt(E.shape[1]),
+        "You divided the logits by √d_model, as attention does with its scores. Here the dot products stand as they are.",
+    ),
+    Slip(
+        "probabilities",
+        lambda Y, E: (Y @ E.T).softmax(dim=-1),
+        "Those are probabilities. Logits come before the softmax, which the loss takes by itself.",
+    ),
+    Slip(
+        "log-probabilities",
+        lambda Y, E: (Y @ E.T).log_softmax(dim=-1),
+        "Those are log-probabilities. Logits come before the softmax, which the loss takes by itself.",
+    ),
+    Slip(
+        "transposed logits",
+        lambda Y, E: E @ Y.T,
+        "Rows are positions and columns words: (n, v). Yours lie on their side.",
+    ),
+    Slip(
+        "ids",
+        lambda Y, E: (Y @ E.T).argmax(dim=-1),
+        "Those are the likeliest ids. A logit for every word was asked for.",
+    ),
+    Slip(
+        "the last logits only", lambda Y, E: Y[-1] @ E.T, "Those are the logits of the last position. Each has its own."
+    ),
+    Slip(
+        "cosines",
+        lambda Y, E: torch.nn.functional.normalize(Y, dim=-1) @ torch.nn.functional.normalize(E, dim=-1).T,
+        "You brought the vectors to length 1 first. A logit is the dot product as it is.",
+    ),
+]
+
+
+# counting
 
 
 @exercise("transformer.count", answer="count")
 def count(student, expect):
-    sizes = 50, 8, 12, 3
+    def draw() -> tuple[int, int, int, int]:
+        n_layers, d_model, d_ff, vocab_size = different(4, 2, 60)
+        return vocab_size, d_model, d_ff, n_layers
 
-    def total(vocab_size, d_model, d_ff, n_layers, tables=1, matrices=4, bias=1, cross=1, norms=5, final=0, out=0):
-        attention = matrices * (d_model * d_model + bias * d_model)
-        network = 2 * d_model * d_ff + bias * (d_ff + d_model)
-        layer = (2 + cross) * attention + 2 * network + norms * 2 * d_model
-        return tables * vocab_size * d_model + n_layers * layer + final * 2 * d_model + out * vocab_size
+    what = "the number of parameters"
+    expect.agrees(
+        student.count,
+        _total,
+        [draw() for _ in range(3)],
+        holds="small machines, part by part",
+        slips=_COUNTS,
+        tolerance=0,
+        describe=what,
+    )
+    base, big = (37_000, 512, 2048, 6), (37_000, 1024, 4096, 6)
+    expect.agrees(student.count, _total, [base, big], "the paper's base model and its big one", (), 0, what)
 
-    want = total(*sizes)
-    expect.equal(
-        student.count(*sizes),
-        want,
-        holds="a small machine, part by part",
-        describe="a vocabulary of 50, d_model 8, d_ff 12 and 3 layers",
-        mistakes=[
-            Mistake(
-                "three tables of words",
-                total(*sizes, tables=3),
-                "You counted E three times: for the source, the target and the output. Tied, it is one matrix.",
-            ),
-            Mistake(
-                "two tables of words",
-                total(*sizes, tables=2),
-                "You counted E twice. The way in, for both languages, and the way out share one matrix.",
-            ),
-            Mistake(
-                "no biases",
-                total(*sizes, bias=0),
-                "The biases are missing: one number for each output of every linear map in the layers.",
-            ),
-            Mistake(
-                "a bias on the logits",
-                total(*sizes, out=1),
-                "You gave the logits a bias, one number for each word. The last linear map has none.",
-            ),
-            Mistake(
-                "cross-attention forgotten",
-                total(*sizes, cross=0, norms=4),
-                "A decoder layer has three sub-layers: the cross-attention, with its norm, is missing.",
-            ),
-            Mistake(
-                "cross-attention forgotten",
-                total(*sizes, cross=0),
-                "A decoder layer has two attentions: the cross-attention is missing.",
-            ),
-            Mistake(
-                "W_O forgotten",
-                total(*sizes, matrices=3),
-                "You gave an attention three matrices. The fourth, W^O, mixes the heads.",
-            ),
-            Mistake(
-                "norms forgotten",
-                total(*sizes, norms=0),
-                "The norms are missing: each sub-layer has one, with γ and β.",
-            ),
-            Mistake(
-                "norms after the stacks",
-                total(*sizes, final=2),
-                "You counted one more norm after each stack. A post-norm layer ends with a norm already.",
-            ),
-            Mistake(
-                "one norm a layer",
-                total(*sizes, norms=2),
-                "You counted one norm for each layer. Each sub-layer has its own: two in an encoder layer, three in a "
-                "decoder layer.",
-            ),
-        ],
-    )
-    expect.equal(
-        student.count(37_000, 512, 2048, 6), 63_082_496, holds="the paper's base model", describe="the paper's base model"
-    )
-    expect.equal(
-        student.count(37_000, 1024, 4096, 6), 214_245_376, holds="and its big one", describe="the paper's big model"
-    )
+
+def _total(
+    vocab_size: int,
+    d_model: int,
+    d_ff: int,
+    n_layers: int,
+    tables: int = 1,
+    matrices: int = 4,
+    bias: int = 1,
+    own_bias: tuple[int, int] | None = None,
+    attentions: int = 3,
+    networks: int = 2,
+    norms: int = 5,
+    of_norm: int = 2,
+    final: int = 0,
+    out: int = 0,
+) -> int:
+    """All parameters; `own_bias` holds the numbers of biases of an attention and a network, in widths d_model and in all."""
+    of_attention, of_network = own_bias or (4 * bias * d_model, bias * (d_ff + d_model))
+    attention = matrices * d_model * d_model + (of_attention if matrices == 4 else 3 * bias * d_model)
+    network = 2 * d_model * d_ff + of_network
+    layer = attentions * attention + networks * network + norms * of_norm * d_model
+    return tables * vocab_size * d_model + n_layers * layer + final * 2 * d_model + out * vocab_size
+
+
+def _counting(**changes: Any) -> Callable[..., int]:
+    return lambda *sizes: _total(*sizes, **changes)
+
+
+_TABLES = "Tied, E is one matrix: the way in, for both languages, and the way out share it."
+_CROSS = "A decoder layer has three sub-layers: the cross-attention, with its norm, is missing."
+_NORM = "Each sub-layer has its own norm: two in an encoder layer, three in a decoder layer, each with γ and β."
+_COUNTS = [
+    Slip("three tables of words", _counting(tables=3), f"You counted E three times. {_TABLES}"),
+    Slip("two tables of words", _counting(tables=2), f"You counted E twice. {_TABLES}"),
+    Slip("vocab_size ignored", _counting(tables=0), "The words are missing: E has a row of d_model numbers for each."),
+    Slip(
+        "no biases",
+        _counting(bias=0),
+        "The biases are missing: one number for each output of every linear map in the layers.",
+    ),
+    Slip(
+        "no biases in the attentions",
+        lambda v, d, f, n: _total(v, d, f, n, own_bias=(0, f + d)),
+        "The biases of the attentions are missing: each of the four maps has d_model of them.",
+    ),
+    Slip(
+        "no biases in the networks",
+        lambda v, d, f, n: _total(v, d, f, n, own_bias=(4 * d, 0)),
+        "The biases of the networks are missing: d_ff behind the first matrix, d_model behind the second.",
+    ),
+    Slip(
+        "a norm or a bias short",
+        _counting(norms=4),
+        "You are 2 · d_model short in each pair of layers. Has the decoder layer its three norms, and each network its second "
+        "bias, d_model numbers behind the second matrix?",
+    ),
+    Slip(
+        "biases as long as the inputs",
+        lambda v, d, f, n: _total(v, d, f, n, own_bias=(4 * d, 2 * d)),
+        "A bias is as long as what comes *out*: d_ff behind the network's first matrix, d_model behind its second.",
+    ),
+    Slip(
+        "biases as long as the inputs",
+        lambda v, d, f, n: _total(v, d, f, n, own_bias=(4 * d, 2 * f)),
+        "A bias is as long as what comes *out*: d_ff behind the network's first matrix, d_model behind its second.",
+    ),
+    Slip(
+        "one bias in the attention",
+        lambda v, d, f, n: _total(v, d, f, n, own_bias=(d, f + d)),
+        "You gave an attention one bias. Each of its four maps has one.",
+    ),
+    Slip(
+        "a bias on the logits",
+        _counting(out=1),
+        "You gave the logits a bias, one number for each word. The last linear map has none.",
+    ),
+    Slip("cross-attention forgotten", _counting(attentions=2, norms=4), _CROSS),
+    Slip(
+        "cross-attention forgotten",
+        _counting(attentions=2),
+        "A decoder layer has two attentions: the cross-attention is missing. (You have its norm.)",
+    ),
+    Slip(
+        "cross-attention in the encoder",
+        _counting(attentions=4, norms=6),
+        "You counted two attentions in the encoder layers as well. An encoder has nothing to look across at.",
+    ),
+    Slip(
+        "W_O forgotten",
+        _counting(matrices=3),
+        "You gave an attention three matrices. The fourth, W^O, mixes the heads.",
+    ),
+    Slip("norms forgotten", _counting(norms=0), f"The norms are missing. {_NORM}"),
+    Slip("β of the norms forgotten", _counting(of_norm=1), "A norm has two vectors of d_model numbers, γ and β."),
+    Slip(
+        "two numbers a norm",
+        lambda v, d, f, n: _total(v, d, f, n, norms=0) + n * 10,
+        "You gave a norm two numbers. γ and β are vectors, d_model numbers each.",
+    ),
+    Slip(
+        "norms after the stacks",
+        _counting(final=2),
+        "You counted one more norm after each stack. A post-norm layer ends with a norm already.",
+    ),
+    Slip("one norm a layer", _counting(norms=2), f"You counted one norm for each layer. {_NORM}"),
+    Slip(
+        "three norms in the encoder layer", _counting(norms=6), f"You counted three norms in an encoder layer. {_NORM}"
+    ),
+    Slip(
+        "one stack only",
+        lambda v, d, f, n: _total(v, d, f, n, attentions=1, networks=1, norms=2),
+        "You counted the encoder alone. There are as many decoder layers, with a sub-layer more.",
+    ),
+    Slip(
+        "one stack only",
+        lambda v, d, f, n: _total(v, d, f, n, attentions=2, networks=1, norms=3),
+        "You counted the decoder alone. There are as many encoder layers.",
+    ),
+    Slip(
+        "n_layers ignored",
+        lambda v, d, f, n: _total(v, d, f, 1),
+        "That is one layer a side: `n_layers` is never used.",
+    ),
+    Slip(
+        "n_layers ignored",
+        lambda v, d, f, n: _total(v, d, f, 6),
+        "You counted six layers a side, whatever `n_layers` is.",
+    ),
+    Slip(
+        "d_ff ignored",
+        lambda v, d, f, n: _total(v, d, 4 * d, n),
+        "Your networks are 4 · d_model wide inside, whatever `d_ff` is.",
+    ),
+    Slip(
+        "one network a pair of layers",
+        _counting(networks=1),
+        "You counted one network for an encoder and a decoder layer. Each layer has its own.",
+    ),
+]
+
+
+# one stack for both sentences
 
 
 @exercise("transformer.one-stack", answer="one_stack_mask")
 def one_stack_mask(student, expect):
-    m, n = 2, 3
-    rows, columns = torch.arange(m + n)[:, None], torch.arange(m + n)
-    past, source = columns <= rows, columns < m
-    expect.close(
-        student.one_stack_mask(m, n),
-        past | source,
+    what = "the mask"
+    inputs = [
+        tuple(sorted(different(2, 2, 7))),
+        tuple(sorted(different(2, 2, 7), reverse=True)),
+        tuple(different(2, 3, 9)),
+    ]
+    expect.agrees(
+        student.one_stack_mask,
+        _one_stack,
+        inputs,
         holds="the source whole, the target up to itself",
-        describe="two source words and three target words",
+        slips=_STACKS,
+        describe=what,
+    )
+    edges = [(1, 4), (5, 1), (1, 1), (3, 3)]
+    expect.agrees(student.one_stack_mask, _one_stack, edges, "for one word a side as well", _STACKS, describe=what)
+
+
+def _stack(of: Callable[..., Tensor]) -> Callable[[int, int], Tensor]:
+    """A mask made by `of` from rows (queries), columns (keys), m and n."""
+    return lambda m, n: of(torch.arange(m + n)[:, None], torch.arange(m + n), m, n)
+
+
+_one_stack = _stack(lambda row, column, m, n: (column <= row) | (column < m))
+_STACKS = [
+    Slip(
+        "m and n exchanged",
+        _stack(lambda row, column, m, n: (column <= row) | (column < n)),
+        "Your source is n words long. `m` words of the source come first, then `n` of the target.",
+    ),
+    Slip(
+        "causal only",
+        _stack(lambda row, column, m, n: column <= row),
+        "The first source word does not see the second: yours is the causal mask. The source is all there from the start, so let "
+        "every query see all of it.",
+    ),
+    Slip(
+        "the source sees the target",
+        _stack(lambda row, column, m, n: (column <= row) | (row < m) | (column < m)),
+        "Your source words see the target, which does not exist yet when the machine begins to write.",
+    ),
+    Slip(
+        "no limit",
+        _stack(lambda row, column, m, n: row + column >= 0),
+        "Everybody sees everything, target words their future too.",
+    ),
+    Slip(
+        "transposed",
+        _stack(lambda row, column, m, n: (row <= column) | (row < m)),
+        "Rows and columns are swapped: the query is the row, the key the column.",
+    ),
+    Slip(
+        "reversed",
+        lambda m, n: ~_one_stack(m, n),
+        "Your truth values are reversed: True where the query *may* see the key.",
+    ),
+    Slip(
+        "two kinds of attention apart",
+        _stack(lambda row, column, m, n: ((row < m) & (column < m)) | ((row >= m) & (column >= m) & (column <= row))),
+        "Source sees source and target sees target, but nothing leads across. Target words must see the source.",
+    ),
+    Slip(
+        "the target does not see itself",
+        _stack(lambda row, column, m, n: (column < row) | (column < m)),
+        "A target word does not see itself in yours. Up to itself means key ≤ query.",
+    ),
+    Slip(
+        "the target sees only the source",
+        _stack(lambda row, column, m, n: (column < m) & (row >= 0)),
+        "Your target words see the source and none of the target. They also see what is written, up to themselves.",
+    ),
+    Slip(
+        "the target sees its future",
+        _stack(lambda row, column, m, n: (row >= m) | (column < m)),
+        "Your target words see the target words behind them. Up to themselves is all.",
+    ),
+    Slip(
+        "off by one",
+        _stack(lambda row, column, m, n: (column <= row) | (column <= m)),
+        "Your source is one word too long: it ends before position m, so key < m.",
+    ),
+    Slip(
+        "off by one",
+        _stack(lambda row, column, m, n: (column <= row) | (column < m - 1)),
+        "Your source is one word too short: the key at position m − 1 belongs to it.",
+    ),
+    Slip(
+        "target before source",
+        _stack(lambda row, column, m, n: (column >= n) | ((row < n) & (column <= row))),
+        "Your target stands before the source. The source comes first.",
+    ),
+    Slip(
+        "the source hidden from itself",
+        _stack(lambda row, column, m, n: (row >= m) & (column <= row)),
+        "Your source words see nothing, and a query needs at least one key. They see the whole source.",
+    ),
+    Slip(
+        "numbers in place of truth values",
+        lambda m, n: _one_stack(m, n).float(),
+        "The pattern is right, in zeros and ones. The book's masks are boolean: `.bool()`.",
+    ),
+    Slip(
+        "numbers in place of truth values",
+        lambda m, n: torch.zeros(m + n, m + n).masked_fill(~_one_stack(m, n), -torch.inf),
+        "The pattern is right, in 0 and −∞, to be added to scores. The book's masks are boolean.",
+    ),
+    Slip(
+        "the first pattern alone",
+        lambda m, n: _one_stack(m, n)[m:],
+        "These are the rows of the target. The source words ask too: the mask is square, m + n on each side.",
+    ),
+]
+
+
+# the whole machine
+
+
+@exercise("transformer.machine", answer="transformer", forbids=("tfm_lib.transformer.Transformer",))
+def machine(student, expect):
+    cases = [_parts(n_encoder, n_decoder) for n_encoder, n_decoder in ((2, 2), (3, 2), (2, 4))]
+    src, tgt, *_ = cases[0]
+    (batch, m), n = src.shape, tgt.shape[1]
+    logits = student.transformer(*cases[0])
+    v = cases[0][-1](cases[0][2](src)).shape[-1]
+    expect.shape(
+        logits,
+        (batch, n, v),
+        holds="logits for each target position and word",
         mistakes=[
+            Mistake("no logits", (batch, n, _WIDTH), "You return the decoder's vectors. The last step is `unembed`."),
             Mistake(
-                "causal only",
-                past,
-                "The first source word does not see the second: yours is the causal mask. The source is all there from the "
-                "start, so let every query see all of it.",
+                "source and target swapped",
+                (batch, m, v),
+                "Your logits are as many as source words: encoder and decoder have changed places.",
             ),
             Mistake(
-                "the source sees the target",
-                past | source | (rows < m),
-                "Your source words see the target, which does not exist yet when the machine begins to write.",
-            ),
-            Mistake(
-                "no limit",
-                torch.ones(m + n, m + n, dtype=torch.bool),
-                "Everybody sees everything, target words their future too.",
-            ),
-            Mistake(
-                "transposed",
-                (past | source).T,
-                "Rows and columns are swapped: the query is the row, the key the column.",
-            ),
-            Mistake(
-                "two kinds of attention apart",
-                (past & (rows >= m) & ~source) | (source & (rows < m)),
-                "Source sees source and target sees target, but nothing leads across. Target words must see the source.",
-            ),
-            Mistake(
-                "off by one",
-                past | (columns <= m),
-                "Your source is one word too long: it ends before position m, so key < m.",
+                "the last logits only",
+                (batch, v),
+                "Those are the logits of the last position. Each position has its own.",
             ),
         ],
     )
-    expect.close(
-        student.one_stack_mask(4, 2),
-        (torch.arange(6) <= torch.arange(6)[:, None]) | (torch.arange(6) < 4),
-        holds="for other lengths as well",
-        describe="four source words and two target words",
+    answer = _named(student.transformer, lambda *case: torch.as_tensor(student.transformer(*case))[case[1] != 0])
+    describe = "the logits of the real target words"
+    expect.agrees(
+        answer,
+        _real(_machine),
+        cases,
+        holds="sources of different length, two layers a side and more",
+        slips=_MACHINES,
+        tolerance=1e-4,
+        describe=describe,
     )
+    edges = [_parts(1, 1), _parts(2, 3, full=True)]
+    expect.agrees(answer, _real(_machine), edges, "one layer a side, and no padding", _MACHINES, 1e-4, describe)
 
 
-@exercise("transformer.machine", answer="transformer")
-def machine(student, expect):
-    src, tgt = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]), torch.tensor([[1, 9, 3], [1, 4, 0]])
-    E = torch.randn(10, 4)
-    mixes = torch.randn(6, 4, 4)
+_WIDTH = 11
+
+
+def _parts(n_encoder: int, n_decoder: int, full: bool = False) -> tuple[Any, ...]:
+    """Source and target ids, and the parts of a machine: its layers look as real ones do, with weights by chance."""
+    batch, m, n, v = *different(3, 2, 4), whole(12, 14)
+    m, n = m + 6, n + 3  # no two sizes alike
+    src, tgt = torch.randint(1, v, (batch, m)), torch.randint(1, v, (batch, n))
+    if not full:
+        for ids in (src, tgt):
+            ids[0, 2:] = 0
+            ids[1, ids.shape[1] - 1 :] = 0
+    E, mixes = torch.randn(v, _WIDTH), 0.3 * torch.randn(n_encoder + 2 * n_decoder, _WIDTH, _WIDTH)
 
     def embed(ids: Tensor) -> Tensor:
         return E[ids] + torch.arange(ids.shape[1])[:, None] / 3
@@ -395,92 +928,180 @@ def machine(student, expect):
             scores = scores.masked_fill(~mask, -torch.inf)
         return scores.softmax(dim=-1) @ M
 
-    def encoder_layer(k: int):
-        return lambda X, mask: torch.tanh(X + attend(X, X, mask, mixes[k]))
+    def encoder_layer(k: int) -> Callable[..., Tensor]:
+        return lambda X, mask=None: torch.tanh(X + attend(X, X, mask, mixes[k]))
 
-    def decoder_layer(k: int):
-        def layer(Y: Tensor, memory: Tensor, tgt_mask: Tensor | None, memory_mask: Tensor | None) -> Tensor:
+    def decoder_layer(k: int) -> Callable[..., Tensor]:
+        def layer(
+            Y: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None
+        ) -> Tensor:
             Y = torch.tanh(Y + attend(Y, Y, tgt_mask, mixes[k]))
             return torch.tanh(Y + attend(Y, memory, memory_mask, mixes[k + 1]))
 
         return layer
 
-    encoder, decoder = [encoder_layer(0), encoder_layer(1)], [decoder_layer(2), decoder_layer(4)]
-    real, causal = (src != 0)[:, None, :], torch.ones(3, 3, dtype=torch.bool).tril()
-    own_padding = (tgt != 0)[:, None, :]
+    encoder = [encoder_layer(k) for k in range(n_encoder)]
+    decoder = [decoder_layer(n_encoder + 2 * k) for k in range(n_decoder)]
+    return src, tgt, embed, encoder, decoder, lambda Y: Y @ E.T
 
-    def build(src_mask=real, tgt_mask=causal, memory_mask=real, memory=lambda states, k: states[-1], scale=1.0):
-        states, Y = [embed(src)], embed(tgt)
-        for layer in encoder:
-            states.append(layer(states[-1], src_mask))
-        for k, layer in enumerate(decoder):
-            Y = layer(Y, memory(states, k), tgt_mask, memory_mask)
-        return scale * Y @ E.T
 
-    logits = student.transformer(src, tgt, embed, encoder, decoder, lambda Y: Y @ E.T)
-    expect.shape(
-        logits,
-        (2, 3, 10),
-        holds="logits for each target position and word",
-        mistakes=[
-            Mistake("no logits", (2, 3, 4), "You return the decoder's vectors. The last step is `unembed`."),
-            Mistake(
-                "source and target swapped",
-                (2, 4, 10),
-                "Your logits are as many as source words: encoder and decoder have changed places.",
-            ),
-        ],
+def _tril(n: int) -> Tensor:
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def _words(ids: Tensor) -> Tensor:
+    return (ids != 0)[:, None, :]
+
+
+def _machine(
+    src: Tensor,
+    tgt: Tensor,
+    embed: Callable[..., Tensor],
+    encoder: list,
+    decoder: list,
+    unembed: Callable[..., Tensor],
+    src_mask: Callable[[Tensor], Tensor | None] = _words,
+    tgt_mask: Callable[[Tensor], Tensor | None] = lambda tgt: _tril(tgt.shape[1]),
+    memory_mask: Callable[[Tensor], Tensor | None] = _words,
+    memory: Callable[[list[Tensor], int], Tensor] = lambda states, k: states[-1],
+    chained: tuple[bool, bool] = (True, True),
+) -> Tensor:
+    """The whole machine; `memory` chooses what decoder layer k reads of the states of the encoder."""
+    X, Y = embed(src), embed(tgt)
+    first_X, first_Y, states = X, Y, [X]
+    for layer in encoder:
+        X = layer(X if chained[0] else first_X, src_mask(src))
+        states.append(X)
+    for k, layer in enumerate(decoder):
+        Y = layer(Y if chained[1] else first_Y, memory(states, k), tgt_mask(tgt), memory_mask(src))
+    return unembed(Y)
+
+
+def _real(machine: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The logits of the real target words; those behind the end are nobody's."""
+    return lambda *case: machine(*case)[case[1] != 0]
+
+
+def _building(**changes: Any) -> Callable[..., Tensor]:
+    return _real(lambda *case: _machine(*case, **changes))
+
+
+def _with_lists(change: Callable[[list, list], tuple[list, list]]) -> Callable[..., Tensor]:
+    return _real(
+        lambda src, tgt, embed, encoder, decoder, unembed: _machine(src, tgt, embed, *change(encoder, decoder), unembed)
     )
-    expect.close(
-        logits[tgt != 0],
-        build()[tgt != 0],
-        holds="sources of different length, two layers a side",
-        describe="the logits of the real target words",
-        tolerance=1e-4,
-        mistakes=[
-            Mistake(
-                "decoder layer k reads encoder layer k",
-                build(memory=lambda states, k: states[k + 1])[tgt != 0],
-                "Your decoder layers look at the encoder layers of their own height. All of them look at the finished "
-                "memory, the output of the last encoder layer.",
-            ),
-            Mistake(
-                "the encoder left out",
-                build(memory=lambda states, k: states[0])[tgt != 0],
-                "Your memory is the embedded source: the encoder's result is not used.",
-            ),
-            Mistake(
-                "padding of the source read by the encoder",
-                build(src_mask=None)[tgt != 0],
-                "The encoder reads padding as if it were words. Give its layers padding_mask(src_ids, 0).",
-            ),
-            Mistake(
-                "padding of the source read by the decoder",
-                build(memory_mask=None)[tgt != 0],
-                "The cross-attention looks at the notes of padding. The memory has the source's padding, so its mask is "
-                "padding_mask(src_ids, 0), too.",
-            ),
-            Mistake(
-                "padding of the source read by both",
-                build(src_mask=None, memory_mask=None)[tgt != 0],
-                "Padding of the source is read as if it were words, by encoder and decoder. Hide it with "
-                "padding_mask(src_ids, 0) in both.",
-            ),
-            Mistake(
-                "the decoder sees the future",
-                build(tgt_mask=None)[tgt != 0],
-                "Your decoder sees the words that it is to predict. Its self-attention needs the causal mask.",
-            ),
-            Mistake(
-                "the decoder sees the future, but no padding",
-                build(tgt_mask=own_padding)[tgt != 0],
-                "You hid the target's padding, and not its future. Its self-attention needs the causal mask, which hides "
-                "padding on the right as well.",
-            ),
-            Mistake(
-                "a causal encoder",
-                build(src_mask=real & torch.ones(4, 4, dtype=torch.bool).tril())[tgt != 0],
-                "Your encoder may not look ahead. The source is all there: only its padding is hidden.",
-            ),
-        ],
-    )
+
+
+_MACHINES = [
+    Slip(
+        "decoder layer k reads encoder layer k",
+        _building(memory=lambda states, k: states[min(k + 1, len(states) - 1)]),
+        "Your decoder layers look at the encoder layers of their own height. All of them look at the finished memory, the output "
+        "of the last encoder layer.",
+    ),
+    Slip(
+        "decoder layer k reads encoder layer k",
+        _real(
+            lambda src, tgt, embed, encoder, decoder, unembed: _machine(
+                src, tgt, embed, encoder, decoder[: len(encoder)], unembed, memory=lambda states, k: states[k + 1]
+            )
+        ),
+        "You walk through both stacks at once, with `zip`: each decoder layer looks at an unfinished memory. Run the whole encoder "
+        "first.",
+    ),
+    Slip(
+        "the encoder left out",
+        _building(memory=lambda states, k: states[0]),
+        "Your memory is the embedded source: the encoder's result is not used.",
+    ),
+    Slip(
+        "encoder layers not chained",
+        _building(chained=(False, True)),
+        "Each encoder layer reads the embedded source anew, and only the last one counts. A layer reads what the one before it has "
+        "made.",
+    ),
+    Slip(
+        "decoder layers not chained",
+        _building(chained=(True, False)),
+        "Each decoder layer reads the embedded target anew, and only the last one counts. A layer reads what the one before it has "
+        "made.",
+    ),
+    Slip(
+        "padding of the source read by the encoder",
+        _building(src_mask=lambda src: None),
+        "The encoder reads padding as if it were words. Give its layers padding_mask(src_ids, 0).",
+    ),
+    Slip(
+        "padding of the source read by the decoder",
+        _building(memory_mask=lambda src: None),
+        "The cross-attention looks at the notes of padding. The memory has the source's padding, so its mask is "
+        "padding_mask(src_ids, 0), too.",
+    ),
+    Slip(
+        "padding of the source read by both",
+        _building(src_mask=lambda src: None, memory_mask=lambda src: None),
+        "Padding of the source is read as if it were words, by encoder and decoder. Hide it with padding_mask(src_ids, 0) in both.",
+    ),
+    Slip(
+        "the decoder sees the future",
+        _building(tgt_mask=lambda tgt: None),
+        "Your decoder sees the words that it is to predict. Its self-attention needs the causal mask.",
+    ),
+    Slip(
+        "the decoder sees the future, but no padding",
+        _building(tgt_mask=_words),
+        "You hid the target's padding, and not its future. Its self-attention needs the causal mask, which hides padding on the "
+        "right as well.",
+    ),
+    Slip(
+        "the causal mask transposed",
+        _building(tgt_mask=lambda tgt: _tril(tgt.shape[1]).T),
+        "Your causal mask lies on its side: words see what follows and not what came before. Row i is True up to column i.",
+    ),
+    Slip(
+        "the decoder does not see itself",
+        _building(tgt_mask=lambda tgt: torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).tril(-1)),
+        "A target word does not see itself in yours, and the first one sees nothing, which makes NaN. Up to itself: the diagonal "
+        "belongs to the mask.",
+    ),
+    Slip(
+        "masks reversed",
+        _building(src_mask=lambda src: ~_words(src), memory_mask=lambda src: ~_words(src)),
+        "Your padding mask is reversed: True where a key may be *seen*.",
+    ),
+    Slip(
+        "a causal encoder",
+        _building(src_mask=lambda src: _words(src) & _tril(src.shape[1])),
+        "Your encoder may not look ahead. The source is all there: only its padding is hidden.",
+    ),
+    Slip(
+        "a causal encoder",
+        _building(src_mask=lambda src: _tril(src.shape[1])),
+        "Your encoder has a causal mask. The source is all there: only its padding is hidden.",
+    ),
+    Slip(
+        "the first encoder layer only",
+        _with_lists(lambda encoder, decoder: (encoder[:1], decoder)),
+        "Only the first encoder layer ran. Is there a return, or an assignment, that ends the loop's effect?",
+    ),
+    Slip(
+        "the first decoder layer only",
+        _with_lists(lambda encoder, decoder: (encoder, decoder[:1])),
+        "Only the first decoder layer ran. Does your function return inside the loop?",
+    ),
+    Slip(
+        "layers backwards",
+        _with_lists(lambda encoder, decoder: (encoder[::-1], decoder[::-1])),
+        "Your layers run from the last to the first.",
+    ),
+    Slip(
+        "source embedded in place of the target",
+        _real(lambda src, tgt, *parts: _machine(src, src[:, : tgt.shape[1]], *parts)),
+        "Your decoder reads the source. It reads what is written so far: embed(tgt_ids).",
+    ),
+    Slip(
+        "probabilities",
+        lambda *case: _machine(*case)[case[1] != 0].softmax(dim=-1),
+        "Those are probabilities. The logits themselves are asked for; the loss takes the softmax.",
+    ),
+]

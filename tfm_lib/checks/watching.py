@@ -232,8 +232,9 @@ def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
     """A sentence about what the answers' code uses although the text forbids it; empty if nothing."""
     names, loops = set(), False
     for answer in answers:
+        own = _own_names(answer)  # a helper may be called what a library calls something else
         for code in _codes(answer):
-            names.update(code.co_names)
+            names.update(name for name in code.co_names if name not in own)
             loops = loops or any(step.opname in LOOPS for step in dis.get_instructions(code))
     for forbidden in forbids:
         word = forbidden.rpartition(".")[2]
@@ -244,6 +245,15 @@ def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
         if forbidden not in ("loop", "autograd") and word in names:
             return f"Right, but by `{word}`, the call that you were to replace. What does it do inside? Write that."
     return ""
+
+
+def _own_names(answer: Any) -> set[str]:
+    """The names of the functions and classes that stand beside `answer` in the same notebook."""
+    function = getattr(answer, "__func__", answer)
+    beside = getattr(function, "__globals__", {}).items()
+    return {
+        name for name, it in beside if isinstance(it, (FunctionType, type)) and it.__module__ == function.__module__
+    }
 
 
 def _codes(answer: Any, seen: set[int] | None = None) -> Iterator[CodeType]:
