@@ -603,3 +603,12 @@ def test_inputs_tell_each_slip_twice_and_one_slip_from_another():
     for slip in slips:
         assert sum(slip.of(n) != (n % 5 == 0) for (n,) in inputs) >= 2
     assert all(any(a.of(n) != b.of(n) for (n,) in inputs) for a in slips for b in slips if a is not b)
+
+
+def test_an_answer_with_the_name_of_the_forbidden_call_is_no_excuse(ask, monkeypatch):
+    namespace = {"torch": torch, "__name__": "answer"}
+    exec("def add(x):\n    return torch.add(x, x)\ndef twice(x):\n    return x + x\ndef mul(x):\n    return twice(x)", namespace)  # noqa: S102
+    for name, passed in (("add", False), ("mul", True)):
+        probe = Exercise("probe.x", ("double",), doubled, ("torch.add", "torch.mul"))
+        monkeypatch.setitem(judge._exercises, "probe.x", probe)
+        assert check("probe.x", namespace[name]).passed == passed, name

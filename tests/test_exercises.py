@@ -81,11 +81,6 @@ EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exerci
 BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "banks").glob("*.py"))}
 NO_JUDGES = {"__init__", "drawing", "judge", "watching"}
 JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - NO_JUDGES
-GROWN = {"data", "decoding", "training", "transformer"}  # stems whose banks hold what a class writes
-
-# the chapters whose banks hold what a class writes: at least eight wrong answers an exercise, four right ones
-GROWN = {"alignment", "attention", "recurrence", "self_attention", "masking", "multihead", "positional", "layers"}
-
 every_exercise = pytest.mark.parametrize("id", EXERCISES)
 
 
@@ -190,7 +185,7 @@ def plain(value: object) -> object:
     return None if callable(value) else value
 
 
-@pytest.mark.parametrize("id", [id for id in EXERCISES if id.split(".")[0] in GROWN])
+@every_exercise
 def test_a_grader_chooses_the_inputs_by_its_seed(id):
     """Each seed asks something else, and what is right passes with each."""
     namespace = {}
@@ -218,7 +213,7 @@ def test_a_grader_chooses_the_inputs_by_its_seed(id):
 @every_exercise
 def test_right_answers_of_several_styles_pass(id):
     answers = bank(id, "RIGHT")
-    assert len(answers) >= (4 if id.split(".")[0] in GROWN else 2)
+    assert len(answers) >= 4
     for style, source in answers.items():
         verdict = judged(id, source)
         assert verdict.passed, f"{style}: {verdict}"
@@ -227,7 +222,7 @@ def test_right_answers_of_several_styles_pass(id):
 @every_exercise
 def test_each_known_mistake_gets_its_own_message(id):
     answers = bank(id, "WRONG")
-    assert len(answers) >= (8 if id.split(".")[0] in GROWN else 2)
+    assert len(answers) >= 8
     messages = []
     for mistake, source in answers.items():
         verdict = judged(id, source)

@@ -234,7 +234,7 @@ def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
     for answer in answers:
         own = _own_names(answer)  # a helper may be called what a library calls something else
         for code in _codes(answer):
-            names.update(name for name in code.co_names if name not in own)
+            names.update(_names_used(code, own))
             loops = loops or any(step.opname in LOOPS for step in dis.get_instructions(code))
     for forbidden in forbids:
         word = forbidden.rpartition(".")[2]
@@ -245,6 +245,18 @@ def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
         if forbidden not in ("loop", "autograd") and word in names:
             return f"Right, but by `{word}`, the call that you were to replace. What does it do inside? Write that."
     return ""
+
+
+def _names_used(code: CodeType, own: set[str]) -> Iterator[str]:
+    """The names that `code` looks up: of a library's module or tensor all, `F.layer_norm`; by themselves those not its `own`."""
+    before = None
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
+            if before is None or before.argval != "self":
+                yield step.argval
+        elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval not in own:
+            yield step.argval
+        before = step
 
 
 def _own_names(answer: Any) -> set[str]:
