@@ -204,7 +204,7 @@ def test_a_grader_chooses_the_inputs_by_its_seed(id):
 
     first, second, again = asked(1234), asked(98765), asked(1234)
     assert first == again
-    assert second != first
+    assert second != first or not any(first), "an answer that takes nothing is asked for the same each time"
 
 
 # the banks

@@ -230,11 +230,12 @@ def _no_end(seconds: float) -> str:
 
 def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
     """A sentence about what the answers' code uses although the text forbids it; empty if nothing."""
-    names, loops = set(), False
+    names, named_here, loops = set(), set(), False
     for answer in answers:
         own = _own_names(answer)  # a helper may be called what a library calls something else
         for code in _codes(answer):
             names.update(_names_used(code, own))
+            named_here.update(code.co_names)
             loops = loops or any(step.opname in LOOPS for step in dis.get_instructions(code))
     for forbidden in forbids:
         word = forbidden.rpartition(".")[2]
@@ -242,7 +243,8 @@ def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
             return "Right, but with a loop, which the text asks you to do without: let one operation on whole tensors take its place."
         if forbidden == "autograd" and names & AUTOGRAD:
             return "Right, but PyTorch did the differentiating. The text asks for the derivative itself."
-        if forbidden not in ("loop", "autograd") and word in names:
+        of_the_notebook = "." not in forbidden  # a function that the chapter defines by hand, not a library's
+        if forbidden not in ("loop", "autograd") and word in (named_here if of_the_notebook else names):
             return f"Right, but by `{word}`, the call that you were to replace. What does it do inside? Write that."
     return ""
 
