@@ -115,12 +115,18 @@ def lab(
     folder = (to or root / "work").resolve()
     sources = [root / f"{page}.md" for page in pages(root)]
     chapters = [path for path in sources if path.is_file() and "{code-cell}" in path.read_text(encoding="utf-8")]
-    report = update(
-        chapters,
-        folder,
-        lambda chapter: export_notebook(chapter, root, beside=True),
-        lambda chapter: export_notebook(chapter, root, values={}, beside=True),
-    )
+    try:
+        report = update(
+            chapters,
+            folder,
+            lambda chapter: export_notebook(chapter, root, beside=True),
+            lambda chapter: export_notebook(chapter, root, values={}, beside=True),
+        )
+    except PermissionError as error:
+        raise Refusal(
+            f"{error.filename or folder} cannot be written. Put the notebooks into a folder of your own: "
+            "tfm lab --to FOLDER"
+        ) from None
     console.print(
         f"{len(report.written)} notebooks written, {len(report.kept)} left as they were: {_relative(folder)}",
         soft_wrap=True,
