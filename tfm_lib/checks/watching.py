@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-PATIENCE = 5  # seconds that an answer may take
+PATIENCE = 5  # seconds that a call of an answer may take
 CHANGES_INPUT = "changes its input"
 LOOPS = {
     "FOR_ITER",
@@ -58,7 +58,7 @@ def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
         before = [_state(arg) for arg in given]
         args, kwargs = copied(args), {key: copied(arg) for key, arg in kwargs.items()}
         try:
-            result = answer(*args, **kwargs)
+            result = within(PATIENCE, lambda: answer(*args, **kwargs))
         except (Exception, SystemExit) as error:  # whatever a student's code may raise becomes a sentence
             if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
                 raise Unsolved from None
@@ -161,8 +161,8 @@ def _describe_exception(name: str, args: tuple, error: BaseException) -> str:
     inputs = ", ".join(
         f"a tensor of shape {tuple(a.shape)}" if isinstance(a, Tensor) else clip(repr(a), 40) for a in args
     )
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" in line {frames[1].lineno} of your cell" if len(frames) > 1 else ""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    where = f" in line {frames[0].lineno} of your cell" if frames else ""
     return f"{name}({inputs}) raised {type(error).__name__}{where}: {clip(str(error) or 'no message')}"
 
 
