@@ -296,7 +296,7 @@ def test_every_public_name_of_the_core_meets_misfits(stem):
     assert public - tried - WITHOUT_MISFITS == set()
 
 
-@pytest.mark.parametrize("name", [None, 3, ["copy"], "my.tsv"])
+@pytest.mark.parametrize("name", [None, 3, ["copy"], "no-such"])
 def test_no_corpus_of_that_name(name):
     with pytest.raises(ValueError, match=r"^No corpus is called .+; there are copy, .+\.$"):
         load_corpus(name)
