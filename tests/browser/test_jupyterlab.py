@@ -20,7 +20,6 @@ from urllib.parse import unquote
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 from playwright.sync_api import Page
 
 from browser.driving import MODULES, Widget
@@ -237,30 +236,6 @@ def test_widgets_follow_the_theme_of_jupyterlab(notebook: Notebook) -> None:
     notebook.page.wait_for_function(f"(light) => ({ground})() !== light", arg=light)
     notebook.page.evaluate(change, "JupyterLab Light")
     notebook.page.wait_for_function(f"(light) => ({ground})() === light", arg=light)
-
-
-def test_yesterdays_widget_shows_its_picture(lab: Server, notebook: Notebook) -> None:
-    """A notebook with the outputs of a kernel that is gone: a picture, and what to do, in place of an error."""
-    source = IMPORTS + "MaskEditor('The cat sat on the mat', focus=2)"
-    yesterday = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)], metadata=KERNEL)
-    NotebookClient(yesterday, store_widget_state=False).execute()
-    home = lab.log.parent
-    nbformat.write(yesterday, home / "notebooks" / "yesterday.ipynb")
-    signing = {**os.environ, "JUPYTER_DATA_DIR": str(home / "jupyter_data_dir"), "JUPYTER_CONFIG_DIR": str(home / "jupyter_config_dir")}
-    subprocess.run([sys.executable, "-m", "jupyter", "trust", str(home / "notebooks" / "yesterday.ipynb")], env=signing, check=True, capture_output=True)
-    page = notebook.page.context.new_page()
-    page.goto(f"{lab.base}doc/tree/yesterday.ipynb?token={lab.token}")
-    still = page.locator(".tfm-earlier")
-    still.locator("img").wait_for(timeout=60_000)
-    assert "Run the cell" in still.inner_text() and "sees" in still.locator("img").get_attribute("alt")
-    assert not page.get_by_text("Error displaying widget").is_visible()
-    page.wait_for_function("globalThis.jupyterapp?.shell.currentWidget?.sessionContext")
-    page.evaluate("jupyterapp.shell.currentWidget.sessionContext.ready")
-    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.locator(".tfm-card").wait_for()
-    page.locator(".tfm-earlier").wait_for(state="hidden")
-    assert page.locator(".tfm-earlier").count() == 1 and not page.locator(".tfm-earlier").is_visible()
-    page.close()
 
 
 def test_every_widget_of_the_book_is_tried_in_jupyterlab() -> None:

@@ -6,12 +6,8 @@ same module runs without a kernel, on paper it is the picture that `figure()` dr
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import json
 import os
-import sys
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -24,12 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-_BELOW = "+ .jp-OutputArea-child .tfm-earlier"
-EARLIER = (  # where a widget lives its card stands above; else there is only a sentence of JupyterLab's
-    "<style>.jp-OutputArea-child .tfm-earlier{display:block !important}"
-    f".jp-OutputArea-child:has(.tfm-card) {_BELOW}{{display:none !important}}"
-    f".jp-OutputArea-child:not(:has(.tfm-card)):has({_BELOW}){{display:none}}</style>"
-)
 UNBUILT = (
     "This widget is not built yet: run “make book” (or “npm ci” and “node build.mjs” in the folder frontend), "
     "then this cell again."
@@ -69,30 +59,6 @@ class Widget(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return f"{self.title}: {self.alt}"
-
-    def _ipython_display_(self) -> None:
-        """The live view and, hidden below it, the still picture that a notebook opened on another day shows."""
-        if os.environ.get("TFM_BOOK") == "1" or "ipykernel" not in sys.modules:
-            raise NotImplementedError  # IPython goes on to the bundle
-        from IPython.display import display
-
-        bundle = self._repr_mimebundle_()
-        if bundle is None:
-            return
-        display(bundle[0], metadata=bundle[1], raw=True)
-        if _built(f"{self._module}.js"):
-            display({"text/html": self._earlier(), "text/plain": ""}, raw=True)
-
-    def _earlier(self) -> str:
-        """A picture that JupyterLab shows where the view has no widget in it: its kernel is gone."""
-        picture = io.BytesIO()
-        self.figure().savefig(picture, format="png", dpi=80)
-        source = base64.b64encode(picture.getvalue()).decode()
-        return (
-            f'{EARLIER}<div class="tfm-earlier" style="display:none">'
-            "<p><em>From an earlier session. Run the cell, and the widget moves again.</em></p>"
-            f'<img alt="{html.escape(repr(self))}" src="data:image/png;base64,{source}"></div>'
-        )
 
     def _repr_mimebundle_(self, **kwargs: Any):
         """The widget view; while the book builds (TFM_BOOK=1), with its still picture and text alternative."""
