@@ -503,7 +503,7 @@ def test_an_endless_answer_is_stopped(ask, monkeypatch):
 def test_where_no_signal_can_stop_it_a_sentence_says_so(ask, monkeypatch):
     import time
 
-    monkeypatch.setattr(judge.watching, "PATIENCE", 0.2)
+    monkeypatch.setattr(judge.watching, "PATIENCE", 0.7)
     monkeypatch.delattr(judge.watching.signal, "setitimer")
     verdict = ask(doubled, lambda x: time.sleep(3))
     assert verdict.mistake == "no end" and "restart the kernel" in verdict.message
