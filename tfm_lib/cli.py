@@ -107,7 +107,7 @@ def lab(
 
     from tfm_lib.book.build import find_root, pages
     from tfm_lib.book.export import export_notebook
-    from tfm_lib.book.working_copy import update
+    from tfm_lib.book.working_copy import lab_settings, update
 
     if start and find_spec("jupyterlab") is None:
         raise Refusal("JupyterLab is not installed. In the book's folder: make lab, or: pip install 'tfm-lib[lab]'")
@@ -141,7 +141,7 @@ def lab(
         first = [folder / f"{chapters[0].stem}.ipynb"] if chapters else []
         command = [sys.executable, "-m", "jupyterlab", *first, f"--ServerApp.root_dir={folder}", *options]
         try:
-            raise typer.Exit(subprocess.call(command, cwd=folder))
+            raise typer.Exit(subprocess.call(command, cwd=folder, env={**os.environ, **lab_settings()}))
         except KeyboardInterrupt:
             pass
 

@@ -23,6 +23,7 @@ import pytest
 from playwright.sync_api import Page
 
 from browser.driving import MODULES, Widget
+from tfm_lib.book.working_copy import lab_settings
 
 STARTS_WITHIN = 180  # seconds
 KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
@@ -103,7 +104,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     own = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", *(f"--{name}={value}" for name, value in options.items())]
     with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=home, env={**os.environ, **own}, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(command, cwd=home, env={**os.environ, **own, **lab_settings()}, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
     server = Server(f"http://127.0.0.1:{port}/", token, log)
     try:
         wait_for(server, process)
@@ -236,6 +237,27 @@ def test_widgets_follow_the_theme_of_jupyterlab(notebook: Notebook) -> None:
     notebook.page.wait_for_function(f"(light) => ({ground})() !== light", arg=light)
     notebook.page.evaluate(change, "JupyterLab Light")
     notebook.page.wait_for_function(f"(light) => ({ground})() === light", arg=light)
+
+
+def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(notebook: Notebook, lab: Server, browser) -> None:
+    page = notebook.page
+    page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+    page.evaluate("jupyterapp.commands.execute('notebook:shutdown-kernel')")
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
+    context.set_default_timeout(KERNEL_ANSWERS)
+    tomorrow, errors = context.new_page(), []
+    tomorrow.on("pageerror", lambda error: errors.append(str(error)))
+    tomorrow.goto(f"{lab.base}lab/tree/widgets.ipynb?reset&token={lab.token}")
+    tomorrow.locator(".tfm-card").nth(len(MODULES) - 1).wait_for()
+    assert tomorrow.get_by_text("model not found").count() == 0
+    assert tomorrow.locator(".tfm-card").count() == len(MODULES)
+    for module in MODULES:
+        widget = card(Notebook(tomorrow), module)
+        control = next(iter(widget.controls()))
+        widget.reach(control)
+        assert any(widget.changed_by(*keys) for keys in widget.moves(control)), module
+    context.close()
+    assert not errors
 
 
 def test_every_widget_of_the_book_is_tried_in_jupyterlab() -> None:

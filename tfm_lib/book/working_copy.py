@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 STATE = ".written-by-tfm.json"  # notebook → `Written`
+LAB = Path(__file__).parent / "jupyter"  # JupyterLab keeps the widgets' state in the notebook, so that they come back
 
 
 @dataclass
@@ -67,6 +69,12 @@ def update(
             report.beside.append((name, beside))
         _write(folder / STATE, json.dumps(state, indent=1))
     return report
+
+
+def lab_settings() -> dict[str, str]:
+    """What to add to JupyterLab's environment; settings of the reader's own come before it."""
+    paths = [path for path in os.environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep) if path]
+    return {"JUPYTER_CONFIG_PATH": os.pathsep.join([*paths, str(LAB)])}
 
 
 def cells_hash(notebook: NotebookNode) -> str:
