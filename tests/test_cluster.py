@@ -1,6 +1,5 @@
 """Grading on a Dask cluster: the same results as on one machine, and a worker killed in the middle loses nothing."""
 
-import base64
 import json
 import os
 import signal
@@ -13,36 +12,31 @@ from typer.testing import CliRunner
 
 from tfm_lib.classroom import commands
 from tfm_lib.classroom.cluster import Cluster
+from tfm_lib.classroom.manifest import manifest
+from tfm_lib.classroom.records import Begin, Job
 from tfm_lib.cli import app
 
-BEGIN = {"manifest": MANIFEST, "tests": {"masking": {"": HIDDEN}}, "sandbox": "bubblewrap", "image": "", "private": []}
+BEGIN = Begin(manifest=manifest(MANIFEST), tests={"masking": {"": HIDDEN}})
 IDS = ["masking.triangle", "masking.band"]
 
 
 def test_killed_worker_loses_nothing():
     distributed = __import__("distributed")
     slow = "import time\n" + BAND.replace("    dist", "    time.sleep(0.5)\n    dist", 1)
-    jobs = [
-        {
-            "student": f"s{n}",
-            "stem": "masking",
-            "ids": IDS,
-            "data": base64.b64encode(notebook([IMPORTS, TRIANGLE, slow])).decode(),
-        }
-        for n in range(6)
-    ]
+    data = notebook([IMPORTS, TRIANGLE, slow])
+    jobs = [Job(student=f"s{n}", stem="masking", ids=IDS, data=data) for n in range(6)]
     workers = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with distributed.LocalCluster(**workers) as local, Cluster(BEGIN, local.scheduler_address) as cluster:
         came = {}
         results = cluster.results(jobs)
         job, result = next(results)
-        came[job["student"]] = result
+        came[job.student] = result
         victim = next(iter(cluster.client.run(os.getpid).values()))
         os.kill(victim, signal.SIGKILL)
-        came |= {job["student"]: result for job, result in results}
+        came |= {job.student: result for job, result in results}
     assert sorted(came) == [f"s{n}" for n in range(6)]
     for result in came.values():
-        assert sum(row["points"] for row in result["exercises"].values()) == 4, result
+        assert sum(row.points for row in result.exercises.values()) == 4, result
 
 
 def test_command_without_a_scheduler_is_a_sentence(tmp_path):

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 from tfm_lib.classroom import collect, grade
 from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.manifest import manifest
+from tfm_lib.classroom.records import Judged
 from tfm_lib.classroom.report import Report
 from tfm_lib.cli import app
 
@@ -131,13 +133,13 @@ class Reader:
 
     def results(self, jobs):
         for job in jobs:
-            yield job, {"exercises": {}, "texts": {"masking.why": "Because."}}
+            yield job, Judged(texts={"masking.why": "Because."})
 
 
 def factors(exchange: Path, to: Path, late: dict) -> dict[str, float]:
     """The share of the points that lateness leaves to each student."""
     collect.write(collect.collect(exchange, STEMS), to / "submissions")
-    bundle = Bundle({**MANIFEST, "late": late}, {})
+    bundle = Bundle(manifest({**MANIFEST, "late": late}), {})
     plan = grade.plan(bundle, grade.submissions_in(to / "submissions", bundle), to / "results", set(), False)
     assert list(grade.carry_out(bundle, plan, Reader(), to / "results"))
     again = grade.plan(bundle, grade.submissions_in(to / "submissions", bundle), to / "results", set(), False)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hostile.assignment import HIDDEN, MANIFEST
+from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.pool import JudgeProcess
+from tfm_lib.classroom.records import Begin, Job
 
 CANARY = "a file of the instructor's: 41c9"
 
@@ -24,24 +26,17 @@ class Judged:
 
     def __call__(self, data: bytes, student: str = "someone") -> dict:
         ids = [entry["id"] for entry in MANIFEST["chapters"]["masking"]["exercises"]]
-        return self.process.judge(
-            {"student": student, "stem": "masking", "ids": ids, "data": base64.b64encode(data).decode()}
-        )
+        job = Job(student=student, stem="masking", ids=ids, data=data)
+        return msgspec.to_builtins(self.process.judge(job))
 
 
 @pytest.fixture(scope="session")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     canary = tmp_path_factory.mktemp("instructor") / "grades.csv"
     canary.write_text(CANARY, encoding="utf-8")
-    process = JudgeProcess(
-        {
-            "manifest": MANIFEST,
-            "tests": {"masking": {"": HIDDEN}},
-            "sandbox": "bubblewrap",
-            "image": "",
-            "private": [str(canary), str(Path(__file__).parents[2] / "tests")],
-        }
-    )
+    private = [str(canary), str(Path(__file__).parents[2] / "tests")]
+    tests = {"masking": {"": HIDDEN}}
+    process = JudgeProcess(Begin(manifest=manifest(MANIFEST), tests=tests, private=private))
     process.start()
     yield Judged(process, canary)
     process.close()

@@ -1,13 +1,15 @@
 """An answer that writes into what it is given is refused by the grader as it is in a notebook; a lie about that earns nothing."""
 
-import base64
 import json
 
+import msgspec
 import pytest
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
+from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.pool import JudgeProcess
+from tfm_lib.classroom.records import Begin, Job
 
 HIDDEN = """
 @hidden("masking.halve", points=2, hint="A hidden test did not hold.")
@@ -53,15 +55,13 @@ def halve(x, sizes, options):
 @pytest.fixture(scope="module")
 def halves():
     """`halves(code)`: the rows of the two exercises for a notebook with that code."""
-    process = JudgeProcess(
-        {"manifest": MANIFEST, "tests": {"masking": {"": HIDDEN}}, "sandbox": "bubblewrap", "image": "", "private": []}
-    )
+    process = JudgeProcess(Begin(manifest=manifest(MANIFEST), tests={"masking": {"": HIDDEN}}))
     process.start()
 
     def judge(code: str) -> dict:
-        data = base64.b64encode(notebook(["import torch", code, HERE])).decode()
         ids = [entry["id"] for entry in ENTRIES]
-        return process.judge({"student": "someone", "stem": "masking", "ids": ids, "data": data})["exercises"]
+        job = Job(student="someone", stem="masking", ids=ids, data=notebook(["import torch", code, HERE]))
+        return msgspec.to_builtins(process.judge(job))["exercises"]
 
     yield judge
     process.close()

@@ -6,7 +6,7 @@ import ast
 import csv
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from tfm_lib.book.export import INSTALL, export_cells, wheel_name
 from tfm_lib.book.myst import Block
 from tfm_lib.book.outline import outline
 from tfm_lib.classroom import bundle as bundles
-from tfm_lib.classroom.backends import Limits
 from tfm_lib.classroom.leaks import require_none
+from tfm_lib.classroom.manifest import Limits
 from tfm_lib.classroom.notebook import ANSWER_HERE
 from tfm_lib.classroom.source import BadSource, Written, chosen, parameters, setup_of, written_in
 from tfm_lib.classroom.tables import read_text
@@ -70,7 +70,7 @@ def make(wishes: Wishes) -> Assignment:
         "format": bundles.FORMAT,
         "name": wishes.name or ", ".join(wishes.stems),
         "seed": wishes.seed,
-        "limits": asdict(Limits()),
+        "limits": Limits().as_dict(),
         "late": {"per_day": 0.0, "free_days": 0},
         "chapters": {},
     }

@@ -14,13 +14,13 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tfm_lib._packages import apt_install
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.inside import seccomp
+from tfm_lib.classroom.manifest import Limits
 
 INSIDE = Path(__file__).parent / "inside"
 START = "import sys; sys.path.insert(0, '/grader'); import runpy; sys.argv[1:] = {how!r}; runpy.run_module('inside', run_name='__main__')"
@@ -42,23 +42,6 @@ ENVIRONMENT = {
 
 class NoSandbox(Refusal):
     """No sandbox works here; the message says why, and what to do."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one exercise of one submission may take."""
-
-    seconds: float = (
-        30.0  # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
-    )
-    cpu: int = 10  # seconds of processor time of each process
-    memory: int = 1024  # MB of each process, beyond what Python and torch take
-    processes: int = 6  # threads count, and two are the sandbox's own
-    disk: int = 32  # MB in /tmp
-    open_files: int = 64
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Backend(Protocol):

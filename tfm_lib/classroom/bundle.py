@@ -7,50 +7,42 @@ numbers of their own). It is plain text, to be read and mended; what changed is 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import tfm_lib
-from tfm_lib._refusal import Refusal
-from tfm_lib.classroom.backends import Limits
+from tfm_lib.classroom.manifest import FORMAT, MOST_POINTS, BadBundle, Entry, Limits, Manifest, manifest
 
-FORMAT = 1
 PACKAGE = Path(tfm_lib.__file__).parent
-
-
-class BadBundle(Refusal):
-    """The bundle cannot be used; the message says what is wrong in it."""
 
 
 @dataclass(frozen=True)
 class Bundle:
     """A bundle in memory: the manifest, and the text of the tests by (chapter, student), student "" for all."""
 
-    manifest: dict[str, Any]
+    manifest: Manifest
     tests: dict[str, dict[str, str]]
 
     @property
     def limits(self) -> Limits:
-        try:
-            return Limits(**self.manifest.get("limits", {}))
-        except TypeError as error:
-            raise BadBundle(f"manifest.json, limits: {error}") from None
+        return self.manifest.limits
 
     @property
     def seed(self) -> int:
-        return int.from_bytes(hashlib.sha256(str(self.manifest["seed"]).encode()).digest()[:6])
+        return int.from_bytes(hashlib.sha256(str(self.manifest.seed).encode()).digest()[:6])
 
     @property
     def stems(self) -> list[str]:
-        return list(self.manifest["chapters"])
+        return list(self.manifest.chapters)
 
-    def exercises(self, stem: str) -> list[dict[str, Any]]:
+    def exercises(self, stem: str) -> list[Entry]:
         """The entries of the exercises of chapter `stem`."""
-        return self.manifest["chapters"][stem]["exercises"]
+        return self.manifest.chapters[stem].exercises
 
     def source(self, stem: str, student: str) -> str:
         """The hidden tests of chapter `stem` for `student`."""
@@ -59,37 +51,31 @@ class Bundle:
 
     def fingerprint(self, stem: str, student: str, id: str) -> str:
         """Changes when anything changes that the result of exercise `id` depends on, but for the submission."""
-        entry = next(each for each in self.exercises(stem) if each["id"] == id)
-        judges = [] if entry["kind"] == "assigned" else [PACKAGE / "checks" / f"{stem}.py", PACKAGE / f"{stem}.py"]
+        entry = next(each for each in self.exercises(stem) if each.id == id)
+        judges = [] if entry.kind == "assigned" else [PACKAGE / "checks" / f"{stem}.py", PACKAGE / f"{stem}.py"]
         judges += [PACKAGE / "checks" / "judge.py", *sorted((PACKAGE / "classroom" / "inside").glob("*.py"))]
         texts = [path.read_text(encoding="utf-8") for path in judges if path.is_file()]
-        known = [FORMAT, entry, self.manifest["seed"], self.limits.as_dict(), self.source(stem, student), texts]
-        known.append(module_sources(entry.get("modules", [])))
-        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+        known = [FORMAT, entry, self.manifest.seed, self.limits, self.source(stem, student), texts]
+        known.append(module_sources(entry.modules))
+        return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()
 
 
 def load(folder: Path) -> Bundle:
     """The bundle in `folder`; raises BadBundle."""
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        made = msgspec.json.decode((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
         raise BadBundle(f"There is no bundle in {folder}: it has no manifest.json. `tfm assign` makes one.") from None
-    except ValueError as error:
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise BadBundle(f"{folder / 'manifest.json'} is not JSON: {error}.") from None
-    if manifest.get("format") != FORMAT:
+    if not isinstance(made, dict) or made.get("format") != FORMAT:
         raise BadBundle(f"{folder} was made by another version of this program. Make it again with `tfm assign`.")
     tests: dict[str, dict[str, str]] = {}
     for path in sorted((folder / "tests").glob("*.py")):
         tests[path.stem] = {"": path.read_text(encoding="utf-8")}
     for path in sorted((folder / "tests").glob("*/*.py")):
         tests.setdefault(path.parent.name, {})[path.stem] = path.read_text(encoding="utf-8")
-    bundle = Bundle(manifest, tests)
-    for stem in bundle.stems:
-        for entry in bundle.exercises(stem):
-            if not isinstance(entry.get("points"), int | float) or entry["points"] < 0:
-                raise BadBundle(f"manifest.json: the points of {entry.get('id')} must be a number, 0 or more.")
-    _ = bundle.limits
-    return bundle
+    return Bundle(manifest(made), tests)
 
 
 def module_sources(names: list[str]) -> dict[str, str]:
@@ -105,23 +91,23 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
     hidden = hidden_tests(bundle.source(stem, student), stem)
     made = []
     for entry in bundle.exercises(stem):
-        if entry["kind"] == "text":
+        if entry.kind == "text":
             continue
-        if entry["kind"] == "assigned":
-            tests = tuple(hidden.get(entry["id"], ()))
+        if entry.kind == "assigned":
+            tests = tuple(hidden.get(entry.id, ()))
             if not tests:
-                raise BadBundle(f"tests/{stem}.py has no test for {entry['id']}.")
-            if not math.isclose(sum(test.points for test in tests), entry["points"]):
+                raise BadBundle(f"tests/{stem}.py has no test for {entry.id}.")
+            if not math.isclose(sum(test.points for test in tests), entry.points):
                 raise BadBundle(
-                    f"The tests of {entry['id']} give {sum(test.points for test in tests):g} points, "
-                    f"and manifest.json says {entry['points']:g}. Make them agree."
+                    f"The tests of {entry.id} give {sum(test.points for test in tests):g} points, "
+                    f"and manifest.json says {entry.points:g}. Make them agree."
                 )
         else:
-            found = find(entry["id"])
-            tests = (Test(entry["id"], entry["points"], found.judge, hidden=False),)
-        sources, forbidden = module_sources(entry.get("modules", [])), tuple(entry.get("forbidden", ()))
-        may_change = entry.get("may_change_input") is True
-        made.append(Task(entry["id"], tuple(entry["answers"]), tests, sources, forbidden, may_change))
+            found = find(entry.id)
+            tests = (Test(entry.id, entry.points, found.judge, hidden=False),)
+        sources, forbidden = module_sources(entry.modules), tuple(entry.forbidden)
+        may_change = entry.may_change_input
+        made.append(Task(entry.id, tuple(entry.answers), tests, sources, forbidden, may_change))
     return made
 
 
@@ -136,6 +122,8 @@ def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
 
     def hidden(id: str, points: float, hint: str = "") -> Callable[[Callable], Callable]:
         """Register the decorated `test(student, expect)` of exercise `id`."""
+        if type(points) not in (int, float) or not 0 <= points <= MOST_POINTS:
+            raise ValueError(f"the points of a test of {id} must be a number from 0 to {MOST_POINTS}, not {points!r}")
 
         def register(test: Callable) -> Callable:
             collected.setdefault(id, []).append(Test(test.__name__, points, test, hint))

@@ -7,14 +7,16 @@ own, in a sandbox on the worker's machine; it needs this library, bubblewrap, an
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import Self
+
+import msgspec
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.backends import NoSandbox
-from tfm_lib.classroom.pool import Job, JudgeProcess, Result
+from tfm_lib.classroom.pool import JudgeProcess
+from tfm_lib.classroom.records import Begin, Job, NotJudged, Result
 
 RETRIES = 5  # of a job whose worker was lost
 
@@ -26,21 +28,21 @@ class NoCluster(Refusal):
     """The cluster cannot be reached or used; the message says why."""
 
 
-def judge_here(begin: dict[str, Any], job: Job) -> Result:
+def judge_here(begin: Begin, job: Job) -> Result:
     """On a worker: the result of `job`, by this thread's judging process. Raises JudgeDied, so that it is tried again."""
-    mark = hashlib.sha256(json.dumps(begin, sort_keys=True).encode()).hexdigest()
+    mark = hashlib.sha256(msgspec.json.encode(begin, order="sorted")).hexdigest()
     with _lock:
         judge = _judges.setdefault((mark, threading.get_ident()), JudgeProcess(begin))
     try:
         return judge.judge(job)
     except NoSandbox as error:  # of this worker; nothing of it is the submission's
-        return {"infrastructure": str(error)}
+        return NotJudged(infrastructure=str(error))
 
 
 class Cluster:
     """The workers behind the scheduler at `address`, as `tcp://host:8786`."""
 
-    def __init__(self, begin: dict[str, Any], address: str):
+    def __init__(self, begin: Begin, address: str):
         try:
             from dask.distributed import Client
         except ImportError:
@@ -75,5 +77,5 @@ class Cluster:
             try:
                 yield job, future.result()
             except Exception as error:  # noqa: BLE001 (a lost worker, a lost result: ours, not the student's)
-                yield job, {"infrastructure": f"the cluster lost it: {type(error).__name__}: {error}"[:300]}
+                yield job, NotJudged(infrastructure=f"the cluster lost it: {type(error).__name__}: {error}"[:300])
             future.release()

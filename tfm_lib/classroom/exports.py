@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.records import TestRow
 from tfm_lib.classroom.scores import Score
 from tfm_lib.classroom.tables import table
 
@@ -37,19 +38,19 @@ def items(scores: list[Score]) -> str:
     """One line for each test of each exercise: how many passed it, and the most frequent mistakes."""
     lines: list[list[Any]] = [["exercise", "test", "students", "passed", "share", "frequent mistakes"]]
     for (id, test), rows in _by_test(scores).items():
-        passed = sum(row["outcome"] == "passed" for row in rows)
-        mistakes = frequent(row["mistake"] for row in rows if row["mistake"])
+        passed = sum(row.outcome == "passed" for row in rows)
+        mistakes = frequent(row.mistake for row in rows if row.mistake)
         told = "; ".join(f"{name} ({count})" for name, count in mistakes[:5])
         lines.append([id, test, len(rows), passed, round(passed / len(rows), 3), told])
     return table(lines)
 
 
-def _by_test(scores: list[Score]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+def _by_test(scores: list[Score]) -> dict[tuple[str, str], list[TestRow]]:
+    found: dict[tuple[str, str], list[TestRow]] = {}
     for score in scores:
         for row in score.rows:
             for test in row.tests:
-                found.setdefault((row.id, test["name"]), []).append(test)
+                found.setdefault((row.id, test.name), []).append(test)
     return found
 
 
@@ -99,8 +100,8 @@ def gradescope(score: Score) -> str:
     """results.json for one student."""
     tests = []
     for row in score.rows:
-        said = [f"✓ {held}" for test in row.tests for held in test["held"]]
-        said += [test["message"] for test in row.tests if test["message"]] or ([row.reason] if row.reason else [])
+        said = [f"✓ {held}" for test in row.tests for held in test.held]
+        said += [test.message for test in row.tests if test.message] or ([row.reason] if row.reason else [])
         tests.append(
             {
                 "name": row.title,

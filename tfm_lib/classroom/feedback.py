@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from tfm_lib.classroom.exports import frequent, number
+from tfm_lib.classroom.records import NOTHING
 from tfm_lib.classroom.scores import Row, Score
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # no script runs on these pages, whatever stands in them
@@ -62,10 +63,8 @@ def _card(row: Row) -> str:
         f"<div class='card'><h2><span>{_text(row.title)}</span><span class='points'>{number(row.points)} / {number(row.of)}</span></h2>"
     ]
     lines.append(f"<p><strong>{WORDS[row.outcome]}</strong> {_text(row.reason)}</p>")
-    held = list(dict.fromkeys(held for test in row.tests for held in test["held"]))
-    said = list(
-        dict.fromkeys(test["message"] for test in row.tests if test["message"] and test["message"] != row.reason)
-    )
+    held = list(dict.fromkeys(held for test in row.tests for held in test.held))
+    said = list(dict.fromkeys(test.message for test in row.tests if test.message and test.message != row.reason))
     told = [f"<li class='held'>{_text(text)}</li>" for text in held] + [
         f"<li class='not'>{_text(text)}</li>" for text in said
     ]
@@ -79,10 +78,10 @@ def _card(row: Row) -> str:
 
 def class_page(scores: list[Score], assignment: str) -> str:
     """The class at a glance: the distribution, how each exercise went, and the mistakes that were recognised."""
-    handed_in = [score for score in scores if any(row.reason != "Nothing was handed in." for row in score.rows)]
+    handed_in = [score for score in scores if any(row.reason != NOTHING for row in score.rows)]
     mean = sum(score.points for score in handed_in) / max(1, len(handed_in))
     rows = [row for score in handed_in for row in score.rows]
-    mistakes = frequent(f"{row.title}: {test['mistake']}" for row in rows for test in row.tests if test["mistake"])
+    mistakes = frequent(f"{row.title}: {test.mistake}" for row in rows for test in row.tests if test.mistake)
     waiting = sorted(score.name for score in scores if score.waits)
     body = [
         f"<h1>{_text(assignment)}: the class</h1>",

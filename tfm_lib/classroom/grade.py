@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 import stat
@@ -13,30 +12,28 @@ from typing import Any, Protocol
 
 from tfm_lib.classroom import results
 from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.manifest import Entry
 from tfm_lib.classroom.notebook import MAX_BYTES
-from tfm_lib.classroom.pool import Job, Result
-
-UNREADABLE = "The submission cannot be read as a notebook"
+from tfm_lib.classroom.records import (
+    NOTHING,
+    UNREADABLE,
+    ChapterResult,
+    ExerciseResult,
+    Job,
+    Judged,
+    NotJudged,
+    Result,
+    StudentResult,
+    Submission,
+    Unreadable,
+    worst,
+)
 
 
 class Engine(Protocol):
     """Where judging happens: on this machine, or on a cluster."""
 
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]: ...
-
-
-@dataclass
-class Submission:
-    """The file of one student for one chapter; `data` is None where there is none, `trouble` says why it cannot be read."""
-
-    student: str
-    stem: str
-    data: bytes | None = None
-    trouble: str = ""
-
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(self.data).hexdigest() if self.data is not None else ""
 
 
 @dataclass
@@ -57,21 +54,22 @@ def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
 
 
 def _submission(path: Path, student: str, stem: str) -> Submission:
+    def unread(trouble: str) -> Submission:
+        return Submission(student=student, stem=stem, data=b"", trouble=trouble)
+
     try:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        return Submission(student, stem)
+        return Submission(student=student, stem=stem)
     except OSError:
-        return Submission(student, stem, b"", "it is a link, or may not be read")
+        return unread("it is a link, or may not be read")
     with os.fdopen(number, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
-            return Submission(student, stem, b"", "it is not a file")
+            return unread("it is not a file")
         if about.st_size > MAX_BYTES:
-            return Submission(
-                student, stem, b"", f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB"
-            )
-        return Submission(student, stem, file.read(MAX_BYTES + 1))
+            return unread(f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
+        return Submission(student=student, stem=stem, data=file.read(MAX_BYTES + 1))
 
 
 def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str], force: bool) -> Plan:
@@ -84,103 +82,86 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
         known = _known(results.read(to / f"{submission.student}.json"), submission.stem)
         ids = []
         for entry in bundle.exercises(submission.stem):
-            if only and entry["id"] not in only:
+            if only and entry.id not in only:
                 continue
-            key = _key(bundle, submission, entry["id"])
-            if (
-                not force
-                and known.get(entry["id"], {}).get("key") == key
-                and known[entry["id"]]["status"] != "infrastructure"
-            ):
+            row = known.get(entry.id)
+            same = row is not None and row.key == _key(bundle, submission, entry.id)
+            if same and row.status != "infrastructure" and not force:
                 made.cached += 1
             else:
-                ids.append(entry["id"])
+                ids.append(entry.id)
         if ids:
-            data = base64.b64encode(submission.data).decode()
-            made.jobs.append({"student": submission.student, "stem": submission.stem, "ids": ids, "data": data})
+            job = Job(student=submission.student, stem=submission.stem, ids=ids, data=submission.data)
+            made.jobs.append(job)
     return made
 
 
-def carry_out(bundle: Bundle, made: Plan, engine: Engine, to: Path) -> Iterator[dict[str, Any]]:
+def carry_out(bundle: Bundle, made: Plan, engine: Engine, to: Path) -> Iterator[StudentResult]:
     """Judge what `made` plans; yields each student's result, already written, as it grows."""
     for submission in made.submissions.values():  # those with nothing to judge are results too
-        if submission.data is None or submission.trouble:
-            _store(bundle, submission, _nothing(bundle, submission), to)
+        if submission.data is None:
+            _store(bundle, submission, None, to)
+        elif submission.trouble:
+            _store(bundle, submission, Unreadable(unreadable=submission.trouble), to)
     for job, result in engine.results(made.jobs):
-        submission = made.submissions[job["student"], job["stem"]]
-        yield _store(bundle, submission, _told(bundle, submission, job, result), to)
+        submission = made.submissions[job.student, job.stem]
+        if isinstance(result, NotJudged):  # a row for each exercise of the job whatever happened
+            entries = [entry for entry in bundle.exercises(job.stem) if entry.id in job.ids]
+            rows = {entry.id: _row(entry, status="infrastructure", reason=result.infrastructure) for entry in entries}
+            result = Judged(exercises=rows)
+        yield _store(bundle, submission, result, to)
 
 
-def _nothing(bundle: Bundle, submission: Submission) -> Result:
-    if submission.trouble:
-        return {"unreadable": submission.trouble, "exercises": {}}
-    return {"not submitted": True, "exercises": {}}
+def _row(entry: Entry, **more: Any) -> ExerciseResult:
+    return ExerciseResult(**{"id": entry.id, "of": entry.points, "status": "ok", **more})
 
 
-def _told(bundle: Bundle, submission: Submission, job: Job, result: Result) -> Result:
-    """`result`, with a row for each exercise of the job whatever happened."""
-    if "infrastructure" in result:
-        rows = {id: _row(bundle, submission, id, "infrastructure", result["infrastructure"]) for id in job["ids"]}
-        return {"exercises": rows}
-    if "unreadable" in result:
-        return {"unreadable": result["unreadable"], "exercises": {}}
-    return result
-
-
-def _row(bundle: Bundle, submission: Submission, id: str, status: str, reason: str) -> dict[str, Any]:
-    entry = next(each for each in bundle.exercises(submission.stem) if each["id"] == id)
-    row = {"id": id, "status": status, "reason": reason, "points": 0, "of": entry["points"], "tests": [], "notes": []}
-    return row
-
-
-def _store(bundle: Bundle, submission: Submission, result: Result, to: Path) -> dict[str, Any]:
-    """Put `result` of one chapter among what is known of its student; what is known then."""
+def _store(bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path) -> StudentResult:
+    """Put `result` of one chapter, None if nothing was handed in, among what is known of its student; what is known then."""
     path = to / f"{submission.student}.json"
-    whole = results.read(path) or {"student": submission.student, "chapters": {}}
-    whole["chapters"][submission.stem] = {
-        "submitted": submission.data is not None,
-        "sha256": submission.digest,
-        "notes": result.get("notes", whole["chapters"].get(submission.stem, {}).get("notes", [])),
-        "exercises": _rows(bundle, submission, result, _known(whole, submission.stem)),
-    }
-    whole["chapters"] = {stem: whole["chapters"][stem] for stem in bundle.stems if stem in whole["chapters"]}
-    every = [row for chapter in whole["chapters"].values() for row in chapter["exercises"]]
-    whole["status"] = results.status(every)
-    whole["points"], whole["of"] = sum(row["points"] for row in every), sum(row["of"] for row in every)
+    before = results.read(path) or StudentResult(student=submission.student)
+    known = before.chapters.get(submission.stem)
+    chapter = ChapterResult(
+        submitted=submission.data is not None,
+        sha256=submission.digest,
+        notes=known.notes if known else [],
+        exercises=_rows(bundle, submission, result, before.exercises(submission.stem)),
+    )
+    if isinstance(result, Judged) and result.notes is not None:
+        chapter = chapter.but(notes=result.notes)
+    chapters = {**before.chapters, submission.stem: chapter}
+    chapters = {stem: chapters[stem] for stem in bundle.stems if stem in chapters}
+    every = [row for each in chapters.values() for row in each.exercises]
+    points, of = sum(row.points for row in every), sum(row.of for row in every)
+    whole = before.but(chapters=chapters, status=worst(every), points=points, of=of)
     results.write(path, whole)
     return whole
 
 
 def _rows(
-    bundle: Bundle, submission: Submission, result: Result, before: dict[str, dict[str, Any]]
-) -> list[dict[str, Any]]:
+    bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, before: dict[str, ExerciseResult]
+) -> list[ExerciseResult]:
     """A row for each exercise of the chapter: from `result`, or from `before` if it was not asked for in this run."""
     rows = []
     for entry in bundle.exercises(submission.stem):
-        id = entry["id"]
-        row = result["exercises"].get(id) or before.get(id)
-        judged = id in result["exercises"] or "unreadable" in result
-        if entry["kind"] == "text" and "texts" in result:  # for the instructor to mark
-            row, judged = _row(bundle, submission, id, "ok", ""), True
-            row["text"] = result["texts"].get(id, "")[:20_000]
-        elif "not submitted" in result:
-            row = _row(bundle, submission, id, "ok", "Nothing was handed in.")
-        elif "unreadable" in result:
-            row = _row(bundle, submission, id, "stopped", f"{UNREADABLE}: {result['unreadable']}.")
+        row, judged = before.get(entry.id), False
+        if result is None:
+            row = _row(entry, reason=NOTHING)
+        elif isinstance(result, Unreadable):
+            row, judged = _row(entry, status="stopped", reason=f"{UNREADABLE}: {result.unreadable}."), True
+        elif entry.id in result.exercises:
+            row, judged = result.exercises[entry.id], True
+        elif entry.id in result.texts:  # for the instructor to mark
+            row, judged = _row(entry, text=result.texts[entry.id]), True
         if row is None:
             continue
-        took = {name: row.pop(name) for name in ("seconds", "cpu") if name in row}
-        if took:
-            row["took"] = took
-        if judged:
-            row["key"] = _key(bundle, submission, id)
-        rows.append({**row, "title": entry["title"], "kind": entry["kind"]})
+        key = _key(bundle, submission, entry.id) if judged else row.key
+        rows.append(row.but(key=key, title=entry.title, kind=entry.kind))
     return rows
 
 
-def _known(result: dict[str, Any], stem: str) -> dict[str, dict[str, Any]]:
-    chapter = result.get("chapters", {}).get(stem, {})
-    return {row["id"]: row for row in chapter.get("exercises", [])}
+def _known(result: StudentResult | None, stem: str) -> dict[str, ExerciseResult]:
+    return result.exercises(stem) if result is not None else {}
 
 
 def _key(bundle: Bundle, submission: Submission, id: str) -> str:

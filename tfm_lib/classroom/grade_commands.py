@@ -37,6 +37,7 @@ def grade(
     from tfm_lib.classroom.backends import require_outside
     from tfm_lib.classroom.cluster import Cluster
     from tfm_lib.classroom.pool import Pool
+    from tfm_lib.classroom.records import Begin
 
     if engine not in ("local", "dask") or (engine == "dask") != bool(scheduler):
         raise Refusal("Give --engine dask together with --scheduler tcp://host:8786, or neither.")
@@ -45,23 +46,23 @@ def grade(
         raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
     loaded = bundles.load(bundle)
     require_outside([submissions, bundle, to.parent])
-    known = {entry["id"] for stem in loaded.stems for entry in loaded.exercises(stem)}
+    known = {entry.id for stem in loaded.stems for entry in loaded.exercises(stem)}
     if unknown := set(only or ()) - known:
         raise Refusal(f"The bundle has no exercise {', '.join(sorted(unknown))}. It has {', '.join(sorted(known))}.")
     plan = grading.plan(loaded, grading.submissions_in(submissions, loaded), to, set(only or ()), force)
     students = len({student for student, _ in plan.submissions})
     if not students:
         raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
-    begin = {
-        "manifest": loaded.manifest,
-        "tests": loaded.tests,
-        "sandbox": sandbox,
-        "image": image,
-        "private": [str(path.resolve()) for path in (submissions, bundle, to)],
-    }
+    begin = Begin(
+        manifest=loaded.manifest,
+        tests=loaded.tests,
+        sandbox=sandbox,
+        image=image,
+        private=[str(path.resolve()) for path in (submissions, bundle, to)],
+    )
     to.mkdir(parents=True, exist_ok=True)
     size = min(jobs or os.cpu_count() or 1, max(1, len(plan.jobs)))
-    with Pool(begin, size) if engine == "local" else Cluster({**begin, "private": []}, scheduler) as pool:
+    with Pool(begin, size) if engine == "local" else Cluster(begin.but(private=[]), scheduler) as pool:
         if plan.jobs:
             console.print(f"The sandbox holds: {', '.join(pool.start())}.", soft_wrap=True)
         seen = _watched(grading.carry_out(loaded, plan, pool, to), len(plan.jobs))
@@ -82,7 +83,7 @@ def _watched(judged, total: int) -> dict[str, str]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=total)
         for result in judged:
-            seen[result["student"]] = result["status"]
+            seen[result.student] = result.status
             progress.advance(task)
     return seen
 

@@ -9,19 +9,22 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import torch
+from msgspec.structs import replace as limits_with
 from torch import Tensor
 
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.watching import changed_input
-from tfm_lib.classroom.backends import Limits
 from tfm_lib.classroom.inside.channel import ChannelError, Closed, TimeUp
 from tfm_lib.classroom.inside.peer import Peer, Raised
 from tfm_lib.classroom.inside.values import BadValue
+from tfm_lib.classroom.manifest import Limits
+from tfm_lib.classroom.records import MAX_NOTES, ExerciseResult, Outcome, Record, Status, TestRow, Took
 from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
 
 MAX_MESSAGE = 600
@@ -62,85 +65,92 @@ class BrokenTest(BaseException):
     """The test itself has a fault, whatever the answer was."""
 
 
-def grade_exercise(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int) -> dict[str, Any]:
-    """The result of `task` on the code `cells` of a submission, as plain data.
+@dataclass
+class Attempt:
+    """One way of running a notebook for one exercise, and how that went."""
+
+    status: Status = "ok"
+    reason: str = ""
+    rows: list[TestRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    cpu: float = 0.0
+    lacks_a_name: bool = False
+    out_of_time: bool = False  # though it hardly used the processor: it slept, or the machine was busy
+
+    @property
+    def points(self) -> float:
+        return sum(row.points for row in self.rows) if self.status != "infrastructure" else 0
+
+    @property
+    def worth(self) -> tuple[float, bool]:
+        return self.points, self.status == "ok"
+
+
+def grade_exercise(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int) -> ExerciseResult:
+    """The result of `task` on the code `cells` of a submission.
 
     First with only as much of the notebook as the answer needs; if then a name is missing, with all of it.
     """
     began = time.monotonic()
-    result = _attempt(task, cells, sandbox, limits, seed, whole=False)
-    if result[
-        "out of time"
-    ]:  # though it hardly used the processor: it slept, or the machine was busy, which is no fault of it
-        patient = replace(limits, seconds=2 * limits.seconds)
-        result = max((_attempt(task, cells, sandbox, patient, seed, whole=False), result), key=_worth)
-    if result.pop("lacks a name"):
-        second = _attempt(task, cells, sandbox, limits, seed, whole=True)
-        del second["lacks a name"]
-        result = max((result, second), key=_worth)
-    del result["out of time"]
-    result["seconds"] = round(time.monotonic() - began, 3)
-    return result
+    best = first = _attempt(task, cells, sandbox, limits, seed, whole=False)
+    if first.out_of_time:
+        patient = limits_with(limits, seconds=2 * limits.seconds)
+        best = first = max((_attempt(task, cells, sandbox, patient, seed, whole=False), first), key=lambda a: a.worth)
+    if first.lacks_a_name:
+        best = max((first, _attempt(task, cells, sandbox, limits, seed, whole=True)), key=lambda a: a.worth)
+    return ExerciseResult(
+        id=task.id,
+        status=best.status,
+        reason=best.reason,
+        points=best.points,
+        of=task.points,
+        tests=best.rows,
+        notes=[clean(note) for note in best.notes],
+        took=Took(seconds=round(time.monotonic() - began, 3), cpu=round(best.cpu, 3)),
+    )
 
 
-def _worth(result: dict[str, Any]) -> tuple[float, bool]:
-    return result["points"], result["status"] == "ok"
-
-
-def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int, whole: bool) -> dict[str, Any]:
-    done: list[dict[str, Any]] = []
-    notes: list[str] = []
-    status, reason, lacks, cpu, slow = "ok", "", False, 0.0, False
-    waiting = list(task.tests)
+def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int, whole: bool) -> Attempt:
+    made, waiting = Attempt(), list(task.tests)
     while waiting:
         cell: Cell | None = None
         try:
             with sandbox.cell(limits) as cell:
                 answers = Answers(task, cell, cells, seed, whole)
-                notes, lacks = answers.notes, lacks or answers.lacks
+                made.notes, made.lacks_a_name = answers.notes, made.lacks_a_name or answers.lacks
                 while waiting:
-                    done.append(answers.try_test(waiting[0], seed))
+                    made.rows.append(answers.try_test(waiting[0], seed))
                     waiting.pop(0)
-                lacks = lacks or answers.lacks
+                made.lacks_a_name = made.lacks_a_name or answers.lacks
         except Stopped as stopped:
-            status, reason = "stopped", _why(stopped, cell, limits)
+            made.status, made.reason = "stopped", _why(stopped, cell, limits)
             idle = cell is not None and cell.cpu < limits.cpu / 2
-            slow = slow or (idle and bool(stopped.args) and isinstance(stopped.args[0], TimeUp))
-            done.append(_row(waiting.pop(0), "stopped", message=reason))
-            if sum(row["outcome"] == "stopped" for row in done) > 1 or not done[:-1]:  # the rest would go the same way
-                done += [_row(test, "stopped", message=reason) for test in waiting]
+            made.out_of_time |= idle and bool(stopped.args) and isinstance(stopped.args[0], TimeUp)
+            made.rows.append(_row(waiting.pop(0), "stopped", message=made.reason))
+            stops = sum(row.outcome == "stopped" for row in made.rows)
+            if stops > 1 or len(made.rows) == 1:  # the rest would go the same way
+                made.rows += [_row(test, "stopped", message=made.reason) for test in waiting]
                 waiting = []
         except (SandboxFailed, BrokenTest, MemoryError) as error:
-            status, reason, lacks = "infrastructure", clean(str(error)), False
-            done += [_row(test, "not judged") for test in waiting]
+            made.status, made.reason, made.lacks_a_name = "infrastructure", clean(str(error)), False
+            made.rows += [_row(test, "not judged") for test in waiting]
             waiting = []
         if cell is not None:
-            cpu += cell.cpu
-    return {
-        "id": task.id,
-        "status": status,
-        "reason": reason,
-        "points": sum(row["points"] for row in done) if status != "infrastructure" else 0,
-        "of": task.points,
-        "tests": done,
-        "notes": [clean(note) for note in notes],
-        "cpu": round(cpu, 3),
-        "lacks a name": lacks,
-        "out of time": slow,
-    }
+            made.cpu += cell.cpu
+    return made
 
 
-def _row(test: Test, outcome: str, **more: Any) -> dict[str, Any]:
-    return {
-        "name": test.name,
-        "outcome": outcome,
-        "points": 0,
-        "of": test.points,
-        "held": [],
-        "message": "",
-        "mistake": None,
-        **more,
-    }
+def _row(test: Test, outcome: Outcome, **more: Any) -> TestRow:
+    return TestRow(name=test.name, outcome=outcome, of=test.points, **more)
+
+
+class Loaded(Record, forbid_unknown_fields=True):
+    """What a cell says of a notebook that it has loaded."""
+
+    callable: list[str]
+    plain: dict[str, Any]  # what is no function, by name
+    stubs: list[str]
+    notes: list[str]
 
 
 class Answers:
@@ -150,21 +160,21 @@ class Answers:
         self.task, self.lacks = task, False
         self.peer = JudgePeer(cell.channel)
         try:
-            self.loaded = self.peer.call(
+            came = self.peer.call(
                 "load", [cells, list(task.answers), task.sources, list(task.forbidden), whole, seed % (1 << 32)]
             )
-            self.notes = [str(note) for note in self.loaded["notes"] if type(note) is str][:20]
-            known = {*self.loaded["callable"], *self.loaded["plain"]}
-            stubs = set(self.loaded["stubs"])
-        except (Raised, BadValue, TypeError, KeyError) as error:
+            self.loaded = msgspec.convert(came, Loaded)
+        except (Raised, BadValue, msgspec.ValidationError) as error:
             raise Stopped(f"the notebook could not be loaded: {error}") from None
+        self.notes = self.loaded.notes[:MAX_NOTES]
+        known = {*self.loaded.callable, *self.loaded.plain}
         self.missing = [name for name in task.answers if name not in known]
-        self.stubs = bool(stubs & set(task.answers))
+        self.stubs = bool(set(self.loaded.stubs) & set(task.answers))
         roundabout = any(re.search(r"\b(?:exec|eval|globals|setattr|run_line_magic)\b", text) for text in cells)
         self.lacks = bool(self.missing) and roundabout  # what no statement binds may still be bound when all of it runs
         self.student = SimpleNamespace(**{name: self._answer(name) for name in task.answers if name in known})
 
-    def try_test(self, test: Test, seed: int) -> dict[str, Any]:
+    def try_test(self, test: Test, seed: int) -> TestRow:
         """The row of `test` in the result."""
         if self.stubs:
             return _row(test, "unsolved", message="The answer is still the stub.")
@@ -199,8 +209,8 @@ class Answers:
         return test.hint or "A hidden test did not hold."
 
     def _answer(self, name: str) -> Any:
-        if name not in self.loaded["callable"]:
-            return self.loaded["plain"][name]
+        if name not in self.loaded.callable:
+            return self.loaded.plain[name]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             try:

@@ -5,51 +5,56 @@ It speaks lines of JSON with the command that started it: first the bundle, then
 
 from __future__ import annotations
 
-import base64
 import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfm_lib._refusal import Refusal
+
+if TYPE_CHECKING:  # torch is imported only when this process has left root behind
+    from tfm_lib.classroom.records import Begin, Job, Result
+    from tfm_lib.classroom.sandbox import Sandbox
 
 
 def main() -> None:
     """Judge until the input ends."""
-    from tfm_lib.classroom.inside.channel import Channel, Closed
+    from tfm_lib.classroom.inside.channel import Closed
+    from tfm_lib.classroom.records import Begin, Job, Ready, Refused
+    from tfm_lib.classroom.wire import Wire
 
     speak = os.dup(1)
     os.dup2(2, 1)  # what a test prints is no answer
-    channel = Channel(os.dup(0), speak)
+    wire = Wire(os.dup(0), speak)
     try:
-        begin = channel.receive()
+        begin = wire.hear(Begin)
         from tfm_lib.classroom.unprivileged import leave_root
 
         try:
             leave_root()
             judge, tried = _ready(begin)
         except Refusal as error:
-            channel.send({"refused": str(error)})
+            wire.say(Refused(why=str(error)))
             return
-        channel.send({"ready": tried})
+        wire.say(Ready(tried=tried))
         with judge.sandbox:
             while True:
-                channel.send({"result": judge.submission(channel.receive())})
+                wire.say(judge.submission(wire.hear(Job)))
     except Closed:
         return
 
 
-def _ready(begin: dict[str, Any]) -> tuple[Judge, list[str]]:
+def _ready(begin: Begin) -> tuple[Judge, list[str]]:
     from tfm_lib.classroom.backends import NoSandbox, backend
     from tfm_lib.classroom.grading import limit_own_memory
     from tfm_lib.classroom.sandbox import Sandbox, SandboxFailed
     from tfm_lib.classroom.selftest import require_safe
 
     limit_own_memory()
-    judge = Judge(begin, Sandbox(backend(begin["sandbox"], begin["image"])))
+    judge = Judge(begin, Sandbox(backend(begin.sandbox, begin.image)))
     try:
-        tried = require_safe(judge.sandbox, [Path(path) for path in begin["private"]], judge.bundle.limits)
+        tried = require_safe(judge.sandbox, [Path(path) for path in begin.private], judge.bundle.limits)
     except SandboxFailed as error:
         raise NoSandbox(f"The sandbox does not work here: {error}. Nothing was graded.") from None
     return judge, tried
@@ -58,10 +63,10 @@ def _ready(begin: dict[str, Any]) -> tuple[Judge, list[str]]:
 class Judge:
     """Judges submissions by one bundle in one sandbox."""
 
-    def __init__(self, begin: dict[str, Any], sandbox: Any):
+    def __init__(self, begin: Begin, sandbox: Sandbox):
         from tfm_lib.classroom.bundle import Bundle
 
-        self.bundle, self.sandbox = Bundle(begin["manifest"], begin["tests"]), sandbox
+        self.bundle, self.sandbox = Bundle(begin.manifest, begin.tests), sandbox
         self._tasks: dict[tuple[str, str], list[Any]] = {}
         for stem in self.bundle.stems:
             self.tasks(stem, "")
@@ -77,21 +82,24 @@ class Judge:
             self._tasks[stem, own] = tasks(self.bundle, stem, own)
         return self._tasks[stem, own]
 
-    def submission(self, job: dict[str, Any]) -> dict[str, Any]:
-        """The results of one notebook, by exercise: `{"exercises": {id: result}}`, or `{"unreadable": reason}`."""
+    def submission(self, job: Job) -> Result:
+        """The results of one notebook."""
         from tfm_lib.classroom.grading import grade_exercise
         from tfm_lib.classroom.notebook import NotANotebook, read
+        from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Judged, Unreadable
 
         began, spent = time.process_time(), self.sandbox.spent
-        tasks = [task for task in self.tasks(job["stem"], job["student"]) if task.id in job["ids"]]
+        tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
         try:
-            notebook = read(base64.b64decode(job["data"]), {name for task in tasks for name in task.answers})
+            notebook = read(job.data, {name for task in tasks for name in task.answers})
         except NotANotebook as error:
-            return {"unreadable": str(error)}
+            return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
         done = {task.id: grade_exercise(task, notebook.code, self.sandbox, limits, seed) for task in tasks}
         cpu = time.process_time() - began + self.sandbox.spent - spent
-        return {"exercises": done, "texts": notebook.texts, "notes": notebook.notes, "cpu": cpu}
+        asked = [entry.id for entry in self.bundle.exercises(job.stem) if entry.kind == "text"]
+        texts = {id: notebook.texts.get(id, "")[:MAX_TEXT] for id in asked}
+        return Judged(exercises=done, texts=texts, notes=notebook.notes[:MAX_NOTES], cpu=cpu)
 
 
 if __name__ == "__main__":

@@ -8,17 +8,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from tfm_lib.classroom.backends import Limits, NoSandbox
-from tfm_lib.classroom.inside.channel import Channel, ChannelError
+import msgspec
+
+from tfm_lib.classroom.backends import NoSandbox
+from tfm_lib.classroom.inside.channel import ChannelError
+from tfm_lib.classroom.records import Begin, Job, NotJudged, Ready, Refused, Result
 from tfm_lib.classroom.sandbox import PATIENCE
+from tfm_lib.classroom.wire import Wire
 
 LONGEST = (
     8  # times the limit: two tests of an exercise may run into it, then again in twice the time, then again in all
 )
-Job = dict[str, Any]  # student, stem, ids, data (the notebook, base64)
-Result = dict[str, Any]
+Answer = TypeVar("Answer")
 
 
 class JudgeDied(Exception):
@@ -28,10 +31,10 @@ class JudgeDied(Exception):
 class JudgeProcess:
     """A judging process, started when first needed. `begin` is the bundle and how to sandbox."""
 
-    def __init__(self, begin: dict[str, Any]):
+    def __init__(self, begin: Begin):
         self.begin = begin
         self._process: subprocess.Popen[bytes] | None = None
-        self._channel: Channel | None = None
+        self._wire: Wire | None = None
         self.tried: list[str] = []
 
     def start(self) -> None:
@@ -45,22 +48,22 @@ class JudgeProcess:
             start_new_session=True,  # Ctrl-C is for the command, which ends its judges itself
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._channel = Channel(self._process.stdout.fileno(), self._process.stdin.fileno())
-        ready = self._ask(self.begin, 3 * PATIENCE)
-        if "refused" in ready:
+        self._wire = Wire(self._process.stdout.fileno(), self._process.stdin.fileno())
+        ready = self._ask(self.begin, Ready | Refused, 3 * PATIENCE)
+        if isinstance(ready, Refused):
             self.close()
-            raise NoSandbox(ready["refused"])
-        self.tried = ready["ready"]
+            raise NoSandbox(ready.why)
+        self.tried = ready.tried
 
     def judge(self, job: Job) -> Result:
         """The result of one submission; raises JudgeDied."""
         self.start()
-        limits = Limits(**self.begin["manifest"].get("limits", {}))
-        return self._ask(job, PATIENCE + len(job["ids"]) * LONGEST * (limits.seconds + 5))["result"]
+        seconds = PATIENCE + len(job.ids) * LONGEST * (self.begin.manifest.limits.seconds + 5)
+        return self._ask(job, Result, seconds)
 
     def close(self) -> None:
         """End it, and with it its sandbox."""
-        process, self._process, self._channel = self._process, None, None
+        process, self._process, self._wire = self._process, None, None
         if process is not None:
             process.kill()
             process.wait()
@@ -68,12 +71,12 @@ class JudgeProcess:
                 if stream is not None:
                     stream.close()
 
-    def _ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        assert self._channel is not None
-        self._channel.deadline = time.monotonic() + seconds
+    def _ask(self, record: msgspec.Struct, kind: type[Answer] | Any, seconds: float) -> Answer:
+        assert self._wire is not None
+        self._wire.deadline = time.monotonic() + seconds
         try:
-            self._channel.send(message)
-            return self._channel.receive()
+            self._wire.say(record)
+            return self._wire.hear(kind)
         except (ChannelError, OSError) as error:
             self.close()
             raise JudgeDied(str(error)) from None
@@ -86,13 +89,13 @@ def judged(judge: JudgeProcess, job: Job) -> Result:
             return judge.judge(job)
         except JudgeDied as error:
             reason = f"the judging process failed: {error}"
-    return {"infrastructure": reason}
+    return NotJudged(infrastructure=reason)
 
 
 class Pool:
     """`size` judging processes on this machine."""
 
-    def __init__(self, begin: dict[str, Any], size: int):
+    def __init__(self, begin: Begin, size: int):
         self._judges = [JudgeProcess(begin) for _ in range(size)]
 
     def __enter__(self) -> Self:

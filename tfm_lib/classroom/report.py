@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from tfm_lib.classroom import exports, feedback, results
-from tfm_lib.classroom.bundle import BadBundle
 from tfm_lib.classroom.collect import late_days, roster
+from tfm_lib.classroom.manifest import Manifest
 from tfm_lib.classroom.scores import Score, pseudonymised, read_marks, scores
 
 
@@ -21,20 +19,17 @@ class Report:
     scores: list[Score]
 
     @classmethod
-    def of(cls, folder: Path, manifest: dict[str, Any], submissions: Path, marks: Path | None) -> Report:
-        """The report on the results in `folder`; raises BadMarks, BadBundle."""
-        rule = manifest.get("late", {})
-        try:
-            due = datetime.fromisoformat(rule["due"]) if rule.get("due") else None
-        except (TypeError, ValueError):
-            raise BadBundle(
-                f"manifest.json: late.due must be a date as 2026-11-20T23:59+01:00, not {rule['due']!r}."
-            ) from None
-        if due is not None and due.tzinfo is None:
-            due = due.replace(tzinfo=UTC)
+    def of(cls, folder: Path, manifest: Manifest, submissions: Path, marks: Path | None) -> Report:
+        """The report on the results in `folder`; raises BadMarks."""
         given = read_marks(marks) if marks else {}
-        made = scores(results.all_in(folder), roster(submissions), given, rule, late_days(submissions, due))
-        return cls(manifest["name"], made)
+        made = scores(
+            results.all_in(folder),
+            roster(submissions),
+            given,
+            manifest.late,
+            late_days(submissions, manifest.late.due_at),
+        )
+        return cls(manifest.name, made)
 
     def under_pseudonyms(self, key_file: Path) -> Report:
         """The same with codes in place of people."""

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Any
 
-FORMAT = 1
+import msgspec
+
+from tfm_lib.classroom.manifest import FORMAT
+from tfm_lib.classroom.records import StudentResult
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The result in the file at `path`; an empty one if there is none, or none that can be read."""
+def read(path: Path) -> StudentResult | None:
+    """The result in the file at `path`; None if there is none, or none that can be read."""
     try:
-        made = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
-    return made if isinstance(made, dict) and made.get("format") == FORMAT else {}
+        made = msgspec.json.decode(path.read_bytes(), type=StudentResult)
+    except (OSError, msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    return made if made.format == FORMAT else None
 
 
-def write(path: Path, result: dict[str, Any]) -> None:
+def write(path: Path, result: StudentResult) -> None:
     """Put `result` at `path` in one step, so that a run that is killed leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps({"format": FORMAT, **result}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    beside.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
     os.replace(beside, path)
 
 
-def all_in(folder: Path) -> list[dict[str, Any]]:
+def all_in(folder: Path) -> list[StudentResult]:
     """The results of all students, by name."""
     found = [read(path) for path in sorted(folder.glob("*.json"))]
-    return [result for result in found if result]
-
-
-def status(exercises: list[dict[str, Any]]) -> str:
-    """The worst that happened: infrastructure, stopped, or ok."""
-    seen = {exercise["status"] for exercise in exercises}
-    return next((name for name in ("infrastructure", "stopped") if name in seen), "ok")
+    return [result for result in found if result is not None]

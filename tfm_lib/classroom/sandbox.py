@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from tfm_lib.classroom.backends import Backend, Limits, NoSandbox
+from tfm_lib.classroom.backends import Backend, NoSandbox
 from tfm_lib.classroom.inside.channel import Channel, TimeUp
+from tfm_lib.classroom.manifest import Limits
 
 PATIENCE = 300  # seconds for a sandbox to import torch on a busy machine
 

@@ -12,9 +12,10 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.manifest import Late
+from tfm_lib.classroom.records import ExerciseResult, StudentResult, TestRow
 from tfm_lib.classroom.tables import read_text
 
 MARKS = ("student", "exercise", "points", "reason")
@@ -35,7 +36,7 @@ class Row:
     points: float
     of: float
     reason: str
-    tests: list[dict[str, Any]]
+    tests: list[TestRow]
     notes: list[str]
     text: str = ""
     by_hand: str | None = None  # the instructor's reason
@@ -50,7 +51,7 @@ class Row:
             return "waiting"
         if self.status == "stopped":
             return "stopped"
-        outcomes = {test["outcome"] for test in self.tests}
+        outcomes = {test.outcome for test in self.tests}
         if len(outcomes) == 1:
             return outcomes.pop()
         return "partly" if self.points else "refused" if outcomes else "missing"
@@ -99,22 +100,22 @@ def read_marks(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
 
 
 def scores(
-    results: Iterable[dict[str, Any]],
+    results: Iterable[StudentResult],
     roster: dict[str, dict],
     marks: dict[tuple[str, str], tuple[float, str]],
-    late: dict[str, Any],
+    late: Late,
     days: dict[str, float],
 ) -> list[Score]:
     """The score of each result; raises BadMarks for a mark of nobody or of no exercise."""
     made, used = [], set()
     for result in results:
-        student = result["student"]
+        student = result.student
         rows, late_days, factors = [], {}, {}
-        for stem, chapter in result["chapters"].items():
+        for stem, chapter in result.chapters.items():
             late_days[stem] = days.get(f"{student}/{stem}", 0.0)
             factors[stem] = lateness(late_days[stem], late)
-            for entry in chapter["exercises"]:
-                row = _row(entry, chapter["notes"])
+            for entry in chapter.exercises:
+                row = _row(entry, chapter.notes)
                 if mark := marks.get((student, row.id)):
                     used.add((student, row.id))
                     row = replace(row, points=mark[0], by_hand=mark[1], waits=False)
@@ -131,27 +132,26 @@ def scores(
     return made
 
 
-def lateness(days: float, rule: dict[str, Any]) -> float:
+def lateness(days: float, rule: Late) -> float:
     """The share of the points that is left after `days`: `per_day` less for each day begun after `free_days`."""
-    begun = math.ceil(max(0.0, days - rule.get("free_days", 0)) - 1e-9)
-    return max(0.0, 1 - rule.get("per_day", 0.0) * begun)
+    begun = math.ceil(max(0.0, days - rule.free_days) - 1e-9)
+    return max(0.0, 1 - rule.per_day * begun)
 
 
-def _row(entry: dict[str, Any], notes: list[str]) -> Row:
-    written = entry["kind"] == "text"
+def _row(entry: ExerciseResult, notes: list[str]) -> Row:
+    unmarked = entry.kind == "text" and bool(entry.text.strip()) and not entry.reason
     return Row(
-        entry["id"],
-        entry["title"],
-        entry["kind"],
-        entry["status"],
-        entry["points"],
-        entry["of"],
-        entry["reason"],
-        entry["tests"],
-        [*notes, *entry["notes"]],
-        entry.get("text", ""),
-        waits=entry["status"] == "infrastructure"
-        or (written and bool(entry.get("text", "").strip()) and not entry["reason"]),
+        entry.id,
+        entry.title,
+        entry.kind,
+        entry.status,
+        entry.points,
+        entry.of,
+        entry.reason,
+        entry.tests,
+        [*notes, *entry.notes],
+        entry.text,
+        waits=entry.status == "infrastructure" or unmarked,
     )
 
 

@@ -43,7 +43,11 @@ class Channel:
 
     def send(self, message: dict[str, Any]) -> None:
         """Write `message`; raises Closed, TimeUp, or ChannelError if it is too long."""
-        line = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        self.write(json.dumps(message, separators=(",", ":")).encode())
+
+    def write(self, text: bytes) -> None:
+        """Write `text`, which holds no line's end, as a line; raises as `send` does."""
+        line = memoryview(text + b"\n")
         if len(line) > MAX_LINE:
             raise ChannelError(f"a message of {len(line) >> 20} MB is too long; the limit is {MAX_LINE >> 20} MB")
         while line:
@@ -56,9 +60,7 @@ class Channel:
 
     def receive(self) -> dict[str, Any]:
         """The next message; raises Closed, TimeUp, or ChannelError if it is none."""
-        if self._left() == 0:  # also when there is always something to read
-            raise TimeUp("the time is up")
-        line = self._line()
+        line = self.line()
         depth = 0
         for bracket in _BRACKETS.finditer(_STRINGS.sub(b"", line)):
             depth += 1 if bracket[0] in b"[{" else -1
@@ -72,7 +74,10 @@ class Channel:
             raise ChannelError("what came is not a message")
         return message
 
-    def _line(self) -> bytes:
+    def line(self) -> bytes:
+        """The next line without its end; raises Closed, TimeUp, or ChannelError if it is too long."""
+        if self._left() == 0:  # also when there is always something to read
+            raise TimeUp("the time is up")
         while (end := self._rest.find(b"\n", self._searched)) < 0:
             self._searched = len(self._rest)
             if len(self._rest) > MAX_LINE:

@@ -1,0 +1,161 @@
+"""The manifest of a bundle, typed: which exercises, for how many points, under which limits, and what lateness costs.
+
+Instructors edit it by hand, so everything in it is checked when it is read, and a sentence says what is wrong where.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tfm_lib._refusal import Refusal
+
+FORMAT = 1
+Kind = Literal["practice", "assigned", "text"]
+MOST_POINTS = 1000
+Points = Annotated[float, Meta(ge=0, le=MOST_POINTS)]
+
+
+class BadBundle(Refusal):
+    """The bundle cannot be used; the message says what is wrong in it."""
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something in the manifest: no other names than these, for one that is misspelt would count for nothing."""
+
+
+class Limits(Part):
+    """What one exercise of one submission may take."""
+
+    # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
+    seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 30.0
+    cpu: Annotated[int, Meta(ge=1, le=3600)] = 10  # seconds of processor time of each process
+    memory: Annotated[int, Meta(ge=64, le=1 << 20)] = 1024  # MB of each process, beyond what Python and torch take
+    processes: Annotated[int, Meta(ge=3, le=1000)] = 6  # threads count, and two are the sandbox's own
+    disk: Annotated[int, Meta(ge=1, le=1 << 16)] = 32  # MB in /tmp
+    open_files: Annotated[int, Meta(ge=16, le=1 << 16)] = 64
+
+    def as_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+class Late(Part):
+    """What lateness costs: `per_day` of the points for each day begun after `free_days`."""
+
+    per_day: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    free_days: Annotated[float, Meta(ge=0, le=1000)] = 0.0
+    due: str = ""  # as 2026-11-20T23:59+01:00; without a zone it is UTC
+
+    def __post_init__(self) -> None:
+        _ = self.due_at
+
+    @property
+    def due_at(self) -> datetime | None:
+        """The moment from which on it is late, if there is one; raises ValueError for a text that is no date."""
+        when = datetime.fromisoformat(self.due) if self.due else None
+        return when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
+
+
+class Entry(Part):
+    """An exercise of an assignment."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=200)]
+    title: str
+    kind: Kind
+    points: Points
+    answers: list[str] = []
+    modules: list[str] = []  # of the book's library, that may be imported
+    forbidden: list[str] = []  # calls of torch that may not be used
+    may_change_input: bool = False  # because its text asks for that
+
+
+class Chapter(Part):
+    """A chapter of an assignment."""
+
+    exercises: list[Entry]
+
+
+class Manifest(Part):
+    """All but the hidden tests."""
+
+    name: str
+    seed: str | int
+    chapters: dict[str, Chapter]
+    format: int = FORMAT
+    limits: Limits = Limits()
+    late: Late = Late()
+
+
+MEANT = {  # what stands in the sentence about each value that can be wrong
+    "name": "the title of the assignment, a text",
+    "seed": "the name of the class, a text",
+    "limits.seconds": "a number of seconds from 0.1 to 3600",
+    "limits.cpu": "a whole number of seconds from 1 to 3600",
+    "limits.memory": "a whole number of megabytes from 64 to 1048576",
+    "limits.processes": "a whole number from 3 to 1000",
+    "limits.disk": "a whole number of megabytes from 1 to 65536",
+    "limits.open_files": "a whole number from 16 to 65536",
+    "late.per_day": "the share of the points that a late day costs, a number from 0 to 1: 0.1 takes a tenth",
+    "late.free_days": "a number of days from 0 to 1000",
+    "late.due": "a date as 2026-11-20T23:59+01:00",
+    "points": f"a number from 0 to {MOST_POINTS}",
+    "id": "the exercise's label, a text",
+    "title": "a text",
+    "kind": "practice, assigned or text",
+    "answers": "a list of names",
+    "modules": "a list of names",
+    "forbidden": "a list of names",
+    "may_change_input": "true or false",
+}
+
+
+def manifest(made: Any) -> Manifest:
+    """The manifest that `made`, parsed JSON, describes; raises BadBundle with a sentence."""
+    if not isinstance(made, dict) or not isinstance(made.get("chapters"), dict) or not made["chapters"]:
+        raise BadBundle("manifest.json describes no chapters. Make it again with `tfm assign`.")
+    chapters = {}
+    for stem, chapter in made["chapters"].items():
+        entries = chapter.get("exercises") if isinstance(chapter, dict) else None
+        if not isinstance(entries, list) or not re.fullmatch(r"\w[\w.-]{0,99}", stem):
+            raise BadBundle(f"manifest.json: the chapter {stem!r} has no list of exercises, or no name for a file.")
+        chapters[stem] = Chapter(exercises=[_entry(entry, stem, place) for place, entry in enumerate(entries, start=1)])
+    ids = [entry.id for chapter in chapters.values() for entry in chapter.exercises]
+    if twice := sorted({id for id in ids if ids.count(id) > 1}):
+        raise BadBundle(f"manifest.json: {', '.join(twice)} stands in it twice. Keep one.")
+    parts = {
+        "limits": _convert(made.get("limits", {}), Limits, "limits"),
+        "late": _convert(made.get("late", {}), Late, "late"),
+    }
+    return _convert({**made, **parts, "chapters": chapters}, Manifest, "")
+
+
+def _entry(made: Any, stem: str, place: int) -> Entry:
+    id = made.get("id") if isinstance(made, dict) else None
+    return _convert(made, Entry, id if isinstance(id, str) else f"exercise {place} of {stem}", fields_of="exercise")
+
+
+def _convert(made: Any, kind: type, where: str, fields_of: str = "") -> Any:
+    try:
+        return msgspec.convert(made, kind)
+    except msgspec.ValidationError as error:
+        raise BadBundle(f"manifest.json: {_sentence(str(error), made, where, bool(fields_of))}") from None
+
+
+def _sentence(error: str, made: Any, where: str, is_entry: bool) -> str:
+    said, _, path = error.partition(" - at `$")
+    names = re.findall(r"\w+", path)
+    if found := re.search(r"(?:unknown|missing required) field `(\w+)`", said):
+        place = ".".join(filter(None, [where, *names]))
+        if "missing" in said:
+            return f"{place or 'it'} has no {found[1]!r}."
+        return f"{place or 'it'} has an entry {found[1]!r}, which means nothing there. Is it misspelt?"
+    if not names and not isinstance(made, dict):
+        return f"{where} must be a group of names and values in braces, not {made!r}."
+    name = names[0] if names else "due"  # what a check of a whole part can refuse is the date
+    meant = MEANT.get(name if is_entry else ".".join(filter(None, [where, name])), "something else")
+    subject = f"the {name} of {where}" if is_entry else ".".join(filter(None, [where, name]))
+    return f"{subject} must be {meant}, not {made.get(name)!r}."

@@ -1,0 +1,174 @@
+"""What passes between collecting, judging and reporting, typed; each is JSON outside, and checked when it comes in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from tfm_lib.classroom.manifest import FORMAT, Kind, Manifest
+
+Status = Literal["ok", "stopped", "infrastructure"]
+Outcome = Literal["passed", "refused", "unsolved", "missing", "stopped", "not judged"]
+MAX_TEXT = 20_000  # characters of an answer in words
+MAX_NOTES = 20
+UNREADABLE = "The submission cannot be read as a notebook"
+NOTHING = "Nothing was handed in."
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Plain data that does not change."""
+
+    def but(self, **changes: Any) -> Any:
+        """The same with `changes`."""
+        return msgspec.structs.replace(self, **changes)
+
+
+# ── handed in ─────────────────────────────────────────────────────────────
+
+
+class Submission(Record):
+    """The file of one student for one chapter; `data` is None where there is none, `trouble` says why it cannot be read."""
+
+    student: str
+    stem: str
+    data: bytes | None = None
+    trouble: str = ""
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.data).hexdigest() if self.data is not None else ""
+
+
+class Job(Record):
+    """A notebook to be judged: the exercises `ids` of the chapter `stem` in it."""
+
+    student: str
+    stem: str
+    ids: list[str]
+    data: bytes
+
+
+# ── judged ────────────────────────────────────────────────────────────────
+
+
+class TestRow(Record):
+    """One test of one exercise."""
+
+    __test__ = False  # nothing for pytest
+    name: str
+    outcome: Outcome
+    of: float
+    points: float = 0
+    held: list[str] = []
+    message: str = ""
+    mistake: str | None = None
+
+
+class Took(Record):
+    """What judging took, in seconds: on the clock, and of the processor in the sandbox."""
+
+    seconds: float
+    cpu: float
+
+
+class ExerciseResult(Record):
+    """One exercise of one student."""
+
+    id: str
+    status: Status
+    of: float
+    points: float = 0
+    reason: str = ""
+    tests: list[TestRow] = []
+    notes: list[str] = []
+    took: Took | None = None
+    title: str = ""
+    kind: Kind = "assigned"
+    text: str = ""  # of an answer in words
+    key: str = ""  # of all that it depends on
+
+
+class Judged(Record, tag_field="is", tag="judged"):
+    """What the judge made of a notebook: results by exercise, and every answer in words by exercise."""
+
+    exercises: dict[str, ExerciseResult] = {}
+    texts: dict[str, str] = {}
+    notes: list[str] | None = None  # None leaves those that there were
+    cpu: float = 0.0
+
+
+class Unreadable(Record, tag_field="is", tag="unreadable"):
+    """A file that cannot be read as a notebook, and why."""
+
+    unreadable: str
+
+
+class NotJudged(Record, tag_field="is", tag="not judged"):
+    """A failure of ours, which costs nobody points, and why."""
+
+    infrastructure: str
+
+
+Result = Judged | Unreadable | NotJudged
+
+
+# ── known of a student ────────────────────────────────────────────────────
+
+
+class ChapterResult(Record):
+    """One chapter of one student."""
+
+    submitted: bool
+    sha256: str = ""
+    notes: list[str] = []
+    exercises: list[ExerciseResult] = []
+
+
+class StudentResult(Record):
+    """All of one student in one assignment: the file that grading leaves."""
+
+    student: str
+    chapters: dict[str, ChapterResult] = {}
+    status: Status = "ok"
+    points: float = 0
+    of: float = 0
+    format: int = FORMAT
+
+    def exercises(self, stem: str) -> dict[str, ExerciseResult]:
+        """What is known of the exercises of chapter `stem`."""
+        chapter = self.chapters.get(stem)
+        return {row.id: row for row in chapter.exercises} if chapter else {}
+
+
+def worst(exercises: Iterable[ExerciseResult]) -> Status:
+    """The worst that happened: infrastructure, stopped, or ok."""
+    seen = {exercise.status for exercise in exercises}
+    return "infrastructure" if "infrastructure" in seen else "stopped" if "stopped" in seen else "ok"
+
+
+# ── between the command and its judging processes ─────────────────────────
+
+
+class Begin(Record):
+    """What a judging process must know first."""
+
+    manifest: Manifest
+    tests: dict[str, dict[str, str]] = {}
+    sandbox: str = "bubblewrap"
+    image: str = ""
+    private: list[str] = []  # what must be invisible in the sandbox
+
+
+class Ready(Record, tag_field="is", tag="ready"):
+    """The sandbox holds; what was tried."""
+
+    tried: list[str]
+
+
+class Refused(Record, tag_field="is", tag="refused"):
+    """The judging process does not judge, and why."""
+
+    why: str
