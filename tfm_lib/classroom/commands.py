@@ -38,14 +38,22 @@ def assign(
         Path | None, typer.Option(metavar="CSV", help="Students in the first column: each gets numbers of their own.")
     ] = None,
     name: Annotated[str, typer.Option(help="The title of the assignment.")] = "",
+    due: Annotated[str, typer.Option(metavar="DATE", help="When it is due, as 2027-03-01T23:59+01:00.")] = "",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Move what is there aside first, with what you changed in it.")
+    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Grade solutions and empty notebooks first.")
     ] = True,
 ) -> None:
-    """Make notebooks for students, with solutions for you, and the bundle that grades them."""
+    """Make notebooks for students, with solutions for you, and the bundle that grades them.
+
+    Made again, it keeps what you changed in the bundle.
+    """
     from tfm_lib.book.build import find_root
     from tfm_lib.classroom import assign as assigning
     from tfm_lib.classroom.backends import NoSandbox
+    from tfm_lib.classroom.kept import Before, move_aside
     from tfm_lib.classroom.verify import require_gradable
 
     if private and not private.is_dir():
@@ -54,23 +62,24 @@ def assign(
         )
     students = assigning.read_roster(roster) if roster else ()
     stems = list(dict.fromkeys(chapters))
-    wishes = assigning.Wishes(find_root(), stems, seed, private, frozenset(exercise or ()), students, name)
-    made = assigning.make(wishes)
+    wishes = assigning.Wishes(find_root(), stems, seed, private, frozenset(exercise or ()), students, name, due)
+    made = assigning.make(wishes, None if fresh else Before.of(to))
     try:
         if verify:
             require_gradable(made, stems)
     except NoSandbox as missing:
         raise Refusal(f"{missing} To make the assignment without trying it: tfm assign --no-verify") from None
-    made.write(to)
+    if fresh and (aside := move_aside(to)):
+        console.print(f"What was there is in {aside}.", soft_wrap=True)
+    missing = made.write(to)
     tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
-    console.print(
-        f"{to / 'student'}: {len(made.students)} notebooks for students, without a piece of solution or hidden test.",
-        soft_wrap=True,
-    )
-    console.print(
+    notebooks = sum(name.endswith(".ipynb") for name in made.students)
+    for line in (
+        f"{to / 'student'}: {notebooks} notebooks for students, without a piece of solution or hidden test.",
         f"{to / 'solution'}: {len(made.solutions)} notebooks with solutions. {to / 'bundle'}: points, limits, tests ({tried}).",
-        soft_wrap=True,
-    )
+        *([f"  {missing}"] if missing else []),
+    ):
+        console.print(line, soft_wrap=True, markup=False)
 
 
 def collect(

@@ -152,7 +152,7 @@ def _rows(
         elif entry.id in result.exercises:
             row, judged = result.exercises[entry.id], True
         elif entry.id in result.texts:  # for the instructor to mark
-            row, judged = _row(entry, text=result.texts[entry.id]), True
+            row, judged = _row(entry, text=result.texts[entry.id], unsure=entry.id in result.unsure), True
         if row is None:
             continue
         key = _key(bundle, submission, entry.id) if judged else row.key

@@ -87,19 +87,21 @@ class Judge:
         from tfm_lib.classroom.grading import grade_exercise
         from tfm_lib.classroom.notebook import NotANotebook, read
         from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Judged, Unreadable
+        from tfm_lib.classroom.words import Handed
 
         began, spent = time.process_time(), self.sandbox.spent
         tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
         try:
-            notebook = read(job.data, {name for task in tasks for name in task.answers})
+            names = {name for task in tasks for name in task.answers}
+            notebook = read(job.data, names, Handed.of(self.bundle.manifest.chapters[job.stem]))
         except NotANotebook as error:
             return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
         done = {task.id: grade_exercise(task, notebook.code, self.sandbox, limits, seed) for task in tasks}
         cpu = time.process_time() - began + self.sandbox.spent - spent
-        asked = [entry.id for entry in self.bundle.exercises(job.stem) if entry.kind == "text"]
-        texts = {id: notebook.texts.get(id, "")[:MAX_TEXT] for id in asked}
-        return Judged(exercises=done, texts=texts, notes=notebook.notes[:MAX_NOTES], cpu=cpu)
+        texts = {id: answer.text[:MAX_TEXT] for id, answer in notebook.texts.items()}
+        unsure = [id for id, answer in notebook.texts.items() if not answer.sure]
+        return Judged(exercises=done, texts=texts, unsure=unsure, notes=notebook.notes[:MAX_NOTES], cpu=cpu)
 
 
 if __name__ == "__main__":

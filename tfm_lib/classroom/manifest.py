@@ -5,6 +5,7 @@ Instructors edit it by hand, so everything in it is checked when it is read, and
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -60,6 +61,13 @@ class Late(Part):
         return when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
 
 
+class Criterion(Part):
+    """What an answer in words earns points for."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    points: Points
+
+
 class Entry(Part):
     """An exercise of an assignment."""
 
@@ -71,12 +79,17 @@ class Entry(Part):
     modules: list[str] = []  # of the book's library, that may be imported
     forbidden: list[str] = []  # calls of torch that may not be used
     may_change_input: bool = False  # because its text asks for that
+    rubric: list[Criterion] = []  # of an answer in words
+    question: str = ""  # as students read it
+    answer: str = ""  # in words, the model
+    own_questions: dict[str, str] = {}  # of the students who have numbers of their own
 
 
 class Chapter(Part):
     """A chapter of an assignment."""
 
     exercises: list[Entry]
+    given: str = ""  # digests of the lines that were handed out, by which the student's own are known
 
 
 class Manifest(Part):
@@ -110,6 +123,10 @@ MEANT = {  # what stands in the sentence about each value that can be wrong
     "modules": "a list of names",
     "forbidden": "a list of names",
     "may_change_input": "true or false",
+    "rubric": "a list of criteria, each with a name and points",
+    "question": "a text",
+    "answer": "a text",
+    "own_questions": "a text for each student",
 }
 
 
@@ -122,7 +139,15 @@ def manifest(made: Any) -> Manifest:
         entries = chapter.get("exercises") if isinstance(chapter, dict) else None
         if not isinstance(entries, list) or not re.fullmatch(r"\w[\w.-]{0,99}", stem):
             raise BadBundle(f"manifest.json: the chapter {stem!r} has no list of exercises, or no name for a file.")
-        chapters[stem] = Chapter(exercises=[_entry(entry, stem, place) for place, entry in enumerate(entries, start=1)])
+        exercises = [_entry(entry, stem, place) for place, entry in enumerate(entries, start=1)]
+        chapters[stem] = _convert({**chapter, "exercises": exercises}, Chapter, stem)
+    for entry in (entry for chapter in chapters.values() for entry in chapter.exercises):
+        if entry.rubric and not math.isclose(sum(each.points for each in entry.rubric), entry.points):
+            given = sum(each.points for each in entry.rubric)
+            raise BadBundle(
+                f"manifest.json: the rubric of {entry.id} gives {given:g} points, and its points are {entry.points:g}. "
+                "Make them agree."
+            )
     ids = [entry.id for chapter in chapters.values() for entry in chapter.exercises]
     if twice := sorted({id for id in ids if ids.count(id) > 1}):
         raise BadBundle(f"manifest.json: {', '.join(twice)} stands in it twice. Keep one.")

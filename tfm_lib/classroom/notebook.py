@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from dataclasses import dataclass, field
+
+from tfm_lib.classroom.words import Answer, Handed, found, is_python
 
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20
 MAX_CELLS = 5000
 MAX_NESTING = 64
-ANSWER_HERE = "*Double-click here, and write your answer in words.*"  # what stands where an answer in words belongs
 
 
 class NotANotebook(Exception):
@@ -20,15 +20,15 @@ class NotANotebook(Exception):
 
 @dataclass
 class Submitted:
-    """The code cells of a notebook, and the text cells that answer a question in words, by exercise."""
+    """The code cells of a notebook, and the answers to questions in words, by exercise."""
 
     code: list[str]
-    texts: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, Answer] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def read(data: bytes, answers: set[str] = frozenset()) -> Submitted:
-    """The notebook that `data` holds; raises NotANotebook.
+def read(data: bytes, answers: set[str] = frozenset(), handed: Handed | None = None) -> Submitted:
+    """The notebook that `data` holds, its chapter's as `handed` out; raises NotANotebook.
 
     A cell of another type that defines one of `answers` counts as code: its author clicked the wrong menu.
     """
@@ -37,22 +37,22 @@ def read(data: bytes, answers: set[str] = frozenset()) -> Submitted:
     if not data.strip():
         raise NotANotebook("it is empty")
     cells = _parsed(data)
-    read = Submitted([])
+    read, words = Submitted([]), []
     for cell in cells:
         if not isinstance(cell, dict):
             raise NotANotebook("one of its cells is none")
         kind, text = cell.get("cell_type"), _source(cell)
         if kind == "code":
             read.code.append(text)
+            words.append((kind, text, _asked(cell)))
         elif any(
             re.search(rf"^(?:def|class) +{re.escape(name)}\b", text, re.MULTILINE) for name in answers
-        ) and _is_python(text):
+        ) and is_python(text):
             read.code.append(text)
             read.notes.append("A cell with an answer is not a code cell; it was taken as one.")
         else:
-            asked = cell.get("metadata", {}).get("tfm", {}) if isinstance(cell.get("metadata"), dict) else {}
-            if isinstance(asked, dict) and isinstance(asked.get("text"), str):
-                read.texts[asked["text"][:200]] = text if text.strip() != ANSWER_HERE else ""
+            words.append((kind, text, _asked(cell)))
+    read.texts = found(words, handed or Handed())
     if sum(map(len, read.code)) > MAX_CODE:
         raise NotANotebook(f"it holds more than {MAX_CODE >> 20} MB of code")
     return read
@@ -85,12 +85,9 @@ def _source(cell: dict) -> str:
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
-def _is_python(text: str) -> bool:
-    """Whether `text`, which says that it defines an answer, can be code. Parsing it runs nothing."""
-    if len(text) > 1 << 14:
-        return False
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+def _asked(cell: dict) -> str:
+    """The question that the cell was made for."""
+    about = cell.get("metadata")
+    about = about.get("tfm") if isinstance(about, dict) else None
+    asked = about.get("text") if isinstance(about, dict) else None
+    return asked if isinstance(asked, str) else ""

@@ -88,6 +88,7 @@ class ExerciseResult(Record):
     title: str = ""
     kind: Kind = "assigned"
     text: str = ""  # of an answer in words
+    unsure: bool = False  # whether that text answers the question at all
     key: str = ""  # of all that it depends on
 
 
@@ -96,6 +97,7 @@ class Judged(Record, tag_field="is", tag="judged"):
 
     exercises: dict[str, ExerciseResult] = {}
     texts: dict[str, str] = {}
+    unsure: list[str] = []  # the answers of which a person must say whether they are any
     notes: list[str] | None = None  # None leaves those that there were
     cpu: float = 0.0
 
