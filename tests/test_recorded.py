@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import dataclasses
 import json
 import multiprocessing
 import re
@@ -13,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from experiments import multihead_ablation
+from experiments import multihead_ablation, training_minute
 from experiments import record as recording
 from experiments.record import complaints, cpu_seconds, piece, record
 from experiments.sampling import first_of, sample_of
@@ -22,6 +23,7 @@ from tfm_lib.book import basis, recorded
 from tfm_lib.book.dependencies import dependencies
 from tfm_lib.corpora import _CORPORA, load_corpus
 from tfm_lib.corpora.real import REAL
+from tfm_lib.engine.presets import PRESETS
 
 RESULTS = sorted((ROOT / "experiments" / "results").glob("*.json"))
 SCRIPTS = sorted((ROOT / "experiments").glob("*.py"))
@@ -410,3 +412,11 @@ def test_what_lies_below_a_head_may_be_computed_once(monkeypatch: pytest.MonkeyP
     alone = {i: bench.loss_without([*gone, i], bench.test) for i in heads}
     assert bench.losses_without_each(heads, gone, bench.test) == pytest.approx(alone, abs=1e-4)
     assert len(set(alone.values())) > 3, "heads make no difference"
+
+
+def test_the_minute_of_training_runs_on_the_engine_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = dataclasses.replace(PRESETS["tiny"].options, steps=3, validate_every=2, max_tokens=300)
+    monkeypatch.setitem(PRESETS, "tiny", dataclasses.replace(PRESETS["tiny"], options=short))
+    monkeypatch.setattr(training_minute, "CORPUS", "copy")
+    found = training_minute.run(0)
+    assert found["updates"] == 3 and found["validations"] and found["exact"] <= 1

@@ -16,6 +16,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+from tests.unseen import readings
 from tests.unseen.corrections import CORRECTED
 from tfm_lib.checks import Verdict, check
 from tfm_lib.checks.judge import find
@@ -92,13 +93,22 @@ def main() -> None:
     options.add_argument("--list", action="store_true", help="list right answers refused and wrong ones accepted")
     chosen = options.parse_args()
     stems = chosen.stems or sorted(
-        path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "corrections")
+        path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "corrections", "readings")
     )
     rows = [row for stem in stems for row in verdicts(stem)]
     for exercise in dict.fromkeys(row[0] for row in rows):
         print(line(exercise, figures([row for row in rows if row[0] == exercise], {})))
     print(line("as first labelled", figures(rows, {})))
-    print(line(f"{len(CORRECTED)} labels corrected", figures(rows, CORRECTED)))
+    corrected = figures(rows, CORRECTED)
+    print(line(f"{len(CORRECTED)} labels corrected", corrected))
+    said = {
+        (exercise, description): (verdict.mistake, verdict.message)
+        for exercise, label, description, verdict in rows
+        if CORRECTED.get((exercise, description), (label,))[0] == "wrong"
+        and isinstance(verdict, Verdict)
+        and verdict.mistake
+    }
+    print(readings.told(readings.tally(said, readings.load()), corrected["wrong"]))
     if chosen.list:
         for exercise, label, description, verdict in rows:
             if isinstance(verdict, str) or (label == "right") != verdict.passed:
