@@ -52,7 +52,7 @@ def run(seed: int) -> dict[str, Any]:
     preset, watcher = PRESETS[CONFIG], Watcher()
     preset = replace(preset, options=replace(preset.options, seed=seed))
     with tempfile.TemporaryDirectory() as folder:
-        train_run(CORPUS, preset, RunFolder(Path(folder) / "run"), watcher, checkpoint_every=500, half=False)
+        train_run(CORPUS, preset, RunFolder(Path(folder) / "run"), watcher, checkpoint_every=500)
         seconds = time.process_time() - watcher.began
         test = sentences(CORPUS, "test")
         exact = exact_match(Translator.load(Path(folder) / "run"), test)
