@@ -88,7 +88,7 @@ class Bubblewrap:
         ]
         for name, value in ENVIRONMENT.items():
             command += ["--setenv", name, value]
-        command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # before what is bound below them
+        command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/image"]  # before what is bound below
         for folder in visible_folders():
             command += ["--ro-bind", folder, folder]
         for link in ("/bin", "/sbin", "/lib", "/lib64", "/lib32"):
@@ -103,7 +103,7 @@ class Bubblewrap:
         for hidden in book_folders():
             command += ["--tmpfs", hidden, "--remount-ro", hidden]
         command += ["--ro-bind", str(INSIDE), "/grader/inside"]
-        command += ["--remount-ro", "/dev", "--remount-ro", "/tmp", "--remount-ro", "/", "--chdir", "/"]
+        command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
         return [*command, sys.executable, "-I", "-c", START.format(how=["fork", str(orders)])]
 
 

@@ -8,6 +8,8 @@ output, and the sandbox ends with it.
 from __future__ import annotations
 
 import gc
+import importlib
+import io
 import json
 import os
 import signal
@@ -16,15 +18,19 @@ import sys
 import time
 from typing import Any
 
-from . import cell
+from . import cell, image, waking
 from .answers import serve
 from .channel import Channel
+
+BY_OTHER_LIBRARIES = ("bz2", "ctypes", "hashlib", "lzma", "ssl", "uuid", "xml.parsers.expat", "zlib")  # which cells lack
+IF_INSTALLED = ("sqlite3", "matplotlib.pyplot", "IPython.display", "IPython.core.inputtransformer2")
 
 
 def main(mode: str, orders: str = "") -> None:
     """Serve until the judge is gone."""
     warm_up()
     if mode == "fork":
+        image.build()
         with socket.socket(fileno=int(orders)) as listening:
             listening.send(b'{"ready": true}\n')
             take_orders(listening)
@@ -33,25 +39,52 @@ def main(mode: str, orders: str = "") -> None:
 
 
 def warm_up() -> None:
-    """Import what submissions import, so that no cell pays for it; forked memory is shared as long as nobody writes."""
-    import random
-    import typing
+    """Load what submissions load, so that no cell pays for it; forked memory is shared as long as nobody writes.
 
-    import jaxtyping
-    import numpy
+    Libraries that ask the machine about itself, or load more when they are first used, do so here.
+    """
+    for name in ("random", "typing", "jaxtyping", "numpy", "torch.utils.data", "asyncio", *BY_OTHER_LIBRARIES):
+        importlib.import_module(name)
     import torch
-    import torch.nn.functional
 
     torch.set_num_threads(1)
-    del random, typing, jaxtyping, numpy
+    weights = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.AdamW(weights.parameters())
+    weights(torch.ones(8, 8)).softmax(-1).sum().backward()
+    optimizer.step()
+    for name in IF_INSTALLED:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
+    if "matplotlib.pyplot" in sys.modules:
+        draw()
+    waking.without_sockets()
+    torch.manual_seed(0)
     gc.collect()
     gc.freeze()
+
+
+def draw() -> None:
+    """Draw something, for which fonts and writers of pictures are loaded."""
+    from matplotlib import font_manager, get_data_path, pyplot
+
+    fonts = font_manager.fontManager
+    fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(get_data_path())]  # cells have no others
+    fonts.afmlist = [font for font in fonts.afmlist if font.fname.startswith(get_data_path())]
+    figure, axes = pyplot.subplots()
+    axes.plot([0, 1], label="$x^2$")
+    axes.legend()
+    for kind in ("png", "svg"):
+        figure.savefig(io.BytesIO(), format=kind)
+    pyplot.close(figure)
 
 
 def take_orders(orders: socket.socket) -> None:
     """One order after the other: `{"fork": limits}` with a socket, then `{"end": true}`; each is answered."""
     held = b""
     child = first = 0
+    pieces, before = image.mapped_files(), ""
     while True:
         piece, files, _, _ = socket.recv_fds(orders, 1 << 16, 1)
         if not piece:
@@ -61,6 +94,9 @@ def take_orders(orders: socket.socket) -> None:
             continue
         order, held = json.loads(held), b""
         if "fork" in order:
+            if image.reclaimed() != before:
+                image.hold(pieces)
+                before = image.reclaimed()
             child, first, trouble = start(order["fork"], files[0], orders)
             os.close(files[0])
             reply: dict[str, Any] = {"trouble": trouble} if trouble else {"started": True}
@@ -106,9 +142,9 @@ def keep(limits: cell.Limits, talk: int, tell: int) -> None:
 def inhabit(limits: cell.Limits, talk: int, tell: int) -> None:
     """In the cell: furnish it, lock it, and only then hear of a submission."""
     try:
-        cell.furnish(limits)
-        tell = cell.close_all_but(talk, tell)
-        cell.lock(limits)
+        cell.set_limits(limits)
+        _, tell, status = cell.close_all_but(talk, tell, cell.furnish(limits))
+        cell.lock(status)
     except Exception as error:  # noqa: BLE001 (whatever it is, nothing of a submission may run now)
         os.write(tell, f"{type(error).__name__}: {error}\n".encode())
         os._exit(1)

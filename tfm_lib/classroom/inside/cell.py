@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import signal
 from typing import Any
 
-from . import seccomp
+from . import image, seccomp
 from .kernel import (
     CLONE_NEWIPC,
     CLONE_NEWNS,
@@ -19,10 +20,11 @@ from .kernel import (
     MS_NOEXEC,
     MS_NOSUID,
     MS_RDONLY,
-    MS_REC,
     MS_REMOUNT,
+    PR_SET_DUMPABLE,
     PR_SET_PDEATHSIG,
     drop_capabilities,
+    enter,
     mount,
     prctl,
     unshare,
@@ -40,42 +42,63 @@ def leave_namespaces() -> None:
             file.write(text)
 
 
-def furnish(limits: Limits) -> None:
-    """As the first process of new namespaces: fresh /tmp, /dev/shm and /proc, and no more namespaces; raises OSError."""
+def furnish(limits: Limits) -> int:
+    """As the first process of new namespaces: no more namespaces, and a file system of its own.
+
+    There is nothing in it but the image, a fresh /tmp and /dev/shm, and three devices. The number that comes back is
+    an open file that tells what rights this process has. Raises OSError.
+    """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     quiet = MS_NOSUID | MS_NODEV
-    held = {name: os.open(f"/tmp/{name}", os.O_PATH) for name in os.listdir("/tmp")}  # Python, where it lies there
-    mount("tmpfs", "/tmp", "tmpfs", quiet, f"size={limits['disk']}m,nr_inodes=4096,mode=0700")
-    for name, number in held.items():
-        os.mkdir(f"/tmp/{name}")
-        mount(f"/proc/self/fd/{number}", f"/tmp/{name}", None, MS_BIND | MS_REC)
-        os.close(number)
-    mount("tmpfs", "/dev/shm", "tmpfs", quiet | MS_NOEXEC, "size=1m,nr_inodes=64,mode=0700")
     mount("proc", "/proc", "proc", quiet | MS_NOEXEC)
     with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")
-    mount("proc", "/proc", "proc", quiet | MS_NOEXEC | MS_REMOUNT | MS_RDONLY)
+    status = os.open("/proc/self/status", os.O_RDONLY)
+    mount(image.ROOT, image.ROOT, None, MS_BIND)
+    mount(image.ROOT, image.ROOT, None, MS_BIND | MS_REMOUNT | MS_RDONLY | quiet)
+    python = {name: os.open(f"{image.ROOT}/tmp/{name}", os.O_PATH) for name in os.listdir(f"{image.ROOT}/tmp")}
+    mount("tmpfs", f"{image.ROOT}/tmp", "tmpfs", quiet, f"size={limits['disk']}m,nr_inodes=4096,mode=0700")
+    for name, number in python.items():  # where Python lies below /tmp
+        os.mkdir(f"{image.ROOT}/tmp/{name}")
+        _show(f"/proc/self/fd/{number}", f"{image.ROOT}/tmp/{name}", quiet)
+        os.close(number)
+    mount("tmpfs", f"{image.ROOT}/dev/shm", "tmpfs", quiet | MS_NOEXEC, "size=1m,nr_inodes=64,mode=0700")
+    for name in image.DEVICES:
+        _show(f"/dev/{name}", f"{image.ROOT}/dev/{name}", MS_NOSUID | MS_NOEXEC)
+    enter(image.ROOT)
+    return status
 
 
-def close_all_but(talk: int, tell: int) -> int:
-    """`talk` becomes descriptor 3 and `tell` 4, whose number comes back; every other file is closed."""
+def _show(source: str, target: str, flags: int) -> None:
+    """Let `source` be seen at `target`, where nobody can write to it or change its times."""
+    mount(source, target, None, MS_BIND)
+    mount(source, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
+
+
+def close_all_but(*kept: int) -> list[int]:
+    """Those `kept` become descriptors 3, 4, …, which come back; every other file is closed."""
     silence = os.open("/dev/null", os.O_RDWR)
-    spare = [os.dup(os.dup(os.dup(each))) for each in (talk, tell)]  # out of the way of 3 and 4
+    spare = [fcntl.fcntl(each, fcntl.F_DUPFD, 3 + len(kept)) for each in kept]  # out of the way
     for standard in (0, 1, 2):
         os.dup2(silence, standard)
     for number, each in enumerate(spare, start=3):
         os.dup2(each, number, inheritable=False)
-    os.closerange(5, 1 << 16)
-    return 4
+    os.closerange(3 + len(kept), 1 << 16)
+    return list(range(3, 3 + len(kept)))
 
 
-def lock(limits: Limits) -> None:
-    """Limits, then the loss of every right; raises OSError."""
+def lock(status: int) -> None:
+    """The loss of every right; raises OSError, also when the kernel says by `status` that one is left."""
     os.chdir("/tmp")
     os.umask(0o077)
-    set_limits(limits)
     drop_capabilities()
+    prctl(PR_SET_DUMPABLE, 0)  # nor does what is in its memory come into a file when it crashes
     seccomp.install()
+    with os.fdopen(status) as file:
+        told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+    rights = int(told["CapEff"], 16) | int(told["CapPrm"], 16) | int(told["CapBnd"], 16)
+    if rights or told["NoNewPrivs"] != "1" or told["Seccomp"] != "2":
+        raise PermissionError("not every right was given up")
 
 
 def set_limits(limits: Limits) -> None:

@@ -16,8 +16,10 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
     16384,
     1 << 18,
 )
-PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 1, 22, 24, 38, 47
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 1, 4, 22, 24, 38, 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+MNT_DETACH = 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -39,6 +41,14 @@ def mount(source: str, target: str, kind: str | None = None, flags: int = 0, opt
         source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), options.encode() or None
     )
     _checked(code, f"mount {target}")
+
+
+def enter(root: str) -> None:
+    """Let the mount `root` be all that there is of the file system; raises OSError."""
+    os.chdir(root)
+    _checked(_libc.pivot_root(b".", b"."), f"pivot_root {root}")
+    _checked(_libc.umount2(b".", ctypes.c_int(MNT_DETACH)), "umount")  # what was there before, which lies on top
+    os.chdir("/")
 
 
 def prctl(option: int, second: int = 0, third: int = 0) -> None:
