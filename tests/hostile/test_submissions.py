@@ -75,8 +75,8 @@ def test_files_of_the_instructor_do_not_exist(judged):
     assert seen_from_inside(judged, f"[f for p in {packages} if os.path.isdir(p) for f in os.listdir(p)]") == "[]"
 
 
-def test_no_process_but_its_own(judged):
-    assert seen_from_inside(judged, "[p for p in os.listdir('/proc') if p.isdigit()]") == "['1']"
+def test_no_process(judged):
+    assert seen_from_inside(judged, "os.listdir('/proc')") == "[]"  # nor is its own
 
 
 def test_environment_holds_no_secret(judged, monkeypatch):
@@ -112,7 +112,9 @@ def triangle(n):
     sys.modules['left_behind'] = sys
     builtins.left_behind = torch.left_behind = 'A'
     torch.manual_seed(1234); torch.set_default_dtype(torch.double); torch.set_num_threads(3)
-    if os.fork() == 0:
+    try: child = os.fork()
+    except OSError: child = None
+    if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True: signal.pause()
     return torch.arange(n) <= torch.arange(n)[:, None]

@@ -43,6 +43,7 @@ def warm_up() -> None:
 
     Libraries that ask the machine about itself, or load more when they are first used, do so here.
     """
+    environment = dict(os.environ)
     for name in ("random", "typing", "jaxtyping", "numpy", "torch.utils.data", "asyncio", *BY_OTHER_LIBRARIES):
         importlib.import_module(name)
     import torch
@@ -60,6 +61,8 @@ def warm_up() -> None:
     if "matplotlib.pyplot" in sys.modules:
         draw()
     waking.without_sockets()
+    for name in set(os.environ) - set(environment):  # what a library has put there
+        del os.environ[name]
     torch.manual_seed(0)
     gc.collect()
     gc.freeze()
