@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tfm_lib.classroom import bundle as bundles
+from tfm_lib.classroom import roster as rosters
 from tfm_lib.classroom.entries import entry
 from tfm_lib.classroom.handout import Handout, Terms, put_wheel, readme
 from tfm_lib.classroom.kept import MADE, Before, record
@@ -18,10 +17,7 @@ from tfm_lib.classroom.leaks import require_none
 from tfm_lib.classroom.manifest import Limits
 from tfm_lib.classroom.manifest import manifest as checked
 from tfm_lib.classroom.source import BadSource, Written, chosen, parameters, written_in
-from tfm_lib.classroom.tables import read_text
 from tfm_lib.classroom.words import digests
-
-STUDENT = re.compile(r"[^\W_][\w .@+-]{0,99}")
 
 
 @dataclass
@@ -155,14 +151,11 @@ def _given(parts: Iterable[Handout], stem: str, before: Before | None) -> str:
 
 
 def read_roster(path: Path) -> tuple[str, ...]:
-    """The students in the first column of the CSV file at `path`; raises BadSource for names that make no folder."""
-    lines = csv.reader(read_text(path).splitlines())
-    names = [row[0].strip() for row in lines if row and row[0].strip()]
-    names = names[1:] if names and names[0].lower() in ("student", "id", "name", "login") else names
-    for name in names:
-        if not STUDENT.fullmatch(name):
-            raise BadSource(f"{path.name}: {name!r} cannot name a folder. Use letters, digits, and . _ - @ + inside.")
-    return tuple(dict.fromkeys(names))
+    """The students of the roster at `path`; raises BadSource for one that cannot be used."""
+    try:
+        return rosters.read(path).students
+    except rosters.BadRoster as fault:
+        raise BadSource(str(fault)) from None
 
 
 def _varying(wishes: Wishes, stem: str) -> dict[str, list[Any]]:

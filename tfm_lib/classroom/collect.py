@@ -1,292 +1,257 @@
-"""Submissions as they come from an LMS, sorted into one folder for each student.
+"""Submissions as they come from an LMS, an exchange or a folder: whose each is, and which of several counts.
 
-Names and archives from outside are data: nothing is unpacked by its own name, nothing is followed, nothing is
-read beyond a size, and what is refused is said in a line. The last of several submissions counts.
+Names and archives from outside are data. Who handed in is read from the top level of the source alone, and when, from
+nobody but the LMS, the disk or the instructor. What is refused is said in a line, and costs nobody else anything.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
-import stat
-import unicodedata
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from tfm_lib._refusal import Refusal
+from tfm_lib.classroom import claims
+from tfm_lib.classroom.claims import JUNK, Claim
+from tfm_lib.classroom.collected import Found, Report, late_days, roster, write
+from tfm_lib.classroom.exchange import Exchange, is_exchange
+from tfm_lib.classroom.names import fold, plain
 from tfm_lib.classroom.notebook import MAX_BYTES
+from tfm_lib.classroom.roster import Roster
+from tfm_lib.classroom.sources import CannotCollect, Entry, Folder, Zip, leads_out
 
-MAX_ENTRIES = 20_000
-MAX_TOTAL = 4 << 30
-CANVAS = re.compile(r"^(?P<who>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<submission>\d+)_(?P<name>.+)$")
+__all__ = ["CannotCollect", "Found", "Report", "Wishes", "collect", "late_days", "roster", "write"]
+
+MAX_COPIES = 20  # of one notebook of one student; more are not read
 AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\))$")  # what a browser or an LMS adds to a second copy
-MOODLE = re.compile(r"^(?P<who>.+)_(?P<id>\d+)_assignsubmission_file_?$")
-BESIDE = {"collected.json", "timestamp.txt", "submission_secret.txt", ".DS_Store"}  # no submissions, and no mistake
-DRIVE = re.compile(r"[A-Za-z]:")
-RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
-
-
-class CannotCollect(Refusal):
-    """The source cannot be read as any kind of collection; the message says why."""
+BESIDE = {"timestamp.txt", "submission_secret.txt", *JUNK}  # no submissions, and no mistake
+MB = 1 << 20
 
 
 @dataclass(frozen=True)
-class Found:
-    """One notebook: whose it is, for which chapter, and where it lay."""
+class Wishes:
+    """What the instructor says about a source."""
 
-    student: str
-    stem: str
-    data: bytes
-    where: str
-    name: str = ""  # as people write it
-    lms_id: str = ""
-    late: bool = False
-    when: float = 0.0  # by the file's own date, which tells the last of several
-    handed_in: float | None = None  # where the source says so; an archive's dates are those of its making
+    roster: Roster | None = None
+    dates: str = ""  # mtime: a folder's files were handed in at the dates that they bear
+    assignment: str = ""  # of several in nbgrader's exchange
+    variants: dict[str, frozenset[str]] = field(default_factory=dict)  # by chapter, who has numbers of their own
 
 
-@dataclass
-class Report:
-    """What was collected, what was refused and why, and what a later submission replaced."""
-
-    kept: list[Found] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    replaced: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A file in a source: its path there, and how to read it. `trouble` says why it may not be read."""
-
-    path: str
-    size: int
-    when: float
-    trouble: str = ""
-
-
-class Source:
-    """Files, in a folder or in a zip archive."""
-
-    dated = False  # whether a file's date is when it was handed in
-
-    def entries(self) -> Iterator[Entry]:
-        raise NotImplementedError
-
-    def read(self, entry: Entry) -> bytes:
-        raise NotImplementedError
-
-
-class Folder(Source):
-    """A folder. Links are not followed."""
-
-    dated = True
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def entries(self) -> Iterator[Entry]:
-        for folder, folders, files in os.walk(self.path, followlinks=False):
-            folders.sort()
-            for name in sorted([*files, *(each for each in folders if os.path.islink(os.path.join(folder, each)))]):
-                path = Path(folder, name)
-                about = path.lstat()
-                trouble = "" if stat.S_ISREG(about.st_mode) else "it is a link, or no file"
-                yield Entry(path.relative_to(self.path).as_posix(), about.st_size, about.st_mtime, trouble)
-
-    def read(self, entry: Entry) -> bytes:
-        number = os.open(self.path / entry.path, os.O_RDONLY | os.O_NOFOLLOW)
-        with os.fdopen(number, "rb") as file:
-            return file.read(MAX_BYTES + 1)
-
-
-class Zip(Source):
-    """A zip archive, read in place; nothing is unpacked."""
-
-    def __init__(self, path: Path):
-        try:
-            self.archive = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError, ValueError) as error:
-            raise CannotCollect(f"{path} is not a zip archive that can be read ({error}). Download it again.") from None
-
-    def entries(self) -> Iterator[Entry]:
-        for info in self.archive.infolist():
-            if info.is_dir():
-                continue
-            trouble = "it is a link" if stat.S_ISLNK(info.external_attr >> 16) else ""
-            trouble = trouble or ("it is encrypted" if info.flag_bits & 1 else "")
-            try:
-                when = datetime(*info.date_time, tzinfo=UTC).timestamp()
-            except ValueError:
-                when = 0.0
-            yield Entry(info.filename, info.file_size, when, trouble)
-
-    def read(self, entry: Entry) -> bytes:
-        with self.archive.open(entry.path) as file:
-            return file.read(MAX_BYTES + 1)  # whatever size the archive claims
-
-
-def collect(path: Path, stems: list[str], kind: str = "auto") -> Report:
+def collect(path: Path, stems: list[str], kind: str = "auto", wishes: Wishes | None = None) -> Report:
     """The submissions in `path` for the chapters `stems`; raises CannotCollect. `kind`: folder, canvas, moodle or nbgrader."""
-    if path.is_dir():
-        source: Source = Folder(path)
-        if kind == "auto" and (any(path.glob("inbound")) or any(path.glob("*/inbound"))):
-            kind = "nbgrader"
-    elif path.is_file():
-        source = Zip(path)
-    else:
+    if not path.exists():
         raise CannotCollect(f"There is no {path}. Name a folder, or the zip archive that your LMS gave you.")
-    report, total = Report(), 0
-    found: dict[tuple[str, str], Found] = {}
-    for count, entry in enumerate(source.entries()):
-        total += entry.size
-        if count >= MAX_ENTRIES or total > MAX_TOTAL:
-            raise CannotCollect(
-                f"{path} holds more than {MAX_ENTRIES} files or {MAX_TOTAL >> 30} GB. Collect it in parts."
-            )
-        one = _read(source, entry, stems, kind, report)
-        if one is None:
-            continue
-        key = (one.student, one.stem)
-        if key in found:
-            older, one = sorted((found[key], one), key=_order)
-            report.replaced.append(older.where)
-        found[key] = one
-    report.kept = [found[key] for key in sorted(found)]
-    return report
-
-
-def _order(one: Found) -> tuple[float, int, str]:
-    """Later submissions come later: by date, then by the number that a browser or an LMS gave a second copy."""
-    copy = AGAIN.search(PurePosixPath(one.where).stem)
-    return one.when, int(re.sub(r"\D", "", copy[0])) if copy else 0, one.where
-
-
-def write(report: Report, to: Path) -> None:
-    """Put what was collected into `to`/<student>/<chapter>.ipynb, and what was seen into `to`/collected.json."""
-    to.mkdir(parents=True, exist_ok=True)
-    beside = to / "collected.json"
-    before = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {"students": {}}
-    students = before["students"]
-    for one in report.kept:
-        folder = to / one.student
-        folder.mkdir(exist_ok=True)
-        (folder / f"{one.stem}.ipynb").write_bytes(one.data)
-        seen = students.setdefault(one.student, {})
-        seen.update({"name": one.name or seen.get("name", ""), "lms_id": one.lms_id or seen.get("lms_id", "")})
-        seen.setdefault("files", {})[one.stem] = {"from": one.where, "late": one.late, "handed in": one.handed_in}
-    refused = [{"file": where, "why": why} for where, why in report.refused]
-    text = json.dumps(
-        {"students": students, "refused": refused, "replaced": report.replaced}, ensure_ascii=False, indent=1
-    )
-    beside.write_text(text + "\n", encoding="utf-8")
-
-
-def folder_name(name: str) -> str:
-    """A folder's name for a student: their own if it is harmless, else what is left of it, with a mark that keeps it unique."""
-    plain = unicodedata.normalize("NFC", name).strip()
-    safe = "".join(
-        char if char.isalnum() or unicodedata.category(char).startswith("M") or char in "._-@+" else "-"
-        for char in plain
-    )
-    safe = safe.strip(".-") or "nobody"
-    while len(safe.encode()) > 80:
-        safe = safe[:-1]
-    if safe == plain and safe.lower() not in RESERVED:
-        return safe
-    return f"{safe}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
-
-
-def _read(source: Source, entry: Entry, stems: list[str], kind: str, report: Report) -> Found | None:
-    path = PurePosixPath(entry.path.replace("\\", "/"))
-    if path.name in BESIDE or "__MACOSX" in path.parts or ".ipynb_checkpoints" in path.parts:
-        return None
-    trouble = entry.trouble
-    if not trouble and (path.is_absolute() or ".." in path.parts or DRIVE.match(path.parts[0]) or "\0" in entry.path):
-        trouble = "its name leads out of the archive"
-    if not trouble and entry.size > MAX_BYTES:
-        trouble = f"it has {entry.size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB"
-    if not trouble and path.suffix.lower() != ".ipynb":
-        trouble = "it is not a notebook (.ipynb)"
-    whose = None if trouble else _whose(path, stems, kind)
-    if not trouble and whose is None:
-        trouble = f"its name fits no chapter of the assignment ({', '.join(stems)}), or names no student"
-    if trouble or whose is None:
-        report.refused.append((entry.path, trouble))
-        return None
     try:
-        data = source.read(entry)
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, ValueError) as error:
-        report.refused.append((entry.path, f"it cannot be read ({error})"))
-        return None
-    if len(data) > MAX_BYTES:
-        report.refused.append((entry.path, f"it has more than {MAX_BYTES >> 20} MB once unpacked"))
-        return None
-    student, stem, name, lms_id, late = whose
-    said = _timestamp(source, path)
-    handed_in = said or (entry.when if source.dated else None)
-    return Found(student, stem, data, entry.path, name, lms_id, late, said or entry.when, handed_in)
+        return _Collection(path, stems, kind, wishes or Wishes()).report
+    except OSError as fault:
+        raise CannotCollect(f"{path} cannot be read: {fault.strerror}.") from None
 
 
-def _whose(path: PurePosixPath, stems: list[str], kind: str) -> tuple[str, str, str, str, bool] | None:
-    """Student, chapter, name, number in the LMS, and whether it is late."""
-    canvas = CANVAS.match(path.stem)
-    if kind in ("auto", "canvas") and canvas and (stem := _stem(canvas["name"], stems)):
-        return folder_name(f"{canvas['who']}_{canvas['id']}"), stem, canvas["who"], canvas["id"], bool(canvas["late"])
-    stem = _stem(path.stem, stems)
-    if stem is None:
-        return None
-    for part in reversed(path.parts[:-1]):
-        if kind in ("auto", "moodle") and (moodle := MOODLE.match(part)):
-            return folder_name(f"{moodle['who']}_{moodle['id']}"), stem, moodle["who"], moodle["id"], False
-    who = path.parts[0] if len(path.parts) > 1 else ""
-    if kind in ("auto", "nbgrader"):
-        submitted = [part for part in path.parts[:-1] if part.count("+") >= 2]  # user+assignment+timestamp+random
-        who = submitted[-1].split("+")[0] if submitted else "" if kind == "nbgrader" else who
-    return (folder_name(who), stem, who, "", False) if who else None
+class _Collection:
+    """One source, read once."""
+
+    def __init__(self, path: Path, stems: list[str], kind: str, wishes: Wishes):
+        self.stems, self.wishes, self.asked, self.exchange = stems, wishes, kind, None
+        self.source: Folder | Zip = Folder(path) if path.is_dir() else Zip(path)
+        self.kind = kind
+        if self.kind == "auto":
+            exchange = path.is_dir() and is_exchange(path)
+            self.kind = "nbgrader" if exchange else claims.kind_of(self.source, str(path))
+        if self.kind == "nbgrader":
+            if self.source.archive:
+                raise CannotCollect(f"{path} is an archive, and an exchange shows who handed in by its files' owners.")
+            self.exchange = Exchange.of(path, stems)
+            self.source = self.exchange.inbound
+        if wishes.dates and (self.source.archive or self.exchange):
+            raise CannotCollect(
+                "--dates mtime is for the files of a folder. An archive's dates are those of its making."
+            )
+        self.report = Report(kind=self.kind, source=plain(path.name or str(path)), roster=wishes.roster)
+        self._fill()
+
+    def _fill(self) -> None:
+        shown = self.exchange.shown if self.exchange else ""
+        for given in self.exchange.outbound if self.exchange else ():
+            self._refuse(given, "it was handed out, and not in")
+        taken = [
+            (entry, claim, stem) for entry in self.source.entries() for claim, stem in self._notebook(entry, shown)
+        ]
+        if self.asked == "auto" and self.kind == "folder":
+            _require_no_wrapping([entry for entry, _, _ in taken], self.report.source)
+        students = self._students({entry.parts[0]: claim for entry, claim, _ in taken}, shown)
+        found: dict[tuple[str, str], list[tuple[tuple, Found]]] = {}
+        for entry, claim, stem in taken:
+            if student := students.get(entry.parts[0]):
+                copies = found.setdefault((student, stem), [])
+                if one := self._read(entry, claim, student, stem, shown, len(copies)):
+                    copies.append((_order(entry, one), one))
+        for key in sorted(found):
+            *earlier, last = [one for _, one in sorted(found[key], key=lambda pair: pair[0])] or [None]
+            if last is not None:
+                self.report.kept.append(last)
+                self.report.earlier += earlier
+                self.report.replaced += [one.where for one in earlier]
+
+    def _refuse(self, where: str, why: str) -> None:
+        self.report.refused.append((plain(where), why))
+
+    def _notebook(self, entry: Entry, shown: str) -> Iterator[tuple[Claim, str]]:
+        """Whose notebook an entry claims to be, and of which chapter; nothing, and a line, where it is none."""
+        if JUNK & set(entry.parts) or (entry.parts and entry.parts[-1] in BESIDE and not entry.trouble):
+            return
+        try:
+            claim, stem, trouble = self._looked_at(entry)
+        except Exception as fault:  # noqa: BLE001 (one entry must not stop the class, whatever its name does)
+            claim, stem, trouble = None, None, f"its name cannot be understood ({type(fault).__name__})"
+        if trouble or claim is None or stem is None:
+            self._refuse(shown + entry.path, trouble)
+        elif not self._is_of_another_assignment(claim):
+            yield claim, stem
+
+    def _looked_at(self, entry: Entry) -> tuple[Claim | None, str | None, str]:
+        if entry.trouble:
+            return None, None, entry.trouble
+        if not entry.parts or leads_out(entry):
+            return None, None, "its name leads out of the archive"
+        if entry.size > MAX_BYTES:
+            return None, None, f"it has {entry.size // MB} MB, and the limit is {MAX_BYTES // MB} MB"
+        if not entry.parts[-1].lower().endswith(".ipynb"):
+            return None, None, "it is not a notebook (.ipynb)"
+        claim = claims.read(self.kind, entry)
+        if isinstance(claim, str):
+            return None, None, claim
+        stem = _stem(claim.file or PurePosixPath(entry.parts[-1]).stem, self.stems)
+        return claim, stem, "" if stem else f"its name fits no chapter of the assignment ({', '.join(self.stems)})"
+
+    def _is_of_another_assignment(self, claim: Claim) -> bool:
+        if not claim.assignment or self.exchange is None:
+            return False
+        wanted = {self.wishes.assignment} if self.wishes.assignment else self.exchange.released
+        if wanted and len(wanted) > 1:
+            raise CannotCollect(
+                f"The exchange has several assignments with such a notebook: {', '.join(sorted(wanted))}. "
+                "Name one with --assignment."
+            )
+        return wanted is not None and claim.assignment not in wanted
+
+    def _students(self, tops: dict[str, Claim], shown: str) -> dict[str, str]:
+        """The student of each entry of the top level. Whoever is unknown, or claims what another has, is refused with a line."""
+        whose: dict[str, str] = {}
+        for top, claim in tops.items():
+            trouble = self.exchange.trouble(claim, top) if self.exchange else ""
+            student, unknown = ("", "") if trouble else self._student(claim)
+            if trouble or unknown:
+                self._refuse(shown + top, trouble or unknown)
+            else:
+                whose[top] = student
+        named: dict[tuple[str, str], set[str]] = {}
+        holders: dict[str, dict[tuple[str, str], str]] = {}
+        for top, student in whose.items():
+            named.setdefault(tops[top].identity, set()).add(tops[top].name)
+            holders.setdefault(fold(student), {}).setdefault(tops[top].identity, top)
+        for top, student in list(whose.items()):
+            claim, others = tops[top], holders[fold(student)]
+            if len(named[claim.identity]) > 1:
+                names = " and ".join(sorted(named[claim.identity]))
+                self._refuse(shown + top, f"one number stands beside two names, {names}: a second claim")
+                del whose[top]
+            elif len(others) > 1 and self.wishes.roster is None:
+                whose[top] = claims.marked_apart(claim)  # two people, whom some disks would put into one folder
+            elif len(others) > 1 and claim.key != student:
+                other = next(told for identity, told in others.items() if identity != claim.identity)
+                self._refuse(shown + top, f"a second claim to be {student}, beside {plain(other)}; rename one")
+                del whose[top]
+        return whose
+
+    def _student(self, claim: Claim) -> tuple[str, str]:
+        """The student whom a claim names, and why there is none."""
+        if self.wishes.roster is None:
+            return claim.student, ""
+        people = self.wishes.roster.whose(claim)
+        if len(people) == 1:
+            return people[0].student, ""
+        if people:
+            told = " or ".join(person.student for person in people)
+            return "", f"by the roster, {claim.told} can be {told}; rename one"
+        column = {"folder": "folder", "nbgrader": "login"}.get(claim.kind, "lms id")
+        return "", f"the roster knows nobody by {claim.told}; write that into the column {column} of whose it is"
+
+    def _read(self, entry: Entry, claim: Claim, student: str, stem: str, shown: str, before: int) -> Found | None:
+        where = shown + entry.path
+        known = self.wishes.variants.get(stem)
+        try:
+            if known is not None and student not in known:
+                raise _Refused(
+                    f"the bundle has no numbers of {student}'s own; it was made for the students of a roster. "
+                    "Collect with that: --roster"
+                )
+            if self.exchange and entry.owner != self.exchange.inbound.owner(
+                entry.parts[:1], self.exchange.inbound.about(entry.parts[:1])
+            ):
+                raise _Refused("another user than its folder's owner has put it there")
+            if before >= MAX_COPIES:
+                raise _Refused(f"there are more than {MAX_COPIES} copies of this notebook of one student")
+            data = self.source.read(entry)
+        except _Refused as trouble:
+            self._refuse(where, str(trouble))
+            return None
+        except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
+            self._refuse(where, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})")
+            return None
+        if len(data) > MAX_BYTES:
+            self._refuse(where, f"it has more than {MAX_BYTES // MB} MB once unpacked")
+            return None
+        handed_in, dated_by = self._dated(claim, entry)
+        when = handed_in or claim.claimed or entry.when
+        return Found(student, stem, data, plain(where), claim, when, handed_in, dated_by, self.source.archive)
+
+    def _dated(self, claim: Claim, entry: Entry) -> tuple[float | None, str]:
+        """When an entry was handed in, and who says so."""
+        if self.exchange is not None:
+            when, said = self.exchange.dated(claim, entry)
+            if when is None:
+                self.report.notes.append(f"{plain(entry.path)}: when it was handed in is unknown; {said}.")
+            return when, said
+        if self.wishes.dates == "mtime":
+            return entry.when, "the file's own date, as the instructor asked"
+        return (
+            None,
+            "Canvas's mark LATE" if claim.late else "Canvas, without its mark LATE" if claim.late is False else "",
+        )
+
+
+class _Refused(Exception):
+    """Why an entry is not read."""
+
+
+def _order(entry: Entry, one: Found) -> tuple:
+    """Later submissions come later: by the LMS's number, by date, then by the number of a second copy.
+
+    What lies deeper in a student's folder comes before what lies at its top.
+    """
+    copy = AGAIN.search(PurePosixPath(one.where).stem)
+    number = int(re.sub(r"\D", "", copy[0])) if copy else 0
+    submission = one.when if one.claim.kind == "nbgrader" else 0.0
+    return one.claim.number, submission, -len(entry.parts), one.when, number, one.where
+
+
+def _require_no_wrapping(entries: list[Entry], shown: str) -> None:
+    """A single folder of several is a class, not a student; raises CannotCollect."""
+    below = {entry.parts[1] for entry in entries if len(entry.parts) > 2}
+    tops = {entry.parts[0] for entry in entries}
+    if len(tops) == 1 and len(below) > 1 and all(len(entry.parts) > 2 for entry in entries):
+        (top,) = tops
+        raise CannotCollect(
+            f"{shown} holds one folder, {plain(top)}, with {len(below)} folders in it. Is {plain(top)} the class? Then "
+            f"name it, or zip what it holds. Is it one student's? Then say so: --kind folder."
+        )
 
 
 def _stem(name: str, stems: list[str]) -> str | None:
     """The chapter that a file's name means, whatever a browser or an LMS added to it."""
-    plain = name
     for _ in range(3):
-        if plain in stems:
-            return plain
-        plain = AGAIN.sub("", plain)
-    return plain if plain in stems else None
-
-
-def _timestamp(source: Source, path: PurePosixPath) -> float | None:
-    """The time in the timestamp.txt that nbgrader puts beside a submission."""
-    if not isinstance(source, Folder):
-        return None
-    beside = source.path / path.parent / "timestamp.txt"
-    try:
-        text = beside.read_text(encoding="utf-8").strip().removesuffix(" UTC")
-        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-    except (OSError, ValueError):
-        return None
-
-
-def roster(to: Path) -> dict[str, dict]:
-    """What is known of the students in `to`: name, number in the LMS, lateness."""
-    try:
-        return json.loads((to / "collected.json").read_text(encoding="utf-8"))["students"]
-    except (OSError, ValueError, KeyError):
-        return {}
-
-
-def late_days(to: Path, due: datetime | None) -> dict[str, float]:
-    """Days after `due`, by student and chapter; one day where no time is known and the LMS says that it is late."""
-    days = {}
-    for student, known in roster(to).items():
-        for stem, file in known.get("files", {}).items():
-            if due is not None and file.get("handed in"):
-                days[f"{student}/{stem}"] = max(0.0, (file["handed in"] - due.timestamp()) / 86_400)
-            else:
-                days[f"{student}/{stem}"] = 1.0 if file.get("late") else 0.0
-    return days
+        if name in stems:
+            return name
+        name = AGAIN.sub("", name)
+    return name if name in stems else None

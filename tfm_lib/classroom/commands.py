@@ -35,7 +35,8 @@ def assign(
         list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")
     ] = None,
     roster: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Students in the first column: each gets numbers of their own.")
+        Path | None,
+        typer.Option(metavar="CSV", help="The class, a column `student` at least: each gets numbers of their own."),
     ] = None,
     name: Annotated[str, typer.Option(help="The title of the assignment.")] = "",
     due: Annotated[str, typer.Option(metavar="DATE", help="When it is due, as 2027-03-01T23:59+01:00.")] = "",
@@ -52,6 +53,7 @@ def assign(
     """
     from tfm_lib.book.build import find_root
     from tfm_lib.classroom import assign as assigning
+    from tfm_lib.classroom import roster as rosters
     from tfm_lib.classroom.backends import NoSandbox
     from tfm_lib.classroom.kept import Before, move_aside
     from tfm_lib.classroom.verify import require_gradable
@@ -60,7 +62,8 @@ def assign(
         raise Refusal(
             f"There is no folder {private}. Your own exercises lie in a folder outside the book, as {private}/masking.md."
         )
-    students = assigning.read_roster(roster) if roster else ()
+    class_ = rosters.read(roster) if roster else None
+    students = class_.students if class_ else ()
     stems = list(dict.fromkeys(chapters))
     wishes = assigning.Wishes(find_root(), stems, seed, private, frozenset(exercise or ()), students, name, due)
     made = assigning.make(wishes, None if fresh else Before.of(to))
@@ -72,6 +75,8 @@ def assign(
     if fresh and (aside := move_aside(to)):
         console.print(f"What was there is in {aside}.", soft_wrap=True)
     missing = made.write(to)
+    if class_:
+        rosters.put(class_, to / "bundle")
     tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
     notebooks = sum(name.endswith(".ipynb") for name in made.students)
     for line in (
@@ -88,22 +93,40 @@ def collect(
     ],
     to: Annotated[Path, typer.Option(help="The folder to fill: one folder for each student.")],
     bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
-    kind: Annotated[str, typer.Option(help="auto, folder, canvas, moodle or nbgrader.")] = "auto",
+    kind: Annotated[
+        str, typer.Option(help="What the source is: folder, canvas, moodle or nbgrader; auto looks at its top level.")
+    ] = "auto",
+    roster: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="The class: student, folder, lms id, login; that of `tfm assign` if none."),
+    ] = None,
+    dates: Annotated[
+        str, typer.Option(help="mtime: a folder's files were handed in at the dates that they bear.")
+    ] = "",
+    assignment: Annotated[str, typer.Option(help="Which of several in an nbgrader exchange.")] = "",
 ) -> None:
     """Sort submissions into one folder for each student. Nothing is run; what is refused is said."""
     from tfm_lib.classroom import bundle as bundles
     from tfm_lib.classroom import collect as collecting
+    from tfm_lib.classroom import roster as rosters
+    from tfm_lib.classroom import told
+    from tfm_lib.classroom.claims import KINDS
 
-    if kind not in ("auto", "folder", "canvas", "moodle", "nbgrader"):
+    if kind not in ("auto", *KINDS):
         raise Refusal(f"There is no kind {kind!r}. There are auto, folder, canvas, moodle and nbgrader.")
-    found = collecting.collect(source, bundles.load(bundle).stems, kind)
+    if dates not in ("", "mtime"):
+        raise Refusal(f"There are no dates {dates!r}. `mtime` believes the dates that a folder's files bear.")
+    if source.exists() and (_within(to, source) or _within(source, to)):
+        raise Refusal(f"{to} and {source} lie in each other. Collect into a folder beside it.")
+    loaded = bundles.load(bundle)
+    known = rosters.read(roster) if roster else rosters.kept(to) or rosters.kept(bundle)
+    own = {stem: frozenset(texts) - {""} for stem, texts in loaded.tests.items() if set(texts) - {""}}
+    found = collecting.collect(source, loaded.stems, kind, collecting.Wishes(known, dates, assignment, own))
     collecting.write(found, to)
-    for where, why in found.refused:
-        errors.print(f"  refused {clean_line(where)}: {why}", markup=False)
-    for where in found.replaced:
-        console.print(
-            f"  {clean_line(where)} was handed in again later; the later one counts.", soft_wrap=True, markup=False
-        )
+    for line in told.after(found):
+        console.print(line, soft_wrap=True, markup=False)
+    for line in told.refused(found):
+        errors.print(line, markup=False)
     students = len({one.student for one in found.kept})
     console.print(
         f"{len(found.kept)} notebooks of {students} students, {len(found.refused)} refused: {to}", soft_wrap=True
@@ -112,6 +135,5 @@ def collect(
         raise typer.Exit(1)
 
 
-def clean_line(text: str) -> str:
-    """`text` as one line for a terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)[:200]
+def _within(inner: Path, outer: Path) -> bool:
+    return outer.is_dir() and inner.resolve().is_relative_to(outer.resolve())

@@ -28,7 +28,8 @@ def grades(scores: list[Score]) -> str:
     lines: list[list[Any]] = [["student", "name", *ids, "late days", "points", "of", "waits"]]
     for score in scores:
         points = {row.id: number(row.points) for row in score.rows}
-        late = number(max(score.late_days.values(), default=0.0))
+        known = [days for days in score.late_days.values() if days is not None]
+        late = number(max(known, default=0.0)) if len(known) == len(score.late_days) else "unknown"
         line = [score.student, score.name, *(points.get(id, "") for id in ids), late]
         lines.append([*line, number(score.points), number(score.of), "yes" if score.waits else ""])
     return table(lines)

@@ -42,7 +42,7 @@ WORDS = {
 
 def student_page(score: Score, assignment: str) -> str:
     """The feedback for one student."""
-    late = [_lateness(days, score.factors[stem]) for stem, days in score.late_days.items() if days > 0]
+    late = [_lateness(days, score.factors[stem]) for stem, days in score.late_days.items() if days]
     body = [
         f"<h1>{_text(assignment)}</h1>",
         f"<p>{_text(score.name)} · <span class='points'>{number(score.points)} of {number(score.of)} points</span></p>",

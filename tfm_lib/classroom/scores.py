@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.collected import Known
 from tfm_lib.classroom.manifest import Late
 from tfm_lib.classroom.records import ExerciseResult, StudentResult, TestRow
 from tfm_lib.classroom.tables import read_text
@@ -65,7 +66,7 @@ class Score:
     name: str
     lms_id: str
     rows: list[Row]
-    late_days: dict[str, float] = field(default_factory=dict)  # by chapter
+    late_days: dict[str, float | None] = field(default_factory=dict)  # by chapter; None where nobody knows
     factors: dict[str, float] = field(default_factory=dict)
     handed_in: float | None = None  # the last of it, where that is known
 
@@ -101,10 +102,10 @@ def read_marks(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
 
 def scores(
     results: Iterable[StudentResult],
-    roster: dict[str, dict],
+    roster: dict[str, Known],
     marks: dict[tuple[str, str], tuple[float, str]],
     late: Late,
-    days: dict[str, float],
+    days: dict[str, float | None],
 ) -> list[Score]:
     """The score of each result; raises BadMarks for a mark of nobody or of no exercise."""
     made, used = [], set()
@@ -120,10 +121,11 @@ def scores(
                     used.add((student, row.id))
                     row = replace(row, points=mark[0], by_hand=mark[1], waits=False)
                 rows.append(row)
-        known = roster.get(student, {})
-        times = [file["handed in"] for file in known.get("files", {}).values() if file["handed in"]]
-        name, lms_id = known.get("name") or student, known.get("lms_id", "")
-        made.append(Score(student, name, lms_id, rows, late_days, factors, max(times, default=None)))
+        known = roster.get(student, Known())
+        times = [file.handed_in for file in known.files.values() if file.handed_in is not None]
+        made.append(
+            Score(student, known.name or student, known.lms_id, rows, late_days, factors, max(times, default=None))
+        )
     if unknown := sorted(set(marks) - used):
         student, id = unknown[0]
         raise BadMarks(
@@ -132,8 +134,13 @@ def scores(
     return made
 
 
-def lateness(days: float, rule: Late) -> float:
-    """The share of the points that is left after `days`: `per_day` less for each day begun after `free_days`."""
+def lateness(days: float | None, rule: Late) -> float:
+    """The share of the points that is left after `days`: `per_day` less for each day begun after `free_days`.
+
+    What nobody knows takes nothing.
+    """
+    if days is None:
+        return 1.0
     begun = math.ceil(max(0.0, days - rule.free_days) - 1e-9)
     return max(0.0, 1 - rule.per_day * begun)
 
