@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from project import ROOT
 from typer.testing import CliRunner
+from users import Users
 
-from tfm_lib.classroom import collect, grade, sources
-from tfm_lib.classroom import exchange as exchanges
+from tfm_lib.classroom import collect, grade
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.records import Judged
@@ -38,30 +38,6 @@ def archive(path: Path, files: dict[str, bytes], date: tuple[int, ...] = (2026, 
 
 def kept(report: collect.Report) -> dict[tuple[str, str], bytes]:
     return {(one.student, one.stem): one.data for one in report.kept}
-
-
-class Users:
-    """Users of a machine that has none of them: who owns what lies at a path below the inbound folder."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.numbers: dict[str, int] = {"the instructor": 1000}
-        self.owners: dict[tuple[str, ...], str] = {}
-        monkeypatch.setattr(sources.Folder, "owner", lambda _, parts, about: self.numbers[self.owner(parts)])
-        monkeypatch.setattr(exchanges, "login_of", {number: name for name, number in self.numbers.items()}.get)
-        self._patch = monkeypatch
-
-    def owner(self, parts: tuple[str, ...]) -> str:
-        """By default, a folder and its files belong to whom its name says, and timestamp.txt to the exchange."""
-        if parts in self.owners:
-            return self.owners[parts]
-        told = parts[0].split("+")[0] if parts and parts[-1] != "timestamp.txt" else "the instructor"
-        self.owns(parts, told)
-        return told
-
-    def owns(self, parts: tuple[str, ...], user: str) -> None:
-        self.numbers.setdefault(user, 2000 + len(self.numbers))
-        self.owners[parts] = user
-        self._patch.setattr(exchanges, "login_of", {number: name for name, number in self.numbers.items()}.get)
 
 
 @pytest.fixture(autouse=True)

@@ -119,7 +119,7 @@ def kind_of(source: Folder | Zip, shown: str) -> str:
     seen: dict[str, list[str]] = {"canvas": [], "moodle": [], "nbgrader": [], "folder": []}
     tops = [(name, is_folder) for name, is_folder in source.tops() if name not in JUNK]
     for name, is_folder in tops:
-        for kind in _kinds(name, is_folder):
+        for kind in _kinds(name, is_folder, source.archive):
             seen[kind].append(name)
     named = {name for names in seen.values() for name in names}
     fits = [kind for kind, names in seen.items() if names and set(names) == named]
@@ -136,9 +136,9 @@ def kind_of(source: Folder | Zip, shown: str) -> str:
     )
 
 
-def _kinds(name: str, is_folder: bool) -> list[str]:
+def _kinds(name: str, is_folder: bool, archive: bool) -> list[str]:
     """The kinds of source that an entry of the top level belongs into."""
-    if is_folder:
+    if is_folder and not (archive and CANVAS.fullmatch(name)):  # a student's slash makes a folder of Canvas's name
         return ["moodle"] if MOODLE.fullmatch(name) else ["nbgrader"] if NBGRADER.fullmatch(name) else ["folder"]
     flat = [("canvas", CANVAS.fullmatch(name)), ("moodle", MOODLE.fullmatch(name))]
     return [kind for kind, match in flat if match]

@@ -34,7 +34,13 @@ class Exchange:
     @classmethod
     def of(cls, path: Path, stems: list[str]) -> Exchange:
         """The exchange of a course at `path`, above it or at its inbound folder; raises CannotCollect."""
-        found = [each for each in (path, *path.glob("inbound"), *path.glob("*/inbound")) if _is_inbound(each)]
+        inside = sorted(each / "inbound" for each in path.iterdir())
+        found = next(
+            filter(
+                None, ([each for each in some if _is_inbound(each)] for some in ([path], [path / "inbound"], inside))
+            ),
+            [],
+        )
         if len(found) != 1:
             told = ", ".join(str(each.parent) for each in found) or "none"
             raise CannotCollect(f"{path} must hold one course of nbgrader's exchange; it holds: {told}. Name one.")
