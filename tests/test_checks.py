@@ -1,5 +1,7 @@
 """How an answer becomes a verdict: whatever a reader writes gets a sentence, and only what is right passes."""
 
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -607,8 +609,30 @@ def test_inputs_tell_each_slip_twice_and_one_slip_from_another():
 
 def test_an_answer_with_the_name_of_the_forbidden_call_is_no_excuse(ask, monkeypatch):
     namespace = {"torch": torch, "__name__": "answer"}
-    exec("def add(x):\n    return torch.add(x, x)\ndef twice(x):\n    return x + x\ndef mul(x):\n    return twice(x)", namespace)  # noqa: S102
+    exec(
+        "def add(x):\n    return torch.add(x, x)\ndef twice(x):\n    return x + x\ndef mul(x):\n    return twice(x)",
+        namespace,
+    )  # noqa: S102
     for name, passed in (("add", False), ("mul", True)):
         probe = Exercise("probe.x", ("double",), doubled, ("torch.add", "torch.mul"))
         monkeypatch.setitem(judge._exercises, "probe.x", probe)
         assert check("probe.x", namespace[name]).passed == passed, name
+
+
+# --- the salt of Python's hash -------------------------------------------------------------------------------------
+
+SPLITS = """
+import zlib
+from tfm_lib.checks import check
+by_hash = check("data.split", lambda source, target: hash(source) % 10 == 0)
+by_sum = check("data.split", lambda source, target: zlib.crc32(source.encode()) % 10 == 0)
+print(by_hash.mistake, by_sum.passed)
+"""
+
+
+@pytest.mark.parametrize("salt", ["0", "1", "random"])
+def test_a_verdict_on_a_split_does_not_hang_on_the_salt_of_this_process(salt):
+    run = subprocess.run(
+        [sys.executable, "-c", SPLITS], env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "Python's hash True", run.stderr[-2000:]
