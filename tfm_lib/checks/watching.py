@@ -322,7 +322,10 @@ def _is_code_of(code: CodeType, node: ast.FunctionDef) -> bool:
     """Whether `code` was made from the definition `node`, wherever in a file it stood."""
     if node.decorator_list:
         return True  # what a decorator makes has the code of its wrapper
-    module = compile(ast.Module([node], []), "", "exec")
+    try:
+        module = compile(ast.Module([node], []), "", "exec")
+    except SyntaxError:
+        return True  # `nonlocal`: it was defined inside another function
     made = next(const for const in module.co_consts if isinstance(const, CodeType))
     return _fingerprint(made) == _fingerprint(code)
 

@@ -18,7 +18,8 @@ import yaml
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.book.myst import Block, blocks, without_front_matter
-from tfm_lib.classroom.inside.answers import Notebook, without_commands
+from tfm_lib.classroom.inside.cells import Cell, without_commands
+from tfm_lib.classroom.inside.slices import Statement, needed, statements
 
 MINUTES = re.compile(r"\*(\d+) minutes · (★+)☆*\*")
 TAGS = {"visible", "hidden", "hide-input", "hide-output"}
@@ -124,9 +125,9 @@ def setup_of(path: Path, exercises: list[Written]) -> str:
     parts = [
         part for each in exercises if not each.text_only for part in (each.stub, *each.visible, each.solution_code)
     ]
-    wanted = set().union(USUAL, *(statement.uses for statement in Notebook(parts).statements))
+    wanted = set().union(USUAL, *(statement.uses for statement in _statements(parts)))
     lines = []
-    for statement in Notebook(cells).needed(wanted - {"check", "exercise", "Mistake"}, effects=False):
+    for statement in needed(_statements(cells), wanted - {"check", "exercise", "Mistake"}, effects=False):
         text = ast.get_source_segment(cells[statement.cell - 1], statement.node) or ""
         defines = isinstance(statement.node, (ast.FunctionDef, ast.ClassDef, ast.Assign))
         if getattr(statement.node, "decorator_list", None):
@@ -136,6 +137,10 @@ def setup_of(path: Path, exercises: list[Written]) -> str:
     imports = sorted(line for line in lines if line.startswith(("import ", "from ")))
     imports.sort(key=lambda line: "tfm_lib" in line)
     return "\n\n".join(filter(None, ["\n".join(imports), *(line for line in lines if line not in imports)]))
+
+
+def _statements(cells: list[str]) -> list[Statement]:
+    return statements([Cell(number, text) for number, text in enumerate(cells, start=1)])
 
 
 def _begin(path: Path, block: Block) -> Written:

@@ -1,162 +1,107 @@
-"""Runs as much of a notebook as its answers need, and lets the judge call them.
+"""Loads a notebook, and lets the judge call its answers.
 
-A statement is needed when it binds, or may change, a name that an answer uses, directly or through others. So
-a broken or endless cell elsewhere costs nothing, nor does a cell's place or its copy: the last definition counts.
+The whole notebook is run, as Jupyter runs it. Where that cannot give the answers, the judge asks in a new cell for
+slices: only those statements that the answers need.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import dis
+import math
 import random
-import re
-import sys
+import resource
+import time
 import traceback
-import types
-from dataclasses import dataclass, field
 from typing import Any
 
 from . import modules
+from .cells import Cell
 from .channel import Channel, ChannelError
+from .forbidding import forbid
 from .peer import Peer, Raised
+from .shell import Shell
+from .slices import Statement, needed, statements
 
 MAX_TEXT = 2000
-_COMMAND = re.compile(r"^(\s*)(?:[%!].*|.*\?{1,2}\s*)$", re.MULTILINE)
-
-
-@dataclass
-class Statement:
-    """A statement at the top level of a cell: the names it binds, uses, and may change without binding them."""
-
-    node: ast.stmt
-    cell: int
-    binds: set[str] = field(default_factory=set)
-    uses: set[str] = field(default_factory=set)
-    changes: set[str] = field(default_factory=set)  # by assignment to a part, or by a method: x[0] = 1, x.eval()
-    passes: set[str] = field(default_factory=set)  # to a call whose value nobody wants, so that it may change them
-
-    def __post_init__(self) -> None:
-        code = compile(ast.Module([self.node], []), f"<cell {self.cell}>", "exec")
-        self.binds, self.uses = _global_names(code)
-        for node in ast.walk(self.node):
-            if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-                self.changes.add(_root(node))
-            elif isinstance(node, ast.Expr) and isinstance(call := node.value, ast.Call):
-                if isinstance(call.func, ast.Attribute):
-                    self.changes.add(_root(call.func))
-                self.passes |= {_root(arg) for arg in [*call.args, *(word.value for word in call.keywords)]}
-        self.imports = isinstance(self.node, (ast.Import, ast.ImportFrom))
-        if self.imports and any(alias.name == "*" for alias in self.node.names):
-            self.binds.add("*")
-
-    def touches(self, modules: set[str]) -> set[str]:
-        """The names whose values it may change; a module that is only passed on stays as it is."""
-        return self.changes | self.passes - modules
-
-
-def _global_names(code: types.CodeType) -> tuple[set[str], set[str]]:
-    """The names that `code` binds and loads outside functions' own."""
-    binds, uses = set(), set()
-    for step in dis.get_instructions(code):
-        if step.opname in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"):
-            binds.add(step.argval)
-        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"):
-            uses.add(step.argval)
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            more_binds, more_uses = _global_names(inner)
-            if inner.co_flags & 0x2:  # a function: what it stores by name is global; a class's body stores its own
-                binds |= more_binds
-            uses |= more_uses
-    return binds, uses
-
-
-def _root(node: ast.AST) -> str:
-    """The name at the bottom of `name.part[0].part()`, or nothing."""
-    while True:
-        if isinstance(node, ast.Name):
-            return node.id
-        node = getattr(node, "value", None) or getattr(node, "func", None)
-        if node is None:
-            return ""
+SEED = 0  # of what the notebook draws; what the tests draw has another that no cell knows
 
 
 class Notebook:
-    """The code cells of a notebook, run in one namespace."""
+    """The code cells of a notebook, and what became of the answers when they ran."""
 
-    def __init__(self, cells: list[str]):
-        self.statements: list[Statement] = []
-        self.notes: list[str] = []
-        self.module = types.ModuleType("__main__")
-        self.names = self.module.__dict__
-        for number, text in enumerate(cells, start=1):
-            try:
-                tree = ast.parse(without_commands(text))
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-                self.notes.append(f"Code cell {number}{line} is not Python: {getattr(error, 'msg', None) or error}.")
-                continue
-            for node in tree.body:
-                try:
-                    self.statements.append(Statement(node, number))
-                except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                    self.notes.append(f"Code cell {number}, line {node.lineno} cannot be compiled: {error}.")
+    def __init__(self, cells: list[str], answers: list[str]):
+        self.answers = answers
+        self.cells = [Cell(number, text) for number, text in enumerate(cells, start=1)]
+        self.statements = statements(self.cells)
+        self.needed = needed(self.statements, set(answers))
+        self.shell = Shell(self.cells)
+        self.names = self.shell.names
 
-    def needed(self, answers: set[str], effects: bool = True) -> list[Statement]:
-        """The statements that `answers` need, in order; without `effects`, only those that bind a name."""
-        wanted = set(answers)
-        chosen: set[int] = set()
-        modules = set().union(*(statement.binds for statement in self.statements if statement.imports))
-        while True:
-            more = {
-                index
-                for index, statement in enumerate(self.statements)
-                if index not in chosen
-                and (
-                    "*" in statement.binds
-                    or (statement.binds | (statement.touches(modules) if effects else set())) & wanted
-                )
-            }
-            if not more:
-                return [self.statements[index] for index in sorted(chosen)]
-            chosen |= more
-            wanted |= set().union(*(self.statements[index].uses for index in more))
+    def run(self, whole: bool, before: int | None, seconds: float) -> None:
+        """Run all of it, or the cells in front of number `before`; else only what the answers need."""
+        self.shell.furnish()
+        if whole:
+            self.shell.run(before, seconds, self.needed)
+        else:
+            self.shell.run_statements(self.needed)
 
-    def run(self, statements: list[Statement]) -> None:
-        """Run `statements`; what raises is noted, and the rest runs on."""
-        sys.modules["__main__"] = self.module
-        for statement in statements:
-            module = ast.Module([statement.node], type_ignores=[])
-            try:
-                exec(compile(module, f"<cell {statement.cell}>", "exec"), self.names)  # noqa: S102 (what a sandbox is for)
-            except ChannelError:
-                raise
-            except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
-                told = describe(error)
-                self.notes.append(f"Code cell {statement.cell}, line {told['line']}: {told['name']}: {told['text']}")
+    def lacks(self, before: int | None) -> bool:
+        """Whether slices may have an answer that this run has not: it did not come to what an answer needs."""
+        left = self.shell.interrupted.number if self.shell.interrupted else before
+        if left is not None and any(statement.cell >= left for statement in self.needed):
+            return True
+        unrun = {id(node) for cell in self.cells for node in cell.nodes[cell.done :]}
+        bound = set().union(*(each.binds for each in self.needed if id(each.node) in unrun), set())
+        if any(name not in self.names for name in bound - {"*"}):
+            return True
+        written = {name: self._definitions(name) for name in self.answers}
+        return any(self.is_stub(name) and not _is_idle_body(written[name][-1]) for name in self.answers if written[name])
 
     def is_stub(self, answer: str) -> bool:
-        """Whether the last definition of `answer` is the stub: a docstring and `...`, or nothing."""
-        for statement in reversed(self.statements):
-            if isinstance(statement.node, (ast.FunctionDef, ast.ClassDef)) and statement.node.name == answer:
-                return all(_is_idle(node) for node in statement.node.body)
+        """Whether what `answer` names is the stub, a docstring and `...`, or nothing."""
+        value = self.names.get(answer)
+        code = getattr(value, "__code__", None)
+        for node in self._definitions(answer):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if code is not None and (code.co_filename, code.co_firstlineno) == (self._place(node), first):
+                return _is_idle_body(node)
+            if isinstance(value, type) and isinstance(node, ast.ClassDef) and _is_idle_body(node):
+                return not any(callable(part) for part in vars(value).values())
         return False
+
+    def _definitions(self, answer: str) -> list[Any]:
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        return [each.node for each in self.statements if isinstance(each.node, kinds) and each.node.name == answer]
+
+    def _place(self, node: ast.stmt) -> str:
+        return next(f"<cell {each.cell}>" for each in self.statements if each.node is node)
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What happened in the cells: kind, number, line, and a name; no text that a cell has made."""
+        found = []
+        for cell in self.cells:
+            if cell.broken is not None:
+                found.append({"kind": "syntax", "cell": cell.number, "line": cell.broken, "name": ""})
+            elif cell.error is not None:
+                line = describe(cell.error)["line"] or 0
+                found.append({"kind": "raised", "cell": cell.number, "line": line, "name": _builtin_name(cell.error)})
+        noted = self.shell.magics.noted
+        found += [{"kind": kind, "cell": cell, "line": 0, "name": name} for kind, cell, name in noted]
+        return sorted(found, key=lambda note: note["cell"])
+
+
+def _is_idle_body(node: Any) -> bool:
+    return all(map(_is_idle, node.body))
 
 
 def _is_idle(node: ast.stmt) -> bool:
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def without_commands(cell: str) -> str:
-    """`cell` without IPython's lines that begin with % or !, or ask with ?; nothing is left of a %%cell."""
-    if cell.lstrip().startswith("%%"):
-        return ""
-    try:
-        ast.parse(cell)
-    except (SyntaxError, ValueError):
-        return _COMMAND.sub(r"\1pass", cell)
-    return cell
+def _builtin_name(error: BaseException) -> str:
+    """The name of Python's own kind of exception that `error` is."""
+    return next(kind.__name__ for kind in type(error).__mro__ if getattr(builtins, kind.__name__, None) is kind)
 
 
 def describe(error: BaseException) -> dict[str, Any]:
@@ -188,30 +133,51 @@ class Answers:
         answers: list[str],
         sources: dict[str, str],
         forbidden: list[str],
-        whole: bool,
-        seed: int,
+        how: dict[str, Any],
     ) -> dict[str, Any]:
-        """Run what the answers need, or the whole notebook; tell which names there are, and which are still stubs."""
-        import numpy
-        import torch
+        """Run the notebook; tell which answers there are, which are still stubs, and what happened.
 
-        modules.offer(sources)
-        modules.forbid(forbidden)
-        random.seed(seed)
-        numpy.random.seed(seed)
-        torch.manual_seed(seed)
-        notebook = Notebook(cells)
-        notebook.run(notebook.statements if whole else notebook.needed(set(answers)))
+        `how` says whether the `whole` of it, in front of which cell to stop (`before`), after how many `seconds`, and
+        how many seconds of processor time there are for the calls that follow (`cpu`).
+        """
+        modules.offer(sources, forbidden)
+        forbid(forbidden)
+        seed_all()
+        notebook = Notebook(cells, answers)
+        notebook.run(how["whole"], how["before"], how["seconds"])
+        seed_all()
+        limit_what_follows(how["cpu"])
         found = {name: notebook.names[name] for name in answers if name in notebook.names}
         for name, value in found.items():
             if callable(value):
                 self.peer.named[f"answer {name}"] = value
+        interrupted = notebook.shell.interrupted
         return {
             "callable": [name for name, value in found.items() if callable(value)],
             "plain": {name: value for name, value in found.items() if not callable(value)},
             "stubs": [name for name in found if notebook.is_stub(name)],
-            "notes": notebook.notes[:20],
+            "lacks": how["whole"] and notebook.lacks(how["before"]),
+            "interrupted": interrupted.number if interrupted else None,
+            "notes": notebook.notes()[:20],
         }
+
+
+def seed_all() -> None:
+    """Seed what draws: before the notebook, and again after it, so that its answers do not depend on what else it drew."""
+    import numpy
+    import torch
+
+    random.seed(SEED)
+    numpy.random.seed(SEED)
+    torch.manual_seed(SEED)
+
+
+def limit_what_follows(cpu: int) -> None:
+    """Take away the seconds of processor time that the notebook had, and did not need."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    until = math.ceil(time.process_time()) + cpu
+    if most == resource.RLIM_INFINITY or until < most:
+        resource.setrlimit(resource.RLIMIT_CPU, (until, until))
 
 
 def as_builtin(raised: Raised) -> Exception:

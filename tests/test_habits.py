@@ -1,0 +1,43 @@
+"""Right notebooks earn full points, whatever habits wrote them: what ran in Jupyter is what is graded."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from habits import assignment, habits
+from project import ROOT
+
+ALL = habits()
+
+
+@pytest.fixture(scope="module")
+def made():
+    return assignment()
+
+
+@pytest.fixture(scope="module")
+def in_ipython(made) -> dict[str, dict[str, str]]:
+    asked = {name: {"cells": habit.cells, "ids": habit.ids} for name, habit in ALL.items()}
+    hidden = made.bundle["bundle/tests/masking.py"]
+    run = subprocess.run(
+        [sys.executable, "-m", "habits.in_ipython"],
+        cwd=ROOT / "tests",
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", "MPLBACKEND": "Agg"},
+        input=json.dumps({"notebooks": asked, "hidden": hidden}),
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def test_there_are_at_least_sixty():
+    assert len(ALL) >= 60
+    assert len({habit.stem for habit in ALL.values()}) >= 6
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_notebook_is_right_in_ipython(in_ipython, name):
+    assert in_ipython[name] == dict.fromkeys(ALL[name].ids, "")

@@ -1,0 +1,198 @@
+"""Runs the cells of a notebook one after the other in one namespace, as Jupyter does, and goes on after one that raises."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import builtins
+import io
+import linecache
+import os
+import signal
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from inspect import CO_COROUTINE
+from typing import Any
+
+from .cells import Cell, parsed
+from .channel import ChannelError
+from .loop import Loop
+from .magics import Magics
+from .slices import Statement
+
+FUTURE = 0x1FE0000  # the flags of `from __future__ import …`, which hold for all later cells
+AGAIN = 1.0  # seconds until who does not hear that the time is up is told once more
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """The notebook takes too long: what a person does with the stop button."""
+
+
+class Shell:
+    """A notebook's namespace, and what runs in it."""
+
+    def __init__(self, cells: list[Cell]):
+        self.cells = cells
+        self.module = types.ModuleType("__main__")
+        self.names: dict[str, Any] = self.module.__dict__
+        self.interrupted: Cell | None = None
+        self.running: Cell | None = None
+        self.magics = Magics(self)
+        self._flags = 0
+        self._shown: list[Any] = ["", "", ""]  # what `_`, `__` and `___` hold
+
+    def furnish(self) -> None:
+        """Give the namespace what IPython gives it, and let it be `__main__`."""
+        sys.modules["__main__"] = self.module
+        sys.path.insert(0, "")  # files that a cell writes can be imported
+        ask = self.magics.asked_for
+        self.names |= {"In": [""], "Out": {}, "_": "", "__": "", "___": "", "_dh": [os.getcwd()], "get_ipython": ask}
+        self.names |= {"_ih": self.names["In"], "_oh": self.names["Out"], "__builtin__": builtins}
+        builtins.display = lambda *objects, **more: None  # type: ignore[attr-defined]
+        for name in ("IPython", "IPython.core.getipython"):
+            if name in sys.modules:
+                sys.modules[name].get_ipython = ask  # type: ignore[attr-defined]
+        for cell in self.cells:
+            linecache.cache[cell.name] = (len(cell.text), None, [f"{line}\n" for line in cell.text.split("\n")], cell.name)
+
+    def run(self, before: int | None, seconds: float, needed: list[Statement]) -> None:
+        """Run the cells, those in front of number `before` if it is given; stop after so many `seconds`.
+
+        A cell with something `needed` that lacked a name which a later cell makes is taken up again at the end, at the
+        statement where it stopped: its author ran the later one first.
+        """
+        cells = [cell for cell in self.cells if before is None or cell.number < before]
+        wanted = {id(statement.node) for statement in needed}
+
+        async def all_of_them() -> None:
+            for cell in cells:
+                await self._run_cell(cell)
+                await asyncio.sleep(0)
+            for cell in cells:
+                if isinstance(cell.error, NameError) and any(id(node) in wanted for node in cell.nodes[cell.done :]):
+                    await self._run_cell(cell)
+
+        loop = Loop()
+        asyncio.set_event_loop(loop)
+        try:
+            with time_limit(seconds):
+                loop.run_until_complete(all_of_them())
+        except TimeIsUp:
+            self.interrupted = self.running
+
+    def run_statements(self, statements: list[Statement]) -> None:
+        """Run these statements only; one that raises does not keep the next from running."""
+        by_number = {cell.number: cell for cell in self.cells}
+
+        async def each() -> None:
+            for statement in statements:
+                cell = by_number[statement.cell]
+                try:
+                    await self._run_node(statement.node, cell.name)
+                except ChannelError:
+                    raise
+                except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
+                    cell.error = cell.error or error
+
+        loop = Loop()
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(each())
+
+    async def _run_cell(self, cell: Cell) -> None:
+        again, cell.error = cell.error is not None, None
+        self.running = cell
+        if not again:
+            self.names["In"].append(cell.text)
+            self.names["_i"] = self.names[f"_i{cell.number}"] = cell.text
+        try:
+            with self._captured(cell):
+                for node in cell.nodes[cell.done :]:
+                    shown = node is cell.nodes[-1] and isinstance(node, ast.Expr)
+                    value = await self._run_node(node, cell.name)
+                    if shown and not cell.quiet:
+                        self._show(value, cell.number)
+                    cell.done += 1
+        except (ChannelError, TimeIsUp):
+            raise
+        except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
+            cell.error = error
+
+    async def _run_node(self, node: ast.stmt, file: str) -> Any:
+        """Run a statement; the value of an expression."""
+        value = isinstance(node, ast.Expr)
+        tree = ast.Expression(node.value) if isinstance(node, ast.Expr) else ast.Module([node], [])
+        flags = self._flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code = compile(tree, file, "eval" if value else "exec", flags, dont_inherit=True)
+        self._flags |= code.co_flags & FUTURE
+        result = eval(code, self.names)  # noqa: S307 (what a sandbox is for)
+        return await result if code.co_flags & CO_COROUTINE else result
+
+    def run_text(self, text: str) -> Any:
+        """Run what a magic was given, at once; the value of a last expression."""
+        nodes = parsed(text)
+        for node in nodes[:-1]:
+            exec(compile(ast.Module([node], []), "<magic>", "exec", self._flags, dont_inherit=True), self.names)  # noqa: S102
+        if nodes and isinstance(nodes[-1], ast.Expr):
+            return eval(compile(ast.Expression(nodes[-1].value), "<magic>", "eval", dont_inherit=True), self.names)  # noqa: S307
+        exec(compile(ast.Module(nodes[-1:], []), "<magic>", "exec", self._flags, dont_inherit=True), self.names)  # noqa: S102
+        return None
+
+    def _show(self, value: Any, number: int) -> None:
+        """Keep what a cell shows, as IPython's display hook does; nothing is drawn."""
+        if value is None:
+            return
+        unders = [self.names.get("_" * count) for count in (1, 2, 3)]
+        own = any(mine is not theirs for mine, theirs in zip(self._shown, unders, strict=True))
+        self._shown = [value, *self._shown[:2]]
+        if not own:  # a notebook that uses these names for something else keeps them
+            self.names.update(zip(("_", "__", "___"), self._shown, strict=True))
+        self.names[f"_{number}"] = self.names["Out"][number] = value
+
+    @contextmanager
+    def _captured(self, cell: Cell) -> Iterator[None]:
+        """What the `%%magics` of a cell do around it: only `%%capture` does anything that can be seen."""
+        asked = [line for name, line in cell.magics if name == "capture"]
+        if not asked:
+            yield
+            return
+        output, errors = io.StringIO(), io.StringIO()
+        try:
+            with redirect_stdout(output), redirect_stderr(errors):
+                yield
+        finally:
+            name = next((word for word in asked[0].split() if word.isidentifier()), "")
+            if name:
+                self.names[name] = Captured(output.getvalue(), errors.getvalue())
+
+
+class Captured:
+    """What `%%capture name` leaves."""
+
+    def __init__(self, stdout: str, stderr: str):
+        self.stdout, self.stderr, self.outputs = stdout, stderr, []
+
+    def __str__(self) -> str:
+        return self.stdout
+
+    def show(self) -> None:
+        """Nobody looks here."""
+
+    __call__ = show
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeIsUp in what runs longer, again and again; who is deaf to that is ended from outside."""
+
+    def up(*_: Any) -> None:
+        raise TimeIsUp
+
+    signal.signal(signal.SIGALRM, up)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
