@@ -7,7 +7,12 @@ import sys
 
 import pytest
 from habits import assignment, habits
+from hostile.cases import notebook
 from project import ROOT
+
+from tfm_lib.classroom.manifest import manifest as decoded_manifest
+from tfm_lib.classroom.pool import JudgeProcess
+from tfm_lib.classroom.records import Begin, Graded, Job
 
 ALL = habits()
 
@@ -41,3 +46,22 @@ def test_there_are_at_least_sixty():
 @pytest.mark.parametrize("name", ALL)
 def test_the_notebook_is_right_in_ipython(in_ipython, name):
     assert in_ipython[name] == dict.fromkeys(ALL[name].ids, "")
+
+
+@pytest.fixture(scope="module")
+def judge(made):
+    manifest = decoded_manifest(json.loads(made.bundle["bundle/manifest.json"]))
+    tests = {"masking": {"": made.bundle["bundle/tests/masking.py"]}}
+    process = JudgeProcess(Begin(manifest=manifest, tests=tests))
+    process.start()
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_notebook_earns_full_points(judge, name):
+    habit = ALL[name]
+    job = Job(student="someone", stem=habit.stem, ids=list(habit.ids), data=notebook(list(habit.cells)))
+    for id, row in judge.judge(job).exercises.items():
+        assert (row.points, row.status) == (row.of, "ok"), f"{id}: {row}"
+        assert row.graded == Graded(what="notebook"), row.graded

@@ -6,7 +6,9 @@ import pytest
 
 from tfm_lib.classroom import grading
 from tfm_lib.classroom.inside.channel import TimeUp
+from tfm_lib.classroom.loading import Program
 from tfm_lib.classroom.manifest import Limits
+from tfm_lib.classroom.records import Graded
 from tfm_lib.classroom.sandbox import Cell
 
 
@@ -29,7 +31,7 @@ class Machine:
 
 
 class Answers:
-    notes, lacks = (), False
+    notes, lacks, graded = [], False, Graded(what="notebook")
 
     def __init__(self, task, cell, *_):
         self.cell = cell
@@ -53,5 +55,5 @@ def test_out_of_time(monkeypatch, needs, cpu, given, status, points):
     monkeypatch.setattr(grading, "Answers", Answers)
     machine = Machine(needs, cpu)
     task = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
-    made = grading.grade_exercise(task, [], machine, Limits(seconds=10, cpu=10), seed=0)
+    made = grading.grade_exercise(task, Program([]), machine, Limits(seconds=10, cpu=10), seed=0)
     assert (machine.given, made.status, made.points) == (given, status, points)

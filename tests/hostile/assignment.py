@@ -1,6 +1,6 @@
 """The assignment that hostile submissions are handed in for."""
 
-LIMITS = {"seconds": 20, "cpu": 2, "memory": 600, "processes": 6, "disk": 16, "open_files": 64}
+LIMITS = {"seconds": 20, "load_seconds": 5, "cpu": 2, "memory": 600, "processes": 6, "disk": 16, "open_files": 64}
 
 HIDDEN = """
 SECRET = "the hidden test's text, which nobody may read: 7e21"

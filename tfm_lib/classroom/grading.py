@@ -6,14 +6,12 @@ Nothing of the student's is imported, executed or unpickled in this process.
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import torch
 from msgspec.structs import replace as limits_with
 from torch import Tensor
@@ -22,9 +20,9 @@ from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_stu
 from tfm_lib.checks.watching import changed_input
 from tfm_lib.classroom.inside.channel import ChannelError, Closed, TimeUp
 from tfm_lib.classroom.inside.peer import Peer, Raised
-from tfm_lib.classroom.inside.values import BadValue
+from tfm_lib.classroom.loading import BadLoad, Program, load, sentences, with_time_to_load
 from tfm_lib.classroom.manifest import Limits
-from tfm_lib.classroom.records import MAX_NOTES, ExerciseResult, Outcome, Record, Status, TestRow, Took
+from tfm_lib.classroom.records import ExerciseResult, Graded, Outcome, Status, TestRow, Took
 from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
 
 MAX_MESSAGE = 600
@@ -67,76 +65,77 @@ class BrokenTest(BaseException):
 
 @dataclass
 class Attempt:
-    """One way of running a notebook for one exercise, and how that went."""
+    """How one attempt at an exercise went."""
 
+    graded: Graded
     status: Status = "ok"
     reason: str = ""
     rows: list[TestRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cpu: float = 0.0
-    lacks_a_name: bool = False
     out_of_time: bool = False  # though it hardly used the processor: it slept, or the machine was busy
 
     @property
     def points(self) -> float:
         return sum(row.points for row in self.rows) if self.status != "infrastructure" else 0
 
-    @property
-    def worth(self) -> tuple[float, bool]:
-        return self.points, self.status == "ok"
 
-
-def grade_exercise(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int) -> ExerciseResult:
-    """The result of `task` on the code `cells` of a submission.
-
-    First with only as much of the notebook as the answer needs; if then a name is missing, with all of it.
-    """
+def grade_exercise(task: Task, program: Program, sandbox: Sandbox, limits: Limits, seed: int) -> ExerciseResult:
+    """The result of `task` on the notebook `program` of a submission. If there is a second attempt, that one counts."""
     began = time.monotonic()
-    best = first = _attempt(task, cells, sandbox, limits, seed, whole=False)
-    if first.out_of_time:
-        patient = limits_with(limits, seconds=2 * limits.seconds)
-        best = first = max((_attempt(task, cells, sandbox, patient, seed, whole=False), first), key=lambda a: a.worth)
-    if first.lacks_a_name:
-        best = max((first, _attempt(task, cells, sandbox, limits, seed, whole=True)), key=lambda a: a.worth)
+    made = _attempt(task, program, sandbox, limits, seed)
+    cpu = made.cpu
+    if made.out_of_time:
+        made = _attempt(task, program, sandbox, limits_with(limits, seconds=2 * limits.seconds), seed)
+        cpu += made.cpu
     return ExerciseResult(
         id=task.id,
-        status=best.status,
-        reason=best.reason,
-        points=best.points,
+        status=made.status,
+        reason=made.reason,
+        points=made.points,
         of=task.points,
-        tests=best.rows,
-        notes=[clean(note) for note in best.notes],
-        took=Took(seconds=round(time.monotonic() - began, 3), cpu=round(best.cpu, 3)),
+        tests=made.rows,
+        notes=made.notes,
+        graded=made.graded,
+        took=Took(seconds=round(time.monotonic() - began, 3), cpu=round(cpu, 3)),
     )
 
 
-def _attempt(task: Task, cells: list[str], sandbox: Sandbox, limits: Limits, seed: int, whole: bool) -> Attempt:
-    made, waiting = Attempt(), list(task.tests)
+def _attempt(task: Task, program: Program, sandbox: Sandbox, limits: Limits, seed: int) -> Attempt:
+    made, waiting = Attempt(program.way()), list(task.tests)
     while waiting:
         cell: Cell | None = None
+        answers: Answers | None = None
         try:
-            with sandbox.cell(limits) as cell:
-                answers = Answers(task, cell, cells, seed, whole)
-                made.notes, made.lacks_a_name = answers.notes, made.lacks_a_name or answers.lacks
+            with sandbox.cell(with_time_to_load(limits)) as cell:
+                answers = Answers(task, cell, program, made.graded, limits)
+                if not made.rows:
+                    if answers.lacks:
+                        made.graded = Graded(what="slices", because="deadline" if made.graded.because else "lacks")
+                        continue
+                    made.graded, made.notes = answers.graded, answers.notes
                 while waiting:
                     made.rows.append(answers.try_test(waiting[0], seed))
                     waiting.pop(0)
-                made.lacks_a_name = made.lacks_a_name or answers.lacks
         except Stopped as stopped:
+            timed_out = bool(stopped.args) and isinstance(stopped.args[0], TimeUp)
+            if answers is None and not made.rows and made.graded.what == "notebook":
+                program.fails("deadline" if timed_out else "stopped")
+                made.graded = program.way()
+                continue
             made.status, made.reason = "stopped", _why(stopped, cell, limits)
-            idle = cell is not None and cell.cpu < limits.cpu / 2
-            made.out_of_time |= idle and bool(stopped.args) and isinstance(stopped.args[0], TimeUp)
+            made.out_of_time |= timed_out and cell is not None and cell.cpu < limits.cpu / 2
             made.rows.append(_row(waiting.pop(0), "stopped", message=made.reason))
             stops = sum(row.outcome == "stopped" for row in made.rows)
             if stops > 1 or len(made.rows) == 1:  # the rest would go the same way
                 made.rows += [_row(test, "stopped", message=made.reason) for test in waiting]
                 waiting = []
         except (SandboxFailed, BrokenTest, MemoryError) as error:
-            made.status, made.reason, made.lacks_a_name = "infrastructure", clean(str(error)), False
+            made.status, made.reason = "infrastructure", clean(str(error))
             made.rows += [_row(test, "not judged") for test in waiting]
             waiting = []
-        if cell is not None:
-            made.cpu += cell.cpu
+        finally:
+            made.cpu += cell.cpu if cell is not None else 0.0
     return made
 
 
@@ -144,34 +143,22 @@ def _row(test: Test, outcome: Outcome, **more: Any) -> TestRow:
     return TestRow(name=test.name, outcome=outcome, of=test.points, **more)
 
 
-class Loaded(Record, forbid_unknown_fields=True):
-    """What a cell says of a notebook that it has loaded."""
-
-    callable: list[str]
-    plain: dict[str, Any]  # what is no function, by name
-    stubs: list[str]
-    notes: list[str]
-
-
 class Answers:
     """The answers of one submission in its cell. Raises Stopped when the cell dies while it loads."""
 
-    def __init__(self, task: Task, cell: Cell, cells: list[str], seed: int, whole: bool):
-        self.task, self.lacks = task, False
+    def __init__(self, task: Task, cell: Cell, program: Program, way: Graded, limits: Limits):
+        self.task = task
         self.peer = JudgePeer(cell.channel)
         try:
-            came = self.peer.call(
-                "load", [cells, list(task.answers), task.sources, list(task.forbidden), whole, seed % (1 << 32)]
-            )
-            self.loaded = msgspec.convert(came, Loaded)
-        except (Raised, BadValue, msgspec.ValidationError) as error:
-            raise Stopped(f"the notebook could not be loaded: {error}") from None
-        self.notes = self.loaded.notes[:MAX_NOTES]
+            self.loaded = load(self.peer, cell, task, program, way, limits)
+        except BadLoad:
+            raise Stopped("the notebook could not be loaded") from None
+        self.lacks = self.loaded.lacks
+        self.graded = program.way() if way.what == "notebook" else way
+        self.notes = sentences(self.loaded.notes, program.cells)
         known = {*self.loaded.callable, *self.loaded.plain}
         self.missing = [name for name in task.answers if name not in known]
         self.stubs = bool(set(self.loaded.stubs) & set(task.answers))
-        roundabout = any(re.search(r"\b(?:exec|eval|globals|setattr|run_line_magic)\b", text) for text in cells)
-        self.lacks = bool(self.missing) and roundabout  # what no statement binds may still be bound when all of it runs
         self.student = SimpleNamespace(**{name: self._answer(name) for name in task.answers if name in known})
 
     def try_test(self, test: Test, seed: int) -> TestRow:
@@ -218,7 +205,6 @@ class Answers:
             except Raised as raised:
                 if raised.name == "NotImplementedError" and raised.bare:
                     raise Unsolved from None
-                self.lacks = self.lacks or raised.name == "NameError"
                 raise Refused(_sentence(name, args, raised)) from None
             if result is ...:
                 raise Unsolved

@@ -85,6 +85,7 @@ class Judge:
     def submission(self, job: Job) -> Result:
         """The results of one notebook."""
         from tfm_lib.classroom.grading import grade_exercise
+        from tfm_lib.classroom.loading import Program
         from tfm_lib.classroom.notebook import NotANotebook, read
         from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Judged, Unreadable
         from tfm_lib.classroom.words import Handed
@@ -97,7 +98,8 @@ class Judge:
         except NotANotebook as error:
             return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
-        done = {task.id: grade_exercise(task, notebook.code, self.sandbox, limits, seed) for task in tasks}
+        program = Program(notebook.code)
+        done = {task.id: grade_exercise(task, program, self.sandbox, limits, seed) for task in tasks}
         cpu = time.process_time() - began + self.sandbox.spent - spent
         texts = {id: answer.text[:MAX_TEXT] for id, answer in notebook.texts.items()}
         unsure = [id for id, answer in notebook.texts.items() if not answer.sure]

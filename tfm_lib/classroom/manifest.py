@@ -34,6 +34,7 @@ class Limits(Part):
 
     # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
     seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 30.0
+    load_seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 20.0  # for a whole notebook, before its answers are called
     cpu: Annotated[int, Meta(ge=1, le=3600)] = 10  # seconds of processor time of each process
     memory: Annotated[int, Meta(ge=64, le=1 << 20)] = 1024  # MB of each process, beyond what Python and torch take
     processes: Annotated[int, Meta(ge=3, le=1000)] = 6  # threads count, and two are the sandbox's own
@@ -107,6 +108,7 @@ MEANT = {  # what stands in the sentence about each value that can be wrong
     "name": "the title of the assignment, a text",
     "seed": "the name of the class, a text",
     "limits.seconds": "a number of seconds from 0.1 to 3600",
+    "limits.load_seconds": "a number of seconds from 0.1 to 3600",
     "limits.cpu": "a whole number of seconds from 1 to 3600",
     "limits.memory": "a whole number of megabytes from 64 to 1048576",
     "limits.processes": "a whole number from 3 to 1000",

@@ -58,7 +58,8 @@ class JudgeProcess:
     def judge(self, job: Job) -> Result:
         """The result of one submission; raises JudgeDied."""
         self.start()
-        seconds = PATIENCE + len(job.ids) * LONGEST * (self.begin.manifest.limits.seconds + 5)
+        limits = self.begin.manifest.limits
+        seconds = PATIENCE + len(job.ids) * LONGEST * (limits.seconds + limits.load_seconds + 5)
         return self._ask(job, Result, seconds)
 
     def close(self) -> None:

@@ -74,6 +74,14 @@ class Took(Record):
     cpu: float
 
 
+class Graded(Record):
+    """What of a notebook was run for an exercise: all of it, perhaps only up to a cell, or slices; and why not all."""
+
+    what: Literal["notebook", "slices"]
+    because: Literal["", "stopped", "deadline", "lacks"] = ""
+    before: int | None = None
+
+
 class ExerciseResult(Record):
     """One exercise of one student."""
 
@@ -85,6 +93,7 @@ class ExerciseResult(Record):
     tests: list[TestRow] = []
     notes: list[str] = []
     took: Took | None = None
+    graded: Graded | None = None
     title: str = ""
     kind: Kind = "assigned"
     text: str = ""  # of an answer in words

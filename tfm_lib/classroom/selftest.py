@@ -36,6 +36,7 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
     shown = visible_folders() + [link for link, _ in links_to_python()]
     roomy = replace(limits, seconds=60)  # a busy machine is no hole
+    _require_ipython(sandbox, roomy)
     open_doors: list[str] = _ask(sandbox, roomy, "look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
     _ask(sandbox, roomy, "leave_something")
     open_doors += _ask(sandbox, roomy, "look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
@@ -57,13 +58,24 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     return ["no network", "no files but Python's", "no other processes", "nothing left behind", "limits hold"]
 
 
+def _require_ipython(sandbox: Sandbox, limits: Limits) -> None:
+    """Without IPython's translator a `%%time` would cost its cell, so that nothing is graded; raises NoSandbox."""
+    with sandbox.cell(limits) as cell:
+        if JudgePeer(cell.channel).call("translates") is not True:
+            raise NoSandbox(
+                "IPython is missing where submissions run, so that notebooks with lines such as %time would be misread. "
+                "Nothing was graded. Install it beside torch (pip install ipython), and run the command again."
+            )
+
+
 def _ask(sandbox: Sandbox, limits: Limits, function: str, *args: Any) -> Any:
     """What the probe's `function` finds, in a fresh cell."""
     source = PROBE.read_text(encoding="utf-8")
     try:
         with sandbox.cell(limits) as cell:
             peer = JudgePeer(cell.channel)
-            peer.call("load", [[source], [function], {}, [], False, 0])
+            how = {"whole": True, "before": None, "seconds": 60.0, "cpu": limits.cpu}
+            peer.call("load", [[source], [function], {}, [], how])
             return peer.call(f"answer {function}", args)
     except (Stopped, Raised) as error:
         raise NoSandbox(f"The sandbox's self-test could not run ({function}: {error}). Nothing was graded.") from error

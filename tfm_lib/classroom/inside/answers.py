@@ -16,12 +16,12 @@ import traceback
 from typing import Any
 
 from . import modules
-from .cells import Cell
+from .cells import Cell, translates
 from .channel import Channel, ChannelError
 from .forbidding import forbid
 from .peer import Peer, Raised
 from .shell import Shell
-from .slices import Statement, needed, statements
+from .slices import needed, statements
 
 MAX_TEXT = 2000
 SEED = 0  # of what the notebook draws; what the tests draw has another that no cell knows
@@ -56,7 +56,9 @@ class Notebook:
         if any(name not in self.names for name in bound - {"*"}):
             return True
         written = {name: self._definitions(name) for name in self.answers}
-        return any(self.is_stub(name) and not _is_idle_body(written[name][-1]) for name in self.answers if written[name])
+        return any(
+            self.is_stub(name) and not _is_idle_body(written[name][-1]) for name in self.answers if written[name]
+        )
 
     def is_stub(self, answer: str) -> bool:
         """Whether what `answer` names is the stub, a docstring and `...`, or nothing."""
@@ -126,6 +128,7 @@ class Answers:
     def __init__(self, channel: Channel):
         self.peer = Peer(channel, describe, as_builtin)
         self.peer.named["load"] = self.load
+        self.peer.named["translates"] = translates
 
     def load(
         self,

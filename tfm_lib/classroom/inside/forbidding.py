@@ -34,7 +34,12 @@ TWINS = {
 }
 BACKENDS = (
     *("CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "QuantizedCPU", "NestedTensorCPU", "Meta"),
-    *("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "BackendSelect"),
+    *(
+        "CompositeImplicitAutograd",
+        "CompositeExplicitAutograd",
+        "CompositeExplicitAutogradNonFunctional",
+        "BackendSelect",
+    ),
 )
 _kept: list[Any] = []  # torch's libraries hold only as long as somebody holds them
 

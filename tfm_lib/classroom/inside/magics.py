@@ -80,7 +80,9 @@ class Magics:
 
     run_cell = run_code = ex
 
-    def register_magic_function(self, function: Callable[..., Any], magic_kind: str = "line", magic_name: str = "") -> None:
+    def register_magic_function(
+        self, function: Callable[..., Any], magic_kind: str = "line", magic_name: str = ""
+    ) -> None:
         self._own[magic_name or function.__name__] = function
 
     # ── the shell ─────────────────────────────────────────────────────────

@@ -55,7 +55,12 @@ class Shell:
             if name in sys.modules:
                 sys.modules[name].get_ipython = ask  # type: ignore[attr-defined]
         for cell in self.cells:
-            linecache.cache[cell.name] = (len(cell.text), None, [f"{line}\n" for line in cell.text.split("\n")], cell.name)
+            linecache.cache[cell.name] = (
+                len(cell.text),
+                None,
+                [f"{line}\n" for line in cell.text.split("\n")],
+                cell.name,
+            )
 
     def run(self, before: int | None, seconds: float, needed: list[Statement]) -> None:
         """Run the cells, those in front of number `before` if it is given; stop after so many `seconds`.

@@ -74,7 +74,10 @@ def needed(among: Sequence[Statement], answers: set[str], effects: bool = True) 
             index
             for index, statement in enumerate(among)
             if index not in chosen
-            and ("*" in statement.binds or (statement.binds | (statement.touches(modules) if effects else set())) & wanted)
+            and (
+                "*" in statement.binds
+                or (statement.binds | (statement.touches(modules) if effects else set())) & wanted
+            )
         }
         if not more:
             return [among[index] for index in sorted(chosen)]
