@@ -52,8 +52,9 @@ class Notebook:
         if left is not None and any(statement.cell >= left for statement in self.needed):
             return True
         unrun = {id(node) for cell in self.cells for node in cell.nodes[cell.done :]}
-        bound = set().union(*(each.binds for each in self.needed if id(each.node) in unrun), set())
-        if any(name not in self.names for name in bound - {"*"}):
+        bound = set().union(*(each.binds for each in self.needed if id(each.node) in unrun))
+        used = set(self.answers).union(*(each.uses for each in self.needed))
+        if any(name not in self.names for name in bound & used):
             return True
         written = {name: self._definitions(name) for name in self.answers}
         return any(
