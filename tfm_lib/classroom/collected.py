@@ -324,7 +324,12 @@ class _Book:
             "handed in": one.handed_in,
             "became": became,
         }
-        if became != "again" or not any(each.get("sha256") == one.sha256 for each in self.history):
+        same = [
+            each.get("became")
+            for each in self.history
+            if (each.get("student"), each.get("chapter"), each.get("sha256")) == (student, one.stem, one.sha256)
+        ]
+        if became == "counts" or not same or (became == "earlier" and became not in same):
             self.history.append({"collected": datetime.now(UTC).isoformat(timespec="seconds"), **line})
 
     def write(self, report: Report) -> None:

@@ -74,7 +74,7 @@ class Roster:
             person
             for person in self.people
             if called in {fold(getattr(person, name)) for name in NAMES if getattr(person, name)}
-            or (claim.key == person.lms_id)
+            or (person.lms_id and claim.key == person.lms_id)
         ]
 
     def named(self, name: str) -> list[Person]:
