@@ -244,6 +244,34 @@ def test_whoever_handed_in_nothing_has_a_result(here):
     assert {each.student for each in plan.submissions.values()} == set(roster.read(here / "class.csv").students)
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {
+            "Anna Lee_301_assignsubmission_file_/masking.ipynb": b"a",
+            "민준 김_302_assignsubmission_file_/masking.ipynb": b"m",
+        },
+        {"leeanna_301_501_masking.ipynb": b"a", "김민준_302_502_masking.ipynb": b"m"},
+    ],
+)
+def test_a_roster_without_numbers_is_completed_by_names_and_a_person_looks_at_it(here, files):
+    (here / "class.csv").write_text("student\nAnna Lee\n민준 김\nKim\n", encoding="utf-8")
+    source = archive(here / "lms.zip", files)
+    said = gather(here, source, "--roster", here / "class.csv", ends=1)
+    assert "the roster knows nobody by the number 301" in said and "has 2 of them filled in by the names" in said
+    assert not list((here / "submissions").glob("*/masking.ipynb")), "a name is no identity"
+    gather(here, source, "--roster", here / "submissions" / "roster-to-check.csv")
+    found = {path.parent.name: path.read_bytes() for path in (here / "submissions").glob("*/masking.ipynb")}
+    assert found == {"Anna Lee": b"a", "민준 김": b"m"}
+
+
+def test_a_name_that_two_people_write_is_proposed_for_nobody(here):
+    (here / "class.csv").write_text("student,name,lms id\nanna,Anna Lee,\nkim,Kim Oh,7\n", encoding="utf-8")
+    files = {f"{name}_assignsubmission_file_/masking.ipynb": b"" for name in ("Anna Lee_1", "anna lee_2", "Kim Oh_3")}
+    said = gather(here, archive(here / "m.zip", files), "--roster", here / "class.csv", ends=1)
+    assert "filled in by the names" not in said and not (here / "submissions" / "roster-to-check.csv").exists()
+
+
 # ── kinds ─────────────────────────────────────────────────────────────────
 
 

@@ -174,6 +174,7 @@ class _Collection:
         if people:
             told = " or ".join(person.student for person in people)
             return "", f"by the roster, {claim.told} can be {told}; rename one"
+        self.report.unknown.append(claim)
         column = {"folder": "folder", "nbgrader": "login"}.get(claim.kind, "lms id")
         return "", f"the roster knows nobody by {claim.told}; write that into the column {column} of whose it is"
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.classroom import proposal
 from tfm_lib.classroom import roster as rosters
 from tfm_lib.classroom.claims import Claim, marked_apart
 from tfm_lib.classroom.names import fold
@@ -77,6 +78,7 @@ class Report:
     kind: str = ""
     source: str = ""
     roster: Roster | None = None
+    unknown: list[Claim] = field(default_factory=list)  # to the roster
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,13 @@ def _complete(book: _Book, report: Report) -> None:
     """Give everyone on the roster a folder, and say who is missing, and who is not on it."""
     people = report.roster.people if report.roster else ()
     rosters.put(Roster(people), book.to)
+    filled, count = proposal.proposed(Roster(people), report.unknown)
+    if count:
+        replace(book.to / proposal.FILE, proposal.as_csv(filled).encode())
+        report.notes.append(
+            f"The roster lacks the LMS's numbers. {book.to / proposal.FILE} has {count} of them filled in by the names; "
+            "look through it, then collect with it: --roster."
+        )
     listed = {person.student for person in people}
     for person in people:
         _make_folder(book.to / person.student)

@@ -77,10 +77,6 @@ class Roster:
             or (person.lms_id and claim.key == person.lms_id)
         ]
 
-    def named(self, name: str) -> list[Person]:
-        """Who has this name, as people write it."""
-        return [person for person in self.people if fold(name) in (fold(person.name), fold(person.student))]
-
 
 def read(path: Path) -> Roster:
     """The roster in the CSV file at `path`; raises BadRoster."""
