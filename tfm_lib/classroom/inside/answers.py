@@ -35,6 +35,7 @@ class Notebook:
         self.cells = [Cell(number, text) for number, text in enumerate(cells, start=1)]
         self.statements = statements(self.cells)
         self.needed = needed(self.statements, set(answers))
+        self.makes = needed(self.statements, set(answers), effects=False)  # those without which a name is missing
         self.shell = Shell(self.cells)
         self.names = self.shell.names
 
@@ -52,9 +53,8 @@ class Notebook:
         if left is not None and any(statement.cell >= left for statement in self.needed):
             return True
         unrun = {id(node) for cell in self.cells for node in cell.nodes[cell.done :]}
-        bound = set().union(*(each.binds for each in self.needed if id(each.node) in unrun))
-        used = set(self.answers).union(*(each.uses for each in self.needed))
-        if any(name not in self.names for name in bound & used):
+        names = [name for each in self.makes if id(each.node) in unrun for name in each.binds - {"*"}]
+        if any(name not in self.names for name in names):
             return True
         written = {name: self._definitions(name) for name in self.answers}
         return any(
