@@ -502,6 +502,27 @@ def test_an_endless_answer_is_stopped(ask, monkeypatch):
     assert ask(doubled, lambda x: 2 * x).passed
 
 
+@pytest.mark.parametrize(("waits_for_a_processor", "passes"), [(True, True), (False, False)])
+def test_waiting_for_a_processor_is_no_endless_answer_and_sleep_is(ask, monkeypatch, waits_for_a_processor, passes):
+    import time
+
+    monkeypatch.setattr(judge.watching, "PATIENCE", 0.3)
+    monkeypatch.setattr(judge.watching, "_held_up", time.monotonic if waits_for_a_processor else lambda: 0.0)
+
+    def slow(x):
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            time.sleep(0.1)
+        return 2 * x
+
+    assert ask(doubled, slow).passed == passes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_linux_tells_how_long_a_thread_waited_for_a_processor():
+    assert 0 <= judge.watching._held_up() <= 1e6
+
+
 def test_where_no_signal_can_stop_it_a_sentence_says_so(ask, monkeypatch):
     import time
 
