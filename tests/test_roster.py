@@ -114,6 +114,7 @@ def test_all_faults_are_told_at_once(tmp_path):
         "line 4",
         "line 5",
     ]
+    assert "line 3" in faults(tmp_path, "student,shoes\nanna,37\n,38\n"), "a wrong heading hides no line"
     assert "and 179 more" in faults(tmp_path, "student\n" + "/\n" * 100)
 
 

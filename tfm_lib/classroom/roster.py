@@ -87,7 +87,7 @@ def read(path: Path) -> Roster:
     columns = _columns(rows[0][1], faults)
     if columns is None:  # a list of names, without a heading
         columns, rows = ["student"], [(0, []), *rows]
-    people = [] if faults else list(_people(columns, rows[1:], faults))
+    people = list(_people(columns, rows[1:], faults)) if columns.count("student") == 1 else []
     faults += _twice(people)
     if not people and not faults:
         faults.append("line 2: there is no student in it.")
