@@ -13,8 +13,9 @@ from project import ROOT
 from typer.testing import CliRunner
 from users import Users
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.classroom import bundle as bundles
-from tfm_lib.classroom import collect, collected, grade, roster
+from tfm_lib.classroom import collect, collected, grade, keeping, roster
 from tfm_lib.classroom.pool import JudgeProcess, judged
 from tfm_lib.classroom.records import Begin, Job
 from tfm_lib.cli import app
@@ -442,7 +443,7 @@ def test_two_collections_at_once_are_refused(here):
     with (here / "submissions" / ".collecting").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(collected.BadRecord, match="Another `tfm collect` is writing into"):
-            collected.write(collect.collect(here / "in", STEMS), here / "submissions")
+            collect.write(collect.collect(here / "in", STEMS), here / "submissions")
     assert (here / "submissions" / "collected.json").read_bytes() == before
     gather(here, here / "in")
 
@@ -462,7 +463,7 @@ def test_a_record_that_was_spoilt_is_a_sentence_and_is_not_written_over(here, te
     write(here / "submissions" / "collected.json", text.encode())
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
     with pytest.raises(collected.BadRecord, match="cannot be read"):
-        collected.write(collect.collect(here / "in", STEMS), here / "submissions")
+        collect.write(collect.collect(here / "in", STEMS), here / "submissions")
     with pytest.raises(collected.BadRecord, match="cannot be read"):
         collected.roster(here / "submissions")
     assert (here / "submissions" / "collected.json").read_text(encoding="utf-8") == text
@@ -479,10 +480,10 @@ def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
             raise OSError(28, "No space left on device")
         replace(path, data)
 
-    replace = collected.replace
-    monkeypatch.setattr(collected, "replace", full)
+    replace = keeping.replace
+    monkeypatch.setattr(keeping, "replace", full)
     with pytest.raises(collected.BadRecord, match="No space left on device"):
-        collected.write(collect.collect(here / "in", STEMS), here / "submissions")
+        collect.write(collect.collect(here / "in", STEMS), here / "submissions")
     monkeypatch.undo()
     assert (here / "submissions" / "collected.json").read_bytes() == before
     assert earlier(here, "anna") == {b"first"}, "nothing is lost"
@@ -491,5 +492,5 @@ def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
 def test_a_folder_within_a_folder_is_refused(here):
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
     for to in (here / "in" / "submissions", here):
-        with pytest.raises(collected.Refusal, match="lie in each other"):
+        with pytest.raises(Refusal, match="lie in each other"):
             tfm("collect", here / "in", "--bundle", here / "bundle", "--to", to)

@@ -13,8 +13,9 @@ from pathlib import Path, PurePosixPath
 
 from tfm_lib.classroom import claims
 from tfm_lib.classroom.claims import JUNK, Claim
-from tfm_lib.classroom.collected import Found, Report, late_days, roster, write
+from tfm_lib.classroom.collected import late_days, roster
 from tfm_lib.classroom.exchange import Exchange, is_exchange
+from tfm_lib.classroom.keeping import Found, Report, write
 from tfm_lib.classroom.names import fold, plain
 from tfm_lib.classroom.notebook import MAX_BYTES
 from tfm_lib.classroom.roster import Roster

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+
+import msgspec
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.claims import Claim
@@ -57,7 +58,7 @@ class Person:
 class Roster:
     """All students of a class, in the order of the file."""
 
-    people: tuple[Person, ...] = ()
+    people: tuple[Person, ...]
 
     @property
     def students(self) -> tuple[str, ...]:
@@ -97,27 +98,20 @@ def read(path: Path) -> Roster:
 
 def put(roster: Roster, folder: Path) -> None:
     """Keep `roster` in `folder`, where `kept` finds it."""
-    text = json.dumps(
-        {"format": 1, "people": [asdict(person) for person in roster.people]}, ensure_ascii=False, indent=1
-    )
-    (folder / FILE).write_text(text + "\n", encoding="utf-8")
+    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(roster), indent=1) + b"\n")
 
 
 def kept(folder: Path) -> Roster | None:
     """The roster that `put` left in `folder`, None if there is none; raises BadRoster for one that was spoilt."""
     try:
-        made = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        people = [Person(**each) for each in made["people"]]
-        faults = [
-            f"{person} is none." for person in people if not all(isinstance(v, str) for v in asdict(person).values())
-        ]
+        found = msgspec.json.decode((folder / FILE).read_bytes(), type=Roster)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadRoster(f"{folder / FILE} cannot be read ({error}). Give the roster again with --roster.") from None
-    faults = faults or [line for each in people for line in _faults(each)] + _twice(list(enumerate(people, start=1)))
-    _refuse(FILE, faults)
-    return Roster(tuple(people))
+    people = list(enumerate(found.people, start=1))
+    _refuse(FILE, [f"student {at}: {fault}" for at, each in people for fault in _faults(each)] + _twice(people))
+    return found
 
 
 def _refuse(file: str, faults: list[str]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -46,7 +47,7 @@ class Entry:
     changed: float = 0.0  # when the disk last changed anything about it, which no user can set
     handle: Any = None
 
-    @property
+    @cached_property
     def parts(self) -> tuple[str, ...]:
         return PurePosixPath(self.path).parts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfm_lib.classroom.claims import KINDS
-from tfm_lib.classroom.collected import Report
+from tfm_lib.classroom.keeping import Report
 
 MOST = 10  # lines about one entry of the top level
 WHO = {
