@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from tfm_lib.classroom import exports
+from tfm_lib.classroom import gradebook
 from tfm_lib.classroom.scores import Row, Score
 
 
@@ -15,8 +15,8 @@ def score(student: str, points: float, late: float = 1.0) -> Score:
 
 def test_grade_book_is_filled_and_filled_again(tmp_path: Path):
     database = tmp_path / "gradebook.db"
-    assert exports.nbgrader([score("anna", 4), score("김민지", 3, late=0.5)], database, "masks") == 2
-    exports.nbgrader([score("anna", 2), score("김민지", 3, late=0.5)], database, "masks")  # after another look
+    assert gradebook.nbgrader([score("anna", 4), score("김민지", 3, late=0.5)], database, "masks") == []
+    gradebook.nbgrader([score("anna", 2), score("김민지", 3, late=0.5)], database, "masks")  # after another look
     with Gradebook(f"sqlite:///{database}") as book:
         found = {submission.student.id: submission.score for submission in book.assignment_submissions("masks")}
         assert {submission.timestamp.year for submission in book.assignment_submissions("masks")} == {2001}

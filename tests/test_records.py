@@ -9,7 +9,7 @@ from hostile.assignment import HIDDEN, MANIFEST
 
 from tfm_lib.classroom import bundle, results
 from tfm_lib.classroom.manifest import BadBundle, Limits, manifest
-from tfm_lib.classroom.records import ChapterResult, ExerciseResult, Job, StudentResult, TestRow, Took
+from tfm_lib.classroom.records import Bound, ChapterResult, ExerciseResult, Job, StudentResult, TestRow, Took
 
 ENTRY = {"id": "masking.band", "title": "A band", "kind": "assigned", "answers": ["band"], "points": 3}
 
@@ -107,7 +107,7 @@ EXERCISE = ExerciseResult(
     reason="Slow.",
     tests=[ROW],
     took=Took(seconds=2, cpu=1),
-    key="k",
+    bound=Bound(handed_in="a", bundle="b", grader="c"),
 )
 KNOWN = StudentResult(student="김민지", chapters={"masking": ChapterResult(submitted=True, exercises=[EXERCISE])}, of=3)
 

@@ -15,10 +15,8 @@ from typing import Any
 
 import msgspec
 
-import tfm_lib
+from tfm_lib.classroom.grader import PACKAGE, grader
 from tfm_lib.classroom.manifest import FORMAT, MOST_POINTS, BadBundle, Entry, Limits, Manifest, manifest
-
-PACKAGE = Path(tfm_lib.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,18 @@ class Bundle:
         return texts.get(student, texts.get("", ""))
 
     def fingerprint(self, stem: str, student: str, id: str) -> str:
-        """Changes when anything changes that the result of exercise `id` depends on, but for the submission."""
+        """Changes when anything in the bundle changes that the result of exercise `id` depends on."""
         entry = next(each for each in self.exercises(stem) if each.id == id)
-        judges = [] if entry.kind == "assigned" else [PACKAGE / "checks" / f"{stem}.py", PACKAGE / f"{stem}.py"]
-        judges += [PACKAGE / "checks" / "judge.py", *sorted((PACKAGE / "classroom" / "inside").glob("*.py"))]
-        texts = [path.read_text(encoding="utf-8") for path in judges if path.is_file()]
-        known = [FORMAT, entry, self.manifest.seed, self.limits, self.source(stem, student), texts]
-        known.append(module_sources(entry.modules))
+        known = [FORMAT, msgspec.structs.replace(entry, title=""), self.manifest.seed, self.limits]
+        if entry.kind == "assigned":
+            known.append(self.source(stem, student))
         return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()
+
+    def grader(self, stem: str, id: str) -> str:
+        """The grader of exercise `id` here, in words."""
+        entry = next(each for each in self.exercises(stem) if each.id == id)
+        judges = (f"checks.{stem}", stem) if entry.kind == "practice" else ()
+        return grader((*judges, *entry.modules) if entry.kind != "text" else ())
 
 
 def load(folder: Path) -> Bundle:

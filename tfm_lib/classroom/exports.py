@@ -1,38 +1,79 @@
-"""Grades for other programs: CSV, Canvas, Moodle, Gradescope, and nbgrader's grade book."""
+"""Grades as files: what stands in them is a number, or blank where nobody can say one yet."""
 
 from __future__ import annotations
 
-import csv
-import io
+import hashlib
 import json
-import os
-import sys
+import math
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.records import TestRow
-from tfm_lib.classroom.scores import Score
+from tfm_lib.classroom.scores import HAND_IN, Row, Score
 from tfm_lib.classroom.tables import table
+
+AUDIT = [
+    *("student", "exercise", "points", "of", "by", "by the tests", "author", "marked at", "reason"),
+    *("late days", "waived days", "share left", "counts", "status", "judged at", "hand-in", "marked text", "bundle"),
+    "grader",
+]
+Times = dict[tuple[str, str], str]  # when each number was made, by student and exercise
 
 
 class CannotExport(Refusal):
     """A grade book does not fit; the message says what to do."""
 
 
-def grades(scores: list[Score]) -> str:
-    """One line for each student."""
+def grades(scores: list[Score], audit: list[list[Any]] | None = None) -> str:
+    """One line for each student; with `audit`, the column of that name holds the hash of their lines in audit.csv."""
     ids = list(dict.fromkeys(row.id for score in scores for row in score.rows))
-    lines: list[list[Any]] = [["student", "name", *ids, "late days", "points", "of", "waits"]]
+    head = ["student", "name", *ids, "late days", "waived days", "before lateness", "points", "of", "waits"]
+    lines: list[list[Any]] = [[*head, "audit"] if audit else head]
     for score in scores:
         points = {row.id: number(row.points) for row in score.rows}
-        known = [days for days in score.late_days.values() if days is not None]
-        late = number(max(known, default=0.0)) if len(known) == len(score.late_days) else "unknown"
-        line = [score.student, score.name, *(points.get(id, "") for id in ids), late]
-        lines.append([*line, number(score.points), number(score.of), "yes" if score.waits else ""])
+        line = [score.student, score.name, *(points.get(id, "") for id in ids), days(score.late), days(_waived(score))]
+        line += [number(score.before), number(score.points), number(score.of), waits_for(score)]
+        lines.append([*line, digest(score.student, audit)] if audit else line)
     return table(lines)
+
+
+def waits_for(score: Score) -> str:
+    """What a student's total waits for, in words."""
+    if score.nothing:
+        return "nothing handed in"
+    return "; ".join(f"{row.id}: {row.lacks}" for row in score.rows if row.lacks)
+
+
+def _waived(score: Score) -> float:
+    return max((waiver.days for waiver in score.waived.values()), default=0.0)
+
+
+def audit(scores: list[Score], times: Times) -> list[list[Any]]:
+    """One line for each number: who or what made it, from what, by which tests and which grader."""
+    lines: list[list[Any]] = [AUDIT]
+    for score in scores:
+        for row in score.rows:
+            stem = row.id.partition(".")[0]
+            mark, bound, waiver = row.mark, row.bound, score.waived.get(stem)
+            by = "hand" if mark else "tests" if row.judged is not None else row.lacks or "your rule"
+            lines.append(
+                [
+                    *(score.student, row.id, number(row.points), number(row.of), by, number(row.judged)),
+                    *((mark.author, mark.time, mark.reason) if mark else ("", "", "")),
+                    *(days(score.late_days.get(stem, 0.0)), days(waiver.days if waiver else 0.0)),
+                    *(number(score.factors.get(stem, 1.0)), number(score.counted(row)), row.status),
+                    *(times.get((score.student, row.id), ""), bound.handed_in, row.subject if mark else ""),
+                    *(bound.bundle, bound.grader),
+                ]
+            )
+    return lines
+
+
+def digest(student: str, lines: list[list[Any]]) -> str:
+    """The hash of a student's lines in audit.csv, as they stand there."""
+    own = table(line for line in lines if line[0] == student).removeprefix("\ufeff")
+    return hashlib.sha256(own.encode()).hexdigest()[:16]
 
 
 def items(scores: list[Score]) -> str:
@@ -51,7 +92,8 @@ def _by_test(scores: list[Score]) -> dict[tuple[str, str], list[TestRow]]:
     for score in scores:
         for row in score.rows:
             for test in row.tests:
-                found.setdefault((row.id, test.name), []).append(test)
+                if test.outcome != "not judged":
+                    found.setdefault((row.id, test.name), []).append(test)
     return found
 
 
@@ -63,95 +105,41 @@ def frequent(names: Iterable[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def canvas(scores: list[Score], exported: str, assignment: str) -> str:
-    """Canvas's own exported grade book, with the column of `assignment` filled in; raises CannotExport.
-
-    Students are matched by Canvas's number, which their file names carried.
-    """
-    rows = list(csv.reader(io.StringIO(exported.removeprefix("\ufeff"))))
-    if not rows or "ID" not in rows[0]:
-        raise CannotExport(
-            "This is no grade book of Canvas: it has no column ID. In Canvas: Grades, Export, Export Entire Gradebook."
-        )
-    columns = [index for index, name in enumerate(rows[0]) if name == assignment or name.startswith(f"{assignment} (")]
-    if len(columns) != 1:
-        shown = ", ".join(name for name in rows[0] if "(" in name) or "none"
-        raise CannotExport(f"The grade book has no single column for {assignment!r}; its assignments: {shown}.")
-    points = {score.lms_id: number(score.points) for score in scores if score.lms_id}
-    at = rows[0].index("ID")
-    for row in rows[1:]:
-        if len(row) > max(at, columns[0]) and row[at] in points:
-            row[columns[0]] = str(points[row[at]])
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)  # Canvas's own cells go back as they came
-    return buffer.getvalue()
-
-
-def moodle(scores: list[Score], assignment: str) -> str:
-    """A CSV that Moodle's grade import reads, by the participant number that the downloaded folders carry."""
-    lines = [["Identifier", "Full name", f"Grade ({assignment})", "Feedback comments"]]
-    for score in scores:
-        if score.lms_id:
-            told = "; ".join(f"{row.title}: {number(row.points)} of {number(row.of)}" for row in score.rows)
-            lines.append([f"Participant {score.lms_id}", score.name, str(number(score.points)), told])
-    return table(lines)
-
-
 def gradescope(score: Score) -> str:
-    """results.json for one student."""
-    tests = []
-    for row in score.rows:
-        said = [f"✓ {held}" for test in row.tests for held in test.held]
-        said += [test.message for test in row.tests if test.message] or ([row.reason] if row.reason else [])
-        tests.append(
-            {
-                "name": row.title,
-                "score": number(row.points),
-                "max_score": number(row.of),
-                "visibility": "after_published",
-                "output": "\n".join([*said, *([f"By hand: {row.by_hand}"] if row.by_hand else [])]),
-            }
-        )
-    return json.dumps({"score": number(score.points), "tests": tests}, ensure_ascii=False, indent=1) + "\n"
+    """results.json for one student; without any score as long as one of them is blank, for Gradescope would add the rest."""
+    whole = score.points is not None
+    tests = [{"name": row.title, **(_scored(score, row) if whole else {}), **_told(row)} for row in score.rows]
+    made: dict[str, Any] = {"score": number(score.points)} if whole else {"output": f"Not finished. {waits_for(score)}"}
+    return json.dumps({**made, "visibility": "after_published", "tests": tests}, ensure_ascii=False, indent=1) + "\n"
 
 
-def nbgrader(scores: list[Score], database: Path, assignment: str) -> int:
-    """Put the scores into nbgrader's grade book through its own interface; how many. Raises CannotExport."""
-    try:
-        from nbgrader.api import Gradebook
-    except ImportError:
-        raise CannotExport("nbgrader is not installed: pip install 'tfm-lib[hub]'") from None
-    beside = str(Path(sys.executable).parent)  # nbgrader starts `alembic`, which lies there, by its bare name
-    if beside not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
-    with Gradebook(f"sqlite:///{database.resolve()}") as book:
-        book.update_or_create_assignment(assignment)
-        for stem, rows in _by_stem(scores).items():
-            book.update_or_create_notebook(stem, assignment)
-            for id, most in rows.items():
-                book.update_or_create_grade_cell(id, stem, assignment, max_score=most, cell_type="code")
-        for score in scores:
-            book.update_or_create_student(score.student)
-            when = {"timestamp": datetime.fromtimestamp(score.handed_in, UTC)} if score.handed_in else {}
-            book.update_or_create_submission(assignment, score.student, **when)
-            for row in score.rows:
-                stem = row.id.partition(".")[0]
-                grade = book.find_grade(row.id, stem, assignment, score.student)
-                grade.auto_score = row.points * score.factors.get(stem, 1.0)
-                grade.needs_manual_grade = row.waits
-        book.db.commit()
-    return len(scores)
+def _scored(score: Score, row: Row) -> dict[str, Any]:
+    return {"score": number(row.points), "max_score": number(row.of)}
 
 
-def _by_stem(scores: list[Score]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for score in scores:
-        for row in score.rows:
-            found.setdefault(row.id.partition(".")[0], {})[row.id] = row.of
-    return found
+def _told(row: Row) -> dict[str, Any]:
+    said = [f"✓ {held}" for test in row.tests for held in test.held]
+    said += [test.message for test in row.tests if test.message] or ([row.reason] if row.reason else [])
+    said += [f"By hand: {row.by_hand}"] if row.by_hand else []
+    said = [said_of(row)] if row.lacks else said
+    return {"visibility": "after_published", "output": "\n".join(said)}
 
 
-def number(value: float) -> float | int:
-    """A number without a needless point."""
+def said_of(row: Row) -> str:
+    """The points of a row in words, for a student."""
+    if row.points is not None:
+        return f"{number(row.points)} of {number(row.of)}"
+    return "nothing handed in" if row.lacks == HAND_IN else f"still to come, of {number(row.of)}"
+
+
+def number(value: float | None) -> float | int | str:
+    """A number without a needless point; nothing where there is none."""
+    if value is None:
+        return ""
     rounded = round(value, 4)
     return int(rounded) if rounded == int(rounded) else rounded
+
+
+def days(value: float | None) -> float | int | str:
+    """Late days, which may be unknown, or all."""
+    return "unknown" if value is None else "all" if math.isinf(value) else number(value)

@@ -7,8 +7,8 @@ import math
 from importlib.resources import files
 from typing import Any
 
+from tfm_lib.classroom.exports import days as shown_days
 from tfm_lib.classroom.exports import frequent, number
-from tfm_lib.classroom.records import NOTHING
 from tfm_lib.classroom.scores import Row, Score
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # no script runs on these pages, whatever stands in them
@@ -42,10 +42,12 @@ WORDS = {
 
 def student_page(score: Score, assignment: str) -> str:
     """The feedback for one student."""
-    late = [_lateness(days, score.factors[stem]) for stem, days in score.late_days.items() if days]
+    late = [_lateness(score, stem, days) for stem, days in score.late_days.items() if days]
+    if score.before != score.points:
+        late.append(f"Without lateness it is {number(score.before)} of {number(score.of)} points.")
     body = [
         f"<h1>{_text(assignment)}</h1>",
-        f"<p>{_text(score.name)} · <span class='points'>{number(score.points)} of {number(score.of)} points</span></p>",
+        f"<p>{_text(score.name)} · <span class='points'>{_points(score.points)} of {number(score.of)} points</span></p>",
         *(f"<p class='soft'>{_text(line)}</p>" for line in late),
         *("<p class='soft'>Some of it is still to be marked.</p>" for _ in [0] if score.waits),
         *(_card(row) for row in score.rows),
@@ -53,14 +55,21 @@ def student_page(score: Score, assignment: str) -> str:
     return _page(f"{assignment} · {score.name}", "\n".join(body))
 
 
-def _lateness(days: float, factor: float) -> str:
+def _lateness(score: Score, stem: str, days: float) -> str:
     told = f"{number(round(days, 1))} {'day' if round(days, 1) == 1 else 'days'} late"
+    if waiver := score.waived.get(stem):
+        told += f", of which {shown_days(waiver.days)} waived" if waiver.days < days else ", which is waived"
+    factor = score.factors[stem]
     return f"{told}." if factor == 1 else f"{told}: × {number(factor)}"
+
+
+def _points(points: float | None) -> str:
+    return "–" if points is None else str(number(points))
 
 
 def _card(row: Row) -> str:
     lines = [
-        f"<div class='card'><h2><span>{_text(row.title)}</span><span class='points'>{number(row.points)} / {number(row.of)}</span></h2>"
+        f"<div class='card'><h2><span>{_text(row.title)}</span><span class='points'>{_points(row.points)} / {number(row.of)}</span></h2>"
     ]
     lines.append(f"<p><strong>{WORDS[row.outcome]}</strong> {_text(row.reason)}</p>")
     held = list(dict.fromkeys(held for test in row.tests for held in test.held))
@@ -78,15 +87,17 @@ def _card(row: Row) -> str:
 
 def class_page(scores: list[Score], assignment: str) -> str:
     """The class at a glance: the distribution, how each exercise went, and the mistakes that were recognised."""
-    handed_in = [score for score in scores if any(row.reason != NOTHING for row in score.rows)]
-    mean = sum(score.points for score in handed_in) / max(1, len(handed_in))
+    handed_in = [score for score in scores if not score.nothing]
+    totals = [score.points for score in handed_in if score.points is not None]
+    finished = "" if len(totals) == len(handed_in) else f" of the {len(totals)} that are finished"
+    mean = number(round(sum(totals) / len(totals), 2)) if totals else "not known yet"
     rows = [row for score in handed_in for row in score.rows]
     mistakes = frequent(f"{row.title}: {test.mistake}" for row in rows for test in row.tests if test.mistake)
     waiting = sorted(score.name for score in scores if score.waits)
     body = [
         f"<h1>{_text(assignment)}: the class</h1>",
-        f"<p>{len(handed_in)} of {len(scores)} handed in; the mean is {number(round(mean, 2))} of {number(max((score.of for score in scores), default=0))} points.</p>",
-        _distribution(handed_in),
+        f"<p>{len(handed_in)} of {len(scores)} handed in; the mean{finished} is {mean} of {number(max((score.of for score in scores), default=0))} points.</p>",
+        _distribution(totals, max((score.of for score in scores), default=0)),
         _success(handed_in),
         "<h2>The most frequent mistakes that were recognised</h2>",
         _table(["mistake", "students"], mistakes[:15]) if mistakes else "<p>None.</p>",
@@ -96,20 +107,20 @@ def class_page(scores: list[Score], assignment: str) -> str:
     return _page(f"{assignment}: the class", "\n".join(body))
 
 
-def _distribution(scores: list[Score]) -> str:
+def _distribution(totals: list[float], of: float) -> str:
     from tfm_lib.book.display import figure
 
-    if not scores:
+    if not totals:
         return ""
-    most = max(score.of for score in scores) or 1
+    most = of or 1
     step = math.ceil(most / BARS)
     edges = [step * (place - 0.5) for place in range(math.ceil(most / step) + 2)]  # bars around whole points
     fig, ax = figure(width=WIDTH, height=2.4)
-    counts, _, _ = ax.hist([score.points for score in scores], bins=edges, rwidth=0.9)
+    counts, _, _ = ax.hist(totals, bins=edges, rwidth=0.9)
     ax.set(xlabel="points", ylabel="students", title="Points")
     for axis in (ax.xaxis, ax.yaxis):
         axis.get_major_locator().set_params(integer=True)
-    alt = f"A histogram of the points of {len(scores)} students; the tallest of {len(counts)} bars holds {int(max(counts))}."
+    alt = f"A histogram of the points of {len(totals)} students; the tallest of {len(counts)} bars holds {int(max(counts))}."
     return _figure(fig, alt)
 
 
@@ -119,7 +130,7 @@ def _success(scores: list[Score]) -> str:
     shares: dict[str, list[float]] = {}
     for score in scores:
         for row in score.rows:
-            if row.of and not row.waits:
+            if row.of and row.points is not None:
                 shares.setdefault(row.title, []).append(row.points / row.of)
     if not shares:
         return ""

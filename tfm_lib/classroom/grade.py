@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -12,11 +11,13 @@ from typing import Any, Protocol
 
 from tfm_lib.classroom import results
 from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.ledger import Judgement, Ledger, digest_of
 from tfm_lib.classroom.manifest import Entry
 from tfm_lib.classroom.notebook import MAX_BYTES
 from tfm_lib.classroom.records import (
     NOTHING,
     UNREADABLE,
+    Bound,
     ChapterResult,
     ExerciseResult,
     Job,
@@ -38,11 +39,12 @@ class Engine(Protocol):
 
 @dataclass
 class Plan:
-    """The jobs to do, and how many exercises have a result already."""
+    """The jobs to do, how many exercises have a result already, and how many of those by another grader."""
 
     jobs: list[Job] = field(default_factory=list)
     submissions: dict[tuple[str, str], Submission] = field(default_factory=dict)
     cached: int = 0
+    foreign: int = 0
 
 
 def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
@@ -73,7 +75,10 @@ def _submission(path: Path, student: str, stem: str) -> Submission:
 
 
 def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str], force: bool) -> Plan:
-    """What is to be judged: exercises without a result for this very submission, these tests and these limits."""
+    """What is to be judged: exercises without a result for this very submission, these tests and these limits.
+
+    What another grader judged stays: no number changes because a program was brought up to date.
+    """
     made = Plan()
     for submission in submissions:
         made.submissions[submission.student, submission.stem] = submission
@@ -85,9 +90,9 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
             if only and entry.id not in only:
                 continue
             row = known.get(entry.id)
-            same = row is not None and row.key == _key(bundle, submission, entry.id)
-            if same and row.status != "infrastructure" and not force:
+            if row is not None and not force and row.status != "infrastructure" and is_of(row, bundle, submission):
                 made.cached += 1
+                made.foreign += row.bound.grader != bundle.grader(submission.stem, entry.id)
             else:
                 ids.append(entry.id)
         if ids:
@@ -96,27 +101,31 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
     return made
 
 
-def carry_out(bundle: Bundle, made: Plan, engine: Engine, to: Path) -> Iterator[StudentResult]:
-    """Judge what `made` plans; yields each student's result, already written, as it grows."""
+def carry_out(
+    bundle: Bundle, made: Plan, engine: Engine, to: Path, ledger: Ledger | None = None
+) -> Iterator[StudentResult]:
+    """Judge what `made` plans; yields each student's result, already written, and noted in `ledger`, as it grows."""
     for submission in made.submissions.values():  # those with nothing to judge are results too
         if submission.data is None:
-            _store(bundle, submission, None, to)
+            _store(bundle, submission, None, to, ledger)
         elif submission.trouble:
-            _store(bundle, submission, Unreadable(unreadable=submission.trouble), to)
+            _store(bundle, submission, Unreadable(unreadable=submission.trouble), to, ledger)
     for job, result in engine.results(made.jobs):
         submission = made.submissions[job.student, job.stem]
         if isinstance(result, NotJudged):  # a row for each exercise of the job whatever happened
             entries = [entry for entry in bundle.exercises(job.stem) if entry.id in job.ids]
             rows = {entry.id: _row(entry, status="infrastructure", reason=result.infrastructure) for entry in entries}
             result = Judged(exercises=rows)
-        yield _store(bundle, submission, result, to)
+        yield _store(bundle, submission, result, to, ledger)
 
 
 def _row(entry: Entry, **more: Any) -> ExerciseResult:
     return ExerciseResult(**{"id": entry.id, "of": entry.points, "status": "ok", **more})
 
 
-def _store(bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path) -> StudentResult:
+def _store(
+    bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path, ledger: Ledger | None
+) -> StudentResult:
     """Put `result` of one chapter, None if nothing was handed in, among what is known of its student; what is known then."""
     path = to / f"{submission.student}.json"
     before = results.read(path) or StudentResult(student=submission.student)
@@ -129,13 +138,37 @@ def _store(bundle: Bundle, submission: Submission, result: Judged | Unreadable |
     )
     if isinstance(result, Judged) and result.notes is not None:
         chapter = chapter.but(notes=result.notes)
-    chapters = {**before.chapters, submission.stem: chapter}
+    return put(before, {submission.stem: chapter}, bundle, path, ledger)
+
+
+def put(
+    before: StudentResult, changed: dict[str, ChapterResult], bundle: Bundle, path: Path, ledger: Ledger | None
+) -> StudentResult:
+    """Write the result of a student with chapters `changed`, after a line in `ledger` for each number that is another."""
+    chapters = {**before.chapters, **changed}
     chapters = {stem: chapters[stem] for stem in bundle.stems if stem in chapters}
     every = [row for each in chapters.values() for row in each.exercises]
     points, of = sum(row.points for row in every), sum(row.of for row in every)
     whole = before.but(chapters=chapters, status=worst(every), points=points, of=of)
+    if ledger is not None:
+        known = {row.id: row for chapter in before.chapters.values() for row in chapter.exercises}
+        ledger.add(*(line for row in every for line in _noted(before.student, known.get(row.id), row, ledger)))
     results.write(path, whole)
     return whole
+
+
+def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, ledger: Ledger) -> list[Judgement]:
+    """The lines for `row` where it is another number than `before`, which is noted first if no line tells it."""
+    if before is not None and before.but(took=None) == row.but(took=None):
+        return []
+    untold = before is not None and (student, row.id) not in ledger.judged
+    return [_judgement(student, each) for each in ([before, row] if untold else [row])]
+
+
+def _judgement(student: str, row: ExerciseResult) -> Judgement:
+    text = digest_of(row.text) if row.text else ""
+    made = Judgement(student, row.id, row.status, row.points, row.of, row.bound, row.reason, text, tuple(row.tests))
+    return made
 
 
 def _rows(
@@ -155,8 +188,11 @@ def _rows(
             row, judged = _row(entry, text=result.texts[entry.id], unsure=entry.id in result.unsure), True
         if row is None:
             continue
-        key = _key(bundle, submission, entry.id) if judged else row.key
-        rows.append(row.but(key=key, title=entry.title, kind=entry.kind))
+        if judged:
+            here = Bound(submission.digest, bundle.fingerprint(submission.stem, submission.student, entry.id))
+            here = here.but(grader=row.bound.grader or bundle.grader(submission.stem, entry.id))
+            row = row.but(bound=here)
+        rows.append(row.but(title=entry.title, kind=entry.kind))
     return rows
 
 
@@ -164,6 +200,7 @@ def _known(result: StudentResult | None, stem: str) -> dict[str, ExerciseResult]
     return result.exercises(stem) if result is not None else {}
 
 
-def _key(bundle: Bundle, submission: Submission, id: str) -> str:
-    judged = bundle.fingerprint(submission.stem, submission.student, id)
-    return hashlib.sha256(f"{submission.digest} {judged}".encode()).hexdigest()
+def is_of(row: ExerciseResult, bundle: Bundle, submission: Submission) -> bool:
+    """Whether `row` was made from this very submission, by these tests and limits."""
+    here = submission.digest, bundle.fingerprint(submission.stem, submission.student, row.id)
+    return (row.bound.handed_in, row.bound.bundle) == here

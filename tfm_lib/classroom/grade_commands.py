@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.lock import FILE as HELD
 
 console = Console(highlight=False)
+
+
+def say(text: str) -> None:
+    """Print `text`, in which names stand, as it is."""
+    console.print(text, soft_wrap=True, markup=False)
 
 
 def grade(
@@ -21,7 +28,11 @@ def grade(
     to: Annotated[Path | None, typer.Option(help="Where results go; results/ beside the submissions if none.")] = None,
     jobs: Annotated[int, typer.Option(min=0, help="How many are judged at a time; as many as processors if 0.")] = 0,
     only: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Judge again what has a result.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Judge all anew, and show what would change; with --only, one exercise.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write what --again has shown.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Judge again what has a result, and write it.")] = False,
     engine: Annotated[str, typer.Option(help="local, or dask: on the workers of a scheduler.")] = "local",
     scheduler: Annotated[
         str, typer.Option(metavar="ADDRESS", help="For dask: the scheduler, as tcp://host:8786.")
@@ -32,10 +43,13 @@ def grade(
     ] = "tfm-sandbox",
 ) -> None:
     """Judge submissions by the bundle's tests, each in a sandbox. What was judged before is not judged again."""
+    from tfm_lib.classroom import again as anew
     from tfm_lib.classroom import bundle as bundles
     from tfm_lib.classroom import grade as grading
     from tfm_lib.classroom.backends import require_outside
     from tfm_lib.classroom.cluster import Cluster
+    from tfm_lib.classroom.ledger import Ledger
+    from tfm_lib.classroom.lock import only_one
     from tfm_lib.classroom.pool import Pool
     from tfm_lib.classroom.records import Begin
 
@@ -49,31 +63,63 @@ def grade(
     known = {entry.id for stem in loaded.stems for entry in loaded.exercises(stem)}
     if unknown := set(only or ()) - known:
         raise Refusal(f"The bundle has no exercise {', '.join(sorted(unknown))}. It has {', '.join(sorted(known))}.")
-    plan = grading.plan(loaded, grading.submissions_in(submissions, loaded), to, set(only or ()), force)
-    students = len({student for student, _ in plan.submissions})
-    if not students:
-        raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
-    begin = Begin(
-        manifest=loaded.manifest,
-        tests=loaded.tests,
-        sandbox=sandbox,
-        image=image,
-        private=[str(path.resolve()) for path in (submissions, bundle, to)],
-    )
-    to.mkdir(parents=True, exist_ok=True)
-    size = min(jobs or os.cpu_count() or 1, max(1, len(plan.jobs)))
-    with Pool(begin, size) if engine == "local" else Cluster(begin.but(private=[]), scheduler) as pool:
-        if plan.jobs:
-            console.print(f"The sandbox holds: {', '.join(pool.start())}.", soft_wrap=True)
-        seen = _watched(grading.carry_out(loaded, plan, pool, to), len(plan.jobs))
-    words = [f"{students} students", f"{len(plan.jobs)} notebooks judged", f"{plan.cached} exercises judged before"]
-    console.print(f"{', '.join(words)}: {to}", soft_wrap=True)
+    with only_one(to, "tfm grade"):
+        found, ledger = grading.submissions_in(submissions, loaded), Ledger(to)
+        students = len({each.student for each in found})
+        if not students:
+            raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
+        if write and not again:
+            say(f"The numbers of {anew.write(to, loaded, found, ledger)} students were written: {to}")
+            return
+        place = anew.beside(to) if again else to
+        plan = grading.plan(loaded, found, place, set(only or ()), force or again)
+        begin = Begin(
+            manifest=loaded.manifest,
+            tests=loaded.tests,
+            sandbox=sandbox,
+            image=image,
+            private=[str(path.resolve()) for path in (submissions, bundle, to)],
+        )
+        size = min(jobs or os.cpu_count() or 1, max(1, len(plan.jobs)))
+        with Pool(begin, size) if engine == "local" else Cluster(begin.but(private=[]), scheduler) as pool:
+            if plan.jobs:
+                say(f"The sandbox holds: {', '.join(pool.start())}.")
+            judged = grading.carry_out(loaded, plan, pool, place, None if again else ledger)
+            seen = _watched(judged, len(plan.jobs))
+        words = [f"{students} students", f"{len(plan.jobs)} notebooks judged", f"{plan.cached} exercises judged before"]
+        say(f"{', '.join(words)}: {place}")
+        _tell_troubles(seen, plan.foreign)
+        if again and _wanted(to, write):
+            say(f"The numbers of {anew.write(to, loaded, found, ledger)} students were written: {to}")
+
+
+def _tell_troubles(seen: dict[str, str], foreign: int) -> None:
     for status, meaning in (
         ("stopped", "something ended before its time"),
         ("infrastructure", "not judged; run again"),
     ):
         if names := sorted(student for student, result in seen.items() if result == status):
-            console.print(f"  {status} ({meaning}): {', '.join(names)}", soft_wrap=True)
+            say(f"  {status} ({meaning}): {', '.join(names)}")
+    if foreign:
+        say(f"  {foreign} of them by another grader; `tfm grade --again` shows what this one would change")
+
+
+def _wanted(to: Path, write: bool) -> bool:
+    """Show what was judged anew, and whether it is to count."""
+    from tfm_lib.classroom import again as anew
+
+    found = anew.changes(to)
+    for change in found.made:
+        say(f"  {change.told}")
+    students = len({change.student for change in found.made})
+    say(f"{len(found.made)} numbers of {students} students would change, {found.same} stay.")
+    if found.failed:
+        say(f"  could not be judged anew, and stay as they are: {', '.join(found.failed)}")
+    (to / anew.FOLDER / "changes.csv").write_text(found.as_csv(), encoding="utf-8")
+    if write or (sys.stdin.isatty() and typer.confirm("Write them?")):
+        return True
+    say("Nothing was written. To write it: the same command with --write in place of --again.")
+    return False
 
 
 def _watched(judged, total: int) -> dict[str, str]:
@@ -98,47 +144,96 @@ def report(
     marks: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Marks by hand: student,exercise,points,reason.")
     ] = None,
+    waivers: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Late days that do not count: student,chapter,days,reason.")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="blank|zero", help="For what was not handed in; the manifest's word if none.")
+    ] = "",
     canvas: Annotated[
         Path | None, typer.Option(metavar="CSV", help="The grade book that Canvas exported, to be filled in.")
     ] = None,
+    moodle: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="The grading worksheet that Moodle exported, to be filled in.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write over scores that stand in Canvas's or Moodle's file.")
+    ] = False,
     nbgrader: Annotated[
         Path | None, typer.Option(metavar="DB", help="nbgrader's gradebook.db, to be filled in.")
     ] = None,
     column: Annotated[str, typer.Option(help="What the LMS calls the assignment; its title if none.")] = "",
     pseudonyms: Annotated[
-        Path | None, typer.Option(metavar="KEY", help="Codes in place of names; the file keeps the key.")
+        Path | None,
+        typer.Option(metavar="KEY", help="Codes in place of names, into a new folder; the file keeps the key."),
     ] = None,
+    as_judged: Annotated[
+        bool, typer.Option("--as-judged", help="Write numbers although what they were made from has changed.")
+    ] = False,
 ) -> None:
     """Write feedback for each student, grades for your records and your LMS, and a page about the class."""
     from tfm_lib.classroom import bundle as bundles
-    from tfm_lib.classroom import exports, tables
-    from tfm_lib.classroom.report import Report
+    from tfm_lib.classroom import gradebook, lms, tables
+    from tfm_lib.classroom.ledger import Ledger
+    from tfm_lib.classroom.lock import only_one
+    from tfm_lib.classroom.pseudonyms import require_empty
+    from tfm_lib.classroom.report import Report, Sources, exported
 
-    submissions = submissions or results.resolve().parent / "submissions"
-    try:
-        loaded = bundles.load(bundle)
-        made = Report.of(results, loaded.manifest, submissions, marks)
-        if not made.scores:
-            raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
-        if pseudonyms:
-            made = made.under_pseudonyms(pseudonyms)
-        column = column or made.assignment
-        files = made.files(column)
-        if canvas:
-            files["canvas.csv"] = exports.canvas(made.scores, tables.read_text(canvas), column)
-        if nbgrader:
-            exports.nbgrader(made.scores, nbgrader, column)
-    except OSError as fault:
-        raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
-    to = to or results.resolve().parent / "report"
-    for name, text in files.items():
-        (to / name).parent.mkdir(parents=True, exist_ok=True)
-        (to / name).write_text(text, encoding="utf-8")
-    waiting = sum(score.waits for score in made.scores)
-    console.print(
-        f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.", soft_wrap=True
-    )
-    if waiting:
-        console.print(
-            f"  {waiting} still wait for a mark by hand or another run; give marks with --marks.", soft_wrap=True
+    if missing not in ("", "blank", "zero"):
+        raise Refusal(f"--missing is blank or zero, and not {missing!r}.")
+    if pseudonyms and (canvas or moodle or nbgrader):
+        raise Refusal(
+            "A grade book names its students. Fill it in without --pseudonyms, and give the codes by themselves."
         )
+    if not results.is_dir():
+        raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
+    beside = results.resolve().parent
+    to = to or beside / ("pseudonyms" if pseudonyms else "report")
+    if pseudonyms:
+        require_empty(to, pseudonyms)
+    loaded = bundles.load(bundle)
+    nothing = 0.0 if (missing or loaded.manifest.missing) == "zero" else None
+    sources = Sources(results, loaded, submissions or beside / "submissions", marks, waivers, nothing)
+    with only_one(results, "tfm report"), only_one(to, "tfm report"):
+        try:
+            ledger = Ledger(results)
+            made = Report.of(sources, ledger)
+            if not made.scores:
+                raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
+            _require_fresh(made.stale, as_judged)
+            column, notes = column or made.assignment, [*made.notes, *made.blanks()]
+            shown = made.under_pseudonyms(pseudonyms) if pseudonyms else made
+            files = shown.files()
+            if canvas:
+                filled = lms.canvas(made.scores, tables.read_text(canvas), column, overwrite)
+                files["canvas.csv"], notes = filled.text, [*notes, *filled.notes]
+            if moodle:
+                filled = lms.moodle_worksheet(made.scores, tables.read_text(moodle), overwrite)
+                files["moodle.csv"], notes = filled.text, [*notes, *filled.notes]
+            if nbgrader:
+                notes += gradebook.nbgrader(made.scores, nbgrader, column)
+        except OSError as fault:
+            raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
+        for name, text in files.items():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            (to / name).write_text(text, encoding="utf-8")
+        ledger.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
+    if pseudonyms:
+        (to / HELD).unlink(missing_ok=True)
+    say(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
+    for line in notes:
+        say(f"  {line}")
+
+
+def _require_fresh(stale: list[str], as_judged: bool) -> None:
+    """Refuse numbers that are not of what lies there now, unless told to write them."""
+    if not stale:
+        return
+    lines = "\n".join(f"  {line}" for line in stale)
+    if as_judged:
+        say(f"As they were judged, and not of what lies there now:\n{lines}")
+        return
+    raise Refusal(
+        f"Some numbers are not of what lies there now. Nothing was written.\n{lines}\n"
+        f"To write them as they were judged: tfm report --as-judged"
+    )

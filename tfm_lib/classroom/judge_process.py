@@ -87,7 +87,7 @@ class Judge:
         from tfm_lib.classroom.grading import grade_exercise
         from tfm_lib.classroom.loading import Program
         from tfm_lib.classroom.notebook import NotANotebook, read
-        from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Judged, Unreadable
+        from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Bound, Judged, Unreadable
         from tfm_lib.classroom.words import Handed
 
         began, spent = time.process_time(), self.sandbox.spent
@@ -98,8 +98,10 @@ class Judge:
         except NotANotebook as error:
             return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
-        program = Program(notebook.code)
-        done = {task.id: grade_exercise(task, program, self.sandbox, limits, seed) for task in tasks}
+        program, done = Program(notebook.code), {}
+        for task in tasks:
+            result = grade_exercise(task, program, self.sandbox, limits, seed)
+            done[task.id] = result.but(bound=Bound(grader=self.bundle.grader(job.stem, task.id)))
         cpu = time.process_time() - began + self.sandbox.spent - spent
         texts = {id: answer.text[:MAX_TEXT] for id, answer in notebook.texts.items()}
         unsure = [id for id, answer in notebook.texts.items() if not answer.sure]

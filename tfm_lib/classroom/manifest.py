@@ -102,6 +102,7 @@ class Manifest(Part):
     format: int = FORMAT
     limits: Limits = Limits()
     late: Late = Late()
+    missing: Literal["blank", "zero"] = "blank"  # the points for what was not handed in
 
 
 MEANT = {  # what stands in the sentence about each value that can be wrong
@@ -117,6 +118,7 @@ MEANT = {  # what stands in the sentence about each value that can be wrong
     "late.per_day": "the share of the points that a late day costs, a number from 0 to 1: 0.1 takes a tenth",
     "late.free_days": "a number of days from 0 to 1000",
     "late.due": "a date as 2026-11-20T23:59+01:00",
+    "missing": "blank or zero: the points for what was not handed in",
     "points": f"a number from 0 to {MOST_POINTS}",
     "id": "the exercise's label, a text",
     "title": "a text",

@@ -82,6 +82,14 @@ class Graded(Record):
     before: int | None = None
 
 
+class Bound(Record):
+    """What a result was made from: the SHA-256 of the notebook, of the bundle's part in it, and the grader in words."""
+
+    handed_in: str = ""
+    bundle: str = ""
+    grader: str = ""
+
+
 class ExerciseResult(Record):
     """One exercise of one student."""
 
@@ -98,7 +106,7 @@ class ExerciseResult(Record):
     kind: Kind = "assigned"
     text: str = ""  # of an answer in words
     unsure: bool = False  # whether that text answers the question at all
-    key: str = ""  # of all that it depends on
+    bound: Bound = Bound()
 
 
 class Judged(Record, tag_field="is", tag="judged"):

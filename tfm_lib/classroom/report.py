@@ -1,50 +1,124 @@
-"""All that a class's results become."""
+"""All that a class's results become, and what an instructor should know before signing them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tfm_lib.classroom import exports, feedback, results
-from tfm_lib.classroom.collect import late_days, roster
-from tfm_lib.classroom.manifest import Manifest
-from tfm_lib.classroom.scores import Score, pseudonymised, read_marks, scores
+from tfm_lib.classroom import exports, feedback, lms, marks, results, waivers
+from tfm_lib.classroom import roster as rosters
+from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.collected import Known, late_days, roster
+from tfm_lib.classroom.grade import submissions_in
+from tfm_lib.classroom.ledger import Event, Exported, Ledger
+from tfm_lib.classroom.pseudonyms import pseudonymised
+from tfm_lib.classroom.records import StudentResult, Submission
+from tfm_lib.classroom.scores import HAND_IN, Person, Rules, Score, marked, score
+from tfm_lib.classroom.signs import binding, compared
 
 
 @dataclass(frozen=True)
+class Sources:
+    """Where everything lies that a report is made from."""
+
+    results: Path
+    bundle: Bundle
+    submissions: Path
+    marks: Path | None = None
+    waivers: Path | None = None
+    nothing: float | None = None  # the points for what was not handed in; None leaves them blank
+
+
+@dataclass
 class Report:
-    """The scores of a class in one assignment."""
+    """The scores of a class in one assignment, what was noticed, and what makes them stale."""
 
     assignment: str
     scores: list[Score]
+    times: exports.Times = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    at: str = ""
+    hidden: bool = False  # under pseudonyms
 
     @classmethod
-    def of(cls, folder: Path, manifest: Manifest, submissions: Path, marks: Path | None) -> Report:
-        """The report on the results in `folder`; raises BadMarks."""
-        given = read_marks(marks) if marks else {}
-        made = scores(
-            results.all_in(folder),
-            roster(submissions),
-            given,
-            manifest.late,
-            late_days(submissions, manifest.late.due_at),
-        )
-        return cls(manifest.name, made)
+    def of(cls, sources: Sources, ledger: Ledger) -> Report:
+        """The report from `sources`; raises BadMarks, BadWaivers."""
+        found = {result.student: result for result in results.all_in(sources.results)}
+        files = {}
+        if sources.submissions.is_dir():
+            files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
+        people = _people(sources, files, found)
+        seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people)
+        rule = sources.bundle.manifest.late
+        waived = waivers.read(sources.waivers, people, sources.bundle.stems) if sources.waivers else {}
+        rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived, sources.nothing)
+        made = [score(sources.bundle, name, person, found.get(name), rules) for name, person in people.items()]
+        given = marks.Marks({})
+        if sources.marks:
+            most = {(each.student, row.id): row.of for each in made for row in each.rows}
+            given = marks.require_known(marks.read(sources.marks), most, sources.marks)
+        bound = binding(made, given, ledger)
+        made = marked(made, replace(given, given=bound.given), bound.stale)
+        times = {key: line.at for key, line in ledger.judged.items()}
+        notes = [*ledger.faults, *seen.notes, *bound.notes]
+        return cls(sources.bundle.manifest.name, made, times, notes, seen.stale, bound.events, bound.at)
 
     def under_pseudonyms(self, key_file: Path) -> Report:
         """The same with codes in place of people."""
-        return replace(self, scores=pseudonymised(self.scores, key_file))
+        return replace(self, scores=pseudonymised(self.scores, key_file), hidden=True)
 
-    def files(self, column: str) -> dict[str, str]:
+    def files(self) -> dict[str, str]:
         """The texts to write, by their place in the folder of the report."""
+        lines = exports.audit(self.scores, self.times)
         made = {
-            "grades.csv": exports.grades(self.scores),
+            "grades.csv": exports.grades(self.scores, None if self.hidden else lines),
             "items.csv": exports.items(self.scores),
             "class.html": feedback.class_page(self.scores, self.assignment),
         }
-        for score in self.scores:
-            made[f"feedback/{score.student}.html"] = feedback.student_page(score, self.assignment)
-            made[f"gradescope/{score.student}/results.json"] = exports.gradescope(score)
-        if any(score.lms_id for score in self.scores):
-            made["moodle.csv"] = exports.moodle(self.scores, column)
+        if not self.hidden:  # whoever holds a notebook knows its hash
+            made["audit.csv"] = exports.table(lines)
+        for each in self.scores:
+            made[f"feedback/{each.student}.html"] = feedback.student_page(each, self.assignment)
+            made[f"gradescope/{each.student}/results.json"] = exports.gradescope(each)
+        if any(each.lms_id for each in self.scores):
+            made["moodle.csv"] = lms.moodle(self.scores)
         return made
+
+    def blanks(self) -> list[str]:
+        """Who has no total yet and why, in a line for each reason."""
+        found: dict[str, list[str]] = {}
+        for each in self.scores:
+            for row in each.rows:
+                if row.lacks == HAND_IN:
+                    found.setdefault("nothing handed in", []).append(each.student)
+                elif row.lacks:
+                    found.setdefault(f"{row.id} waits for {row.lacks}", []).append(each.student)
+        return [f"{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]
+
+
+def exported(folder: Path, files: dict[str, str], stale: bool) -> Exported:
+    """The line of the ledger that tells what was written."""
+    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items() if "/" not in name}
+    return Exported(str(folder), hashes, stale)
+
+
+def _people(
+    sources: Sources, files: dict[tuple[str, str], Submission], found: dict[str, StudentResult]
+) -> dict[str, Person]:
+    """Everybody in the class: by the roster, or else by their folders; by results where no submissions lie."""
+    known, listed = roster(sources.submissions), rosters.kept(sources.submissions)
+    names = listed.students if listed else {student for student, _ in files} or found
+    stems: dict[str, list[str]] = {name: [] for name in sorted(names)}
+    for (student, stem), file in files.items():
+        if file.data is not None and student in stems:
+            stems[student].append(stem)
+    return {name: _person(known.get(name, Known()), handed_in) for name, handed_in in stems.items()}
+
+
+def _person(known: Known, stems: Iterable[str]) -> Person:
+    times = [file.handed_in for file in known.files.values() if file.handed_in is not None]
+    return Person(known.name, known.lms_id, frozenset(stems), max(times, default=None))

@@ -1,29 +1,23 @@
-"""From results to scores: what the judge gave, what the instructor changed by hand, what lateness costs."""
+"""From results to scores: what the tests gave, what a person gave in their place, what lateness costs.
+
+Points are None as long as nobody can say them; whatever is made of them stays blank then.
+"""
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import hmac
-import io
-import json
 import math
-import secrets
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from tfm_lib._refusal import Refusal
-from tfm_lib.classroom.collected import Known
-from tfm_lib.classroom.manifest import Late
-from tfm_lib.classroom.records import ExerciseResult, StudentResult, TestRow
-from tfm_lib.classroom.tables import read_text
+from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.ledger import digest_of
+from tfm_lib.classroom.manifest import Entry, Late
+from tfm_lib.classroom.marks import Mark, Marks
+from tfm_lib.classroom.records import NOTHING, Bound, ChapterResult, ExerciseResult, StudentResult, TestRow
+from tfm_lib.classroom.waivers import Waiver
 
-MARKS = ("student", "exercise", "points", "reason")
-
-
-class BadMarks(Refusal):
-    """The file of marks cannot be used; the message says which line, and why."""
+HAND_IN, JUDGING, RUN = "a hand-in", "its first judging", "another run"
+MARK, NEW_MARK, RUBRIC = "a mark", "a mark for another text", "the rest of its rubric"
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,7 @@ class Row:
     title: str
     kind: str
     status: str
-    points: float
+    points: float | None
     of: float
     reason: str
     tests: list[TestRow]
@@ -42,6 +36,11 @@ class Row:
     text: str = ""
     by_hand: str | None = None  # the instructor's reason
     waits: bool = False  # for a mark by hand, or for another run
+    lacks: str = ""  # what its points wait for, where they are None
+    judged: float | None = None  # what the tests gave, also where a mark stands in its place
+    mark: Mark | None = None
+    bound: Bound = field(default_factory=Bound)
+    subject: str = ""  # the SHA-256 of what a mark for it is for: the words, or else the notebook
 
     @property
     def outcome(self) -> str:
@@ -49,10 +48,10 @@ class Row:
         if self.by_hand is not None:
             return "by hand"
         if self.waits:
-            return "waiting"
-        if self.status == "stopped":
-            return "stopped"
+            return "not judged" if self.lacks in (RUN, JUDGING) else "waiting"
         outcomes = {test.outcome for test in self.tests}
+        if self.status == "stopped" and outcomes <= {"stopped"}:  # else a test was stopped that tells nobody so
+            return "stopped"
         if len(outcomes) == 1:
             return outcomes.pop()
         return "partly" if self.points else "refused" if outcomes else "missing"
@@ -69,10 +68,21 @@ class Score:
     late_days: dict[str, float | None] = field(default_factory=dict)  # by chapter; None where nobody knows
     factors: dict[str, float] = field(default_factory=dict)
     handed_in: float | None = None  # the last of it, where that is known
+    waived: dict[str, Waiver] = field(default_factory=dict)
 
     @property
-    def points(self) -> float:
-        return round(sum(row.points * self.factors.get(row.id.partition(".")[0], 1.0) for row in self.rows), 4)
+    def points(self) -> float | None:
+        """With what lateness takes; None if a part of it is."""
+        return _sum([self.counted(row) for row in self.rows])
+
+    @property
+    def before(self) -> float | None:
+        """Without what lateness takes."""
+        return _sum([row.points for row in self.rows])
+
+    def counted(self, row: Row) -> float | None:
+        """The points of one of its rows with what lateness takes."""
+        return None if row.points is None else row.points * self.factors.get(row.id.partition(".")[0], 1.0)
 
     @property
     def of(self) -> float:
@@ -82,98 +92,118 @@ class Score:
     def waits(self) -> bool:
         return any(row.waits for row in self.rows)
 
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing at all was handed in."""
+        return bool(self.rows) and all(row.reason == NOTHING for row in self.rows)
 
-def read_marks(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
-    """Points and reason by student and exercise, from a CSV with the columns of MARKS; raises BadMarks."""
-    found: dict[tuple[str, str], tuple[float, str]] = {}
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    if missing := [name for name in MARKS if name not in (reader.fieldnames or [])]:
-        raise BadMarks(f"{path} has no column {', '.join(missing)}. Its first line must be: {','.join(MARKS)}")
-    for number, line in enumerate(reader, start=2):
-        try:
-            points = float(line["points"])
-        except (TypeError, ValueError):
-            points = math.nan
-        if not math.isfinite(points) or not (line["reason"] or "").strip():
-            raise BadMarks(f"{path}, line {number}: a mark needs points, a number, and a reason.")
-        found[line["student"].strip(), line["exercise"].strip()] = (points, line["reason"].strip())
-    return found
+    @property
+    def late(self) -> float | None:
+        """The days of the chapter that is latest; None where those of one are unknown."""
+        days = [known for known in self.late_days.values() if known is not None]
+        return max(days, default=0.0) if len(days) == len(self.late_days) else None
 
 
-def scores(
-    results: Iterable[StudentResult],
-    roster: dict[str, Known],
-    marks: dict[tuple[str, str], tuple[float, str]],
-    late: Late,
-    days: dict[str, float | None],
-) -> list[Score]:
-    """The score of each result; raises BadMarks for a mark of nobody or of no exercise."""
-    made, used = [], set()
-    for result in results:
-        student = result.student
-        rows, late_days, factors = [], {}, {}
-        for stem, chapter in result.chapters.items():
-            late_days[stem] = days.get(f"{student}/{stem}", 0.0)
-            factors[stem] = lateness(late_days[stem], late)
-            for entry in chapter.exercises:
-                row = _row(entry, chapter.notes)
-                if mark := marks.get((student, row.id)):
-                    used.add((student, row.id))
-                    row = replace(row, points=mark[0], by_hand=mark[1], waits=False)
-                rows.append(row)
-        known = roster.get(student, Known())
-        times = [file.handed_in for file in known.files.values() if file.handed_in is not None]
-        made.append(
-            Score(student, known.name or student, known.lms_id, rows, late_days, factors, max(times, default=None))
-        )
-    if unknown := sorted(set(marks) - used):
-        student, id = unknown[0]
-        raise BadMarks(
-            f"The marks name {student!r} and {id!r}, for whom and which there is no result. Mind the spelling."
-        )
-    return made
+def _sum(points: list[float | None]) -> float | None:
+    known = [each for each in points if each is not None]
+    return round(math.fsum(known), 4) if len(known) == len(points) else None
 
 
-def lateness(days: float | None, rule: Late) -> float:
-    """The share of the points that is left after `days`: `per_day` less for each day begun after `free_days`.
+@dataclass(frozen=True)
+class Person:
+    """A student as the class knows them; `handed_in` says for which chapters a notebook lies there."""
+
+    name: str = ""
+    lms_id: str = ""
+    handed_in: frozenset[str] = frozenset()
+    last: float | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the instructor decides about lateness and about those who handed in nothing."""
+
+    late: Late
+    days: Mapping[str, float | None] = field(default_factory=dict)  # by student/chapter
+    waivers: Mapping[tuple[str, str], Waiver] = field(default_factory=dict)
+    nothing: float | None = None  # the points for what was not handed in
+
+
+def score(bundle: Bundle, student: str, person: Person, result: StudentResult | None, rules: Rules) -> Score:
+    """The score of one student, with or without a result, before any mark by hand."""
+    rows, late_days, factors, waived = [], {}, {}, {}
+    for stem in bundle.stems:
+        late_days[stem] = rules.days.get(f"{student}/{stem}", 0.0)
+        waiver = rules.waivers.get((student, stem))
+        if waiver is not None:
+            waived[stem] = waiver
+        factors[stem] = lateness(late_days[stem], rules.late, waiver.days if waiver else 0.0)
+        chapter = result.chapters.get(stem) if result else None
+        known = result.exercises(stem) if result else {}
+        for entry in bundle.exercises(stem):
+            rows.append(_row(entry, known.get(entry.id), chapter, stem in person.handed_in, rules.nothing))
+    return Score(student, person.name or student, person.lms_id, rows, late_days, factors, person.last, waived)
+
+
+def lateness(days: float | None, rule: Late, waived: float = 0.0) -> float:
+    """The share of the points that is left after `days`: `per_day` less for each day begun after those that are free.
 
     What nobody knows takes nothing.
     """
-    if days is None:
-        return 1.0
-    begun = math.ceil(max(0.0, days - rule.free_days) - 1e-9)
+    begun = math.ceil(max(0.0, (days or 0.0) - waived - rule.free_days) - 1e-9)
     return max(0.0, 1 - rule.per_day * begun)
 
 
-def _row(entry: ExerciseResult, notes: list[str]) -> Row:
-    unmarked = entry.kind == "text" and bool(entry.text.strip()) and not entry.reason
-    return Row(
+def _row(
+    entry: Entry, row: ExerciseResult | None, chapter: ChapterResult | None, there: bool, nothing: float | None
+) -> Row:
+    """One exercise, without a mark by hand. `there` says whether a notebook lies there."""
+    if row is None or (chapter is not None and there and not chapter.submitted):
+        blank = Row(entry.id, entry.title, entry.kind, "ok", None, entry.points, NOTHING, [], [])
+        if there:
+            return replace(blank, reason="", waits=True, lacks=JUDGING)
+        return replace(blank, points=nothing, lacks=HAND_IN if nothing is None else "")
+    made = Row(
         entry.id,
         entry.title,
         entry.kind,
-        entry.status,
-        entry.points,
-        entry.of,
-        entry.reason,
-        entry.tests,
-        [*notes, *entry.notes],
-        entry.text,
-        waits=entry.status == "infrastructure" or unmarked,
+        row.status,
+        row.points,
+        row.of,
+        row.reason,
+        row.tests,
+        [*(chapter.notes if chapter else []), *row.notes],
+        row.text,
+        judged=row.points,
+        bound=row.bound,
+        subject=_subject(row, chapter),
     )
+    if row.status == "infrastructure":
+        return replace(made, points=None, judged=None, waits=True, lacks=RUN)
+    if row.reason == NOTHING:
+        return replace(made, points=nothing, judged=None, lacks=HAND_IN if nothing is None else "")
+    if entry.kind == "text" and (row.text.strip() or row.unsure) and not row.reason:
+        return replace(made, points=None, judged=None, waits=True, lacks=MARK)
+    return made
 
 
-def pseudonymised(made: list[Score], key_file: Path) -> list[Score]:
-    """The scores with a code in place of each person; the same code as long as `key_file`, made if missing, is kept."""
-    if not key_file.exists():
-        key_file.write_text(json.dumps({"key": secrets.token_hex(32)}) + "\n", encoding="utf-8")
-        key_file.chmod(0o600)
-    key = bytes.fromhex(json.loads(key_file.read_text(encoding="utf-8"))["key"])
+def _subject(row: ExerciseResult, chapter: ChapterResult | None) -> str:
+    if row.kind == "text" and row.text.strip():
+        return digest_of(row.text)
+    return row.bound.handed_in or (chapter.sha256 if chapter else "")
 
-    def code(student: str) -> str:
-        return "P-" + hmac.new(key, student.encode(), hashlib.sha256).hexdigest()[:10]
 
-    blank = [replace(score, student=code(score.student), name=code(score.student), lms_id="") for score in made]
-    return sorted(
-        (replace(score, rows=[replace(row, text="") for row in score.rows]) for score in blank),
-        key=lambda score: score.student,
-    )
+def marked(made: list[Score], marks: Marks, stale: set[tuple[str, str]]) -> list[Score]:
+    """The scores with marks by hand; one that is `stale`, for what is not there any more, makes its row wait again."""
+
+    def row_of(student: str, row: Row) -> Row:
+        key = student, row.id
+        if key in marks.unfinished:
+            return replace(row, points=None, waits=True, lacks=RUBRIC)
+        if key in stale:
+            return replace(row, points=None, waits=True, lacks=NEW_MARK)
+        if mark := marks.given.get(key):
+            return replace(row, points=mark.points, by_hand=mark.reason, mark=mark, waits=False, lacks="")
+        return row
+
+    return [replace(each, rows=[row_of(each.student, row) for row in each.rows]) for each in made]

@@ -1,0 +1,53 @@
+"""One at a time: two graders, or two reports, in one folder would overwrite each other's work."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from tfm_lib._refusal import Refusal
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nothing is held
+    fcntl = None  # type: ignore[assignment]
+
+FILE = ".held"
+
+
+class Busy(Refusal):
+    """Another process works in the folder; the message says which, and since when."""
+
+
+@contextmanager
+def only_one(folder: Path, doing: str) -> Iterator[None]:
+    """Within the block no other process works in `folder`, which is made if need be; raises Busy.
+
+    The system lets go of it when its holder ends, however that ends: nobody waits for the dead.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / FILE).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise Refusal(f"{folder} cannot be written ({error.strerror}).") from None
+    with file:
+        if fcntl is None:
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip() or "a process that begins or ends"
+            raise Busy(f"{holder} is at work in {folder}. Wait until it has ended, or name another folder.") from None
+        file.truncate(0)
+        file.write(f"{doing} (process {os.getpid()} on {platform.node()}, since {datetime.now():%Y-%m-%d %H:%M})")
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)

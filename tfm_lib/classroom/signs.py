@@ -1,0 +1,133 @@
+"""Signs that a number is not what it seems: what it was made from has changed since, or a person has."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field, replace
+
+from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.ledger import Event, Ledger, Marked, Withdrawn, now, user
+from tfm_lib.classroom.marks import Mark, Marks
+from tfm_lib.classroom.records import ExerciseResult, StudentResult, Submission
+from tfm_lib.classroom.scores import Score
+
+MANY = 12  # names in a line, where all of them would fill a screen
+Files = dict[tuple[str, str], Submission]
+
+
+@dataclass
+class Seen:
+    """Lines about what is worth knowing, and lines about numbers that are stale, each with its remedy."""
+
+    notes: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+
+
+def compared(bundle: Bundle, found: dict[str, StudentResult], files: Files | None, people: Container[str]) -> Seen:
+    """The results against what lies there: the bundle, the hand-ins (None where they are not at hand), the class."""
+    seen, said = Seen(), _Lines()
+    here = {entry.id for stem in bundle.stems for entry in bundle.exercises(stem)}
+    for student, result in found.items():
+        if student not in people:
+            said.note("left the class, and in no list", student)
+            continue
+        for stem, chapter in result.chapters.items():
+            for row in chapter.exercises:
+                if row.id not in here:
+                    said.note(f"the bundle has no {row.id} any more; its points are not counted", student)
+                elif chapter.submitted:
+                    _one(bundle, files, Submission(student, stem), row, said)
+    for (student, stem), file in (files or {}).items():
+        if student not in people:
+            continue
+        chapter = found[student].chapters.get(stem) if student in found else None
+        if file.data is not None and (chapter is None or not chapter.submitted):
+            said.note(f"joined, or handed in {stem} after the last grading; `tfm grade` judges it", student)
+    seen.notes = [f"{what}: {_names(names)}" for what, names in said.notes.items()]
+    seen.stale = [f"{what}: {_names(names)}" for what, names in said.stale.items()]
+    return seen
+
+
+def _one(bundle: Bundle, files: Files | None, submission: Submission, row: ExerciseResult, said: _Lines) -> None:
+    """Look at one number."""
+    student, stem = submission.student, submission.stem
+    if files is not None:
+        file = files.get((student, stem), submission)
+        if file.data is None:
+            said.old(
+                f"the notebook for {stem} that was judged is gone; lay it back, or `tfm grade` takes the points",
+                student,
+            )
+            return
+        if file.digest != row.bound.handed_in:
+            said.old(f"another notebook for {stem} lies there than was judged; `tfm grade` judges it", student)
+            return
+    if row.bound.bundle != bundle.fingerprint(stem, student, row.id):
+        said.old(f"the bundle has changed since {row.id} was judged; `tfm grade` judges by the new one", student)
+    elif row.bound.grader != (own := bundle.grader(stem, row.id)):
+        other = row.bound.grader or "one that left no name"
+        said.old(
+            f"another grader judged {row.id} ({other}; this is {own}); `tfm grade --again` shows what would change",
+            student,
+        )
+
+
+@dataclass
+class _Lines:
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    stale: dict[str, list[str]] = field(default_factory=dict)
+
+    def note(self, what: str, student: str) -> None:
+        self.notes.setdefault(what, []).append(student)
+
+    def old(self, what: str, student: str) -> None:
+        names = self.stale.setdefault(what, [])
+        if student not in names:
+            names.append(student)
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
+    return f"{', '.join(names[:MANY])}{more}"
+
+
+@dataclass
+class Binding:
+    """Marks by hand that count, with author and time, and those that are for what is not there any more."""
+
+    given: dict[tuple[str, str], Mark] = field(default_factory=dict)
+    stale: set[tuple[str, str]] = field(default_factory=set)
+    events: list[Event] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    at: str = field(default_factory=now)
+
+
+def binding(made: list[Score], marks: Marks, ledger: Ledger) -> Binding:
+    """Each mark against the words or the notebook that it was first seen with, or that its own column names."""
+    bound, first = Binding(), ledger.first_seen()
+    subjects = {(each.student, row.id): row.subject for each in made for row in each.rows}
+    before = ledger.marked()
+    for key, mark in marks.given.items():
+        line = first.get(mark.said)
+        subject = line.event.subject if line is not None else subjects[key]
+        if mark.text:
+            stale = not subjects[key].startswith(mark.text)
+        else:
+            stale = subject != subjects[key]
+        if stale:
+            bound.stale.add(key)
+        else:
+            at, by = (line.at, line.by) if line is not None else (bound.at, user())
+            bound.given[key] = replace(mark, author=mark.author or by, time=mark.time or at)
+        if key not in before or before[key].said != mark.said:
+            bound.events.append(Marked(*mark.said[:4], subject, *mark.said[4:]))
+            if key in before:
+                bound.notes.append(
+                    f"the mark of {key[0]} for {key[1]} was {before[key].points:g} and is {mark.points:g}"
+                )
+    gone = [key for key in before if key not in marks.given and key in subjects]
+    bound.events += [Withdrawn(*key) for key in gone]
+    if gone:
+        told = _names([f"{student} ({id})" for student, id in gone])
+        bound.notes.append(f"marks by hand that counted at the last report are not given this time: {told}")
+    return bound
