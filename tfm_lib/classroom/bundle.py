@@ -50,7 +50,9 @@ class Bundle:
     def fingerprint(self, stem: str, student: str, id: str) -> str:
         """Changes when anything in the bundle changes that the result of exercise `id` depends on."""
         entry = next(each for each in self.exercises(stem) if each.id == id)
-        known = [FORMAT, msgspec.structs.replace(entry, title=""), self.manifest.seed, self.limits]
+        own = {name: text for name, text in entry.own_questions.items() if name == student}
+        entry = msgspec.structs.replace(entry, title="", answer="", own_questions=own)
+        known = [FORMAT, entry, self.manifest.seed, self.limits]
         if entry.kind == "assigned":
             known.append(self.source(stem, student))
         return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()

@@ -91,7 +91,7 @@ def moodle(scores: list[Score]) -> str:
     lines: list[list] = [MOODLE]
     for score in scores:
         if score.lms_id:
-            grades = [number(score.points), number(score.of), "-"]
+            grades = [number(score.points), number(score.of), ""]
             lines.append([f"Participant {score.lms_id}", score.name, *grades, _comments(score)])
     return table(lines)
 

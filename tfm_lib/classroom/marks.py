@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,12 +126,19 @@ def _said(line: _Line) -> str:
     return f"{criterion}: {line.points:g}{f' ({reason})' if reason else ''}"
 
 
-def require_known(marks: Marks, most: dict[tuple[str, str], float], path: Path) -> Marks:
-    """`marks` with students by their own names, all of them possible by `most`, the points that each may have; raises BadMarks."""
+def require_known(
+    marks: Marks, most: dict[tuple[str, str], float], path: Path, left: Container[str] = frozenset()
+) -> Marks:
+    """`marks` with students by their own names, all of them possible by `most`, the points that each may have.
+
+    Marks of those who `left` the class are left out. Raises BadMarks.
+    """
     guarded = {(cell(student), exercise): (student, exercise) for student, exercise in most}  # as a sheet writes them
     given = {}
     for key, mark in marks.given.items():
         known = key if key in most else guarded.get(key)
+        if known is None and mark.student in left:
+            continue
         if known is None:
             raise BadMarks(
                 f"{path}, line {mark.line}: the marks name {mark.student!r} and {mark.exercise!r}, for whom and which "

@@ -60,7 +60,7 @@ class Report:
         given = marks.Marks({})
         if sources.marks:
             most = {(each.student, row.id): row.of for each in made for row in each.rows}
-            given = marks.require_known(marks.read(sources.marks), most, sources.marks)
+            given = marks.require_known(marks.read(sources.marks), most, sources.marks, found.keys() - people.keys())
         bound = binding(made, given, ledger)
         made = marked(made, replace(given, given=bound.given), bound.stale)
         times = {key: line.at for key, line in ledger.judged.items()}
