@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Self
 
 from typer.testing import CliRunner
 
@@ -89,7 +90,7 @@ class Verdicts:
     def __init__(self, begin: Begin, _: int):
         self.bundle = bundles.Bundle(begin.manifest, begin.tests)
 
-    def __enter__(self) -> Verdicts:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None: ...

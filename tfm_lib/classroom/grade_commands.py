@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.lock import FILE as HELD
+from tfm_lib.classroom.written import FILE as WRITTEN
 
 console = Console(highlight=False)
 
@@ -178,6 +179,7 @@ def report(
     from tfm_lib.classroom.lock import only_one
     from tfm_lib.classroom.pseudonyms import require_empty
     from tfm_lib.classroom.report import Report, Sources, exported
+    from tfm_lib.classroom.written import replace
 
     if missing not in ("", "blank", "zero"):
         raise Refusal(f"--missing is blank or zero, and not {missing!r}.")
@@ -214,12 +216,11 @@ def report(
                 notes += gradebook.nbgrader(made.scores, nbgrader, column)
         except OSError as fault:
             raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
-        for name, text in files.items():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            (to / name).write_text(text, encoding="utf-8")
+        replace(to, files)
         ledger.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
     if pseudonyms:
-        (to / HELD).unlink(missing_ok=True)
+        for name in (HELD, WRITTEN):
+            (to / name).unlink(missing_ok=True)
     say(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
     for line in notes:
         say(f"  {line}")

@@ -133,7 +133,9 @@ def _fill(
             continue
         seen.add(id)
         told, there = str(number(score.points)), row[grade].strip()
-        if there and not _same(there, told) and (not overwrite or not told or there == EXCUSED):
+        if there and _same(there, told):
+            continue
+        if there and (not overwrite or not told or there == EXCUSED):
             made.notes.append(f"{score.student} keeps {there} there; here it is {told or 'not known yet'}.")
         elif told:
             row[grade] = told
