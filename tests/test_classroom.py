@@ -187,6 +187,7 @@ def test_feedback_runs_nothing_and_opens_alone(course):
     assert "5.5 of 6 points" in kim
     assert "&lt;script&gt;alert(1)" in kim
     assert "The twelve is missing." in kim
+    assert "Your whole notebook was run, as Jupyter runs it." in kim
     ann = next(page for page in pages if page.name.startswith("oneilann")).read_text(encoding="utf-8")
     assert "Your mask never looks ahead." in ann
     for file in [*pages, *(course / "report" / "gradescope").rglob("*.json")]:

@@ -114,7 +114,6 @@ WAYS_ROUND = {
     "numpy's indices": "torch.zeros(n, n).index_put(tuple(map(torch.from_numpy, numpy.tril_indices(n))), torch.tensor(1.0)).bool()",
     "scripted": "scripted(n).bool()",
     "in a thread": "in_a_thread(lambda: torch.ones(n, n).tril()).bool()",
-    "torch loaded again": "__import__('importlib').reload(torch.functional).torch.tril(torch.ones(n, n)).bool()",
 }
 ROUND = """
 import numpy

@@ -80,6 +80,7 @@ def _card(row: Row) -> str:
     lines += [f"<ul>{''.join(told)}</ul>"] if told else []
     lines += [f"<blockquote>{_text(row.text)}</blockquote>"] if row.text.strip() else []
     lines += [f"<p>Your instructor: {_text(row.by_hand)}</p>"] if row.by_hand else []
+    lines += [f"<p class='soft'>{_text(row.graded)}</p>"] if row.graded else []
     if row.outcome not in ("passed", "by hand"):
         lines += [f"<p class='soft'>{_text(note)}</p>" for note in row.notes]
     return "\n".join([*lines, "</div>"])

@@ -108,19 +108,3 @@ def sentences(notes: Sequence[Note], cells: Sequence[str]) -> list[str]:
         elif re.fullmatch(r"%{1,2}\w{1,40}", note.name) and any(note.name in cell for cell in cells):
             found.append(f"{place}: {note.name} does nothing here.")
     return found
-
-
-def told(graded: Graded | None, seconds: float) -> str:
-    """Which of the two was graded, in a sentence; `seconds` are those that a notebook has."""
-    if graded is None:
-        return ""
-    if graded.what == "notebook":
-        if graded.before is None:
-            return "Your whole notebook was run, as Jupyter runs it."
-        return f"Your notebook was run up to code cell {graded.before}, where {seconds:g} seconds were over."
-    why = {
-        "stopped": "Run as a whole, your notebook ends the program that runs it",
-        "deadline": f"Run as a whole, your notebook takes longer than {seconds:g} seconds",
-        "lacks": "Run as a whole, your notebook stops in a cell before it comes to all that the answer needs",
-    }[graded.because or "stopped"]
-    return f"{why}. So only those lines were run that the answer needs."

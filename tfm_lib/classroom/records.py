@@ -81,6 +81,20 @@ class Graded(Record):
     because: Literal["", "stopped", "deadline", "lacks"] = ""
     before: int | None = None
 
+    @property
+    def sentence(self) -> str:
+        """For the student."""
+        if self.what == "notebook":
+            if self.before is None:
+                return "Your whole notebook was run, as Jupyter runs it."
+            return f"Your notebook was run up to code cell {self.before}, where its time was over."
+        why = {
+            "stopped": "ends the program that runs it",
+            "deadline": "takes longer than it may",
+            "lacks": "stops in a cell before it comes to all that the answer needs",
+        }[self.because or "stopped"]
+        return f"Run as a whole, your notebook {why}. So only those lines were run that the answer needs."
+
 
 class Bound(Record):
     """What a result was made from: the SHA-256 of the notebook, of the bundle's part in it, and the grader in words."""

@@ -41,6 +41,7 @@ class Row:
     mark: Mark | None = None
     bound: Bound = field(default_factory=Bound)
     subject: str = ""  # the SHA-256 of what a mark for it is for: the words, or else the notebook
+    graded: str = ""  # a sentence: the whole notebook, or slices of it
 
     @property
     def outcome(self) -> str:
@@ -177,6 +178,7 @@ def _row(
         judged=row.points,
         bound=row.bound,
         subject=_subject(row, chapter),
+        graded=row.graded.sentence if row.graded else "",
     )
     if row.status == "infrastructure":
         return replace(made, points=None, judged=None, waits=True, lacks=RUN)
