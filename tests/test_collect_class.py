@@ -273,6 +273,26 @@ def test_a_name_that_two_people_write_is_proposed_for_nobody(here):
     assert "filled in by the names" not in said and not (here / "submissions" / "roster-to-check.csv").exists()
 
 
+def test_an_assignment_made_again_without_a_roster_has_none(tmp_path):
+    (tmp_path / "class.csv").write_text("student\nanna\nben\n", encoding="utf-8")
+    words = ["assign", "masking", "--exercise", "masking.triangle", "--no-verify", "--to", tmp_path]
+    tfm(*words, "--roster", tmp_path / "class.csv")
+    assert roster.kept(tmp_path / "bundle").students == ("anna", "ben")
+    tfm(*words)
+    assert roster.kept(tmp_path / "bundle") is None
+
+
+def test_a_folder_of_submissions_that_is_a_link_is_not_followed(here):
+    (here / "elsewhere").mkdir()
+    (here / "submissions").mkdir()
+    (here / "submissions" / "anna").symlink_to(here / "elsewhere")
+    for name in ("anna", "ben"):
+        write(here / "in" / name / "masking.ipynb", b"{}")
+    assert "refused anna/masking.ipynb: it cannot be written: anna is a link" in gather(here, here / "in")
+    assert not list((here / "elsewhere").iterdir())
+    assert (here / "submissions" / "ben" / "masking.ipynb").is_file()
+
+
 # ── kinds ─────────────────────────────────────────────────────────────────
 
 

@@ -14,14 +14,17 @@ import unicodedata
 import zipfile
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 from users import Users
 
-from tfm_lib.classroom import collected
+from tfm_lib.classroom import claims, collected, sources
+from tfm_lib.classroom.exchange import Exchange
 from tfm_lib.classroom.names import fold
 from tfm_lib.cli import app
 
@@ -282,6 +285,24 @@ def test_a_folder_swapped_for_a_link_while_it_is_read(tmp_path):
     (tmp_path / "in" / "mallory").symlink_to(tmp_path / "kim")
     with pytest.raises(OSError):
         Folder(tmp_path / "in").read(Entry("mallory/masking.ipynb"))
+
+
+def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path, monkeypatch):
+    """Root opens everything; so the disk's refusal is played."""
+    for name in ("ann", "kim", "mallory"):
+        write(tmp_path / "handed-in" / name / "masking.ipynb", notebook(name))
+    items = sources.Folder._items
+
+    def closed(self, parts):
+        if parts == ("mallory",):
+            raise PermissionError(13, "Permission denied")
+        return items(self, parts)
+
+    monkeypatch.setattr(sources.Folder, "_items", closed)
+    made = Class(tmp_path)
+    said = made.collect(tmp_path / "handed-in")
+    assert "refused mallory: this folder cannot be opened: Permission denied" in said
+    assert made.students == ["ann", "kim"]
 
 
 def test_twins_on_some_disks_are_two_people(tmp_path):
@@ -691,6 +712,28 @@ def test_an_exchange(tmp_path, users, make: Callable[[Path, Users], None]):
     assert made.days["kim/masking"] > 0, "the disk says when"
     assert made.days["mallory/masking"] is None or made.days["mallory/masking"] > 0, "nobody comes before the due date"
     assert not any(path.read_bytes() == EVIL for path in made.to.glob("kim/**/*.ipynb"))
+
+
+def test_the_disk_tells_of_a_folder_put_in_later(tmp_path, users, monkeypatch):
+    """What was written in time and moved in late, at any depth, was not handed in in time."""
+    name = "mallory+masks+2026-10-31 10:00:00 UTC+x"
+    write(tmp_path / "inbound" / name / "a" / "b" / "masking.ipynb", EVIL)
+    early = datetime(2026, 10, 31, 10, tzinfo=UTC).timestamp()
+    about = sources.Folder.about
+
+    def changed(self, parts):
+        real = list(about(self, parts))
+        return SimpleNamespace(st_uid=real[4], st_ctime=early + (90_000 if parts[-1:] == ("a",) else 1))
+
+    entry = next(each for each in sources.Folder(tmp_path / "inbound").entries() if each.path.endswith("ipynb"))
+    exchange = Exchange.of(tmp_path / "inbound", ["masking"])
+    claim = claims.read("nbgrader", entry)
+    monkeypatch.setattr(sources.Folder, "about", changed)
+    when, why = exchange.dated(claim, replace(entry, changed=early + 1))
+    assert when is None and "2026-10-31 10:00 UTC, and the disk last saw it change 2026-11-01 11:00 UTC" in why
+    (tmp_path / "inbound" / name / "a").rename(tmp_path / "inbound" / name / "c")
+    moved = replace(entry, path=entry.path.replace("/a/", "/c/"), changed=early + 1)
+    assert exchange.dated(claim, moved) == (early + 1, "the disk, which agrees with the exchange")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

@@ -77,6 +77,8 @@ def assign(
     missing = made.write(to)
     if class_:
         rosters.put(class_, to / "bundle")
+    else:
+        (to / "bundle" / rosters.FILE).unlink(missing_ok=True)
     tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
     notebooks = sum(name.endswith(".ipynb") for name in made.students)
     for line in (

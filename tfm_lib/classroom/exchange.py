@@ -69,11 +69,11 @@ class Exchange:
 
     def dated(self, claim: Claim, entry: Entry) -> tuple[float | None, str]:
         """When an entry was handed in, and what says so; None, and why, where nothing does that a student cannot write."""
-        top = entry.parts[0]
-        if (said := self._timestamp(top)) is not None:
+        above = [entry.parts[:depth] for depth in range(1, len(entry.parts))]
+        if (said := self._timestamp(entry.parts[0])) is not None:
             return said, "timestamp.txt, which the exchange's owner wrote"
         try:
-            changed = max(entry.changed, self.inbound.about((top,)).st_ctime)
+            changed = max(entry.changed, *(self.inbound.about(parts).st_ctime for parts in above))
         except OSError:
             return None, "the disk does not say"
         if claim.claimed is not None and abs(changed - claim.claimed) <= PATIENCE:
