@@ -1,6 +1,5 @@
 """A class with a roster: whoever hands in, and by whatever way, is found under one name; and what came before is kept."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -15,7 +14,7 @@ from users import Users
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom import bundle as bundles
-from tfm_lib.classroom import collect, collected, grade, keeping, roster
+from tfm_lib.classroom import collect, collected, grade, keeping, lock, roster
 from tfm_lib.classroom.pool import JudgeProcess, judged
 from tfm_lib.classroom.records import Begin, Job
 from tfm_lib.cli import app
@@ -460,10 +459,11 @@ def test_two_collections_at_once_are_refused(here):
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
     gather(here, here / "in")
     before = (here / "submissions" / "collected.json").read_bytes()
-    with (here / "submissions" / ".collecting").open("rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(collected.BadRecord, match="Another `tfm collect` is writing into"):
-            collect.write(collect.collect(here / "in", STEMS), here / "submissions")
+    with (
+        lock.only_one(here / "submissions", "tfm collect"),
+        pytest.raises(lock.Busy, match="tfm collect .* is at work in"),
+    ):
+        collect.write(collect.collect(here / "in", STEMS), here / "submissions")
     assert (here / "submissions" / "collected.json").read_bytes() == before
     gather(here, here / "in")
 

@@ -142,7 +142,7 @@ def folder_that_is_no_utf_8(folder: Path) -> None:
 
 
 def folder_of_our_own_name(folder: Path) -> None:
-    for name in ("collected.json", "COLLECTED.json", "roster.json", "roster-to-check.csv", ".collecting", "earlier"):
+    for name in ("collected.json", "COLLECTED.json", "roster.json", "roster-to-check.csv", ".held", "earlier"):
         write(folder / name / "masking.ipynb", EVIL)
 
 

@@ -5,11 +5,8 @@ Nothing that was handed in is lost: what does not count lies in the student's fo
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +15,7 @@ from tfm_lib.classroom import proposal
 from tfm_lib.classroom import roster as rosters
 from tfm_lib.classroom.claims import Claim
 from tfm_lib.classroom.collected import FILE, BadRecord, Book, HandIn, Known, Line, Refused
+from tfm_lib.classroom.lock import only_one
 from tfm_lib.classroom.notebook import MAX_BYTES
 from tfm_lib.classroom.roster import Person, Roster
 from tfm_lib.classroom.sources import Entry, Folder
@@ -73,11 +71,10 @@ class Report:
 def write(report: Report, to: Path) -> None:
     """Put what was collected into `to`/<student>/<chapter>.ipynb, and what is known of it into `to`/collected.json.
 
-    What could not be put there joins the refused of `report`, what else is to be said its notes. Raises BadRecord.
+    What could not be put there joins the refused of `report`, what else is to be said its notes. Raises BadRecord, Busy.
     """
     try:
-        to.mkdir(parents=True, exist_ok=True)
-        with alone(to):
+        with only_one(to, "tfm collect"):
             keeper = _Keeper(report, to)
             keeper.put_all()
             if report.roster is not None:
@@ -85,21 +82,6 @@ def write(report: Report, to: Path) -> None:
             keeper.close()
     except OSError as fault:
         raise BadRecord(f"{to} cannot be written: {fault.strerror}.") from None
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Nobody else collects into `folder` meanwhile; raises BadRecord where somebody does. It ends with the process."""
-    number = os.open(folder / ".collecting", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise BadRecord(
-            f"Another `tfm collect` is writing into {folder}. Wait until it is done, and try again."
-        ) from None
-    finally:
-        os.close(number)
 
 
 def replace(path: Path, data: bytes) -> None:
