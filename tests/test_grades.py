@@ -41,6 +41,7 @@ GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,Masks (77),Other (78)
 WORKSHEET = """Identifier,Full name,Email address,Status,Grade,Maximum Grade,Last modified (grade),Feedback comments
 Participant 11,Ann Right,a@x.org,Submitted,,6.00,"Monday, 1 March 2027, 9:00 AM",
 Participant 12,Lea Late,l@x.org,Submitted,3.00,6.00,-,Talk to me
+Participant 13,Tom Twice,t@x.org,Submitted,1.00,6.00,-,
 Participant 15,Wil Waiting,w@x.org,Submitted,,6.00,-,
 Participant 99,Ed Elsewhere,e@x.org,No submission,,6.00,-,
 """
@@ -93,7 +94,7 @@ def test_grades(here):
         "nan": f"{BAND}: another run; {LATENCY}: another run",
         "vic": f"{BAND}: another run; {LATENCY}: another run",
         "nil": "nothing handed in",
-        "sue": f"{LATENCY}: a mark for another text",
+        "sue": f"{LATENCY}: a new mark, since other work was handed in",
         "wil": f"{LATENCY}: a mark",
     }
     assert rows["dde"]["name"] == "'=cmd|' /C calc'!A0"
@@ -105,7 +106,7 @@ def test_whoever_has_no_total_is_listed_by_name_with_the_reason(graded):
         "left the class, and in no list: lef",
         f"{BAND} waits for another run: nan, vic",
         "nothing handed in: nil",
-        f"{LATENCY} waits for a mark for another text: sue",
+        f"{LATENCY} waits for a new mark, since other work was handed in: sue",
         f"{LATENCY} waits for a mark: wil",
     ):
         assert f"  {line}\n" in said
@@ -188,9 +189,10 @@ def test_moodle(here):
 def test_moodles_own_worksheet_is_filled_in(here):
     said = here.reported("--moodle", here.folder / "worksheet.csv", "--to", here.folder / "worksheet")
     rows = by(read(here.folder / "worksheet" / "moodle.csv"), "Identifier")
-    assert [row["Grade"] for row in rows.values()] == ["5.5", "3.00", "", ""]
+    assert [row["Grade"] for row in rows.values()] == ["5.5", "3.00", "1.00", "", ""]
     assert rows["Participant 11"]["Last modified (grade)"] == "Monday, 1 March 2027, 9:00 AM"
     assert rows["Participant 12"]["Feedback comments"] == "Talk to me"
+    assert rows["Participant 13"]["Feedback comments"] == "", "no word about points that are not taken"
     assert "lea keeps 3.00 there; here it is 4.8." in said
     assert "In the worksheet, without a result here: Ed Elsewhere." in said
 
@@ -240,6 +242,15 @@ def test_nbgrader(here, tmp_path):
         with Gradebook(f"sqlite:///{database}") as book:
             grade = book.find_grade(LATENCY, "masking", "Masks", "wil")
             assert (grade.manual_score, grade.score, grade.needs_manual_grade) == (1.25, 1.25, False)
+            book.update_or_create_submission("Masks", "nil")
+            book.find_grade(BAND, "masking", "Masks", "nil").auto_score = 3
+            book.add_student("lef")
+            book.update_or_create_submission("Masks", "lef")
+            book.db.commit()
+        said = here.reported("--nbgrader", database, "--to", tmp_path / "report")
+        assert "In nbgrader, and without a result here: lef." in said
+        with Gradebook(f"sqlite:///{database}") as book:
+            assert book.find_grade(BAND, "masking", "Masks", "nil").auto_score is None
 
 
 def test_pages_open_for_all_and_say_what_is_not_known(here):

@@ -198,13 +198,15 @@ def test_a_mark_is_for_the_words_that_it_was_given_for(course):
     assert points(course)["ann"] == ("3", "1.5")
     course.hand_in("ann", 3, "I have read hers.", 0.5)
     course.collect(), course.grade()
-    assert f"{LATENCY} waits for a mark for another text: ann" in course.reported()
+    assert f"{LATENCY} waits for a new mark, since other work was handed in: ann" in course.reported()
     assert points(course)["ann"] == ("3", "")
     course.reported(marks=False), course.reported()  # forgotten once, and given again: still for the old words
     assert points(course)["ann"] == ("3", "")
     course.change("marks.csv", "1.5,The twelve", "0.5,Not yours. The twelve")
     assert "the mark of ann for masking.latency was 1.5 and is 0.5" in course.reported()
     assert points(course)["ann"] == ("3", "0.5")
+    course.change("marks.csv", "Not yours.", "Whose is it?")
+    assert "the mark of ann for masking.latency has other words than at the last report" in course.reported()
 
 
 def test_the_hash_of_the_words_binds_a_mark_before_it_is_seen(course):
@@ -216,7 +218,7 @@ def test_the_hash_of_the_words_binds_a_mark_before_it_is_seen(course):
     assert points(course)["ann"] == ("2", "2")
     course.hand_in("ann", 2, "Other words.", 0)
     course.collect(), course.grade()
-    assert "waits for a mark for another text: ann" in course.reported()
+    assert "waits for a new mark, since other work was handed in: ann" in course.reported()
 
 
 def test_an_override_is_for_the_notebook_that_it_was_given_for(course):
@@ -225,7 +227,7 @@ def test_an_override_is_for_the_notebook_that_it_was_given_for(course):
     assert points(course)["ben"] == ("4", "")
     course.hand_in("ben", 1, "Words of ben.", 0)
     course.collect(), course.grade()
-    assert f"{BAND} waits for a mark for another text: ben" in course.reported()
+    assert f"{BAND} waits for a new mark, since other work was handed in: ben" in course.reported()
     assert points(course)["ben"] == ("", "")
 
 

@@ -191,6 +191,8 @@ def report(
         raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
     beside = results.resolve().parent
     to = to or beside / ("pseudonyms" if pseudonyms else "report")
+    if to.resolve() == results.resolve():
+        raise Refusal(f"{to} holds the results. Name another folder for the report.")
     if pseudonyms:
         require_empty(to, pseudonyms)
     loaded = bundles.load(bundle)

@@ -34,9 +34,10 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
             for row in rows.values():
                 kind = "markdown" if row.kind == "text" else "code"
                 book.update_or_create_grade_cell(row.id, stem, assignment, max_score=row.of, cell_type=kind)
+        known = {submission.student.id for submission in book.assignment_submissions(assignment)}
         for score in scores:
             book.update_or_create_student(score.student)
-            if score.nothing and score.points is None:
+            if score.nothing and score.points is None and score.student not in known:
                 continue  # a student without a submission is how nbgrader says it
             when = {"timestamp": datetime.fromtimestamp(score.handed_in, UTC)} if score.handed_in else {}
             book.update_or_create_submission(assignment, score.student, **when)
@@ -47,7 +48,10 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
                 if grade.manual_score is not None:
                     kept.append(f"{score.student} ({row.id}: {grade.manual_score:g})")
         book.db.commit()
-    return [f"In nbgrader, scores given there by hand count before these: {', '.join(kept)}."] if kept else []
+    notes = [f"In nbgrader, scores given there by hand count before these: {', '.join(kept)}."] if kept else []
+    if left := sorted(known - {score.student for score in scores}):
+        notes.append(f"In nbgrader, and without a result here: {', '.join(left)}.")
+    return notes
 
 
 def _by_stem(scores: list[Score]) -> dict[str, dict[str, Row]]:

@@ -45,7 +45,7 @@ def canvas(scores: list[Score], exported: str, assignment: str, overwrite: bool 
         raise CannotExport(f"The grade book has no single column for {assignment!r}; its assignments: {shown}.")
     made = Filled()
     possible = next((row[columns[0]] for row in rows[1:4] if row and "Points Possible" in row[0]), "")
-    if scores and possible and possible != str(number(scores[0].of)):
+    if scores and possible and not _same(possible, str(number(scores[0].of))):
         made.notes.append(f"Canvas gives {possible} points for {assignment}, and the bundle {number(scores[0].of)}.")
     _fill(made, rows, columns[0], rows[0].index("ID"), str.strip, scores, overwrite, "Canvas's grade book")
     buffer = io.StringIO()
@@ -77,7 +77,8 @@ def moodle_worksheet(scores: list[Score], exported: str, overwrite: bool = False
         at, by_id = rows[0].index("Feedback comments"), {score.lms_id: score for score in scores if score.lms_id}
         for row in rows[1:]:
             score = by_id.get(_participant(row[rows[0].index("Identifier")])) if len(row) > at else None
-            if score is not None and (overwrite or not row[at].strip()):
+            taken = score is not None and row[rows[0].index("Grade")].strip() == str(number(score.points))
+            if score is not None and taken and (overwrite or not row[at].strip()):
                 row[at] = _comments(score)
     made.text = table(rows)
     return made

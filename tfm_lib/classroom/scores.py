@@ -17,7 +17,7 @@ from tfm_lib.classroom.records import NOTHING, Bound, ChapterResult, ExerciseRes
 from tfm_lib.classroom.waivers import Waiver
 
 HAND_IN, JUDGING, RUN = "a hand-in", "its first judging", "another run"
-MARK, NEW_MARK, RUBRIC = "a mark", "a mark for another text", "the rest of its rubric"
+MARK, NEW_MARK, RUBRIC = "a mark", "a new mark, since other work was handed in", "the rest of its rubric"
 
 
 @dataclass(frozen=True)

@@ -122,12 +122,17 @@ def binding(made: list[Score], marks: Marks, ledger: Ledger) -> Binding:
         if key not in before or before[key].said != mark.said:
             bound.events.append(Marked(*mark.said[:4], subject, *mark.said[4:]))
             if key in before:
-                bound.notes.append(
-                    f"the mark of {key[0]} for {key[1]} was {before[key].points:g} and is {mark.points:g}"
-                )
+                bound.notes.append(_changed(before[key], mark))
     gone = [key for key in before if key not in marks.given and key in subjects]
     bound.events += [Withdrawn(*key) for key in gone]
     if gone:
         told = _names([f"{student} ({id})" for student, id in gone])
         bound.notes.append(f"marks by hand that counted at the last report are not given this time: {told}")
     return bound
+
+
+def _changed(before: Marked, mark: Mark) -> str:
+    whose = f"the mark of {mark.student} for {mark.exercise}"
+    if before.points != mark.points:
+        return f"{whose} was {before.points:g} and is {mark.points:g}"
+    return f"{whose} has other words than at the last report"
