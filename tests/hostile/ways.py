@@ -33,7 +33,7 @@ def largest(*folders):
 
 def pages():
     # an open file that others can open, and 96 places in it
-    number = os.open(largest(os.path.dirname(torch.__file__), "/usr/lib"), os.O_RDONLY)
+    number = os.open(largest(os.path.dirname(torch.__file__)), os.O_RDONLY)
     step = os.fstat(number).st_size // (BITS + 1) // 4096 * 4096
     return number, [step * place for place in range(1, BITS + 1)]
 
@@ -55,8 +55,7 @@ SEND_PAGES = """
 def send(bits):
     number, places = pages()
     advise(number, os.POSIX_FADV_RANDOM)
-    for place in places:
-        advise(number, os.POSIX_FADV_DONTNEED, place, 4096)
+    advise(number, os.POSIX_FADV_DONTNEED)
     for place, bit in zip(places, bits):
         if bit:
             os.pread(number, 1, place)

@@ -26,6 +26,7 @@ from tfm_lib.classroom.records import ExerciseResult, Graded, Outcome, Status, T
 from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
 
 MAX_MESSAGE = 600
+NO_RETURN = "no return"  # a mistake whose name is for the instructor's table; in a hidden test its student reads the hint
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Attempt:
     rows: list[TestRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cpu: float = 0.0
+    stops: int = 0
     out_of_time: bool = False  # though it hardly used the processor: it slept, or the machine was busy
 
     @property
@@ -88,10 +90,12 @@ def grade_exercise(task: Task, program: Program, sandbox: Sandbox, limits: Limit
     if made.out_of_time:
         made = _attempt(task, program, sandbox, limits_with(limits, seconds=2 * limits.seconds), seed)
         cpu += made.cpu
+    told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
     return ExerciseResult(
         id=task.id,
         status=made.status,
-        reason=made.reason,
+        reason=made.reason if told else "",
+        cause=made.reason,
         points=made.points,
         of=task.points,
         tests=made.rows,
@@ -125,10 +129,11 @@ def _attempt(task: Task, program: Program, sandbox: Sandbox, limits: Limits, see
                 continue
             made.status, made.reason = "stopped", _why(stopped, cell, limits)
             made.out_of_time |= timed_out and cell is not None and cell.cpu < limits.cpu / 2
-            made.rows.append(_row(waiting.pop(0), "stopped", message=made.reason))
-            stops = sum(row.outcome == "stopped" for row in made.rows)
-            if stops > 1 or len(made.rows) == 1:  # the rest would go the same way
-                made.rows += [_row(test, "stopped", message=made.reason) for test in waiting]
+            loading = answers is None and not made.rows
+            made.rows.append(_stopped(waiting.pop(0), made.reason, loading, answers.held if answers else []))
+            made.stops += 1
+            if made.stops > 1 or len(made.rows) == 1:  # the rest would go the same way
+                made.rows += [_stopped(test, made.reason, loading, []) for test in waiting]
                 waiting = []
         except (SandboxFailed, BrokenTest, MemoryError) as error:
             made.status, made.reason = "infrastructure", clean(str(error))
@@ -143,11 +148,26 @@ def _row(test: Test, outcome: Outcome, **more: Any) -> TestRow:
     return TestRow(name=test.name, outcome=outcome, of=test.points, **more)
 
 
+def _stopped(test: Test, cause: str, loading: bool, held: list[str]) -> TestRow:
+    """The row of a test in which the answer was stopped. Before a test ran, the student hears why.
+
+    In a hidden test it looks as if it had not held: how a program ends would otherwise tell what it was given.
+    """
+    if loading or not test.hidden:
+        return _row(test, "stopped", message=cause)
+    return _row(test, "refused", held=[clean(text) for text in held], message=_hint(test), cause=cause)
+
+
+def _hint(test: Test) -> str:
+    return test.hint or "A hidden test did not hold."
+
+
 class Answers:
     """The answers of one submission in its cell. Raises Stopped when the cell dies while it loads."""
 
     def __init__(self, task: Task, cell: Cell, program: Program, way: Graded, limits: Limits):
         self.task = task
+        self.held: list[str] = []
         self.peer = JudgePeer(cell.channel)
         try:
             self.loaded = load(self.peer, cell, task, program, way, limits)
@@ -167,9 +187,10 @@ class Answers:
             return _row(test, "unsolved", message="The answer is still the stub.")
         if self.missing:
             return _row(test, "missing", message=f"The notebook defines no {' and no '.join(self.missing)}.")
-        self.hidden = test.hidden
+        self.held = []
 
         def judge(student: Any, expect: Any) -> None:
+            self.held = expect.held  # what held until then, should the answer be stopped
             try:
                 test.judge(student, expect)
             except (NameError, ImportError, MemoryError, SyntaxError) as error:
@@ -179,7 +200,7 @@ class Answers:
         verdict = judge_student(exercise, self.student, _mixed(seed, self.task.id, test.name))
         return _row(
             test,
-            verdict.status,
+            "refused" if test.hidden and not verdict.passed else verdict.status,
             points=test.points if verdict.passed else 0,
             held=[clean(text) for text in verdict.held],
             message=clean(self._told(test, verdict)),
@@ -189,11 +210,9 @@ class Answers:
     def _told(self, test: Test, verdict: Verdict) -> str:
         if verdict.passed:
             return ""
-        if verdict.status == "unsolved":
-            return "The answer is still the stub."
-        if not test.hidden or verdict.mistake:
-            return verdict.message
-        return test.hint or "A hidden test did not hold."
+        if test.hidden and (not verdict.mistake or verdict.mistake == NO_RETURN):
+            return _hint(test)
+        return "The answer is still the stub." if verdict.status == "unsolved" else verdict.message
 
     def _answer(self, name: str) -> Any:
         if name not in self.loaded.callable:
@@ -209,7 +228,7 @@ class Answers:
             if result is ...:
                 raise Unsolved
             if result is None:
-                raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
+                raise Refused(f"{name} returns nothing. Does it end with `return`?", NO_RETURN)
             place = self.peer.changed  # what the student's side says: it can cost points and earn none
             known = type(place) is int and 0 <= place < len(args) + len(kwargs)
             call.changed = changed_input(name, place) if known else ""

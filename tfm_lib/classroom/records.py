@@ -65,6 +65,7 @@ class TestRow(Record):
     held: list[str] = []
     message: str = ""
     mistake: str | None = None
+    cause: str = ""  # of a stop in a hidden test: for the instructor, on no student's page
 
 
 class Took(Record):
@@ -112,6 +113,7 @@ class ExerciseResult(Record):
     of: float
     points: float = 0
     reason: str = ""
+    cause: str = ""  # of a stop: for the instructor, on no student's page
     tests: list[TestRow] = []
     notes: list[str] = []
     took: Took | None = None
