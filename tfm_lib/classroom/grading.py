@@ -26,7 +26,7 @@ from tfm_lib.classroom.records import ExerciseResult, Graded, Outcome, Status, T
 from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
 
 MAX_MESSAGE = 600
-NO_RETURN = "no return"  # a mistake whose name is for the instructor's table; in a hidden test its student reads the hint
+NO_RETURN = "no return"  # a mistake for the instructor's table; in a hidden test its student reads the hint
 
 
 @dataclass(frozen=True)
