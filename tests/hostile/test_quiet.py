@@ -11,12 +11,13 @@ import pytest
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import IMPORTS, notebook
 from hostile.ways import BITS, WAYS, receiver, sender
+from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.exports import gradescope
 from tfm_lib.classroom.feedback import student_page
 from tfm_lib.classroom.manifest import Late, manifest
 from tfm_lib.classroom.pool import JudgeProcess
 from tfm_lib.classroom.records import Begin, ChapterResult, ExerciseResult, Job, StudentResult
-from tfm_lib.classroom.scores import scores
+from tfm_lib.classroom.scores import Person, Rules, score
 
 PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}}
 CHANCE = range(28, 69)  # right bits of 96 that guessing gives, but for one time in twenty thousand
@@ -110,8 +111,9 @@ def page(row: dict) -> str:
     """What the student reads: their page, and what Gradescope shows."""
     judged = msgspec.convert(row, ExerciseResult)
     result = StudentResult("someone", {"masking": ChapterResult(submitted=True, exercises=[judged])})
-    (score,) = scores([result], {}, {}, Late(), {})
-    return student_page(score, "Masks") + gradescope(score)
+    bundle, person = Bundle(manifest(PATIENT), {}), Person(handed_in=frozenset({"masking"}))
+    made = score(bundle, "someone", person, result, Rules(Late()))
+    return student_page(made, "Masks") + gradescope(made)
 
 
 @pytest.mark.parametrize("name", ENDS)
