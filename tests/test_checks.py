@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
-from tfm_lib.checks import check, drawing, judge
+from tfm_lib.checks import check, drawing, judge, watching
 from tfm_lib.checks.judge import Exercise, Mistake, Verdict
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -657,3 +658,26 @@ def test_a_verdict_on_a_split_does_not_hang_on_the_salt_of_this_process(salt):
         [sys.executable, "-c", SPLITS], env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True
     )
     assert run.stdout.strip() == "Python's hash True", run.stderr[-2000:]
+
+
+# what the text wants used
+
+
+def by_attention(mask):
+    from tfm_lib.attention import attention as found
+
+    return found(mask, mask, mask)[0]
+
+
+@pytest.mark.parametrize("answer", [by_attention, lambda x: x.softmax(-1), lambda x: F.softmax(x, -1), len])
+def test_an_answer_that_uses_what_the_text_wants_is_told_nothing(answer):
+    assert watching.unused_call([answer], ("attention", "softmax")) == ""
+
+
+def test_an_answer_without_what_the_text_wants_is_told_which():
+    def attention(x):  # a name is no use of it
+        return 2 * x
+
+    assert "`attention`" in watching.unused_call([lambda x: x.sum()], ("attention", "softmax"))
+    assert "`attention`" in watching.unused_call([attention, lambda x: x.sum()], ("attention", "softmax"))
+    assert watching.unused_call([lambda x: x.sum()], ()) == ""

@@ -230,3 +230,20 @@ def test_each_known_mistake_gets_its_own_message(id):
         assert verdict.mistake == mistake, f"{mistake}: {verdict}"
         messages.append(verdict.message)
     assert len(set(messages)) == len(messages)
+
+
+ALSO_WRONG = [
+    (id, mistake, source)
+    for bank in BANKS.values()
+    for id, mistakes in bank.get("ALSO_WRONG", {}).items()
+    for mistake, sources in mistakes.items()
+    for source in sources
+]
+
+
+@pytest.mark.parametrize(
+    ("id", "mistake", "source"), ALSO_WRONG, ids=[f"{id}-{mistake}" for id, mistake, _ in ALSO_WRONG]
+)
+def test_a_known_mistake_is_named_in_another_dress_too(id, mistake, source):
+    verdict = judged(id, source)
+    assert (verdict.status, verdict.mistake) == ("refused", mistake), verdict

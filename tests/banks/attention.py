@@ -394,6 +394,20 @@ def additive_score(Q, K, W_1, W_2, v):
 """,
     },
     "attention.hard-limit": {
+        "nearly equal is a tie": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        best = torch.isclose(scores, scores.amax(dim=-1, keepdim=True)).float()
+        return best / best.sum(dim=-1, keepdim=True)
+    return (scores / temperature).softmax(dim=-1)
+""",
+        "hard before 0": """
+def weights_at(scores, temperature):
+    if temperature < 0.01:
+        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
+        return best / best.sum(dim=-1, keepdim=True)
+    return (scores / temperature).softmax(dim=-1)
+""",
         "multiplied": """
 def weights_at(scores, temperature):
     return (scores * temperature).softmax(dim=-1)
@@ -525,6 +539,13 @@ def kernel_regression(x, x_seen, y_seen, bandwidth):
 """,
     },
     "attention.set-test": {
+        "one shuffle": """
+def is_a_set(attend, Q, K, V):
+    output, _ = attend(Q, K, V)
+    order = torch.randperm(K.shape[-2])
+    shuffled, _ = attend(Q, K[..., order, :], V[..., order, :])
+    return torch.allclose(output, shuffled, atol=1e-5)
+""",
         "keys without values": """
 def is_a_set(attend, Q, K, V):
     order = torch.randperm(K.shape[-2])
@@ -602,10 +623,13 @@ def is_a_set(attend, Q, K, V):
         "changes its input": """
 def is_a_set(attend, Q, K, V):
     before = attend(Q, K, V)[0]
-    order = torch.randperm(K.shape[-2])
-    K.copy_(K[order])
-    V.copy_(V[order])
-    return torch.allclose(before, attend(Q, K, V)[0], atol=1e-4)
+    for _ in range(20):
+        order = torch.randperm(K.shape[-2])
+        K.copy_(K[order])
+        V.copy_(V[order])
+        if not torch.allclose(before, attend(Q, K, V)[0], atol=1e-4):
+            return False
+    return True
 """,
         "sums compared": """
 def is_a_set(attend, Q, K, V):
@@ -618,5 +642,43 @@ def is_a_set(attend, Q, K, V):
     order[0], order[1] = order[1], order[0]
     return torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0], atol=1e-4)
 """,
+    },
+}
+
+# other ways to make a mistake that is known already
+ALSO_WRONG = {
+    "attention.hard-limit": {
+        "nearly equal is a tie": [
+            """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        best = (scores >= scores.amax(dim=-1, keepdim=True)-0.01).float()
+        return best / best.sum(dim=-1, keepdim=True)
+    return (scores / temperature).softmax(dim=-1)
+""",
+        ],
+        "hard before 0": [
+            """
+def weights_at(scores, temperature):
+    if temperature < 1e-4:
+        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
+        return best / best.sum(dim=-1, keepdim=True)
+    return (scores / temperature).softmax(dim=-1)
+""",
+        ],
+    },
+    "attention.set-test": {
+        "loose tolerance": [
+            """
+def is_a_set(attend, Q, K, V):
+    output, _ = attend(Q, K, V)
+    for _ in range(5):
+        order = torch.randperm(K.shape[-2])
+        shuffled, _ = attend(Q, K[..., order, :], V[..., order, :])
+        if not torch.allclose(output, shuffled, atol=1e-2):
+            return False
+    return True
+""",
+        ],
     },
 }

@@ -826,6 +826,16 @@ def pack(lengths, max_tokens):
 """,
     },
     "data.split": {
+        "letters lost": """
+def in_test(source, target):
+    import zlib
+    return zlib.crc32(source.encode("ascii", "ignore")) % 10 == 0
+""",
+        "one in eight": """
+def in_test(source, target):
+    import zlib
+    return zlib.crc32(source.encode()) % 8 == 0
+""",
         "split by line": """
 def in_test(source, target):
     import hashlib
@@ -877,5 +887,38 @@ def in_test(source, target):
     random.seed(0)
     return random.random() < 0.1
 """,
+    },
+}
+
+# other ways to make a mistake that is known already
+ALSO_WRONG = {
+    "data.split": {
+        "by the clock": [
+            """
+def in_test(source, target):
+    import sys
+    import zlib
+    return zlib.crc32((source + sys.platform).encode()) % 10 == 0
+""",
+            """
+def in_test(source, target):
+    import platform
+    import zlib
+    return zlib.crc32((source + platform.system()).encode()) % 10 == 0
+""",
+            """
+def in_test(source, target):
+    import os
+    import zlib
+    return zlib.crc32((source + os.name).encode()) % 10 == 0
+""",
+        ],
+        "letters lost": [
+            """
+def in_test(source, target):
+    import zlib
+    return zlib.crc32(source.encode("ascii", "replace")) % 10 == 0
+""",
+        ],
     },
 }

@@ -381,6 +381,13 @@ def winner(log_p, lengths, alpha):
 """,
     },
     "decoding.beam-step": {
+        "totals added to the columns": """
+def beam_step(totals, log_p, width):
+    k, v = log_p.shape
+    every = totals + log_p if k == v else totals[:, None] + log_p
+    best, where = every.flatten().topk(width)
+    return best, where // v, where % v
+""",
         "totals forgotten": """
 def beam_step(totals, log_p, width):
     best, where = log_p.flatten().topk(width)
@@ -665,6 +672,14 @@ def cached_step(q, k, v, K, V):
 """,
     },
     "decoding.may-stop": {
+        "one token too many": """
+def may_stop(open_log_p, score, alpha, max_len):
+    return max(open_log_p, default=-math.inf) / ((6 + max_len) / 6) ** alpha <= score
+""",
+        "one token too few": """
+def may_stop(open_log_p, score, alpha, max_len):
+    return max(open_log_p, default=-math.inf) / ((4 + max_len) / 6) ** alpha <= score
+""",
         "turned round": """
 def may_stop(open_log_p, score, alpha, max_len):
     best = max(open_log_p, default=-math.inf)
@@ -723,5 +738,18 @@ def may_stop(open_log_p, score, alpha, max_len):
     open_log_p.sort(reverse=True)
     return not open_log_p or open_log_p[0] / ((5 + max_len) / 6) ** alpha <= score
 """,
+    },
+}
+
+# other ways to make a mistake that is known already
+ALSO_WRONG = {
+    "decoding.may-stop": {
+        "one token too many": [
+            """
+def may_stop(open_log_p, score, alpha, max_len):
+    longest = max_len + 1
+    return all(total / ((5 + longest) / 6) ** alpha <= score for total in open_log_p)
+""",
+        ],
     },
 }

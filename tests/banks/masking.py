@@ -550,6 +550,12 @@ def window_mask(n, w):
 """,
     },
     "masking.leak-test": {
+        "tested where all is alike": """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.ones(n, d))
+    depends = slopes.abs().amax(dim=(1, 3)) > 0
+    return [(i, j) for i in range(n) for j in range(i + 1, n) if depends[i, j]]
+""",
         "sums over the features": """
 def find_leaks(model_fn, n, d):
     x = torch.randn(n, d, requires_grad=True)
@@ -661,5 +667,27 @@ def find_leaks(model_fn, n, d):
     slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d)).abs().amax(dim=(1, 3))
     return [(i, j) for i in range(1, n + 1) for j in range(i + 1, n + 1) if slopes[i - 1, j - 1] > 0]
 """,
+    },
+}
+
+# other ways to make a mistake that is known already
+ALSO_WRONG = {
+    "masking.leak-test": {
+        "tested where all is alike": [
+            """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, 1e-3 * torch.randn(n, d))
+    depends = slopes.abs().amax(dim=(1, 3)) > 0
+    return [(i, j) for i in range(n) for j in range(i + 1, n) if depends[i, j]]
+""",
+        ],
+        "a threshold too high": [
+            """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d))
+    depends = slopes.abs().amax(dim=(1, 3)) > 0.04
+    return [(i, j) for i in range(n) for j in range(i + 1, n) if depends[i, j]]
+""",
+        ],
     },
 }

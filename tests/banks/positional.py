@@ -267,6 +267,10 @@ def encode(n, d_model):
 """,
     },
     "positional.half-distance": {
+        "the exponent rounded": """
+def half_distance(n_heads, h):
+    return math.log(2) / 2 ** (-8 * h // n_heads)
+""",
         "half a score in place of half a weight": """
 def half_distance(n_heads, h):
     return 0.5 / 2 ** (-8 * h / n_heads)
@@ -446,6 +450,10 @@ def shift_matrix(k, d_model):
 """,
     },
     "positional.count-by-mask": {
+        "not used": """
+def count(is_bos, mask):
+    return mask.sum(-1, keepdim=True) - 1
+""",
         "the share in place of the count": """
 def count(is_bos, mask):
     from tfm_lib.attention import attention
@@ -669,5 +677,29 @@ def bucket(distance, n_buckets=32, max_distance=128):
     distance[far] = (half + (half * ratio.log() / math.log(max_distance / half)).long()).clamp(max=n_buckets - 1)
     return distance
 """,
+    },
+}
+
+# other ways to make a mistake that is known already
+ALSO_WRONG = {
+    "positional.half-distance": {
+        "the exponent rounded": [
+            """
+def half_distance(n_heads, h):
+    return math.log(2) * 2 ** (8 * h // n_heads)
+""",
+            """
+def half_distance(n_heads, h):
+    return math.log(2) * 2 ** round(8 * h / n_heads)
+""",
+        ],
+    },
+    "positional.count-by-mask": {
+        "not used": [
+            """
+def count(is_bos, mask):
+    return mask.cumsum(-1)[:, -1:] - is_bos.sum()
+""",
+        ],
     },
 }

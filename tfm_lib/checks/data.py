@@ -980,6 +980,9 @@ def in_test(student, expect):
         "machine's name. Decide by the sentence itself.",
         mistake="by the clock",
     )
+    if 0.105 < sum(answers) / len(answers) < 0.15:  # more sentences tell a tenth from an eighth
+        all_sources = _sentences(12_000)
+        answers = [ask(source, targets[0]) for source in all_sources]
     share = sum(answers) / len(answers)
     for feature, what in _FEATURES:
         parts: dict[Any, set[bool]] = {}
@@ -998,10 +1001,27 @@ def in_test(student, expect):
         mistake="turned round" if 0.85 < share < 0.95 else "another share",
     )
     expect.true(
+        not 0.1135 < share < 0.1365,
+        holds="about one in ten",
+        otherwise=f"Your test part holds {share:.1%} of the sentences, one in eight. One in ten is asked for: "
+        "26 of the 256 values of a byte, or one of the ten rests by 10.",
+        mistake="one in eight",
+    )
+    expect.true(
         0.0665 < share < 0.15,
         holds="about one in ten",
         otherwise=f"Your test part holds {share:.0%} of the sentences; about one in ten was asked for.",
         mistake="another share",
+    )
+    foreign: dict[int, set[bool]] = {}
+    for source in _in_another_script(500):
+        foreign.setdefault(source.count(" "), set()).add(ask(source, targets[0]))
+    expect.true(
+        any(len(both) > 1 for both in foreign.values()),
+        holds="in every script",
+        otherwise="Of a Korean sentence your function sees the blanks and the full stop only, so that all of one length stand in "
+        "one part. ASCII has no other letters: `source.encode()` keeps every one.",
+        mistake="letters lost",
     )
 
 
@@ -1025,6 +1045,13 @@ def _sentences(count: int, letters: int = 0) -> list[str]:
         words = [draws.choice(_WORDS) for _ in range(draws.randint(3, 9))]
         found[f"{' '.join(words).capitalize()}{letters or ''}."] = None
     return list(found)
+
+
+def _in_another_script(count: int) -> list[str]:
+    """Sentences of three to nine words, all of two Korean syllables."""
+    syllables = (0xAC00 + torch.randint(11_172, (count, 18))).tolist()
+    words = [["".join(map(chr, row[k : k + 2])) for k in range(0, 18, 2)] for row in syllables]
+    return [f"{' '.join(row[: 3 + k % 7])}." for k, row in enumerate(words)]
 
 
 def _afresh(text: str) -> str:
@@ -1131,9 +1158,12 @@ def _another_day(days: int) -> Iterator[None]:
         *((time, name, at(getattr(time, name))) for name in ("localtime", "gmtime", "ctime")),
         (datetime, "datetime", Later),
         (os, "getpid", lambda: 77_777),
+        *((owner, name, "elsewhere") for owner, name in ((sys, "platform"), (sys, "version"), (os, "name"))),
+        *((os, name, lambda: 77_777) for name in ("cpu_count", "getuid") if hasattr(os, name)),
     ]
-    names = {"socket": "gethostname", "platform": "node", "uuid": "getnode", "getpass": "getuser"}
-    for module, name in names.items():
+    names = [("socket", "gethostname"), ("uuid", "getnode"), ("getpass", "getuser")]
+    names += [("platform", name) for name in ("node", "system", "machine", "platform", "processor", "python_version")]
+    for module, name in names:
         if module in sys.modules:
             other = 77_777 if module == "uuid" else "elsewhere"
             changes.append((sys.modules[module], name, lambda other=other: other))

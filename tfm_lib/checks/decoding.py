@@ -384,7 +384,9 @@ def beam_step(student, expect):
         otherwise=f"Expected the triple (log-probabilities, rows, tokens), got a {type(answer).__name__}.",
         mistake="not three",
     )
-    inputs = telling(draw, _beam_step, _BEAMS)
+    side = whole(3, 5)  # as many paths as tokens: what is added along the wrong axis runs
+    square = (-3 * torch.rand(side) - 0.5, (1.5 * torch.randn(side, side)).log_softmax(dim=-1), 3)
+    inputs = [*telling(draw, _beam_step, _BEAMS), square]
     what = "(log-probabilities, rows, tokens)"
     expect.agrees(
         student.beam_step,
@@ -453,6 +455,13 @@ _BEAMS = [
         lambda totals, log_p, width: _of_table(log_p, width),
         "These are the likeliest next tokens, whatever came before them. A continuation has the log-probability of its path "
         "plus that of its token.",
+    ),
+    Slip(
+        "totals added to the columns",
+        lambda totals, log_p, width: _of_table(
+            totals + log_p if len(totals) == log_p.shape[1] else totals[:, None] + log_p, width
+        ),
+        "Where there are as many paths as tokens, you add each total to a column. Rows are paths: totals[:, None] + log_p.",
     ),
     Slip(
         "totals forgotten in the sum",
@@ -967,12 +976,19 @@ def may_stop(student, expect):
         return open_log_p, round(bound * (0.35 + 3.7 * torch.rand(()).item() ** 2), 3), alpha, max_len
 
     answer = lambda *case: _truth(student.may_stop(*case))
+
+    def between(later: int) -> tuple[list[float], float, float, int]:
+        """A case whose score lies between what `max_len` tokens and what `max_len + later` tokens can reach."""
+        open_log_p, _, alpha, max_len = draw()
+        bounds = [max(open_log_p) / ((5 + length) / 6) ** alpha for length in (max_len, max_len + later)]
+        return open_log_p, sum(bounds) / 2, alpha, max_len
+
     expect.agrees(
         answer,
         _may_stop,
-        telling(draw, _may_stop, _STOPS, 8),
+        [*telling(draw, _may_stop, _STOPS, 8), *(between(later) for later in (1, -1, 1, -1, 1, -1))],
         holds="the best open path, divided by the gentlest penalty, decides",
-        slips=_STOPS,
+        slips=[*_STOPS, *_NEXT_LENGTHS],
         describe="whether it may stop",
     )
     ties = [([-3.0 * k, -5.0 * k], -3.0 * k / ratio**alpha, alpha, 6 * ratio - 5) for k, ratio, alpha in _EXACT]
@@ -1015,6 +1031,19 @@ def _stopping(of: Callable[[list[float]], float], **fixed: Any) -> Callable[...,
 
 
 _may_stop = _stopping(max)
+_NEXT_LENGTHS = [
+    Slip(
+        "one token too many",
+        lambda open_log_p, score, alpha, max_len: _may_stop(open_log_p, score, alpha, max_len + 1),
+        "You divide by ((6 + max_len) / 6)^α, the penalty of max_len + 1 tokens. The longest sentence has max_len: the 5 is "
+        "all that is added.",
+    ),
+    Slip(
+        "one token too few",
+        lambda open_log_p, score, alpha, max_len: _may_stop(open_log_p, score, alpha, max_len - 1),
+        "You divide by ((4 + max_len) / 6)^α, the penalty of max_len − 1 tokens. A path may still grow to max_len.",
+    ),
+]
 _AT_A_TIE = [
     Slip(
         "a tie",

@@ -204,11 +204,13 @@ Judge = Callable[[Any, Expect], None]
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: its `id`, the names of the answers it asks for (functions), its judge, and what its text forbids.
+    """One exercise: its `id`, the names of the answers it asks for (functions), its judge, what its text forbids, what it
+    wants used.
 
     Forbidden are calls, such as "torch.tril", and "loop" and "autograd". A notebook looks for them in the answer's
-    code and says so kindly once all else holds; where submissions are graded the calls are taken away. An answer may
-    not write into what it is given, unless `may_change_input`, because the text asks for that.
+    code and says so kindly once all else holds; where submissions are graded the calls are taken away. Of `uses`, calls
+    too, an answer needs one; that also a notebook looks for. An answer may not write into what it is given, unless
+    `may_change_input`, because the text asks for that.
     """
 
     id: str
@@ -216,19 +218,24 @@ class Exercise:
     judge: Judge
     forbids: tuple[str, ...] = ()
     may_change_input: bool = False
+    uses: tuple[str, ...] = ()
 
 
 _exercises: dict[str, Exercise] = {}
 
 
 def exercise(
-    id: str, answer: str | tuple[str, ...], forbids: tuple[str, ...] = (), may_change_input: bool = False
+    id: str,
+    answer: str | tuple[str, ...],
+    forbids: tuple[str, ...] = (),
+    may_change_input: bool = False,
+    uses: tuple[str, ...] = (),
 ) -> Callable[[Judge], Judge]:
     """Register the decorated function as judge of exercise `id`; `answer` names what the student writes."""
 
     def register(judge: Judge) -> Judge:
         answers = (answer,) if isinstance(answer, str) else answer
-        _exercises[id] = Exercise(id, answers, judge, forbids, may_change_input)
+        _exercises[id] = Exercise(id, answers, judge, forbids, may_change_input, uses)
         return judge
 
     return register
@@ -276,8 +283,11 @@ def check(id: str, *answers: Any) -> Verdict:
         verdict = judge_student(found, student)
     except watching.Endless as endless:
         return Verdict(id, "refused", message=str(endless), mistake="no end")
-    used = verdict.passed and watching.forbidden_call(answers, found.forbids)
-    return Verdict(id, "refused", verdict.held, used, "forbidden") if used else verdict
+    if verdict.passed and (used := watching.forbidden_call(answers, found.forbids)):
+        return Verdict(id, "refused", verdict.held, used, "forbidden")
+    if verdict.passed and (unused := watching.unused_call(answers, found.uses)):
+        return Verdict(id, "refused", verdict.held, unused, "not used")
+    return verdict
 
 
 def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:

@@ -689,7 +689,7 @@ SLOPE_SLIPS = {
     "a threshold too high": (
         lambda slopes: slopes.abs().amax(dim=(1, 3)) > 0.1,
         (
-            "You miss a weak leak, with a slope of 0.05. A model that cannot see the future has a slope of exactly 0: let "
+            "You miss a weak leak, with a slope of 0.008. A model that cannot see the future has a slope of exactly 0: let "
             "the threshold be far lower."
         ),
     ),
@@ -713,12 +713,13 @@ def _future(see: Tensor) -> set[tuple[int, int]]:
 
 @exercise("masking.leak-test", answer="find_leaks", forbids=("tfm_lib.masking.leak",))
 def leak_test(student, expect):
-    known: dict[tuple[int, bool], Tensor] = {}
+    known: dict[tuple[int, float | None], Tensor] = {}
 
-    def slopes(model_fn: Model, n: int, d: int, at_0: bool = False) -> Tensor:
-        key = (id(model_fn), at_0)
+    def slopes(model_fn: Model, n: int, d: int, at: float | None = None) -> Tensor:
+        """The derivatives where every number of the input is `at`, or random."""
+        key = (id(model_fn), at)
         if key not in known:
-            known[key] = jacobian(model_fn, torch.zeros(n, d) if at_0 else torch.randn(n, d))
+            known[key] = jacobian(model_fn, torch.randn(n, d) if at is None else torch.full((n, d), at))
         return known[key]
 
     def sees(*args) -> Tensor:
@@ -735,9 +736,15 @@ def leak_test(student, expect):
     slips += [
         Slip(
             "tested at 0",
-            lambda *args: _future(slopes(*args, at_0=True).abs().amax(dim=(1, 3)) > 0),
+            lambda *args: _future(slopes(*args, at=0.0).abs().amax(dim=(1, 3)) > 0),
             "Some of these models multiply what they leak by their own input, so at x = 0 every derivative vanishes. "
             "Test at random numbers.",
+        ),
+        Slip(
+            "tested where all is alike",
+            lambda *args: _future(slopes(*args, at=1.0).abs().amax(dim=(1, 3)) > 0),
+            "Some of these models leak only where the features of a position differ, and at ones, or at numbers that hardly "
+            "differ, they do not. Test at random numbers of ordinary size, `torch.randn`.",
         ),
         Slip("never finds one", lambda *args: set(), "You clear every model, and some of these leak."),
     ]
@@ -745,7 +752,7 @@ def leak_test(student, expect):
         find_leaks,
         lambda *args: _future(sees(*args)),
         models,
-        "every leak is found: near and far, weak, in one feature, cancelling in a sum, silent at 0",
+        "every leak is found: near and far, weak, in one feature, cancelling in a sum, silent at 0 or at ones",
         slips,
         describe="the pairs",
     )
@@ -766,7 +773,7 @@ def _suspects(n: int, d: int) -> list[tuple[Model, int, int]]:
         return {i: 0.3 * x[..., i + 2, :], i + 1: -0.8 * x[..., -1, :]}
 
     def weak_and_in_one_feature(x: Tensor) -> dict[int, Tensor]:
-        return {i: -0.05 * x[..., i + 2, :], i + 1: 0.6 * x[..., i + 2, :] * one.to(x)}
+        return {i: -0.008 * x[..., i + 2, :], i + 1: 0.6 * x[..., i + 2, :] * one.to(x)}
 
     def near(x: Tensor) -> dict[int, Tensor]:
         return {i: x[..., i + 1, :] @ turn.to(x)}
@@ -775,7 +782,12 @@ def _suspects(n: int, d: int) -> list[tuple[Model, int, int]]:
         gate, one_feature = x[..., i, :] ** 2, x[..., -1, read, None].expand_as(x[..., -1, :])
         return {i: gate * x[..., i + 1, :], i + 2: 0.4 * one_feature}
 
-    kinds = ((far, False), (weak_and_in_one_feature, False), (near, True), (silent_at_0, False))
+    def silent_where_alike(x: Tensor) -> dict[int, Tensor]:
+        differ = (x[..., i, :] - x[..., i, :].roll(1, -1)).abs() - 0.02
+        return {i: differ.relu() * x[..., i + 1, :]}
+
+    hidden = (far, weak_and_in_one_feature, near, silent_at_0, silent_where_alike)
+    kinds = [(add, add is near) for add in hidden]
     return [(_model(n, d, add, centre), n, d) for add, centre in kinds]
 
 

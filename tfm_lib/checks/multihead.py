@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import torch
@@ -704,6 +705,12 @@ PRUNE_SLIPS = [
         lambda cost, n: _ranks(_greedy(cost, n)),
         "At place i stands when head i goes. Asked for are the heads.",
     ),
+    Slip(
+        "all orders tried",
+        lambda cost, n: _cheapest(cost, n) if n < 6 else _greedy(cost, n),
+        "You look for the order that is cheapest in sum. Asked for is a choice at each step: the head goes whose absence, with "
+        "those already gone, costs least.",
+    ),
     *(
         Slip(
             "n_heads is ignored",
@@ -737,9 +744,20 @@ def _drawn_cost(n: int) -> Cost:
     return cost
 
 
+def _cheapest(cost: Cost, n: int) -> list[int]:
+    """The order whose costs on the way have the least sum."""
+    return list(min(permutations(range(n)), key=lambda order: sum(cost(order[: i + 1]) for i in range(n))))
+
+
+def _short_sighted_cost(n: int) -> Cost:
+    """A drawn cost for which the cheapest head first is not the cheapest order."""
+    return next(cost for cost in iter(lambda: _drawn_cost(n), None) if _greedy(cost, n) != _cheapest(cost, n))
+
+
 @exercise("multihead.prune", answer="prune")
 def prune_heads(student, expect):
     inputs = [(_drawn_cost(n), n) for n in _sizes(4, 6, 10)]
+    inputs += [(_short_sighted_cost(n), n) for n in (4, 5)]
     expect.agrees(
         student.prune,
         _greedy,

@@ -240,6 +240,15 @@ REACH_SLIPS = [
         lambda n, h: LN2 * math.exp(8 * h / n),
         "The slope is e^(−8h/n_heads) here. ALiBi's slopes are powers of 2; only the softmax takes powers of e.",
     ),
+    *(
+        Slip(
+            "the exponent rounded",
+            lambda n, h, cut=cut: LN2 * 2.0 ** cut(8 * h / n),
+            "The exponent 8h/n_heads is rounded to a whole number: was that `//`? With 16 heads every other slope lies between "
+            "two powers of 2. Divide with `/`.",
+        )
+        for cut in (math.ceil, math.floor, round)
+    ),
     Slip("rounded", lambda n, h: round(_reach(n, h)), ROUNDED),
     Slip("rounded", lambda n, h: math.floor(_reach(n, h)), ROUNDED),
     Slip("rounded", lambda n, h: math.ceil(_reach(n, h)), ROUNDED),
@@ -255,7 +264,7 @@ REACH_SLIPS = [
 def half_distance(student: Any, expect: Expect) -> None:
     heads = [2**power for power in _sizes(3, 3, 6)]
     inputs = [(n_heads, h) for n_heads, h in zip(heads, _sizes(3, 2, 8))]
-    inputs += [(4, 4), (2, 1), (1, 1)]
+    inputs += [(16, 2 * int(torch.randint(8, ())) + 1), (4, 4), (2, 1), (1, 1)]  # one exponent is no whole number
     expect.agrees(
         student.half_distance, _reach, inputs, "slope times distance is ln 2", REACH_SLIPS, describe="the distance"
     )
@@ -447,7 +456,11 @@ COUNT_SLIPS = [
 ]
 
 
-@exercise("positional.count-by-mask", answer="count")
+@exercise(
+    "positional.count-by-mask",
+    answer="count",
+    uses=("attention", "scaled_dot_product_attention", "softmax", "exp"),
+)
 def count(student: Any, expect: Expect) -> None:
     def drawn(n: int, hidden: float) -> tuple[Tensor, Tensor]:
         is_bos = torch.zeros(n, 1)

@@ -259,6 +259,23 @@ def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
     return ""
 
 
+def unused_call(answers: Sequence[Any], uses: Sequence[str]) -> str:
+    """A sentence if the answers' code calls nothing of `uses` although the text asks for it; empty if it does, if nothing
+    is asked for, or if there is no code to look at.
+    """
+    names: set[str] = set()
+    for answer in answers:
+        beside = getattr(getattr(answer, "__func__", answer), "__globals__", {})
+        for code in _codes(answer):
+            names.update(code.co_names)
+            names.update(
+                getattr(beside.get(name), "__name__", name) for name in code.co_names
+            )  # `as` gives other names
+    if not uses or not names or names & set(uses):
+        return ""
+    return f"Right, but without `{uses[0]}`, which the text asks you to use. The point is that it can do this: how?"
+
+
 def _names_used(code: CodeType, own: set[str]) -> Iterator[str]:
     """The names that `code` looks up: of a library's module or tensor all, `F.layer_norm`; by themselves those not its `own`."""
     before = None
