@@ -15,9 +15,10 @@ from users import Users
 
 from tfm_lib.classroom import collect, grade
 from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.ledger import Ledger
 from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.records import Judged
-from tfm_lib.classroom.report import Report
+from tfm_lib.classroom.report import Report, Sources
 from tfm_lib.cli import app
 
 STEMS = ["masking", "self_attention"]
@@ -151,7 +152,7 @@ def factors(exchange: Path, to: Path, late: dict) -> dict[str, float]:
     assert list(grade.carry_out(bundle, plan, Reader(), to / "results"))
     again = grade.plan(bundle, grade.submissions_in(to / "submissions", bundle), to / "results", set(), False)
     assert not again.jobs and again.cached == len(plan.jobs)
-    report = Report.of(to / "results", bundle.manifest, to / "submissions", None)
+    report = Report.of(Sources(to / "results", bundle, to / "submissions"), Ledger(to / "results"))
     return {score.student: score.factors["masking"] for score in report.scores}
 
 
