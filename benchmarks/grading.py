@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.row import Row
+from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.pool import JudgeProcess
+from tfm_lib.classroom.records import Begin, Job, Judged
 
 BAR, CLASS = 0.25, 40  # seconds, submissions; nbgrader takes 2.1 s for the same
 
@@ -18,23 +19,17 @@ def measure(root: Path) -> Iterator[Row]:
     from hostile.assignment import HIDDEN, MANIFEST
     from hostile.cases import BAND, IMPORTS, TRIANGLE, notebook
 
-    begin = {
-        "manifest": MANIFEST,
-        "tests": {"masking": {"": HIDDEN}},
-        "sandbox": "bubblewrap",
-        "image": "",
-        "private": [],
-    }
+    begin = Begin(manifest=manifest(MANIFEST), tests={"masking": {"": HIDDEN}})
     ids = [entry["id"] for entry in MANIFEST["chapters"]["masking"]["exercises"]]
     judge = JudgeProcess(begin)
     try:
         spent = []
         for number in range(CLASS):
-            data = base64.b64encode(notebook([IMPORTS, TRIANGLE, BAND, f"# {number}"])).decode()
-            result = judge.judge({"student": f"s{number}", "stem": "masking", "ids": ids, "data": data})
-            if sum(row["points"] for row in result["exercises"].values()) != 4:
+            data = notebook([IMPORTS, TRIANGLE, BAND, f"# {number}"])
+            result = judge.judge(Job(student=f"s{number}", stem="masking", ids=ids, data=data))
+            if not isinstance(result, Judged) or sum(row.points for row in result.exercises.values()) != 4:
                 raise RuntimeError(f"a right submission was not graded as right: {result}")
-            spent.append(result["cpu"])
+            spent.append(result.cpu)
     finally:
         judge.close()
     yield Row("grading a submission of two exercises, sandboxed", sum(spent[1:]) / (CLASS - 1), BAR, "CPU s", digits=3)

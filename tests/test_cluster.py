@@ -3,15 +3,20 @@
 import json
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
 
 import pytest
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import BAND, IMPORTS, TRIANGLE, notebook
+from project import ROOT
 from typer.testing import CliRunner
 
 from tfm_lib.classroom import commands
-from tfm_lib.classroom.cluster import Cluster
+from tfm_lib.classroom.cluster import Cluster, NoCluster
+from tfm_lib.classroom.cluster_keys import NoKeys, make_keys
 from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.records import Begin, Job
 from tfm_lib.cli import app
@@ -52,3 +57,69 @@ def test_command_without_a_scheduler_is_a_sentence(tmp_path):
     with pytest.raises(commands.Refusal, match="No scheduler answers"):
         CliRunner().invoke(app, [*words, "--scheduler", "tcp://127.0.0.1:9"], catch_exceptions=False)
     assert time.monotonic() - began < 120
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://10.0.0.7:8786", "10.0.0.7:8786", "tcp://grader.example:8786", "ucx://10.0.0.7:1"]
+)
+def test_nothing_goes_to_another_machine_in_the_clear(address):
+    with pytest.raises(NoCluster, match="in the clear"):
+        Cluster(BEGIN, address)
+
+
+def settings(folder) -> dict:
+    """What Dask reads in `folder`, by dotted names."""
+    comm = __import__("dask").config.collect([str(folder)], env={})["distributed"]["comm"]
+    tls = {f"distributed.comm.tls.{name}": value for name, value in comm["tls"].items()}
+    return {**tls, "distributed.comm.require-encryption": comm["require-encryption"]}
+
+
+def start(folder, *words: str) -> subprocess.Popen:
+    """A program of Dask's, with the key in `folder`."""
+    program = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]
+    env = {**os.environ, "DASK_CONFIG": str(folder), "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+    return subprocess.Popen(program, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_a_cluster_with_a_key_grades_and_hears_nobody_without_it(tmp_path):
+    """As the manual says: the key made by its command, scheduler and worker by Dask's own."""
+    distributed, dask = __import__("distributed"), __import__("dask")
+    keys, strangers = tmp_path / "keys", tmp_path / "others"
+    made = subprocess.run(
+        [sys.executable, "-m", "tfm_lib.classroom.cluster_keys", str(keys)],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    assert f"export DASK_CONFIG={keys}" in made.stdout
+    assert (keys / "key.pem").stat().st_mode & 0o077 == 0
+    make_keys(strangers)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address = f"tls://127.0.0.1:{port}"
+    scheduler = start(
+        keys, "scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"
+    )
+    worker = start(keys, "worker", address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path))
+    try:
+        with dask.config.set(settings(keys)), Cluster(BEGIN, address) as cluster:
+            cluster.client.wait_for_workers(1, timeout=120)
+            ((_, result),) = cluster.results(
+                [Job(student="a", stem="masking", ids=IDS, data=notebook([IMPORTS, TRIANGLE, BAND]))]
+            )
+            assert sum(row.points for row in result.exercises.values()) == 4, result
+        with dask.config.set(settings(strangers)), pytest.raises(OSError):
+            distributed.Client(address, timeout=5, set_as_default=False)
+        with pytest.raises(OSError):
+            distributed.Client(address.replace("tls", "tcp"), timeout=5, set_as_default=False)
+    finally:
+        for process in (worker, scheduler):
+            process.terminate()
+            process.wait()
+
+
+def test_a_key_is_not_written_over(tmp_path):
+    with pytest.raises(NoKeys, match="there already"):
+        make_keys(tmp_path)

@@ -7,9 +7,11 @@ own, in a sandbox on the worker's machine; it needs this library, bubblewrap, an
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Self
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -39,8 +41,16 @@ def judge_here(begin: Begin, job: Job) -> Result:
         return NotJudged(infrastructure=str(error))
 
 
+def _on_this_machine(address: str) -> bool:
+    host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 class Cluster:
-    """The workers behind the scheduler at `address`, as `tcp://host:8786`."""
+    """The workers behind the scheduler at `address`, as `tls://host:8786`. In the clear only on this machine itself."""
 
     def __init__(self, begin: Begin, address: str):
         try:
@@ -48,6 +58,12 @@ class Cluster:
         except ImportError:
             raise NoCluster("dask.distributed is not installed: pip install 'tfm-lib[dask]'") from None
         self.begin = begin
+        if not address.startswith("tls://") and not _on_this_machine(address):
+            raise NoCluster(
+                f"To {address} the hidden tests would go in the clear, and whoever answers there could run programs here. "
+                "Make a key, `python -m tfm_lib.classroom.cluster_keys FOLDER`, use it on every machine, and name the "
+                "scheduler by tls:// in place of tcp://."
+            )
         try:
             self.client = Client(address, timeout=20, set_as_default=False)
         except (OSError, ValueError) as error:
