@@ -16,7 +16,7 @@ from tfm_lib._refusal import Refusal
 from tfm_lib.classroom import bundle as bundles
 from tfm_lib.classroom import collect, collected, grade, keeping, lock, roster
 from tfm_lib.classroom.pool import JudgeProcess, judged
-from tfm_lib.classroom.records import Begin, Job
+from tfm_lib.classroom.records import Begin, Job, NotJudged
 from tfm_lib.cli import app
 
 STEMS = ["masking"]
@@ -158,6 +158,12 @@ def test_right_answers_earn_full_points_whatever_way_they_come(assignment, judge
     for student, each in found.items():
         made = judged(judge, Job(student=student, stem="masking", ids=["masking.band"], data=each.data))
         assert (made.exercises["masking.band"].points, made.exercises["masking.band"].of) == (4, 4), student
+
+
+def test_a_folder_made_by_hand_for_somebody_without_numbers_is_not_judged(assignment, judge):
+    data = (assignment / "solution" / "dan" / "masking.ipynb").read_bytes()
+    found = judged(judge, Job(student="zoe", stem="masking", ids=["masking.band"], data=data))
+    assert isinstance(found, NotJudged) and "zoe is not on it" in found.infrastructure
 
 
 def test_whoever_has_no_numbers_of_their_own_is_not_judged_by_another_students(assignment, tmp_path):

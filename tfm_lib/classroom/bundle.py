@@ -42,6 +42,11 @@ class Bundle:
         """The entries of the exercises of chapter `stem`."""
         return self.manifest.chapters[stem].exercises
 
+    def has_tests_for(self, stem: str, student: str) -> bool:
+        """Whether chapter `stem` asks everybody the same, or has numbers for this very student."""
+        own = self.tests.get(stem, {}).keys() - {""}
+        return not own or not student or student in own
+
     def source(self, stem: str, student: str) -> str:
         """The hidden tests of chapter `stem` for `student`."""
         texts = self.tests.get(stem, {})

@@ -87,9 +87,12 @@ class Judge:
         from tfm_lib.classroom.grading import grade_exercise
         from tfm_lib.classroom.loading import Program
         from tfm_lib.classroom.notebook import NotANotebook, read
-        from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Bound, Judged, Unreadable
+        from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Bound, Judged, NotJudged, Unreadable
         from tfm_lib.classroom.words import Handed
 
+        if not self.bundle.has_tests_for(job.stem, job.student):
+            why = f"The bundle has numbers for each student of a roster, and {job.student} is not on it"
+            return NotJudged(infrastructure=f"{why}. Collect with that roster, or make the assignment again for all.")
         began, spent = time.process_time(), self.sandbox.spent
         tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
         try:
