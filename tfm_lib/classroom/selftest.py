@@ -55,7 +55,14 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
             f"The sandbox does not hold: {'; '.join(sorted(set(open_doors)))}. Nothing was graded. "
             "Run on another machine, or report this with your system's name and the version of bubblewrap."
         )
-    return ["no network", "no files but Python's", "no other processes", "nothing left behind", "limits hold"]
+    return [
+        "no network",
+        "no files but copies of Python's",
+        "no other process",
+        "no signals",
+        "nothing left behind",
+        "limits hold",
+    ]
 
 
 def _require_ipython(sandbox: Sandbox, limits: Limits) -> None:
