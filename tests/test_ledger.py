@@ -78,6 +78,15 @@ def test_another_notebook_is_noticed(course):
     assert "the notebook for masking that was judged is gone" in refusal(course)
 
 
+def test_without_the_submissions_nobody_is_late_and_so_nothing_is_written(course):
+    submissions = course.folder / "submissions"
+    submissions.rename(course.folder / "elsewhere")
+    assert f"{submissions}: no such folder, and so no names, no dates" in refusal(course)
+    assert points_of(course, "ann")[BAND] == 2
+    course.reported("--submissions", course.folder / "elsewhere")
+    assert points(course)["ann"] == ("2", "1.5")
+
+
 def test_who_joined_and_who_left_is_said_and_nobody_has_points_by_chance(course):
     course.write("roster.csv", "student,name,lms id\nann,Ann,11\ncho,Cho,13\n")
     (course.folder / "handed-in" / "ben" / "masking.ipynb").unlink()

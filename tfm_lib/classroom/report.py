@@ -53,6 +53,9 @@ class Report:
             files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
         people = _people(sources, files, found)
         seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people)
+        if not sources.submissions.is_dir():
+            gone = f"{sources.submissions}: no such folder, and so no names, no dates and no notebooks to compare with"
+            seen.stale.append(f"{gone}; name the collected submissions with --submissions")
         rule = sources.bundle.manifest.late
         waived = waivers.read(sources.waivers, people, sources.bundle.stems) if sources.waivers else {}
         rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived, sources.nothing)
