@@ -162,6 +162,20 @@ def test_judging_anew_shows_first_and_writes_what_it_showed(course, monkeypatch)
         course.grade("--write")
 
 
+def test_other_points_of_a_test_are_no_other_number(course, monkeypatch):
+    judged = Verdicts._judged
+
+    def split(self, job):
+        made = judged(self, job)
+        row = made.exercises[BAND]
+        halves = [row.tests[0].but(points=row.points / 2, name=name) for name in ("near", "far")]
+        return made.but(exercises={BAND: row.but(tests=halves)})
+
+    monkeypatch.setattr(Verdicts, "_judged", split)
+    assert "0 numbers of 0 students would change, 4 stay." in course.grade("--again", "--write")
+    assert "near" in (course.results / "ann.json").read_text(encoding="utf-8"), "what the tests say comes with it"
+
+
 def test_one_exercise_is_judged_anew_alone(course, monkeypatch):
     course.write("bundle/manifest.json", json.dumps({**one_of_each.MANIFEST, "seed": "autumn"}))
     monkeypatch.setattr(Verdicts, "more", 1.0)
