@@ -1,9 +1,20 @@
 """What a run of the whole notebook could newly let through does not pass; what stops or never ends is graded by slices."""
 
+import os
+import shutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
+from project import ROOT
 
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import BAND, IMPORTS, LIE, TRIANGLE, notebook
+from tfm_lib.classroom import selftest
+from tfm_lib.classroom.backends import NoSandbox
+from tfm_lib.classroom.inside import cells
 from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.pool import JudgeProcess
 from tfm_lib.classroom.records import Begin, ExerciseResult, Graded, Job
@@ -192,7 +203,7 @@ STATEFUL = BAND.replace("torch.arange", "state['range']")
 
 
 @pytest.mark.parametrize(
-    ("cells", "ways"),
+    ("texts", "ways"),
     [
         ([SETUP, STATEFUL], [Graded(what="notebook")]),
         ([SETUP, STATEFUL, TRAINING], [Graded(what="notebook", because="deadline", before=5)]),
@@ -208,8 +219,8 @@ STATEFUL = BAND.replace("torch.arange", "state['range']")
         ([BAND, "raise ValueError\ndef band(n): return None"], [Graded(what="notebook")]),
     ],
 )  # fmt: skip
-def test_which_of_the_two_is_graded(graded, cells, ways):
-    result = graded(*cells)
+def test_which_of_the_two_is_graded(graded, texts, ways):
+    result = graded(*texts)
     assert (result.points, result.status, [result.graded]) == (3, "ok", ways), result
 
 
@@ -235,8 +246,36 @@ def test_annotations_are_evaluated_as_python_does(graded):
 
 
 def test_draws_of_the_notebook_leave_nothing_behind(graded):
-    draw = "expected = 0\ndef band(n, back, ahead):\n    raise ValueError(torch.rand(()).item())"
-    for cells in ([draw], ["torch.rand(1000)\ntorch.manual_seed(99)", draw]):
-        graded(*cells)  # what it drew is not told, since the test is hidden; that it is the same is seen below
     same = f"{BAND}\nfirst = band\ndef band(n, back, ahead):\n    return first(n, back, ahead) & bool(torch.rand(()) < 0.5)"
     assert graded(same).points == graded("torch.rand(1000)\ntorch.manual_seed(99)", same).points
+
+
+def test_a_second_copy_of_the_library_cannot_be_imported(graded):
+    """Beside Python's own packages, where a submission once could read it."""
+    folder = Path(sys.prefix) / "share" / f"second-copy-{os.getpid()}"
+    shutil.copytree(ROOT / "tfm_lib", folder / "tfm_lib", ignore=shutil.ignore_patterns("static", "__pycache__"))
+    try:
+        body = f"""
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "Book" not in type(finder).__name__]
+for name in [name for name in sys.modules if name.startswith("tfm_lib")]:
+    del sys.modules[name]
+sys.path.insert(0, {str(folder)!r})
+import tfm_lib.masking"""
+        assert graded(BAND, body).notes == ["Code cell 4, line 7: ModuleNotFoundError."]
+        assert os.path.exists(folder / "tfm_lib" / "masking.py")
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_where_ipython_is_missing_nothing_is_graded(monkeypatch):
+    class NoIPython:
+        @contextmanager
+        def cell(self, limits):
+            yield SimpleNamespace(channel=None)
+
+    monkeypatch.setattr(selftest, "JudgePeer", lambda channel: SimpleNamespace(call=lambda name: cells.translates()))
+    monkeypatch.setitem(sys.modules, "IPython.core.inputtransformer2", None)
+    with pytest.raises(NoSandbox, match="pip install ipython"):
+        selftest._require_ipython(NoIPython(), MANIFEST["limits"])
+    assert [type(node).__name__ for node in cells.parsed("%time x\n!ls\ny = 1")] == ["Pass", "Pass", "Assign"]

@@ -20,7 +20,6 @@ from typing import Any
 
 from . import cell, image, waking
 from .answers import serve
-from .cells import translates
 from .channel import Channel
 
 BY_OTHER_LIBRARIES = ("bz2", "ctypes", "hashlib", "lzma", "ssl", "uuid", "xml.parsers.expat", "zlib")  # which cells lack
@@ -49,7 +48,6 @@ def warm_up() -> None:
         importlib.import_module(name)
     import torch
 
-    translates()
     torch.set_num_threads(1)
     weights = torch.nn.Linear(8, 8)
     optimizer = torch.optim.AdamW(weights.parameters())

@@ -18,7 +18,6 @@ from typing import Any
 
 from .cells import Cell, parsed
 from .channel import ChannelError
-from .loop import Loop
 from .magics import Magics
 from .slices import Statement
 
@@ -79,7 +78,7 @@ class Shell:
                 if isinstance(cell.error, NameError) and any(id(node) in wanted for node in cell.nodes[cell.done :]):
                     await self._run_cell(cell)
 
-        loop = Loop()
+        loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         try:
             with time_limit(seconds):
@@ -101,7 +100,7 @@ class Shell:
                 except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
                     cell.error = cell.error or error
 
-        loop = Loop()
+        loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         loop.run_until_complete(each())
 
