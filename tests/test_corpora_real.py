@@ -427,7 +427,7 @@ def test_wmt14_without_the_library_says_what_to_install(monkeypatch, empty_cache
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(CorpusUnavailable) as caught:
         load_corpus("wmt14-en-de").sentences("val")
-    assert "pip install 'tfm-lib[wmt14]'" in str(caught.value)
+    assert "pip install -c constraints.txt -e '.[wmt14]'" in str(caught.value)
     assert f"put val.en and val.de, one sentence a line, into {empty_cache / 'wmt14-en-de'}" in str(caught.value)
 
 

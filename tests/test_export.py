@@ -14,7 +14,7 @@ from PIL import Image
 from project import CHAPTERS, ROOT
 
 from tfm_lib.book.export import export_notebook, included_code
-from tfm_lib.book.maths import expand_macros
+from tfm_lib.book.macros import expand_macros
 from tfm_lib.book.myst import blocks, convert, pieces
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]

@@ -1,6 +1,6 @@
 """A course on a JupyterHub, by the settings in classroom/hub: release, fetch, submit, collect, grade, feedback.
 
-It needs root, `pip install 'tfm-lib[hub]'`, and configurable-http-proxy on the PATH: make test TESTS="-m hub".
+It needs root, `pip install -e '.[hub]'`, and configurable-http-proxy on the PATH: make test TESTS="-m hub".
 """
 
 import os

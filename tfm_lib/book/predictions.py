@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
-import re
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from tfm_lib.book.myst import split_prediction
 
 
 class predict(nodes.General, nodes.Element):
@@ -53,26 +54,6 @@ class Predict(SphinxDirective):
 
     def _parse(self, lines: list[str], into: nodes.Element) -> None:
         self.state.nested_parse(StringList(lines, source=self.get_source_info()[0]), self.content_offset, into)
-
-
-def split_prediction(lines: list[str]) -> tuple[list[str], list[tuple[bool, list[str]]], list[str]]:
-    """The lines of a prediction as question, [(right?, lines of the choice)], explanation."""
-    mark = re.compile(r"^[-*] \[([ xX])\] ?(.*)$")
-    starts = [i for i, line in enumerate(lines) if mark.match(line)]
-    if not starts:
-        return lines, [], []
-    choices: list[tuple[bool, list[str]]] = []
-    end = starts[0]
-    while end < len(lines):
-        found = mark.match(lines[end])
-        if found:
-            choices.append((found[1] in "xX", [found[2]]))
-        elif lines[end].startswith("  ") or (not lines[end].strip() and any(i > end for i in starts)):
-            choices[-1][1].append(lines[end].strip())
-        else:
-            break
-        end += 1
-    return lines[: starts[0]], choices, lines[end:]
 
 
 def _visit_predict(self, node: predict) -> None:

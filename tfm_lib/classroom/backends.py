@@ -88,7 +88,16 @@ class Bubblewrap:
         ]
         for name, value in ENVIRONMENT.items():
             command += ["--setenv", name, value]
-        command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/image"]  # before what is bound below
+        command += [
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            "--tmpfs",
+            "/tmp",
+            "--tmpfs",
+            "/image",
+        ]  # before what is bound below
         for folder in visible_folders():
             command += ["--ro-bind", folder, folder]
         for link in ("/bin", "/sbin", "/lib", "/lib64", "/lib32"):

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tfm_lib import _extras
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.backends import NoSandbox
 from tfm_lib.classroom.pool import JudgeProcess
@@ -56,7 +57,7 @@ class Cluster:
         try:
             from dask.distributed import Client
         except ImportError:
-            raise NoCluster("dask.distributed is not installed: pip install 'tfm-lib[dask]'") from None
+            raise NoCluster(f"dask.distributed is not installed: {_extras.command('dask')}") from None
         self.begin = begin
         if not address.startswith("tls://") and not _on_this_machine(address):
             raise NoCluster(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,6 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.lock import FILE as HELD
 from tfm_lib.classroom.written import FILE as WRITTEN
+
+if TYPE_CHECKING:
+    from tfm_lib.classroom.report import Report
 
 console = Console(highlight=False)
 
@@ -218,14 +221,39 @@ def report(
                 notes += gradebook.nbgrader(made.scores, nbgrader, column)
         except OSError as fault:
             raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
+        files, sheet = _beside_marks(files, made, to)
         replace(to, files)
         ledger.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
     if pseudonyms:
         for name in (HELD, WRITTEN):
             (to / name).unlink(missing_ok=True)
     say(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
+    if sheet:
+        say(f"{made.desk.waiting} answers in words wait for a mark: {to / 'marking.html'}, or {to / sheet}.")
     for line in notes:
         say(f"  {line}")
+
+
+def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], str]:
+    """`files`, with the sheet for marks under a name that writes over none that somebody gave; that name."""
+    from tfm_lib.classroom import marking, marks
+    from tfm_lib.classroom.tables import BadTable
+
+    if "marking.csv" not in files:
+        return files, ""
+    name, number = "marking.csv", 1
+    while (to / name).exists():
+        try:
+            if not marking.holds_more(marks.lines(to / name), made.desk):
+                break
+        except BadTable:
+            pass
+        number += 1
+        name = f"marking-{number}.csv"
+    return {
+        **{other: each for other, each in files.items() if other != "marking.csv"},
+        name: files["marking.csv"],
+    }, name
 
 
 def _require_fresh(stale: list[str], as_judged: bool) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tfm_lib import _extras
 from tfm_lib.classroom.exports import CannotExport
 from tfm_lib.classroom.scores import Row, Score
 
@@ -20,7 +21,7 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
     try:
         from nbgrader.api import Gradebook
     except ImportError:
-        raise CannotExport("nbgrader is not installed: pip install 'tfm-lib[hub]'") from None
+        raise CannotExport(f"nbgrader is not installed: {_extras.command('hub')}") from None
     if not database.resolve().parent.is_dir():
         raise CannotExport(f"There is no folder {database.parent} for nbgrader's grade book.")
     beside = str(Path(sys.executable).parent)  # nbgrader starts `alembic`, which lies there, by its bare name

@@ -3,7 +3,7 @@
 const inputs = [...document.querySelectorAll("input[data-line], textarea[data-line]")];
 const key = `tfm-marking ${document.title}`;
 const lines = JSON.parse(document.getElementById("lines").textContent);
-const columns = ["student", "exercise", "criterion", "points", "reason", "text"];
+const columns = ["student", "exercise", "criterion", "points", "reason", "text", "author", "time"];
 
 function remembered() {
   try { return JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; }

@@ -89,6 +89,11 @@ def read(path: Path) -> Marks:
     return Marks(given, frozenset(begun))
 
 
+def lines(path: Path) -> list[dict[str, str]]:
+    """The lines of the file at `path`, as it has them; raises BadTable."""
+    return [cells for _, cells in read_rows(path, COLUMNS, MORE)]
+
+
 def _points(text: str, where: str) -> float | None:
     if not text:
         return None

@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tfm_lib.classroom import exports, feedback, lms, marks, results, waivers
+from tfm_lib.classroom import exports, feedback, lms, marking, marks, overview, results, waivers
 from tfm_lib.classroom import roster as rosters
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.collected import Known, late_days, roster
 from tfm_lib.classroom.grade import submissions_in
 from tfm_lib.classroom.ledger import Event, Exported, Ledger
+from tfm_lib.classroom.own import Own
 from tfm_lib.classroom.pseudonyms import pseudonymised
 from tfm_lib.classroom.records import StudentResult, Submission
+from tfm_lib.classroom.returns import archives
 from tfm_lib.classroom.scores import HAND_IN, Person, Rules, Score, marked, score
 from tfm_lib.classroom.signs import binding, compared
 
@@ -43,6 +45,9 @@ class Report:
     events: list[Event] = field(default_factory=list)
     at: str = ""
     hidden: bool = False  # under pseudonyms
+    desk: marking.Desk | None = None
+    own: Own = field(default_factory=Own)
+    handed_in: list[tuple[str, str, str]] = field(default_factory=list)  # student, by which way, and where it lay
 
     @classmethod
     def of(cls, sources: Sources, ledger: Ledger) -> Report:
@@ -60,32 +65,57 @@ class Report:
         waived = waivers.read(sources.waivers, people, sources.bundle.stems) if sources.waivers else {}
         rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived, sources.nothing)
         made = [score(sources.bundle, name, person, found.get(name), rules) for name, person in people.items()]
-        given = marks.Marks({})
+        given, lines = marks.Marks({}), []
         if sources.marks:
             most = {(each.student, row.id): row.of for each in made for row in each.rows}
             given = marks.require_known(marks.read(sources.marks), most, sources.marks, found.keys() - people.keys())
+            lines = marks.lines(sources.marks)
+            marking.require_within(lines, sources.bundle)
         bound = binding(made, given, ledger)
         made = marked(made, replace(given, given=bound.given), bound.stale)
         times = {key: line.at for key, line in ledger.judged.items()}
         notes = [*ledger.faults, *seen.notes, *bound.notes]
-        return cls(sources.bundle.manifest.name, made, times, notes, seen.stale, bound.events, bound.at)
+        return cls(
+            sources.bundle.manifest.name,
+            made,
+            times,
+            notes,
+            seen.stale,
+            bound.events,
+            bound.at,
+            desk=marking.Desk.of(sources.bundle, made, lines),
+            own=Own.of(sources.bundle, files.values()),
+            handed_in=[
+                (student, file.kind, file.where)
+                for student, known in roster(sources.submissions).items()
+                for file in known.files.values()
+            ],
+        )
 
     def under_pseudonyms(self, key_file: Path) -> Report:
         """The same with codes in place of people."""
-        return replace(self, scores=pseudonymised(self.scores, key_file), hidden=True)
+        return replace(
+            self, scores=pseudonymised(self.scores, key_file), hidden=True, desk=None, own=Own(), handed_in=[]
+        )
 
-    def files(self) -> dict[str, str]:
-        """The texts to write, by their place in the folder of the report."""
+    def files(self) -> dict[str, str | bytes]:
+        """What to write, by its place in the folder of the report."""
         lines = exports.audit(self.scores, self.times)
-        made = {
+        made: dict[str, str | bytes] = {
             "grades.csv": exports.grades(self.scores, None if self.hidden else lines),
             "items.csv": exports.items(self.scores),
-            "class.html": feedback.class_page(self.scores, self.assignment),
+            "class.html": overview.class_page(self.scores, self.assignment, self.own.alike),
         }
         if not self.hidden:  # whoever holds a notebook knows its hash
             made["audit.csv"] = exports.table(lines)
+        shown = {
+            each.student: feedback.student_page(each, self.assignment, self.own.graded(each)) for each in self.scores
+        }
+        made |= archives(shown, self.handed_in)
+        if self.desk is not None and self.desk.waiting:
+            made |= {"marking.csv": self.desk.sheet(), "marking.html": self.desk.page()}
         for each in self.scores:
-            made[f"feedback/{each.student}.html"] = feedback.student_page(each, self.assignment)
+            made[f"feedback/{each.student}.html"] = shown[each.student]
             made[f"gradescope/{each.student}/results.json"] = exports.gradescope(each)
         if any(each.lms_id for each in self.scores):
             made["moodle.csv"] = lms.moodle(self.scores)
@@ -103,9 +133,10 @@ class Report:
         return [f"{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]
 
 
-def exported(folder: Path, files: dict[str, str], stale: bool) -> Exported:
+def exported(folder: Path, files: dict[str, str | bytes], stale: bool) -> Exported:
     """The line of the ledger that tells what was written."""
-    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items() if "/" not in name}
+    data = {name: made.encode() if isinstance(made, str) else made for name, made in files.items() if "/" not in name}
+    hashes = {name: hashlib.sha256(each).hexdigest() for name, each in data.items()}
     return Exported(str(folder), hashes, stale)
 
 

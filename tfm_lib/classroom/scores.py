@@ -34,6 +34,7 @@ class Row:
     tests: list[TestRow]
     notes: list[str]
     text: str = ""
+    unsure: bool = False  # whether that text answers the question at all
     by_hand: str | None = None  # the instructor's reason
     waits: bool = False  # for a mark by hand, or for another run
     lacks: str = ""  # what its points wait for, where they are None
@@ -175,6 +176,7 @@ def _row(
         row.tests,
         [*(chapter.notes if chapter else []), *row.notes],
         row.text,
+        row.unsure,
         judged=row.points,
         bound=row.bound,
         subject=_subject(row, chapter),

@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 RUN = 12  # tokens; shorter runs of two programs agree by chance
-LEAST, SHARE = (
-    24,
-    0.8,
-)  # runs that a program must have to be compared, and the share in common from which on a pair is shown
+LEAST = 60  # runs that a program must have to be compared
+SHARE = 0.8  # of the shorter program's runs, from which on a pair is shown
 MAX_CODE = 200_000  # letters
 KEPT = 30  # students; a run that more of them share is what everybody writes
 IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

@@ -80,12 +80,14 @@ class _Reader:
 
     def read(self, kind: str, text: str, asked: str) -> None:
         if asked in self.sure:
-            self._add(self.sure[asked], _uncommented(self._own(text)) if kind == "code" else self._own(text))
+            self._add(
+                self.sure[asked], _uncommented(own(text, self.handed)) if kind == "code" else own(text, self.handed)
+            )
         elif kind == "code":
             self._read_code(text)
         else:
             for part in self._parts(text):
-                self._add(self.sure.get(self.under, self.elsewhere), self._own(part))
+                self._add(self.sure.get(self.under, self.elsewhere), own(part, self.handed))
 
     def answer(self, id: str) -> Answer:
         if self.sure[id]:
@@ -110,21 +112,11 @@ class _Reader:
         yield "\n".join(part)
 
     def _read_code(self, text: str) -> None:
-        own = self._own(text)
-        if (words := _uncommented(own)) != own or self.under in self.sure and not is_python(text):
+        written = own(text, self.handed)
+        if (words := _uncommented(written)) != written or self.under in self.sure and not is_python(text):
             self._add(self.sure.get(self.under, self.elsewhere), words)
         elif self.under in self.sure:
-            self._add(self.perhaps[self.under], own)
-
-    def _own(self, text: str) -> str:
-        """What of `text` was not handed out."""
-        here = plain(ANSWER_HERE)
-        lines = [
-            line
-            for line in text.splitlines()
-            if not line.strip() or (plain(line) != here and _digest(line) not in self.handed.lines)
-        ]
-        return "\n".join(lines).strip("\n")
+            self._add(self.perhaps[self.under], written)
 
     def _names(self, text: str, id: str) -> bool:
         """Whether `text` speaks of exercise `id` by its number."""
@@ -145,6 +137,17 @@ def _uncommented(text: str) -> str:
     return (
         "\n".join(line.lstrip("#").strip() for line in lines) if all(line[:1] in ("", "#") for line in lines) else text
     )
+
+
+def own(text: str, handed: Handed) -> str:
+    """What of `text` was not handed out."""
+    here = plain(ANSWER_HERE)
+    lines = [
+        line
+        for line in text.splitlines()
+        if not line.strip() or (plain(line) != here and _digest(line) not in handed.lines)
+    ]
+    return "\n".join(lines).strip("\n")
 
 
 def is_python(text: str) -> bool:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tfm_lib import _extras
 from tfm_lib.corpora.text import Sentences, TextCorpus
 
 Report = Callable[[str, int, int | None], None]  # file name, bytes so far, bytes in all (None: unknown)
@@ -302,7 +303,7 @@ def wmt14(part: str, size: int | None = None) -> Sentences:
     except ModuleNotFoundError:
         raise CorpusUnavailable(
             "wmt14-en-de (about 1.3 GB) is fetched by the library datasets, which is not installed. "
-            f"Run pip install 'tfm-lib[wmt14]', or {own}."
+            f"Install it ({_extras.command('wmt14')}), or {own}."
         ) from None
     split = {"train": "train", "val": "validation", "test": "test"}[part] + (f"[:{size}]" if size else "")
     try:

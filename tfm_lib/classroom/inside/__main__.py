@@ -22,7 +22,16 @@ from . import cell, image, waking
 from .answers import serve
 from .channel import Channel
 
-BY_OTHER_LIBRARIES = ("bz2", "ctypes", "hashlib", "lzma", "ssl", "uuid", "xml.parsers.expat", "zlib")  # which cells lack
+BY_OTHER_LIBRARIES = (
+    "bz2",
+    "ctypes",
+    "hashlib",
+    "lzma",
+    "ssl",
+    "uuid",
+    "xml.parsers.expat",
+    "zlib",
+)  # which cells lack
 IF_INSTALLED = ("sqlite3", "matplotlib.pyplot", "IPython.display", "IPython.core.inputtransformer2")
 
 
