@@ -52,6 +52,15 @@ class Bundle:
         texts = self.tests.get(stem, {})
         return texts.get(student, texts.get("", ""))
 
+    def whose(self, stem: str, student: str) -> str:
+        """Under which name the tests of chapter `stem` for `student` stand, "" for all; raises BadBundle for whom there are none."""
+        if not self.has_tests_for(stem, student):
+            raise BadBundle(
+                f"The bundle has numbers for each student of a roster, and {student} is not on it. "
+                "Collect with that roster, or make the assignment again for all."
+            )
+        return student if student in self.tests.get(stem, {}) else ""
+
     def fingerprint(self, stem: str, student: str, id: str) -> str:
         """Changes when anything in the bundle changes that the result of exercise `id` depends on."""
         entry = next(each for each in self.exercises(stem) if each.id == id)

@@ -18,14 +18,14 @@ from torch import Tensor
 
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.watching import changed_input
-from tfm_lib.classroom.inside.channel import ChannelError, Closed, TimeUp
-from tfm_lib.classroom.inside.peer import Peer, Raised
+from tfm_lib.classroom.inside.channel import Closed, TimeUp
+from tfm_lib.classroom.inside.peer import Raised
 from tfm_lib.classroom.loading import BadLoad, Program, load, sentences, with_time_to_load
 from tfm_lib.classroom.manifest import Limits
 from tfm_lib.classroom.records import ExerciseResult, Graded, Outcome, Status, TestRow, Took
+from tfm_lib.classroom.replies import MAX_MESSAGE, BrokenTest, JudgePeer, Stopped
 from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
 
-MAX_MESSAGE = 600
 NO_RETURN = "no return"  # a mistake for the instructor's table; in a hidden test its student reads the hint
 
 
@@ -54,14 +54,6 @@ class Task:
     @property
     def points(self) -> float:
         return sum(test.points for test in self.tests)
-
-
-class Stopped(BaseException):
-    """The student's process ended, hung, or spoke nonsense; no judge may catch this."""
-
-
-class BrokenTest(BaseException):
-    """The test itself has a fault, whatever the answer was."""
 
 
 @dataclass
@@ -168,7 +160,7 @@ class Answers:
     def __init__(self, task: Task, cell: Cell, program: Program, way: Graded, limits: Limits):
         self.task = task
         self.held: list[str] = []
-        self.peer = JudgePeer(cell.channel)
+        self.peer = JudgePeer(cell.channel, cell.tell)
         try:
             self.loaded = load(self.peer, cell, task, program, way, limits)
         except BadLoad:
@@ -188,13 +180,21 @@ class Answers:
         if self.missing:
             return _row(test, "missing", message=f"The notebook defines no {' and no '.join(self.missing)}.")
         self.held = []
+        self.peer.begin_test()
 
         def judge(student: Any, expect: Any) -> None:
             self.held = expect.held  # what held until then, should the answer be stopped
             try:
                 test.judge(student, expect)
-            except (NameError, ImportError, MemoryError, SyntaxError) as error:
-                raise BrokenTest(f"the test {test.name} has a fault: {type(error).__name__}: {error}") from None
+            except (Refused, Unsolved):
+                raise
+            except Exception as error:
+                fault = f"the test {test.name} has a fault: {type(error).__name__}: {error}"
+                if not self.peer.heard or type(error) is NameError or isinstance(error, ImportError):
+                    raise BrokenTest(fault) from None  # no answer of a student's leads to that
+                if isinstance(error, MemoryError):
+                    raise Stopped("what the answer gave back takes more memory than there is") from None
+                raise
 
         exercise = Exercise(self.task.id, self.task.answers, judge, may_change_input=self.task.may_change_input)
         verdict = judge_student(exercise, self.student, _mixed(seed, self.task.id, test.name))
@@ -236,19 +236,6 @@ class Answers:
 
         call.__name__, call.changed = name, ""
         return call
-
-
-class JudgePeer(Peer):
-    """The judge's end of the wire: when it breaks, that is the end of the answer."""
-
-    def __init__(self, channel: Any):
-        super().__init__(channel, lambda error: {"name": type(error).__name__, "text": str(error)[:MAX_MESSAGE]})
-
-    def ask(self, what: str, made: dict[str, Any]) -> dict[str, Any]:
-        try:
-            return super().ask(what, made)
-        except ChannelError as error:
-            raise Stopped(error) from None
 
 
 def _why(stopped: Stopped, cell: Cell | None, limits: Limits) -> str:

@@ -6,16 +6,22 @@ It speaks lines of JSON with the command that started it: first the bundle, then
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfm_lib._refusal import Refusal
 
 if TYPE_CHECKING:  # torch is imported only when this process has left root behind
-    from tfm_lib.classroom.records import Begin, Job, Result
-    from tfm_lib.classroom.sandbox import Sandbox
+    from tfm_lib.classroom.manifest import Limits
+    from tfm_lib.classroom.records import Begin, Done, Job, Result, Step
+    from tfm_lib.classroom.sandbox import Cell, Sandbox
+    from tfm_lib.classroom.wire import Wire
 
 
 def main() -> None:
@@ -33,7 +39,8 @@ def main() -> None:
 
         try:
             leave_root()
-            judge, tried = _ready(begin)
+            end_with_the_command()
+            judge, tried = _ready(begin, wire)
         except Refusal as error:
             wire.say(Refused(why=str(error)))
             return
@@ -45,14 +52,28 @@ def main() -> None:
         return
 
 
-def _ready(begin: Begin) -> tuple[Judge, list[str]]:
+def end_with_the_command() -> None:
+    """A second process ends this one's group as soon as nobody holds the other end of the input any more.
+
+    It does so whatever this one is busy with: a loop in C would let no signal's handler and no thread have its turn.
+    """
+    if os.fork():
+        return
+    os.closerange(1, 1 << 10)  # an open copy of the output would hide from the command that the judge has died
+    gone = select.poll()
+    gone.register(0, 0)  # for the hang-up alone
+    gone.poll()
+    os.killpg(0, signal.SIGKILL)
+
+
+def _ready(begin: Begin, wire: Wire) -> tuple[Judge, list[str]]:
     from tfm_lib.classroom.backends import NoSandbox, backend
     from tfm_lib.classroom.grading import limit_own_memory
     from tfm_lib.classroom.sandbox import Sandbox, SandboxFailed
     from tfm_lib.classroom.selftest import require_safe
 
     limit_own_memory()
-    judge = Judge(begin, Sandbox(backend(begin.sandbox, begin.image)))
+    judge = Judge(begin, Sandbox(backend(begin.sandbox, begin.image)), wire.say)
     try:
         tried = require_safe(judge.sandbox, [Path(path) for path in begin.private], judge.bundle.limits)
     except SandboxFailed as error:
@@ -61,54 +82,77 @@ def _ready(begin: Begin) -> tuple[Judge, list[str]]:
 
 
 class Judge:
-    """Judges submissions by one bundle in one sandbox."""
+    """Judges submissions by one bundle in one sandbox, and tells `tell` each step."""
 
-    def __init__(self, begin: Begin, sandbox: Sandbox):
+    def __init__(self, begin: Begin, sandbox: Sandbox, tell: Callable[[Step | Done], None]):
         from tfm_lib.classroom.bundle import Bundle
 
-        self.bundle, self.sandbox = Bundle(begin.manifest, begin.tests), sandbox
+        self.bundle, self.sandbox, self.tell = Bundle(begin.manifest, begin.tests), sandbox, tell
+        self.grace = begin.grace
         self._tasks: dict[tuple[str, str], list[Any]] = {}
         for stem in self.bundle.stems:
-            self.tasks(stem, "")
+            self.tasks(stem, min(self.bundle.tests.get(stem, {}), default=""))
 
     def tasks(self, stem: str, student: str) -> list[Any]:
-        """The tasks of a chapter for a student; made once for all who have the same."""
+        """The tasks of a chapter for a student; made once for all who have the same. Raises BadBundle for whom there are none."""
         from tfm_lib.classroom.bundle import tasks
 
-        own = student if student in self.bundle.tests.get(stem, {}) else ""
-        if own == "" and stem in self.bundle.tests and "" not in self.bundle.tests[stem]:
-            own = min(self.bundle.tests[stem])  # everyone has numbers of their own, and this student is not on the list
-        if (stem, own) not in self._tasks:
-            self._tasks[stem, own] = tasks(self.bundle, stem, own)
-        return self._tasks[stem, own]
+        whose = self.bundle.whose(stem, student)
+        if (stem, whose) not in self._tasks:
+            self._tasks[stem, whose] = tasks(self.bundle, stem, whose)
+        return self._tasks[stem, whose]
 
     def submission(self, job: Job) -> Result:
         """The results of one notebook."""
         from tfm_lib.classroom.grading import grade_exercise
         from tfm_lib.classroom.loading import Program
         from tfm_lib.classroom.notebook import NotANotebook, read
-        from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Bound, Judged, NotJudged, Unreadable
+        from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Bound, Done, Judged, NotJudged, Unreadable
         from tfm_lib.classroom.words import Handed
 
-        if not self.bundle.has_tests_for(job.stem, job.student):
-            why = f"The bundle has numbers for each student of a roster, and {job.student} is not on it"
-            return NotJudged(infrastructure=f"{why}. Collect with that roster, or make the assignment again for all.")
         began, spent = time.process_time(), self.sandbox.spent
-        tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
         try:
+            tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
             names = {name for task in tasks for name in task.answers}
             notebook = read(job.data, names, Handed.of(self.bundle.manifest.chapters[job.stem]))
+        except Refusal as error:
+            return NotJudged(infrastructure=str(error))
         except NotANotebook as error:
             return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
         program, done = Program(notebook.code), {}
         for task in tasks:
-            result = grade_exercise(task, program, self.sandbox, limits, seed)
+            watched = Watched(self.sandbox, task.id, self.tell, self.grace)
+            result = grade_exercise(task, program, watched, limits, seed)
             done[task.id] = result.but(bound=Bound(grader=self.bundle.grader(job.stem, task.id)))
+            self.tell(Done(result=done[task.id]))
         cpu = time.process_time() - began + self.sandbox.spent - spent
         texts = {id: answer.text[:MAX_TEXT] for id, answer in notebook.texts.items()}
         unsure = [id for id, answer in notebook.texts.items() if not answer.sure]
         return Judged(exercises=done, texts=texts, unsure=unsure, notes=notebook.notes[:MAX_NOTES], cpu=cpu)
+
+
+class Watched:
+    """The sandbox for exercise `id`; each step in one of its cells is told."""
+
+    def __init__(self, sandbox: Sandbox, id: str, tell: Callable[[Step], None], grace: float):
+        self.sandbox, self.id, self.tell, self.grace = sandbox, id, tell, grace
+
+    @contextmanager
+    def cell(self, limits: Limits) -> Iterator[Cell]:
+        from tfm_lib.classroom.records import Step
+        from tfm_lib.classroom.sandbox import PATIENCE
+
+        seconds = 2 * (limits.load_seconds + limits.seconds)
+        ours = Step(id=self.id, of_student=False, seconds=PATIENCE + seconds)
+        theirs = Step(id=self.id, of_student=True, seconds=self.grace + seconds)
+        self.tell(ours)
+        with self.sandbox.cell(limits) as cell:
+            cell.tell = lambda of_student: self.tell(theirs if of_student else ours)
+            try:
+                yield cell
+            finally:
+                self.tell(ours)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from tfm_lib.classroom.words import Answer, Handed, found, is_python
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20
 MAX_CELLS = 5000
-MAX_NESTING = 64
+MAX_LISTS = 2 << 20  # in its JSON, for each costs memory and time of its own
 
 
 class NotANotebook(Exception):
@@ -63,14 +63,13 @@ def _parsed(data: bytes) -> list:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise NotANotebook("it is not text") from None
-    depth = 0
-    for bracket in re.finditer(r"[\[\]{}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
-        depth += 1 if bracket[0] in "[{" else -1
-        if depth > MAX_NESTING:
-            raise NotANotebook("it is nested too deep")
+    if text.count("[") + text.count("{") > MAX_LISTS:
+        raise NotANotebook(f"it holds more than {MAX_LISTS >> 20} million lists")
     try:
-        made = json.loads(text)
-    except (ValueError, RecursionError):
+        made = json.loads(text)  # which ends nesting beyond what Python's stack holds
+    except RecursionError:
+        raise NotANotebook("it is nested too deep") from None
+    except (ValueError, MemoryError):
         raise NotANotebook("it is not JSON, as a notebook is") from None
     cells = made.get("cells") if isinstance(made, dict) else None
     if not isinstance(cells, list) or len(cells) > MAX_CELLS:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -13,19 +15,34 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from tfm_lib.classroom.backends import NoSandbox
-from tfm_lib.classroom.inside.channel import ChannelError
-from tfm_lib.classroom.records import Begin, Job, NotJudged, Ready, Refused, Result
+from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.inside.channel import ChannelError, TimeUp
+from tfm_lib.classroom.records import (
+    Begin,
+    Bound,
+    Done,
+    ExerciseResult,
+    Job,
+    Judged,
+    NotJudged,
+    Ready,
+    Refused,
+    Result,
+    Step,
+    Unreadable,
+)
 from tfm_lib.classroom.sandbox import PATIENCE
 from tfm_lib.classroom.wire import Wire
 
-LONGEST = (
-    8  # times the limit: two tests of an exercise may run into it, then again in twice the time, then again in all
-)
+READING = 120  # seconds to read a notebook
 Answer = TypeVar("Answer")
 
 
 class JudgeDied(Exception):
     """The judging process ended or hung: a failure of ours, not of a submission."""
+
+    step: Step | None = None  # what it was at
+    late: bool = False  # whether it took too long
 
 
 class JudgeProcess:
@@ -56,31 +73,79 @@ class JudgeProcess:
         self.tried = ready.tried
 
     def judge(self, job: Job) -> Result:
-        """The result of one submission; raises JudgeDied."""
+        """The result of one submission; raises JudgeDied.
+
+        An exercise whose answer brings the process down, or keeps it busy beyond its time, is stopped; the others are judged.
+        """
+        done: dict[str, ExerciseResult] = {}
+        deaths: list[str] = []
+        while True:
+            try:
+                result = self._watch(job.but(ids=[id for id in job.ids if id not in done]), done)
+            except JudgeDied as died:
+                if died.step is None or not died.step.of_student:
+                    raise
+                deaths.append(died.step.id)
+                if not died.late and deaths.count(died.step.id) < 2:  # something else may have ended it
+                    continue
+                if not died.step.id:
+                    return Unreadable(unreadable="reading it brought the grader down")
+                done[died.step.id] = self._stopped(job.stem, died.step.id, died.late)
+            else:
+                return result.but(exercises={**done, **result.exercises}) if isinstance(result, Judged) else result
+
+    def _watch(self, job: Job, done: dict[str, ExerciseResult]) -> Result:
+        """The result of `job`; what is finished before stands in `done`. Raises JudgeDied with the step that it died at."""
         self.start()
-        limits = self.begin.manifest.limits
-        seconds = PATIENCE + len(job.ids) * LONGEST * (limits.seconds + limits.load_seconds + 5)
-        return self._ask(job, Result, seconds)
+        step = Step(id="", of_student=True, seconds=READING)
+        message: Job | None = job
+        while True:
+            try:
+                came = self._ask(message, Step | Done | Judged | Unreadable | NotJudged, step.seconds)
+            except JudgeDied as died:
+                died.step = step
+                raise
+            message = None
+            if isinstance(came, Step):
+                step = came
+            elif isinstance(came, Done):
+                done[came.result.id] = came.result
+            else:
+                return came
+
+    def _stopped(self, stem: str, id: str, late: bool) -> ExerciseResult:
+        entry = next(entry for entry in self.begin.manifest.chapters[stem].exercises if entry.id == id)
+        what = "kept the grader busy beyond its time" if late else "brought the grader down, twice"
+        reason = f"What the answer gave back {what}."
+        bound = Bound(grader=Bundle(self.begin.manifest, self.begin.tests).grader(stem, id))
+        return ExerciseResult(id=id, status="stopped", of=entry.points, reason=reason, bound=bound)
 
     def close(self) -> None:
         """End it, and with it its sandbox."""
         process, self._process, self._wire = self._process, None, None
         if process is not None:
-            process.kill()
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # it is the first of its group
+            except ProcessLookupError:
+                pass
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     stream.close()
 
-    def _ask(self, record: msgspec.Struct, kind: type[Answer] | Any, seconds: float) -> Answer:
+    def _ask(self, record: msgspec.Struct | None, kind: type[Answer] | Any, seconds: float) -> Answer:
+        """The next message, after `record` if there is one; raises JudgeDied."""
         assert self._wire is not None
         self._wire.deadline = time.monotonic() + seconds
         try:
-            self._wire.say(record)
+            if record is not None:
+                self._wire.say(record)
             return self._wire.hear(kind)
         except (ChannelError, OSError) as error:
             self.close()
-            raise JudgeDied(str(error)) from None
+            died = JudgeDied(str(error))
+            died.late = isinstance(error, TimeUp)
+            raise died from None
 
 
 def judged(judge: JudgeProcess, job: Job) -> Result:

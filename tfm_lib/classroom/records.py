@@ -195,12 +195,27 @@ class Begin(Record):
     sandbox: str = "bubblewrap"
     image: str = ""
     private: list[str] = []  # what must be invisible in the sandbox
+    grace: float = 60  # seconds for a busy machine to compute what a test makes of an answer
 
 
 class Ready(Record, tag_field="is", tag="ready"):
     """The sandbox holds; what was tried."""
 
     tried: list[str]
+
+
+class Step(Record, tag_field="is", tag="step"):
+    """What a judging process does next, so that who waits for it knows how long to wait, and whose fault it is if it ends."""
+
+    id: str  # of the exercise; empty while the notebook is read
+    of_student: bool  # whether the student's data may be the cause of what happens
+    seconds: float
+
+
+class Done(Record, tag_field="is", tag="done"):
+    """The result of an exercise, before that of the others."""
+
+    result: ExerciseResult
 
 
 class Refused(Record, tag_field="is", tag="refused"):

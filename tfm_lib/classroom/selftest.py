@@ -10,10 +10,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from tfm_lib.classroom.backends import ENVIRONMENT, NoSandbox, links_to_python, visible_folders
-from tfm_lib.classroom.grading import JudgePeer, Stopped
 from tfm_lib.classroom.inside.channel import TimeUp
 from tfm_lib.classroom.inside.peer import Raised
 from tfm_lib.classroom.manifest import Limits
+from tfm_lib.classroom.replies import JudgePeer, Stopped
 from tfm_lib.classroom.sandbox import Sandbox
 
 PROBE = Path(__file__).with_name("probe.py")

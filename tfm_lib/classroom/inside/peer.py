@@ -57,6 +57,8 @@ class Peer:
     other side's into what is raised here.
     """
 
+    ends: tuple[type[BaseException], ...] = ()  # what no reply tells of: it is the end of all calls
+
     def __init__(
         self,
         channel: Channel,
@@ -99,7 +101,7 @@ class Peer:
         id = secrets.token_hex(8)  # so that no reply can lie ready before its question
         self.channel.send({"do": what, "id": id, **made})
         while True:
-            message = self.channel.receive()
+            message = self.receive()
             if "do" in message:
                 self.answer(message)
             elif message.get("re") == id:
@@ -108,6 +110,10 @@ class Peer:
                 return message
             else:
                 raise ChannelError("a reply came that nobody asked for")
+
+    def receive(self) -> dict[str, Any]:
+        """The next message."""
+        return self.channel.receive()
 
     # ── answering ─────────────────────────────────────────────────────────
     def answer(self, message: dict[str, Any]) -> None:
@@ -118,7 +124,7 @@ class Peer:
         self._nesting += 1
         try:
             reply = self._do(message)
-        except ChannelError:
+        except (ChannelError, *self.ends):
             raise
         except BaseException as error:  # noqa: BLE001 (whatever a function raises is told to who called it)
             reply = {"raised": self.describe(error)}

@@ -24,6 +24,9 @@ MAX_DIMENSIONS = 16
 MAX_SIDE = 1 << 31
 MAX_STRING = 1 << 20
 MAX_INTEGER = 1 << 4096  # beyond this Python would refuse to write the digits
+MAX_EMPTY = 1 << 22  # lists within lists that a tensor without numbers may become
+MAX_ALIKE = 32  # keys with one hash: each is compared with all others
+MAX_GRADIENTS = 4096
 Keep = Callable[[Any], dict[str, Any]]
 
 
@@ -36,14 +39,16 @@ def encode(
 ) -> Any:
     """`value` as JSON. `keep` makes a handle of what cannot leave; `gradient` numbers tensors with a gradient."""
     kind = type(value)
-    if kind in (type(None), bool, float) or kind is int and abs(value) < MAX_INTEGER:
+    if kind in (type(None), bool) or kind is int and abs(value) < MAX_INTEGER:
         return value
-    if kind is str and len(value) <= MAX_STRING:
+    if kind is float:
+        return value if math.isfinite(value) else {"$": "float", "v": repr(value)}  # JSON has no such numbers
+    if kind is str and len(value) <= MAX_STRING and _is_text(value):
         return value
     if value is ...:
         return {"$": "stub"}
     if kind is complex:
-        return {"$": "complex", "v": [value.real, value.imag]}
+        return {"$": "complex", "v": [repr(value.real), repr(value.imag)]}
     if depth < MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
         items = [encode(item, keep, gradient, depth + 1) for item in value]
         if kind is list:
@@ -62,6 +67,14 @@ def encode(
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in DTYPES:
         return {**_encode_tensor(torch.from_numpy(np.array(value)), None), "$": "array"}
     return keep(value)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a pair
+        return False
+    return True
 
 
 def _encode_tensor(tensor: Tensor, gradient: int | None) -> dict[str, Any]:
@@ -93,7 +106,11 @@ class Decoder:
         self.items += 1
         if depth > MAX_DEPTH or self.items > MAX_ITEMS:
             raise BadValue("a value is nested too deep or holds too many items")
-        if made is None or type(made) in (bool, int, float, str):
+        if made is None or type(made) in (bool, float, str):
+            return made
+        if type(made) is int:
+            if abs(made) >= MAX_INTEGER:
+                raise BadValue("too large a number")
             return made
         if type(made) is list:
             return [self.decode(item, depth + 1) for item in made]
@@ -106,12 +123,14 @@ class Decoder:
             return ...
         if kind == "handle":
             return self.handle(made)
+        if kind == "float":
+            return _float(inner)
         if type(inner) is not list:
             raise BadValue("a value of no known kind")
         if kind == "complex":
-            if len(inner) != 2 or any(type(part) is not float for part in inner):
+            if len(inner) != 2:
                 raise BadValue("not a complex number")
-            return complex(*inner)
+            return complex(*map(_float, inner))
         items = [self.decode(item, depth + 1) for item in inner]
         try:
             return self._collection(kind, items)
@@ -125,15 +144,18 @@ class Decoder:
         if kind == "tuple":
             return tuple(items)
         if kind == "set":
+            _require_distinct(items)
             return set(items)
         if kind == "dict":
-            return dict(items)
+            pairs = [(key, value) for key, value in items]
+            _require_distinct([key for key, _ in pairs])
+            return dict(pairs)
         raise BadValue("a value of no known kind")
 
     def _tensor(self, made: dict[str, Any]) -> Any:
         number = made.get("g")
         if number is not None:
-            if type(number) is not int or made["$"] != "tensor":
+            if type(number) is not int or not 0 <= number < MAX_GRADIENTS or made["$"] != "tensor":
                 raise BadValue("a gradient of no tensor")
             if self.gradients is not None:
                 if number not in self.gradients:
@@ -150,6 +172,26 @@ class Decoder:
         return tensor.numpy() if made["$"] == "array" else tensor
 
 
+def _float(text: Any) -> float:
+    """The number that `repr` wrote."""
+    if type(text) is str and len(text) < 40:
+        try:
+            return float(text)
+        except ValueError:
+            pass
+    raise BadValue("not a number")
+
+
+def _require_distinct(keys: list[Any]) -> None:
+    """Raises BadValue where so many `keys` have one hash that a set of them would take forever; TypeError where one has none."""
+    alike: dict[int, int] = {}
+    for key in keys:
+        mark = hash(key)
+        alike[mark] = alike.get(mark, 0) + 1
+    if max(alike.values(), default=0) > MAX_ALIKE:
+        raise BadValue("keys that Python can hardly tell apart")
+
+
 def raw_tensor(made: dict[str, Any]) -> Tensor:
     """The tensor of dtype `d`, shape `s`, and bytes `b`; raises BadValue when they do not fit."""
     name, shape, text = made.get("d"), made.get("s"), made.get("b")
@@ -164,7 +206,9 @@ def raw_tensor(made: dict[str, Any]) -> Tensor:
         data = bytearray(base64.b64decode(text, validate=True))
     except ValueError:
         raise BadValue("not the bytes of a tensor") from None
-    if math.prod(shape) * dtype.itemsize != len(data) or math.prod(side or 1 for side in shape) >= 1 << 40:
+    if math.prod(shape) * dtype.itemsize != len(data) or (
+        not data and math.prod(side or 1 for side in shape) > MAX_EMPTY
+    ):
         raise BadValue("a tensor whose shape does not fit its bytes")
     if not data:
         return torch.empty(shape, dtype=dtype)
@@ -175,9 +219,11 @@ def raw_tensor(made: dict[str, Any]) -> Tensor:
 
 def numbered_tensors(made: Any) -> list[dict[str, Any]]:
     """The descriptions, in any depth of `made`, of tensors that carry a gradient."""
-    found, waiting = [], [made]
+    found, waiting, seen = [], [made], 0
     while waiting:
-        item = waiting.pop()
+        item, seen = waiting.pop(), seen + 1
+        if seen > MAX_ITEMS or len(found) > MAX_GRADIENTS:
+            raise BadValue("a value holds too many items")
         if type(item) is list:
             waiting += item
         elif type(item) is dict:

@@ -1,0 +1,33 @@
+"""Whatever a cell sends, and whatever file is handed in: the judge goes on, in time, and blames nobody else."""
+
+import json
+import time
+
+import pytest
+
+from hostile.assignment import LIMITS
+from hostile.replies import ALL, FILES
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_odd_reply_earns_nothing_and_is_no_fault_of_the_grader(judged, name):
+    case = ALL[name]
+    before, process = judged.process._process, judged.process
+    began = time.monotonic()
+    result = judged(case.data)
+    assert time.monotonic() - began < 4 * LIMITS["seconds"]
+    triangle, band = (result["exercises"][f"masking.{name}"] for name in ("triangle", "band"))
+    assert (triangle["points"], band["points"]) == (1, 0), band
+    assert (triangle["status"], band["status"] in ("ok", "stopped")) == ("ok", True), band
+    assert case.says in json.dumps(result)
+    assert process._process is before, "the judging process was lost"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_slow_to_read_is_read_in_time(name):
+    from tfm_lib.classroom.notebook import NotANotebook, read
+
+    began = time.process_time()
+    with pytest.raises(NotANotebook):
+        read(FILES[name].data, {"band"})
+    assert time.process_time() - began < 2
