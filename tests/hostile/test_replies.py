@@ -17,8 +17,11 @@ def test_an_odd_reply_earns_nothing_and_is_no_fault_of_the_grader(judged, name):
     result = judged(case.data)
     assert time.monotonic() - began < 4 * LIMITS["seconds"]
     triangle, band = (result["exercises"][f"masking.{name}"] for name in ("triangle", "band"))
-    assert (triangle["points"], band["points"]) == (1, 0), band
-    assert (triangle["status"], band["status"] in ("ok", "stopped")) == ("ok", True), band
+    assert band["points"] == 0, band
+    assert triangle["points"] == 1 or name.startswith("loaded as"), (
+        triangle
+    )  # who forges that loses all, by their own hand
+    assert {triangle["status"], band["status"]} <= {"ok", "stopped"}, (triangle, band)
     assert case.says in json.dumps(result)
     assert process._process is before, "the judging process was lost"
 
