@@ -104,7 +104,8 @@ def test_whoever_has_no_total_is_listed_by_name_with_the_reason(graded):
     said = graded[1]
     for line in (
         "left the class, and in no list: lef",
-        f"{BAND} waits for another run: nan, vic",
+        f"{BAND} could not be judged (the judging process failed): nan",
+        f"{LATENCY} could not be judged (vic is not on the roster that the numbers were made for): vic",
         "nothing handed in: nil",
         f"{LATENCY} waits for a new mark, since other work was handed in: sue",
         f"{LATENCY} waits for a mark: wil",
@@ -256,6 +257,7 @@ def test_nbgrader(here, tmp_path):
 def test_pages_open_for_all_and_say_what_is_not_known(here):
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (here.report / "feedback").glob("*.html")}
     assert set(pages) == set(TOTALS)
+    assert not [name for name, page in pages.items() if "process failed" in page or "roster" in page]
     assert "– of 6 points" in pages["wil"] and "4.8 of 6 points" in pages["lea"]
     assert "<b>Unread" not in pages["wil"]
 

@@ -60,7 +60,7 @@ def audit(scores: list[Score], times: Times) -> list[list[Any]]:
             lines.append(
                 [
                     *(score.student, row.id, number(row.points), number(row.of), by, number(row.judged)),
-                    *((mark.author, mark.time, mark.reason) if mark else ("", "", "")),
+                    *((mark.author, mark.time, mark.reason) if mark else ("", "", row.why)),
                     *(days(score.late_days.get(stem, 0.0)), days(waiver.days if waiver else 0.0)),
                     *(number(score.factors.get(stem, 1.0)), number(score.counted(row)), row.status),
                     *(times.get((score.student, row.id), ""), bound.handed_in, row.subject if mark else ""),

@@ -76,5 +76,14 @@ def _without_words(row: Row) -> Row:
     reason = row.reason if row.reason == NOTHING else ""
     by_hand = None if row.by_hand is None else ""
     return replace(
-        row, text="", reason=reason, notes=[], tests=tests, by_hand=by_hand, mark=None, bound=Bound(), subject=""
+        row,
+        text="",
+        reason=reason,
+        notes=[],
+        tests=tests,
+        by_hand=by_hand,
+        why="",
+        mark=None,
+        bound=Bound(),
+        subject="",
     )

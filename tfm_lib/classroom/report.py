@@ -17,7 +17,7 @@ from tfm_lib.classroom.own import Own
 from tfm_lib.classroom.pseudonyms import pseudonymised
 from tfm_lib.classroom.records import StudentResult, Submission
 from tfm_lib.classroom.returns import archives
-from tfm_lib.classroom.scores import HAND_IN, Person, Rules, Score, marked, score
+from tfm_lib.classroom.scores import HAND_IN, RUN, Person, Rules, Score, marked, score
 from tfm_lib.classroom.signs import binding, compared
 
 
@@ -128,6 +128,8 @@ class Report:
             for row in each.rows:
                 if row.lacks == HAND_IN:
                     found.setdefault("nothing handed in", []).append(each.student)
+                elif row.lacks == RUN:
+                    found.setdefault(f"{row.id} could not be judged ({row.why})", []).append(each.student)
                 elif row.lacks:
                     found.setdefault(f"{row.id} waits for {row.lacks}", []).append(each.student)
         return [f"{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]

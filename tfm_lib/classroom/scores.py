@@ -38,6 +38,7 @@ class Row:
     by_hand: str | None = None  # the instructor's reason
     waits: bool = False  # for a mark by hand, or for another run
     lacks: str = ""  # what its points wait for, where they are None
+    why: str = ""  # it could not be judged: for the instructor, and no student
     judged: float | None = None  # what the tests gave, also where a mark stands in its place
     mark: Mark | None = None
     bound: Bound = field(default_factory=Bound)
@@ -183,7 +184,7 @@ def _row(
         graded=row.graded.sentence if row.graded else "",
     )
     if row.status == "infrastructure":
-        return replace(made, points=None, judged=None, waits=True, lacks=RUN)
+        return replace(made, points=None, judged=None, waits=True, lacks=RUN, why=row.reason, reason="")
     if row.reason == NOTHING:
         return replace(made, points=nothing, judged=None, lacks=HAND_IN if nothing is None else "")
     if entry.kind == "text" and (row.text.strip() or row.unsure) and not row.reason:
