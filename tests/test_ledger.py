@@ -270,6 +270,11 @@ def test_a_mark_lies_between_nothing_and_all(course, given, sentence):
 
 
 def test_a_rubric_in_part_waits(course):
+    rubric = [{"name": "why", "points": 1}, {"name": "number", "points": 1}]
+    manifest = json.loads(json.dumps(one_of_each.MANIFEST))
+    manifest["chapters"]["masking"]["exercises"][1]["rubric"] = rubric
+    course.write("bundle/manifest.json", json.dumps(manifest))
+    course.grade()
     course.write(
         "marks.csv", f"student,exercise,points,reason,criterion\nann,{LATENCY},1,,why\nann,{LATENCY},,,number\n"
     )
