@@ -495,6 +495,21 @@ def test_a_record_that_was_spoilt_is_a_sentence_and_is_not_written_over(here, te
     assert (here / "submissions" / "collected.json").read_text(encoding="utf-8") == text
 
 
+def test_times_of_a_record_that_believed_students_are_unknown(here):
+    file = {"from": "anna/masking.ipynb", "late": False, "handed in": 1.0}
+    old = {
+        "students": {"anna": {"name": "Anna", "lms_id": "", "files": {"masking": file}}},
+        "refused": [],
+        "replaced": [],
+    }
+    write(here / "submissions" / "collected.json", json.dumps(old).encode())
+    assert collected.roster(here / "submissions")["anna"].files["masking"].handed_in is None
+    write(here / "in" / "ben" / "masking.ipynb", b"{}")
+    gather(here, here / "in")
+    known = collected.roster(here / "submissions")
+    assert known["anna"].files["masking"].where == "anna/masking.ipynb" and "ben" in known
+
+
 def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
     write(here / "in" / "anna" / "masking.ipynb", b"first")
     gather(here, here / "in")

@@ -287,6 +287,19 @@ def test_a_folder_swapped_for_a_link_while_it_is_read(tmp_path):
         Folder(tmp_path / "in").read(Entry("mallory/masking.ipynb"))
 
 
+def test_what_one_student_hands_in_by_the_hundred_takes_few_lines(tmp_path):
+    write(tmp_path / "handed-in" / "kim" / "masking.ipynb", notebook("kim"))
+    write(tmp_path / "handed-in" / "mallory" / "masking.ipynb", EVIL)
+    crowded(tmp_path / "handed-in")
+    made = Class(tmp_path)
+    said = made.collect(tmp_path / "handed-in")
+    assert "  refused mallory: and 490 more in it, which collected.json lists" in said
+    refused = json.loads((made.to / "collected.json").read_text(encoding="utf-8"))["refused"]
+    assert {"file": "mallory", "why": "it holds more than 500 files; the rest was not looked at"} in refused
+    assert len(said.splitlines()) < 16
+    assert made.students == ["kim", "mallory"]
+
+
 def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path, monkeypatch):
     """Root opens everything; so the disk's refusal is played."""
     for name in ("ann", "kim", "mallory"):

@@ -16,7 +16,7 @@ from tfm_lib.classroom.claims import Claim, marked_apart
 from tfm_lib.classroom.names import fold
 from tfm_lib.classroom.roster import Roster
 
-FILE = "collected.json"
+FILE, FORMAT = "collected.json", 2
 LMS = ("canvas", "moodle", "nbgrader")
 IN_WORDS = {"where": "from", "handed_in": "handed in", "dated_by": "dated by"}
 
@@ -77,13 +77,13 @@ class Book(msgspec.Struct):
     refused: list[Refused] = []
     replaced: list[str] = []
     history: list[Line] = []
-    format: int = 2
+    format: int = 1
 
     @classmethod
     def of(cls, to: Path) -> Book:
         """The record in `to`, an empty one if there is none; raises BadRecord."""
         try:
-            return msgspec.json.decode((to / FILE).read_bytes(), type=cls)
+            made = msgspec.json.decode((to / FILE).read_bytes(), type=cls)
         except FileNotFoundError:
             return cls({})
         except (OSError, ValueError, RecursionError) as error:
@@ -91,10 +91,16 @@ class Book(msgspec.Struct):
                 f"{to / FILE} cannot be read ({error}). It says who handed in what, and when. "
                 "Put back a copy, or collect into a new folder."
             ) from None
+        if made.format < FORMAT:  # its times may be a student's own
+            for known in made.students.values():
+                known.files = {
+                    stem: msgspec.structs.replace(file, handed_in=None) for stem, file in known.files.items()
+                }
+        return made
 
     def encoded(self) -> bytes:
         """The text of the file."""
-        self.students = dict(sorted(self.students.items()))
+        self.students, self.format = dict(sorted(self.students.items())), FORMAT
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 
     def whose(self, claim: Claim, wanted: str) -> str:
