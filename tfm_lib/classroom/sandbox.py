@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from tfm_lib.classroom.backends import Backend, NoSandbox
-from tfm_lib.classroom.inside.channel import Channel, TimeUp
+from tfm_lib.classroom.inside.channel import Channel, ChannelError
 from tfm_lib.classroom.manifest import Limits
 
 PATIENCE = 300  # seconds for a sandbox to import torch on a busy machine
@@ -150,10 +150,11 @@ class Sandbox:
             cell = Cell(Channel(process.stdout.fileno(), process.stdin.fileno(), budget))
             cell.channel.deadline = time.monotonic() + PATIENCE
             try:
+                cell.channel.receive()  # that it is ready
                 cell.channel.send(limits.as_dict())
-            except (TimeUp, OSError) as error:
+            except (ChannelError, OSError) as error:
                 raise SandboxFailed(f"the sandbox does not answer: {error}") from None
-            cell.channel.deadline = time.monotonic() + limits.seconds + PATIENCE
+            cell.channel.deadline = time.monotonic() + limits.seconds
             yield cell
             cell.exit = process.poll()
         finally:

@@ -26,6 +26,7 @@ HARMLESS = {
     "KMP_DUPLICATE_LIB_OK",
     "KMP_INIT_AT_FORK",
     "HOSTNAME",
+    "TERM",
     "container",
 }
 

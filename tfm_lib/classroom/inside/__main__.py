@@ -1,7 +1,7 @@
 """The process that waits inside the sandbox: it has torch loaded, and forks one cell for each exercise of a submission.
 
 It never reads a submission itself. `fork N` (the socket of orders is open as N): an order comes with the socket of
-the submission, which the new cell speaks on. `single`: this process is the only cell, it speaks on its own input and
+the submission, which the new cell speaks on. `single`: there is one cell only, it speaks on this process's input and
 output, and the sandbox ends with it.
 """
 
@@ -38,13 +38,13 @@ IF_INSTALLED = ("sqlite3", "matplotlib.pyplot", "IPython.display", "IPython.core
 def main(mode: str, orders: str = "") -> None:
     """Serve until the judge is gone."""
     warm_up()
+    image.build()
     if mode == "fork":
-        image.build()
         with socket.socket(fileno=int(orders)) as listening:
             listening.send(b'{"ready": true}\n')
             take_orders(listening)
     elif mode == "single":
-        single(json.loads(sys.stdin.buffer.raw.readline()))
+        single()
 
 
 def warm_up() -> None:
@@ -183,17 +183,23 @@ def end(child: int, first: int) -> dict[str, Any]:
     return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
 
 
-def single(limits: cell.Limits) -> None:
-    """This process becomes the cell. The sandbox around it, made for one exercise only, is its namespace."""
+def single() -> None:
+    """One cell, in a sandbox that was made for it only: a container. It is furnished and locked like every other."""
     reader, writer = os.dup(0), os.dup(1)
-    cell.set_limits(limits)
-    silence = os.open("/dev/null", os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(silence, standard)
-    os.chdir("/tmp")
-    cell.drop_capabilities()
-    cell.seccomp.install()
-    speak(reader, writer)
+    os.write(writer, b'{"ready": true}\n')
+    limits: cell.Limits = json.loads(sys.stdin.buffer.raw.readline())
+    cell.leave_namespaces()
+    first = os.fork()
+    if first == 0:
+        cell.set_limits(limits)
+        reader, writer, status = cell.close_all_but(reader, writer, cell.furnish(limits))
+        cell.lock(status)
+        speak(reader, writer)
+    os.close(reader)
+    os.close(writer)
+    os.closerange(0, 2)
+    _, status = os.waitpid(first, 0)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 if __name__ == "__main__":
