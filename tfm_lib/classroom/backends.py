@@ -173,7 +173,7 @@ def package_folders() -> set[str]:
     found = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
     if site.ENABLE_USER_SITE:
         found.add(site.getusersitepackages())
-    for package in ("torch", "numpy", "jaxtyping"):
+    for package in ("torch", "numpy", "jaxtyping", "IPython"):
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.origin is not None:
             found.add(os.path.dirname(os.path.dirname(spec.origin)))
