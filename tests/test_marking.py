@@ -231,7 +231,7 @@ def test_a_student_sees_the_code_that_was_graded_and_how_it_was_run():
 def test_points_before_and_after_lateness_and_the_waiver_are_told():
     page = one({}, late_days={"m": 3.0}, factors={"m": 0.5}, waived={"m": Waiver(1, "ill <b>")}, handed_in=0.0)
     assert "3 days late, of which 1 is waived (ill &lt;b&gt;): × 0.5." in page
-    assert "1 points before lateness, 0.5 after" in page
+    assert "1 of 4 points before lateness, 0.5 after" in page
     assert "Handed in on 1 January 1970 at 00:00 UTC." in page
     assert "all of which are waived" in one({}, late_days={"m": 2.0}, factors={"m": 1.0}, waived={"m": Waiver(9, "")})
 

@@ -69,7 +69,7 @@ def _lateness(score: Score) -> list[str]:
         lines.append(f"{told}." if factor == 1 else f"{told}: × {number(factor)}.")
     if score.before is not None and score.before != score.points:
         lines.append(
-            f"{number(score.before)} points before lateness, {_points(score.points)} after; "
+            f"{number(score.before)} of {number(score.of)} points before lateness, {_points(score.points)} after; "
             "each exercise below shows its points before."
         )
     return lines
