@@ -29,12 +29,12 @@ from tfm_lib.engine.trained import CONFIG, TOKENIZER, WEIGHTS, load_trained, rea
 from tfm_lib.engine.translator import Translator, shipped_folder
 
 CORPUS, SEED = "tatoeba-en-fr", 1
-STEPS, BITS = 4400, 8
+STEPS, BITS = 8000, 8
 RECIPE = ["--optimiser", "muon", "--weight-decay", "0.3", "--peak", "0.002"]  # the preset's own, written out
 LENGTH = ["--steps", str(STEPS), "--max-tokens", "3072", "--seed", str(SEED), "--precision", "bfloat16"]
 TRAIN = ["train", "--corpus", CORPUS, "--config", "small", "--typed", "--bits", str(BITS), *LENGTH, *RECIPE]
 RUN_FOLDER = Path("trained/en-fr")
-STORY = ("train_command", "run", "training", "validation", "steps", "epochs", "training_seconds")
+STORY = ("train_command", "run", "training", "validation", "lengthened_at", "steps", "epochs", "training_seconds")
 POINTS = 120  # of the loss curve that are kept
 
 
@@ -77,10 +77,14 @@ def curves(run: Path) -> dict:
     chosen = steps[:: max(1, len(steps) // POINTS)]
     last, whole = max(line["step"] for line in lines), steps[-1]["epoch"]
     began = next(line["step"] for line in steps if line["epoch"] == whole)  # to 20 steps, as lines are written
+    peak = max(range(len(steps)), key=lambda i: steps[i]["lr"])
+    falling = list(zip(steps[peak:], steps[peak + 1 :]))
     return {
         "run": json.loads((run / RUN).read_text()),
         "training": [[s["step"], round(s["loss"], 3), round(s["lr"], 7)] for s in chosen],
         "validation": [[v["step"], round(v["val_loss"], 4), round(v["exact"], 4)] for v in lines if "val_loss" in v],
+        # The rate only falls, unless somebody gave the run more steps while it ran.
+        "lengthened_at": [after["step"] for before, after in falling if after["lr"] > before["lr"]],
         "steps": last,
         "epochs": round(whole * last / began, 1) if whole else None,
         "training_seconds": steps[-1]["seconds"],
