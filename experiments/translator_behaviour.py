@@ -35,6 +35,7 @@ AIMS = {
     "two joined": 95,
 }
 PLAIN_AIM = 46.0  # BLEU
+FLOOR = 40.0  # chrF of the rest, told beside the frozen rule, which would pass a machine that copies the English
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -56,8 +57,11 @@ def translated(translator: Translator, sentences: list[str]) -> dict[str, str]:
     return found
 
 
-def passes(case: Value, written: dict[str, str]) -> str:
-    """ "" where the case passes, else the part of the rule that it breaks: "value", "rest" or "mark"."""
+def passes(case: Value, written: dict[str, str], floor: float = 0.0) -> str:
+    """ "" where the case passes, else the part of the rule that it breaks: "value", "rest" or "mark".
+
+    With a `floor` the rest must reach that too, however bad the carrier's own translation is.
+    """
     text, alone = written[case.source], written[case.alone]
     if case.names:
         rest, alone = rules.without_name(text, case.names), rules.french_names(alone)
@@ -69,18 +73,20 @@ def passes(case: Value, written: dict[str, str]) -> str:
         return "value"
     if case.marked is not None and not rules.is_question(text, case.marked):
         return "mark"
-    near = rules.likeness(alone, list(case.beside))
+    near = max(rules.likeness(alone, list(case.beside)), floor + rules.TOLERANCE if floor else 0.0)
     return "" if rules.not_worse(rest, list(case.references), near) else "rest"
 
 
 def judged(made: list[Value], written: dict[str, str]) -> dict:
     broken = [passes(case, written) for case in made]
     passed = broken.count("")
+    with_floor = sum(passes(case, written, FLOOR) == "" for case in made)
     return {
         "n": len(made),
         "passed": passed,
         "rate": round(100 * passed / len(made), 1),
         "interval": [round(100 * bound, 1) for bound in scores.wilson(passed, len(made))],
+        "with_floor": {"chrf": FLOOR, "passed": with_floor, "rate": round(100 * with_floor / len(made), 1)},
         "refused": {part: broken.count(part) for part in ("value", "rest", "mark") if part in broken},
     }
 

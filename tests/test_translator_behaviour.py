@@ -552,6 +552,17 @@ def test_who_translates_all_right_reaches_all_and_who_loses_half_of_it_does_not(
     told = capsys.readouterr().err
     assert "sentences, 0 s" in told or re.search(r"(\d+) of \1 sentences", told)
 
+    assert all(found[kind]["with_floor"]["passed"] == 200 for kind in BY_RULE)
+
+    class Copier:
+        """A machine that writes the English down again."""
+
+        def translate(self, sentences: list[str], beam: int) -> list[str]:
+            return sentences
+
+    copied = experiment.behaviour(Copier(), ours)
+    assert copied["names"]["passed"] == 200 and all(copied[kind]["with_floor"]["passed"] < 20 for kind in BY_RULE)
+
     lost = {source: text for source, text in known(ours) if len(text) % 2}
     worse = experiment.behaviour(Parrot(ours, lost), ours)
     assert all(worse[kind]["rate"] < 90 for kind in (*BY_RULE, *BY_BLEU))
