@@ -152,7 +152,9 @@ def test_leak_takes_one_sequence_with_or_without_a_batch_axis():
 
 
 def test_leak_of_a_constant_is_zero():
-    assert leak(lambda x: torch.ones(3, 2), torch.randn(3, 4)).tolist() == [[0] * 3] * 3
+    assert leak(lambda x: 0 * x[:, :2] + 1, torch.randn(3, 4)).tolist() == [[0] * 3] * 3
+    with pytest.raises(ValueError, match="^model_fn must let the gradient through"):
+        leak(lambda x: torch.ones(3, 2), torch.randn(3, 4))  # as what a peeking model returns behind a detach
 
 
 def test_leak_leaves_the_model_and_its_input_without_gradients():

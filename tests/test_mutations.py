@@ -858,7 +858,7 @@ MUTATIONS = {
         "temperature forgotten": Mutation(
             "filter_logits(logits / temperature", "filter_logits(logits", "test_frequencies_match_the_probabilities"
         ),
-        "one more than k": Mutation("logits.topk(min(top_k,", "logits.topk(min(top_k + 1,", "test_top_k_keeps_the_k_best"),
+        "one more than k": Mutation("[..., top_k:]", "[..., top_k + 1 :]", "test_top_k_keeps_the_k_best"),
         "top-p loses the word that crosses the line": Mutation(
             "p.cumsum(dim=-1) - p ", "p.cumsum(dim=-1) ", "test_top_p_keeps_the_fewest_that_hold_p"
         ),

@@ -103,6 +103,44 @@ def require_callable(**functions: Callable) -> None:
             raise bad_input(argument, "be a function", shown(function), TypeError)
 
 
+def require_flags(**flags: bool) -> None:
+    """Each of the `flags` must be True or False; a word would count as True."""
+    for argument, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise bad_input(argument, "be True or False", shown(flag), TypeError)
+
+
+def require_rate(rate: float, step: int) -> None:
+    """What `lr` gave for update number `step`, the `rate`, must be a learning rate."""
+    must = f"return a finite number of at least 0, also for step {step}"
+    require_number("lr", rate, lambda rate: 0 <= rate < math.inf, must)
+
+
+def require_trainable(model: torch.nn.Module) -> None:
+    """`model` must say what its padding is, and have something to train."""
+    require_kind("model", model, torch.nn.Module)
+    if not _is_whole(getattr(getattr(model, "config", None), "pad_id", None)):
+        raise bad_input("model", "have a config with a pad_id, as a Transformer has", shown(model), TypeError)
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise bad_input("model", "have a parameter to train", "none that requires a gradient")
+
+
+def require_continuations(tokens: Iterable, log_p: Iterable, n_open: int) -> None:
+    """For each of the open paths ids to go on with, and as many log-probabilities."""
+    for argument, rows in {"tokens": tokens, "log_p": log_p}.items():
+        require_rows(argument, rows, "be lists, one for each open path")
+        if len(rows) != n_open:
+            raise bad_input(argument, f"hold a list for each of the {n_open} open paths", len(rows))
+    for ids, numbers in zip(tokens, log_p):
+        if len(ids) != len(numbers):
+            raise bad_input("log_p", f"hold a number for each of the {len(ids)} tokens of its row", len(numbers))
+        for i in ids:
+            require_whole("each id of tokens", i, 0)
+        for number in numbers:  # a sum of probabilities may be rounded to a little more than 1
+            must = "be a log-probability, at most 0"
+            require_number("each number of log_p", number, lambda number: number <= 1e-3, must)
+
+
 def require_ids_in_rows(argument: str, rows: Iterable) -> None:
     """`rows` must be lists of whole numbers."""
     require_rows(argument, rows, "be lists of ids, one for each sentence")
@@ -245,15 +283,30 @@ def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weig
     if key.shape[1] == 0:
         raise bad_input("key", "hold at least one key", shape_of(key))
     if cache is not None:
-        _require_cache(cache, query)
+        _require_cache(cache, query, key)
 
 
-def _require_cache(cache: object, query: Tensor) -> None:
+def _require_cache(cache: object, query: Tensor, key: Tensor) -> None:
     if not hasattr(cache, "update"):
         raise bad_input("cache", "be a KeyValueCache", shown(cache), TypeError)
     if cache.K is not None and cache.K.shape[0] != query.shape[0]:
         must = f"hold as many sentences as query, {len(query)}; a new batch needs a new one"
         raise bad_input("cache", must, len(cache.K))
+    if hasattr(cache, "memory"):
+        _require_same_memory(cache, key)
+
+
+def _require_same_memory(cache: object, key: Tensor) -> None:
+    """A cache of a memory must have been filled from this one, `key`; which it was is remembered where it can be seen."""
+    must = "hold the memory that key is; another memory needs a new one"
+    if cache.K is not None and cache.K.shape[-2] != key.shape[1]:
+        raise bad_input("cache", must, f"a memory of {cache.K.shape[-2]} positions where key has {key.shape[1]}")
+    if not _can_be_seen(key):
+        return
+    if cache.K is not None and cache.memory is not None and cache.memory is not key:
+        if _numbers(key, lambda key: (key == cache.memory).all()) is False:
+            raise bad_input("cache", must, "a memory with other numbers")
+    cache.memory = key
 
 
 def require_ids(argument: str, ids: Tensor) -> None:
@@ -279,6 +332,14 @@ def require_buckets(r: Tensor, n_buckets: int, max_distance: int) -> None:
     require_whole("max_distance", max_distance, n_buckets // 2 + 1)
 
 
+def require_pad_id(ids: Tensor, pad_id: int) -> None:
+    """`pad_id` must be a whole number that can stand among `ids`; another would be taken for one that can."""
+    require_whole("pad_id", pad_id)
+    kind = torch.iinfo(ids.dtype)
+    if not torch.jit.is_tracing() and not kind.min <= pad_id <= kind.max:
+        raise bad_input("pad_id", f"be a number that {ids.dtype} can hold, as ids are", pad_id)
+
+
 def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
     """`ids` must be whole numbers of shape (batch, n) that name rows of `weight`, with at least one position."""
     require_ids(argument, ids)
@@ -288,6 +349,8 @@ def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
 def require_rows_of(argument: str, ids: Tensor, weight: Tensor, axes: int, batch: int | None = None) -> None:
     """`ids` must be whole numbers in so many `axes`, for a `batch`, that name rows of `weight`."""
     require_whole_numbers(argument, ids)
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise bad_input(argument, "be of type torch.int64 or torch.int32", ids.dtype, TypeError)
     if ids.dim() != axes or batch not in (None, ids.shape[0]):
         raise bad_input(argument, f"have {axes} axes, the first of them the batch{f', {batch}' if batch else ''}", shape_of(ids))
     if 0 in ids.shape:
@@ -321,6 +384,24 @@ def require_targets(logits: Tensor, targets: Tensor, pad_id: int) -> None:
         require_range("targets", targets.masked_fill(targets == pad_id, 0), logits.shape[-1])
     if _numbers(targets, lambda targets: (targets != pad_id).any()) is False:
         raise bad_input("targets", "hold a token that is not padding", f"nothing but pad_id = {pad_id}")
+
+
+def require_a_loss(loss: Tensor) -> None:
+    """The `loss` of logits must be a number."""
+    if _numbers(loss, torch.isnan):
+        raise bad_input("logits", "hold no NaN and in each row a finite number", "a loss that is NaN")
+
+
+def require_no_nan(argument: str, value: Tensor) -> None:
+    """No number of `value` may be NaN; infinite ones may stand there."""
+    if _numbers(value, lambda value: value.isnan().any()):
+        raise bad_input(argument, "hold no NaN", f"one at index {first_index(value.isnan())}")
+
+
+def require_logits_of(logits: Tensor, batch: int) -> None:
+    """What `step` gave must be logits (batch, n, v) of this `batch`."""
+    if not isinstance(logits, Tensor) or logits.dim() != 3 or len(logits) != batch:
+        raise bad_input("step", f"return logits of shape (batch, n, v) with a row for each of the {batch} sources", shown(logits))
 
 
 def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
@@ -427,6 +508,21 @@ def require_one_vector_a_position(argument: str, output: Tensor, x: Tensor) -> N
         raise bad_input(argument, must, f"a {type(output).__name__}", TypeError)
     if output.dim() != x.dim() or output.shape[:-1] != x.shape[:-1]:
         raise bad_input(argument, f"return one vector for each of the {x.shape[-2]} positions", shape_of(output))
+
+
+def require_slopes(argument: str, function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """What `function` makes of `x`, which must be one tensor through which a gradient leads back to `x`."""
+    with torch.enable_grad():
+        given = x.detach().requires_grad_()
+        output = function(given)
+        if not isinstance(output, Tensor):
+            must = "return one tensor, such as output of (output, weights)"
+            raise bad_input(argument, must, shown(output), TypeError)
+        led = output.requires_grad and torch.autograd.grad(output.sum(), given, allow_unused=True)[0] is not None
+    if not led:
+        must = "let the gradient through to its input, without detach, no_grad or a way through NumPy"
+        raise bad_input(argument, must, "an output that has no gradient")
+    return output
 
 
 def require_floats(argument: str, value: Tensor) -> None:

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (  # fmt: skip
     bad_input, require_below, require_booleans, require_choice, require_kind, require_like,
-    require_memory, require_rows_of, require_sizes, require_state, require_tokens, shape_of,
+    require_memory, require_no_empty_row, require_rows_of, require_sizes, require_state,
+    require_tokens, shape_of,
 )
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
 from tfm_lib.recurrence import Seq2Seq
@@ -75,6 +76,7 @@ class AttentiveSeq2Seq(Seq2Seq):
         require_tokens("tgt_ids", tgt_ids, self.tgt_embedding.weight)
         require_kind("reading", reading, Reading)
         require_state(reading.state, self.decoder, len(tgt_ids))
+        require_no_empty_row("reading", reading.mask, "show every query a word")
         h, state = self.decoder(self.tgt_embedding(tgt_ids), reading.state)
         scores = self.score(h, reading.H)  # (batch, n, m)
         weights = scores.masked_fill(~reading.mask, -torch.inf).softmax(dim=-1)

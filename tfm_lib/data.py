@@ -12,8 +12,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tfm_lib._errors import (  # fmt: skip
-    bad_input, require_counts, require_ids_in_rows, require_kind, require_merges, require_rows,
-    require_seed, require_whole,
+    bad_input, require_counts, require_flags, require_ids_in_rows, require_kind, require_merges,
+    require_path, require_rows, require_seed, require_whole,
 )
 
 __all__ = [
@@ -129,7 +129,11 @@ class Tokenizer:
             raise bad_input(
                 "vocab_size", "be at least 5, four special tokens and a letter", vocab_size
             )
+        require_whole("min_count", min_count, 0)
+        require_flags(lowercase=lowercase, single_digits=single_digits)
         sentences = _texts("sentences", sentences)
+        # room is made for all pieces at once, and no text has more of them than letters
+        vocab_size = min(vocab_size, 1000 + 20 * sum(len(sentence) + 1 for sentence in sentences))
         backend = Backend(models.BPE(unk_token=UNK))
         backend.normalizer = normalizers.Sequence(
             [
@@ -166,6 +170,7 @@ class Tokenizer:
         """The tokenizer that `save` wrote to `path`."""
         from tokenizers import Tokenizer as Backend
 
+        require_path("path", path)
         if not Path(path).is_file():
             raise FileNotFoundError(f"There is no tokenizer at {path}.")
         try:
@@ -182,6 +187,7 @@ class Tokenizer:
 
     def save(self, path: Path | str) -> None:
         """Write the tokenizer to `path`, one JSON file."""
+        require_path("path", path)
         self._backend.save(str(path))
 
     def to_json(self) -> str:

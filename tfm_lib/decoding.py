@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfm_lib._errors import (  # fmt: skip
-    bad_input, require_chance, require_column, require_float_type, require_ids, require_kind, require_number,
+    bad_input, require_chance, require_column, require_continuations, require_flags,
+    require_float_type, require_ids, require_kind, require_no_nan, require_number,
     require_rows_of_batch, require_sizes, require_token_ids, require_whole, require_within_beam,
 )
 from tfm_lib.masking import padding_mask
@@ -38,6 +39,7 @@ class NextToken:
         self, model: Transformer, src_ids: Int[Tensor, "batch m"], use_cache: bool = True
     ):
         _require_ready(model, src_ids)
+        require_flags(use_cache=use_cache)
         self.model = model
         self.memory = model.encode(src_ids)
         self.memory_mask = padding_mask(src_ids, model.config.pad_id)
@@ -111,13 +113,16 @@ def filter_logits(
 ) -> Float[Tensor, "*batch v"]:
     """−∞ for all but the `top_k` best, and of these for all but the fewest that hold `top_p`.
 
+    Of equal logits the lower ids are the better ones, so that never more than `top_k` are kept.
+
     Source: Fan, Lewis and Dauphin (2018) for top-k; Holtzman et al. (2020) for top-p.
     """
     require_float_type("logits", logits)
+    require_no_nan("logits", logits)
     if top_k is not None:
         require_whole("top_k", top_k, 1)
-        worst_kept = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[..., -1:]
-        logits = logits.masked_fill(logits < worst_kept, -torch.inf)
+        worse = logits.argsort(dim=-1, descending=True, stable=True)[..., top_k:]
+        logits = logits.scatter(-1, worse, -torch.inf)
     if top_p is not None:
         require_number("top_p", top_p, lambda p: 0 < p <= 1, "be a share above 0 and at most 1")
     if top_p is not None and top_p < 1:  # 1 cuts nothing, however soon the sum is rounded to 1
@@ -188,6 +193,9 @@ class Beam:
         and `log_p[i]` their log-probabilities. Returns the row that each open hypothesis
         continues.
         """
+        require_continuations(tokens, log_p, len(self.open))
+        if self.length == self.max_len:
+            raise bad_input("the search", f"end after max_len = {self.max_len} tokens", "one more")
         self.length += 1
         ways = [
             (self.open[row].log_p + more, row, token)

@@ -16,7 +16,8 @@ from tfm_lib._errors import (
     require_no_empty_row,
     require_one_sequence,
     require_one_vector_a_position,
-    require_whole,
+    require_pad_id,
+    require_slopes,
 )
 
 __all__ = ["causal_mask", "combine", "leak", "padding_mask"]
@@ -37,7 +38,7 @@ def padding_mask(ids: Int[Tensor, "batch m"], pad_id: int) -> Bool[Tensor, "batc
     `ids` are token ids, one sentence a row; a sentence that is all padding raises ValueError.
     """
     require_ids("ids", ids)
-    require_whole("pad_id", pad_id)
+    require_pad_id(ids, pad_id)
     mask = ids != pad_id  # (batch, m)
     require_no_empty_row("ids", mask, must="hold a token that is not padding in every row")
     return mask.unsqueeze(1)
@@ -65,11 +66,12 @@ def leak(
     """How much each output sees of each input: [i, j] is the largest |∂output_i / ∂input_j|.
 
     `x` is one sequence, (n, d) or (1, n, d), and `model_fn` maps it to one vector a position.
-    A model that cannot see the future gives 0 wherever j > i.
+    A model that cannot see the future gives 0 wherever j > i; one that lets no gradient through
+    raises ValueError, for its 0s would say nothing.
     """
     require_callable(model_fn=model_fn)
     require_one_sequence("x", x)
-    require_one_vector_a_position("model_fn", model_fn(x), x)
+    require_one_vector_a_position("model_fn", require_slopes("model_fn", model_fn, x), x)
     n, d = x.shape[-2:]
     slopes = jacobian(model_fn, x)  # (*output's shape, *x's shape)
     return slopes.reshape(n, -1, n, d).abs().amax(dim=(1, 3))

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfm_lib._errors import (  # fmt: skip
-    bad_input, require_axes, require_heads, require_kind, require_mask, require_rows_of_batch,
+    bad_input, require_axes, require_flags, require_heads, require_kind, require_mask, require_rows_of_batch,
     require_share, require_sizes, require_words,
 )
 from tfm_lib.attention import attention
@@ -64,10 +64,16 @@ class KeyValueCache:
 class MemoryCache(KeyValueCache):
     """Keys and values of an encoder's memory, which does not change while the decoder writes."""
 
+    memory: Tensor | None = None  # what they were made of
+
     def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         if self.K is None:
             self.K, self.V = project()
         return self.K, self.V
+
+    def select(self, rows: Tensor) -> None:
+        super().select(rows)
+        self.memory = None if self.memory is None else self.memory[rows]
 
 
 class MultiHeadAttention(nn.Module):
@@ -107,6 +113,7 @@ class MultiHeadAttention(nn.Module):
         Without `need_weights` a fused kernel runs, and None stands for the weights.
         With a `cache`, `key` and `value` are the new positions; `mask` covers all.
         """
+        require_flags(need_weights=need_weights)
         require_words(query, key, value, cache, self.W_Q.weight)
 
         def project() -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tfm_lib._errors import (  # fmt: skip
     bad_input, first_index, require_callable, require_choice, require_ids, require_input,
-    require_sizes, require_state, require_token_ids, require_tokens, require_vectors,
+    require_logits_of, require_sizes, require_slopes, require_state, require_token_ids, require_tokens, require_vectors,
     require_whole, shape_of,
 )
 
@@ -110,6 +110,7 @@ def greedy(
     finished, written = torch.zeros_like(ids, dtype=torch.bool), []
     while len(written) < max_len and not finished.all():
         logits, state = step(ids, state)
+        require_logits_of(logits, len(src_ids))
         ids = logits[:, -1:].argmax(dim=-1)
         finished = finished | (ids == eos_id)
         written.append(ids)
@@ -184,6 +185,7 @@ def gradient_reach(
     require_vectors("X", X, "(n, d)")
     if X.dim() != 2:
         raise bad_input("X", "be one sequence, (n, d)", shape_of(X))
+    require_slopes("output", output, X)
     jacobian = torch.autograd.functional.jacobian(output, X)
     if jacobian.dim() != 3:
         raise bad_input("output", "map X to one vector", f"slopes of {shape_of(jacobian)}")

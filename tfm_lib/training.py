@@ -11,8 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (  # fmt: skip
-    require_callable, require_epsilon, require_examples, require_kind, require_number,
-    require_range, require_sizes, require_targets, require_whole, require_whole_numbers,
+    require_a_loss, require_callable, require_epsilon, require_examples, require_kind,
+    require_number, require_range, require_rate, require_sizes, require_targets,
+    require_trainable, require_whole, require_whole_numbers,
 )
 from tfm_lib.data import Example, Tokenizer, pad
 
@@ -36,9 +37,9 @@ def warmup_lr(step: int, d_model: int, warmup: int = 4000) -> float:
 
     Source: Vaswani et al. (2017), section 5.3, equation 3.
     """
-    require_number("step", step, lambda step: step >= 1, "count from 1")
+    require_number("step", step, lambda step: 1 <= step < math.inf, "count from 1")
     require_sizes(d_model=d_model)
-    require_number("warmup", warmup, lambda warmup: warmup >= 1, "be at least 1 step")
+    require_number("warmup", warmup, lambda warmup: 1 <= warmup < math.inf, "be at least 1 step")
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
@@ -55,7 +56,7 @@ def smoothed_targets(
     require_whole_numbers("targets", targets)
     require_sizes(vocab_size=vocab_size)
     require_range("targets", targets, vocab_size)
-    return F.one_hot(targets, vocab_size) * (1 - epsilon) + epsilon / vocab_size
+    return F.one_hot(targets.long(), vocab_size) * (1 - epsilon) + epsilon / vocab_size
 
 
 def label_smoothed_loss(
@@ -72,9 +73,10 @@ def label_smoothed_loss(
     """
     require_epsilon(epsilon)
     require_targets(logits, targets, pad_id)
-    return F.cross_entropy(
-        logits.flatten(0, -2), targets.flatten(), label_smoothing=epsilon, ignore_index=pad_id
-    )
+    rows, true = logits.flatten(0, -2), targets.flatten().long()
+    loss = F.cross_entropy(rows, true, label_smoothing=epsilon, ignore_index=pad_id)
+    require_a_loss(loss)
+    return loss
 
 
 class Batch(NamedTuple):
@@ -128,7 +130,7 @@ def train(
     is the mean over all its target tokens, so that accumulating equals one large batch. A
     gradient longer than `clip` is shortened to that length.
     """
-    require_kind("model", model, nn.Module)
+    require_trainable(model)
     require_callable(lr=lr)
     require_epsilon(epsilon)
     require_whole("accumulate", accumulate, 1, "be at least 1")
@@ -146,6 +148,7 @@ def train(
             loss.backward()  # gradients add up from one micro-batch to the next
             total += loss.item()
         nn.utils.clip_grad_norm_(model.parameters(), clip)
+        require_rate(lr(step), step)
         for parameters in optimiser.param_groups:
             parameters["lr"] = lr(step)
         optimiser.step()

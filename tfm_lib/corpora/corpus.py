@@ -11,6 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from tfm_lib._errors import require_choice
+
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 
@@ -70,6 +72,7 @@ class Corpus:
 
     def split(self, part: Literal["train", "val", "test"]) -> list[Pair]:
         """The pairs of one part: about 80 % train, 10 % val, 10 % test; equal sources always stand together."""
+        require_choice("part", part, ("train", "val", "test"))
         return [pair for pair in self.pairs if _part(pair) == part]
 
     def sentences(self, part: Literal["train", "val", "test"]) -> list[tuple[str, str]]:

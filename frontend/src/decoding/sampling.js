@@ -10,8 +10,8 @@ export function logitsOf(steps) {
 
 /* The distribution to draw from; logits best first, topK 0 and topP 1 cut nothing. As tfm_lib.decoding.filter_logits. */
 export function cut(logits, temperature, topK = 0, topP = 1) {
-  const worst = topK ? logits[Math.min(topK, logits.length) - 1] : -Infinity; // equals stay together
-  const powers = logits.map((z) => (z >= worst ? Math.exp((z - logits[0]) / temperature) : 0));
+  const most = topK || logits.length; // of equals the first stay
+  const powers = logits.map((z, i) => (i < most ? Math.exp((z - logits[0]) / temperature) : 0));
   const total = powers.reduce((sum, x) => sum + x, 0);
   let held = 0;
   const p = powers.map((x) => {
