@@ -499,6 +499,7 @@ def test_translate_gives_every_attention(tmp_path: Path):
 def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, says: str, tmp_path: Path):
     run = tfm(*arguments, cwd=tmp_path)
     assert run.returncode == 1 and says in run.stderr.replace("\n", " ") and "Traceback" not in run.stderr
+    assert "is kept" not in run.stdout, "nothing is promised that does not come"
     assert not list(tmp_path.iterdir()), "bad input leaves something behind"
 
 
@@ -534,6 +535,19 @@ def test_a_line_that_is_not_utf8_or_too_long_is_named_and_passed_over(small_mode
     assert said[0] == "Line 2 is not UTF-8 (byte 3 is 0xe9): passed over. Its translation is an empty line."
     assert said[1] == "Line 3 has 600 tokens and the model reads 511: passed over. Its translation is an empty line."
     assert len(said) == 2
+
+
+def test_doubts_about_lines_bear_their_numbers_and_blank_lines_raise_none(small_model: Path):
+    run = subprocess.run(
+        [*TFM, "translate", "--model", str(small_model)],
+        input="a b\n \u00a0\t\u3000\n등대\n\u200b\n".encode(),
+        capture_output=True,
+        env=ENVIRONMENT,
+    )
+    assert run.returncode == 0 and len(run.stdout.decode().split("\n")) == 5
+    first, *others = run.stderr.decode().splitlines()
+    assert first.startswith("Line 3: 등대 holds Hangul letters")
+    assert all(other.startswith("Line 4: '\\u200b' is mostly signs") for other in others)
 
 
 def test_an_argument_that_is_not_utf8_is_passed_over_too(small_model: Path):

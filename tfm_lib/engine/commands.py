@@ -122,7 +122,6 @@ def train(
                     if fresh and rank == 0:
                         folder.clear()
                     wait_for_all()
-                    bar.says(f"Training {config} on {corpus}; everything is kept in {folder.path}.")
                     last = train_run(corpus, preset, folder, bar, checkpoint_every, bits or (16 if half else 32))
         except OtherRun as error:
             raise Refusal(f"{error} Begin anew with --fresh, or take another folder with --to.") from None
@@ -175,16 +174,17 @@ def translate(
         for line in group:
             number += 1
             texts.append(_readable(line, f"{'Sentence' if sentences else 'Line'} {number}", translator))
-        with warnings.catch_warnings(record=True) as doubts:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the doubts, which are told with their numbers
             if attention:
                 seen = [translator.attention(text, beam, alpha) if text.strip() else None for text in texts]
                 written = [each["translation"] if each else "" for each in seen]
                 kept += [_as_lists(each) for each in seen if each]
             else:
                 written = translator.translate(texts, beam, alpha)
-        for doubt in doubts:
-            print(doubt.message, file=sys.stderr)
+        for place, text in enumerate(texts, number - len(texts) + 1):
+            if doubt := translator.doubt(text):
+                print(doubt if sentences else f"Line {place}: {doubt}", file=sys.stderr)
         print(*written, sep="\n", flush=True)
     if attention:
         attention.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")

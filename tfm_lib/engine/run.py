@@ -167,6 +167,7 @@ def train_run(
     torch.manual_seed(options.seed)
     config = replace(preset.model, vocab_size=len(tokenizer), pad_id=tokenizer.pad_id)
     trainer = Trainer(Transformer(config).to(_device()), train, options)
+    watcher.says(f"Training on {corpus}; everything is kept in {folder.path}.")
     if folder.is_begun:
         trainer.resume(folder.checkpoint)
         folder.trim(trainer.progress.step)

@@ -66,7 +66,7 @@ class Translator:
         if scripts:
             return f"{_short(sentence)} holds {' and '.join(scripts)} letters, which this model cannot read; it can only copy them."
         signs = sum(not sign.isspace() for sign in sentence)
-        if len(unknown) > signs / 2:
+        if signs and sum(not sign.isspace() for sign in unknown) > signs / 2:
             return f"{_short(sentence)} is mostly signs that this model does not know; it can only copy them."
         return None
 
@@ -134,7 +134,9 @@ def _script(letter: str) -> str:
 
 
 def _short(sentence: str) -> str:
-    return f"{sentence[:40]}…" if len(sentence) > 40 else sentence
+    """The beginning of `sentence`; what would not be seen is written as in Python."""
+    short = f"{sentence[:40]}…" if len(sentence) > 40 else sentence
+    return short if any(sign.isprintable() and not sign.isspace() for sign in short) else ascii(short)
 
 
 def _until_end(ids: list[int], tokenizer: Tokenizer) -> list[int]:
