@@ -760,13 +760,11 @@ MUTATIONS = {
             "test_loss_is_the_cross_entropy_against_the_smoothed_targets",
         ),
         "padding counts": Mutation(
-            ", ignore_index=pad_id\n    )\n\n\nclass",
-            "\n    )\n\n\nclass",
+            ", ignore_index=pad_id)\n    require_a_loss", ")\n    require_a_loss",
             "test_padding_is_ignored_whatever_its_id",
         ),
         "padding is id 0 whatever it is": Mutation(
-            "ignore_index=pad_id\n    )\n\n\nclass",
-            "ignore_index=0\n    )\n\n\nclass",
+            "ignore_index=pad_id)\n    require_a_loss", "ignore_index=0)\n    require_a_loss",
             "test_padding_is_ignored_whatever_its_id",
         ),
         "the target not shifted": Mutation(
@@ -863,7 +861,7 @@ MUTATIONS = {
             "p.cumsum(dim=-1) - p ", "p.cumsum(dim=-1) ", "test_top_p_keeps_the_fewest_that_hold_p"
         ),
         "top-p cuts the best": Mutation(
-            "descending=True, stable=True)", "descending=False, stable=True)", "test_top_p_keeps_the_fewest_that_hold_p"
+            "sort(dim=-1, descending=True, stable=True)\n        p", "sort(dim=-1, descending=False, stable=True)\n        p", "test_top_p_keeps_the_fewest_that_hold_p"
         ),
         "top-p at the wrong places": Mutation(
             ".scatter(-1, order, held_before >= top_p)", " | (held_before >= top_p)", "test_top_p_keeps_the_fewest_that_hold_p"
