@@ -614,12 +614,18 @@ def test_an_archive_of_moodle_without_folders(tmp_path, name):
 # ── nbgrader's exchange ───────────────────────────────────────────────────
 
 
-TODAY = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-HAND_IN = f"mallory+masks+{TODAY}+x"
+def now() -> str:
+    """The time as nbgrader writes it; asked for by each test, since the disk's own is compared with it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def mallorys(inbound: Path) -> Path:
+    """What Mallory handed in."""
+    return next(inbound.glob("mallory+masks+*+x"))
 
 
 def as_kim(inbound: Path, users: Users) -> None:
-    name = f"kim+masks+{TODAY}+later"
+    name = f"kim+masks+{now()}+later"
     write(inbound / name / "masking.ipynb", EVIL)
     users.own("mallory", name)
     users.own("mallory", name, "masking.ipynb")
@@ -632,48 +638,48 @@ def into_kims_folder(inbound: Path, users: Users) -> None:
 
 
 def exchange_in_a_hand_in(inbound: Path, users: Users) -> None:
-    write(inbound / HAND_IN / f"kim+masks+{TODAY}+later" / "masking.ipynb", EVIL)
+    write(mallorys(inbound) / f"kim+masks+{now()}+later" / "masking.ipynb", EVIL)
 
 
 def link_to_a_hand_in(inbound: Path, users: Users) -> None:
     (name,) = (path.name for path in inbound.glob("kim+*"))
-    (inbound / f"mallory+masks+{TODAY}+y").symlink_to(inbound / name)
+    (inbound / f"mallory+masks+{now()}+y").symlink_to(inbound / name)
 
 
 def an_early_name(inbound: Path, users: Users) -> None:
     write(inbound / "mallory+masks+1999-01-01 00:00:00 UTC+y" / "masking.ipynb", EVIL)
-    shutil.rmtree(inbound / HAND_IN)
+    shutil.rmtree(mallorys(inbound))
 
 
 def an_early_timestamp(inbound: Path, users: Users) -> None:
-    write(inbound / HAND_IN / "timestamp.txt", b"1999-01-01 00:00:00 UTC")
-    users.own("mallory", HAND_IN, "timestamp.txt")
+    write(mallorys(inbound) / "timestamp.txt", b"1999-01-01 00:00:00 UTC")
+    users.own("mallory", mallorys(inbound).name, "timestamp.txt")
 
 
 def a_timestamp_in_two_places(inbound: Path, users: Users) -> None:
     write(inbound.parent / "outbound" / "stolen.txt", b"1999-01-01 00:00:00 UTC")
-    os.link(inbound.parent / "outbound" / "stolen.txt", inbound / HAND_IN / "timestamp.txt")
+    os.link(inbound.parent / "outbound" / "stolen.txt", mallorys(inbound) / "timestamp.txt")
 
 
 def a_timestamp_that_anybody_writes(inbound: Path, users: Users) -> None:
-    write(inbound / HAND_IN / "timestamp.txt", b"1999-01-01 00:00:00 UTC")
-    (inbound / HAND_IN / "timestamp.txt").chmod(0o666)
+    write(mallorys(inbound) / "timestamp.txt", b"1999-01-01 00:00:00 UTC")
+    (mallorys(inbound) / "timestamp.txt").chmod(0o666)
 
 
 def a_fifo_for_a_timestamp(inbound: Path, users: Users) -> None:
-    os.mkfifo(inbound / HAND_IN / "timestamp.txt")
+    os.mkfifo(mallorys(inbound) / "timestamp.txt")
 
 
 def zeros_for_a_timestamp(inbound: Path, users: Users) -> None:
-    (inbound / HAND_IN / "timestamp.txt").symlink_to("/dev/zero")
+    (mallorys(inbound) / "timestamp.txt").symlink_to("/dev/zero")
 
 
 def an_endless_timestamp(inbound: Path, users: Users) -> None:
-    write(inbound / HAND_IN / "timestamp.txt", b"1999-01-01 00:00:00 UTC" + b" " * 1000)
+    write(mallorys(inbound) / "timestamp.txt", b"1999-01-01 00:00:00 UTC" + b" " * 1000)
 
 
 def a_timestamp_that_is_no_text(inbound: Path, users: Users) -> None:
-    write(inbound / HAND_IN / "timestamp.txt", b"\xff\xfe\0")
+    write(mallorys(inbound) / "timestamp.txt", b"\xff\xfe\0")
 
 
 def a_time_that_is_none(inbound: Path, users: Users) -> None:
@@ -681,14 +687,14 @@ def a_time_that_is_none(inbound: Path, users: Users) -> None:
 
 
 def another_assignment(inbound: Path, users: Users) -> None:
-    write(inbound / f"mallory+exam+{TODAY}+y" / "masking.ipynb", EVIL)
+    write(inbound / f"mallory+exam+{now()}+y" / "masking.ipynb", EVIL)
 
 
 def other_names(inbound: Path, users: Users) -> None:
     write(inbound / "mallory" / "masking.ipynb", EVIL)
     write(inbound / "kim_11_501_masking.ipynb", EVIL)
     write(inbound / "Kim_301_assignsubmission_file_" / "masking.ipynb", EVIL)
-    write(inbound / "inbound" / f"kim+masks+{TODAY}+y" / "masking.ipynb", EVIL)
+    write(inbound / "inbound" / f"kim+masks+{now()}+y" / "masking.ipynb", EVIL)
 
 
 EXCHANGES = [
@@ -715,7 +721,7 @@ def test_an_exchange(tmp_path, users, make: Callable[[Path, Users], None]):
     inbound = tmp_path / "course" / "inbound"
     write(tmp_path / "course" / "outbound" / "masks" / "masking.ipynb", PLAIN)
     for name in ("ann", "kim", "mallory"):
-        write(inbound / f"{name}+masks+{TODAY}+x" / "masking.ipynb", notebook(name))
+        write(inbound / f"{name}+masks+{now()}+x" / "masking.ipynb", notebook(name))
     make(inbound, users)
     made = Class(tmp_path)
     made.collect(tmp_path / "course")
@@ -753,7 +759,7 @@ def test_the_disk_tells_of_a_folder_put_in_later(tmp_path, users, monkeypatch):
 def test_the_owners_of_a_real_disk(tmp_path, monkeypatch):
     monkeypatch.undo()
     inbound = tmp_path / "inbound"
-    for name, owner in ((f"daemon+masks+{TODAY}+x", 1), (f"bin+masks+{TODAY}+x", 2), (f"bin+masks+{TODAY}+y", 1)):
+    for name, owner in ((f"daemon+masks+{now()}+x", 1), (f"bin+masks+{now()}+x", 2), (f"bin+masks+{now()}+y", 1)):
         write(inbound / name / "masking.ipynb", notebook(f"{name} of {owner}"))
         write(inbound / name / "timestamp.txt", b"1999-01-01 00:00:00 UTC")
         for path in (inbound / name, *(inbound / name).iterdir()):
