@@ -136,6 +136,18 @@ def test_a_folder_gives_the_newest_copy_and_follows_no_link(tmp_path):
         collect.collect(tmp_path / "no.zip", STEMS)
 
 
+def test_of_too_many_copies_the_oldest_are_dropped(tmp_path):
+    count = collect.MAX_COPIES + 5
+    files = {
+        f"parkada_11_{500 + number}_masking-{number}.ipynb": str(number).encode() for number in range(1, count + 1)
+    }
+    report = collect.collect(archive(tmp_path / "canvas.zip", files), STEMS)
+    assert kept(report) == {("parkada_11", "masking"): str(count).encode()}
+    assert [one.data for one in report.earlier] == [str(number).encode() for number in range(6, count)]
+    assert {where for where, _ in report.refused} == set(list(files)[:5])
+    assert {why for _, why in report.refused} == {"of parkada_11 there are 20 newer copies of this notebook"}
+
+
 class Reader:
     """Reads answers in words, and judges nothing."""
 

@@ -729,7 +729,7 @@ def test_an_exchange(tmp_path, users, make: Callable[[Path, Users], None]):
     assert (made.to / "ann" / "masking.ipynb").read_bytes() == notebook("ann")
     assert set(made.students) == {"ann", "kim", "mallory"}
     assert made.days["kim/masking"] > 0, "the disk says when"
-    assert made.days["mallory/masking"] is None or made.days["mallory/masking"] > 0, "nobody comes before the due date"
+    assert (made.days["mallory/masking"] or 0) > 0, "nobody comes before the due date"
     assert not any(path.read_bytes() == EVIL for path in made.to.glob("kim/**/*.ipynb"))
 
 
@@ -748,11 +748,33 @@ def test_the_disk_tells_of_a_folder_put_in_later(tmp_path, users, monkeypatch):
     exchange = Exchange.of(tmp_path / "inbound", ["masking"])
     claim = claims.read("nbgrader", entry)
     monkeypatch.setattr(sources.Folder, "about", changed)
-    when, why = exchange.dated(claim, replace(entry, changed=early + 1))
-    assert when is None and "2026-10-31 10:00 UTC, and the disk last saw it change 2026-11-01 11:00 UTC" in why
+    when, _, doubt = exchange.dated(claim, replace(entry, changed=early + 1))
+    assert when == early + 90_000
+    assert "2026-10-31 10:00 UTC, and the disk last saw it change 2026-11-01 11:00 UTC; the later counts" in doubt
     (tmp_path / "inbound" / name / "a").rename(tmp_path / "inbound" / name / "c")
     moved = replace(entry, path=entry.path.replace("/a/", "/c/"), changed=early + 1)
-    assert exchange.dated(claim, moved) == (early + 1, "the disk, which agrees with the exchange")
+    assert exchange.dated(claim, moved) == (early + 1, "the disk, which agrees with the exchange", "")
+
+
+@pytest.mark.parametrize("named", ["1999-01-01 00:00:00 UTC", "2999-01-01 00:00:00 UTC"])
+def test_a_name_that_the_disk_contradicts_brings_nobody_before_the_disks_time(tmp_path, users, named):
+    began = datetime.now(UTC).timestamp()
+    write(tmp_path / "inbound" / f"mallory+masks+{named}+x" / "masking.ipynb", EVIL)
+    made = Class(tmp_path)
+    said = made.collect(tmp_path / "inbound")
+    late = made.days["mallory/masking"]
+    assert late is not None and late * 86_400 >= began - DUE.timestamp() - 1
+    assert (late > 300_000) == named.startswith("2999")
+    assert "masking.ipynb, of mallory: its name says" in said and "the later counts, so look at it" in said
+
+
+def test_a_copy_of_an_exchange_counts_the_last_hand_in_by_its_name(tmp_path, users):
+    """The disk saw each come at the copying, the second first."""
+    write(tmp_path / "inbound" / "kim+masks+2026-10-02 00:00:00 UTC+x" / "masking.ipynb", notebook("second"))
+    write(tmp_path / "inbound" / "kim+masks+2026-10-01 00:00:00 UTC+x" / "masking.ipynb", notebook("first"))
+    made = Class(tmp_path)
+    made.collect(tmp_path / "inbound")
+    assert made.of("kim") == notebook("second")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from tfm_lib.classroom import claims
@@ -23,7 +23,7 @@ from tfm_lib.classroom.sources import CannotCollect, Entry, Folder, Zip, leads_o
 
 __all__ = ["CannotCollect", "Found", "Report", "Wishes", "collect", "late_days", "roster", "write"]
 
-MAX_COPIES = 20  # of one notebook of one student; more are not read
+MAX_COPIES = 20  # of one notebook of one student; older ones are not read
 AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\))$")  # what a browser or an LMS adds to a second copy
 BESIDE = {"timestamp.txt", "submission_secret.txt", *JUNK}  # no submissions, and no mistake
 MB = 1 << 20
@@ -81,14 +81,13 @@ class _Collection:
         if self.asked == "auto" and self.kind == "folder":
             _require_no_wrapping([entry for entry, _, _ in taken], self.report.source)
         students = self._students({entry.parts[0]: claim for entry, claim, _ in taken}, shown)
-        found: dict[tuple[str, str], list[tuple[tuple, Found]]] = {}
+        found: dict[tuple[str, str], list[_Copy]] = {}
         for entry, claim, stem in taken:
-            if student := students.get(entry.parts[0]):
-                copies = found.setdefault((student, stem), [])
-                if one := self._read(entry, claim, student, stem, shown, len(copies)):
-                    copies.append((_order(entry, one), one))
+            student = students.get(entry.parts[0])
+            if student and (copy := self._known(entry, claim, student, stem, shown)):
+                found.setdefault((student, stem), []).append(copy)
         for key in sorted(found):
-            *earlier, last = [one for _, one in sorted(found[key], key=lambda pair: pair[0])] or [None]
+            *earlier, last = self._newest(found[key]) or [None]
             if last is not None:
                 self.report.kept.append(last)
                 self.report.earlier += earlier
@@ -179,8 +178,8 @@ class _Collection:
         column = {"folder": "folder", "nbgrader": "login"}.get(claim.kind, "lms id")
         return "", f"the roster knows nobody by {claim.told}; write that into the column {column} of whose it is"
 
-    def _read(self, entry: Entry, claim: Claim, student: str, stem: str, shown: str, before: int) -> Found | None:
-        where = shown + entry.path
+    def _known(self, entry: Entry, claim: Claim, student: str, stem: str, shown: str) -> _Copy | None:
+        """A notebook with all that is known of it before it is read; None, and a line, where it may not be its student's."""
         known = self.wishes.variants.get(stem)
         try:
             if known is not None and student not in known:
@@ -192,50 +191,73 @@ class _Collection:
                 entry.parts[:1], self.exchange.inbound.about(entry.parts[:1])
             ):
                 raise _Refused("another user than its folder's owner has put it there")
-            if before >= MAX_COPIES:
-                raise _Refused(f"there are more than {MAX_COPIES} copies of this notebook of one student")
-            data = self.source.read(entry)
         except _Refused as trouble:
-            self._refuse(where, str(trouble))
+            self._refuse(shown + entry.path, str(trouble))
             return None
         except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
-            self._refuse(where, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})")
+            self._refuse(shown + entry.path, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})")
             return None
-        if len(data) > MAX_BYTES:
-            self._refuse(where, f"it has more than {MAX_BYTES // MB} MB once unpacked")
-            return None
-        handed_in, dated_by = self._dated(claim, entry)
-        when = handed_in or claim.claimed or entry.when
-        return Found(student, stem, data, plain(where), claim, when, handed_in, dated_by, self.source.archive)
-
-    def _dated(self, claim: Claim, entry: Entry) -> tuple[float | None, str]:
-        """When an entry was handed in, and who says so."""
-        if self.exchange is not None:
-            when, said = self.exchange.dated(claim, entry)
-            if when is None:
-                self.report.notes.append(f"{plain(entry.path)}: when it was handed in is unknown; {said}.")
-            return when, said
-        if self.wishes.dates == "mtime":
-            return entry.when, "the file's own date, as the instructor asked"
-        return (
-            None,
-            "Canvas's mark LATE" if claim.late else "Canvas, without its mark LATE" if claim.late is False else "",
+        handed_in, dated_by, doubt = self._dated(claim, entry)
+        when = (claim.claimed if doubt else handed_in) or claim.claimed or entry.when
+        where = plain(shown + entry.path)
+        return _Copy(
+            entry, Found(student, stem, b"", where, claim, when, handed_in, dated_by, self.source.archive), doubt
         )
+
+    def _newest(self, copies: list[_Copy]) -> list[Found]:
+        """The last MAX_COPIES of one notebook of one student that can be read, the newest last; a line for each other."""
+        read: list[Found] = []
+        for copy in sorted(copies, key=_order, reverse=True):
+            where = copy.found.where
+            if len(read) >= MAX_COPIES:
+                self._refuse(where, f"of {copy.found.student} there are {MAX_COPIES} newer copies of this notebook")
+                continue
+            try:
+                data = self.source.read(copy.entry)
+            except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
+                self._refuse(where, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})")
+                continue
+            if len(data) > MAX_BYTES:
+                self._refuse(where, f"it has more than {MAX_BYTES // MB} MB once unpacked")
+                continue
+            if copy.doubt:
+                self.report.notes.append(f"{where}, of {copy.found.student}: {copy.doubt}.")
+            read.append(replace(copy.found, data=data))
+        return read[::-1]
+
+    def _dated(self, claim: Claim, entry: Entry) -> tuple[float | None, str, str]:
+        """When an entry was handed in, who says so, and what the instructor is to look at."""
+        if self.exchange is not None:
+            return self.exchange.dated(claim, entry)
+        if self.wishes.dates == "mtime":
+            return entry.when, "the file's own date, as the instructor asked", ""
+        mark = "Canvas's mark LATE" if claim.late else "Canvas, without its mark LATE" if claim.late is False else ""
+        return None, mark, ""
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A notebook of a source that was not read yet."""
+
+    entry: Entry
+    found: Found  # without its data
+    doubt: str  # about when it was handed in
 
 
 class _Refused(Exception):
     """Why an entry is not read."""
 
 
-def _order(entry: Entry, one: Found) -> tuple:
+def _order(one: _Copy) -> tuple:
     """Later submissions come later: by the LMS's number, by date, then by the number of a second copy.
 
     What lies deeper in a student's folder comes before what lies at its top.
     """
-    copy = AGAIN.search(PurePosixPath(one.where).stem)
+    found = one.found
+    copy = AGAIN.search(PurePosixPath(found.where).stem)
     number = int(re.sub(r"\D", "", copy[0])) if copy else 0
-    submission = one.when if one.claim.kind == "nbgrader" else 0.0
-    return one.claim.number, submission, -len(entry.parts), one.when, number, one.where
+    submission = found.when if found.claim.kind == "nbgrader" else 0.0
+    return found.claim.number, submission, -len(one.entry.parts), found.when, number, found.where
 
 
 def _require_no_wrapping(entries: list[Entry], shown: str) -> None:

@@ -1,7 +1,8 @@
 """nbgrader's exchange: who handed in is whom the disk names as the owner of a folder, not whom its name claims.
 
 A student's own program writes the folder's name, the notebooks and, in most exchanges, timestamp.txt. What it cannot
-write is the owner, and when the disk last changed a file. The time in the name counts where the disk confirms it.
+write is the owner, and when the disk last changed a file, which it can only make later. So where the name and the disk
+tell two times, the later counts.
 """
 
 from __future__ import annotations
@@ -67,18 +68,20 @@ class Exchange:
             "the folder submitted/ as --kind folder"
         )
 
-    def dated(self, claim: Claim, entry: Entry) -> tuple[float | None, str]:
-        """When an entry was handed in, and what says so; None, and why, where nothing does that a student cannot write."""
+    def dated(self, claim: Claim, entry: Entry) -> tuple[float | None, str, str]:
+        """When an entry was handed in, what says so, and what to look at there; None where nobody but the student says it."""
         above = [entry.parts[:depth] for depth in range(1, len(entry.parts))]
         if (said := self._timestamp(entry.parts[0])) is not None:
-            return said, "timestamp.txt, which the exchange's owner wrote"
+            return said, "timestamp.txt, which the exchange's owner wrote", ""
         try:
             changed = max(entry.changed, *(self.inbound.about(parts).st_ctime for parts in above))
         except OSError:
-            return None, "the disk does not say"
+            return None, "", "when it was handed in is unknown; the disk does not say"
         if claim.claimed is not None and abs(changed - claim.claimed) <= PATIENCE:
-            return changed, "the disk, which agrees with the exchange"
-        return None, f"its name says {_told(claim.claimed)}, and the disk last saw it change {_told(changed)}"
+            return changed, "the disk, which agrees with the exchange", ""
+        told = f"its name says {_told(claim.claimed)}, and the disk last saw it change {_told(changed)}"
+        later = max(changed, claim.claimed or changed)
+        return later, "the later of the folder's name and the disk", f"{told}; the later counts, so look at it"
 
     def _timestamp(self, top: str) -> float | None:
         """The time in timestamp.txt, if the exchange's owner wrote it and no student can have."""
