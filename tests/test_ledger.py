@@ -312,6 +312,25 @@ def test_waived_days_come_off_the_late_ones(course, days, left):
     assert (band["points"], band["counts"], band["late days"]) == ("4", left, "2.5")
 
 
+def test_a_waiver_of_who_left_is_passed_over_with_a_line(course):
+    course.write("waivers.csv", "student,chapter,days,reason\nben,all,1,ill\nann,masking,1,ill\n")
+    course.write("roster.csv", "student,name,lms id\nann,Ann,11\n")
+    (course.folder / "handed-in" / "ben" / "masking.ipynb").unlink()
+    course.collect()
+    assert "waivers passed over, since the student left the class: ben" in course.reported()
+    assert points(course) == {"ann": ("2", "1.5")}
+
+
+def test_nobody_knows_how_late_a_notebook_is_that_was_laid_there_by_hand(course):
+    course.write("roster.csv", "student,name,lms id\nann,Ann,11\nben,Ben,12\ncho,Cho,13\ndan,Dan,14\n")
+    course.collect()
+    course.write("submissions/cho/masking.ipynb", one_of_each.notebook(4, "Words.").decode())
+    course.grade(), course.reported()
+    rows = csv.DictReader(io.StringIO((course.report / "grades.csv").read_text(encoding="utf-8-sig")))
+    late = {row["student"]: row["late days"] for row in rows}
+    assert late == {"ann": "0", "ben": "0", "cho": "unknown", "dan": "0"}, "dan handed in nothing"
+
+
 # history
 
 

@@ -1,4 +1,7 @@
-"""Grade books of Canvas and Moodle, filled in: a cell that has a score keeps it, and a total that is not known stays blank."""
+"""Grade books of Canvas and Moodle, filled in: a cell that has a score keeps it, and a total that is not known stays blank.
+
+All other cells go back as they came.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tfm_lib.classroom.exports import CannotExport, number, said_of
 from tfm_lib.classroom.scores import Score
-from tfm_lib.classroom.tables import cell, table
+from tfm_lib.classroom.tables import as_it_is, cell, table
 
 CANVAS_COLUMN = re.compile(r"(?P<title>.*) \((?P<id>\d+)\)", re.DOTALL)
 PARTICIPANT = re.compile(r"\D*(?P<id>\d+)")  # as `Participant 11`, in the site's language
@@ -48,9 +51,7 @@ def canvas(scores: list[Score], exported: str, assignment: str, overwrite: bool 
     if scores and possible and not _same(possible, str(number(scores[0].of))):
         made.notes.append(f"Canvas gives {possible} points for {assignment}, and the bundle {number(scores[0].of)}.")
     _fill(made, rows, columns[0], rows[0].index("ID"), str.strip, scores, overwrite, "Canvas's grade book")
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([rows[0], *([cell(value) for value in row] for row in rows[1:])])
-    made.text = buffer.getvalue()
+    made.text = as_it_is(rows)
     return made
 
 
@@ -79,8 +80,8 @@ def moodle_worksheet(scores: list[Score], exported: str, overwrite: bool = False
             score = by_id.get(_participant(row[rows[0].index("Identifier")])) if len(row) > at else None
             taken = score is not None and row[rows[0].index("Grade")].strip() == str(number(score.points))
             if score is not None and taken and (overwrite or not row[at].strip()):
-                row[at] = _comments(score)
-    made.text = table(rows)
+                row[at] = cell(_comments(score))
+    made.text = "\ufeff" + as_it_is(rows)
     return made
 
 

@@ -62,8 +62,13 @@ class Report:
             gone = f"{sources.submissions}: no such folder, and so no names, no dates and no notebooks to compare with"
             seen.stale.append(f"{gone}; name the collected submissions with --submissions")
         rule = sources.bundle.manifest.late
-        waived = waivers.read(sources.waivers, people, sources.bundle.stems) if sources.waivers else {}
-        rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived, sources.nothing)
+        collected, waived = roster(sources.submissions), waivers.Waivers()
+        if sources.waivers:
+            left = (found.keys() | collected.keys()) - people.keys()
+            waived = waivers.read(sources.waivers, people, sources.bundle.stems, left)
+        if waived.left:
+            seen.notes.append(f"waivers passed over, since the student left the class: {', '.join(waived.left)}")
+        rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived.given, sources.nothing)
         made = [score(sources.bundle, name, person, found.get(name), rules) for name, person in people.items()]
         given, lines = marks.Marks({}), []
         if sources.marks:
@@ -87,7 +92,7 @@ class Report:
             own=Own.of(sources.bundle, files.values()),
             handed_in=[
                 (student, file.kind, file.where)
-                for student, known in roster(sources.submissions).items()
+                for student, known in collected.items()
                 for file in known.files.values()
             ],
         )

@@ -136,7 +136,8 @@ def score(bundle: Bundle, student: str, person: Person, result: StudentResult | 
     """The score of one student, with or without a result, before any mark by hand."""
     rows, late_days, factors, waived = [], {}, {}, {}
     for stem in bundle.stems:
-        late_days[stem] = rules.days.get(f"{student}/{stem}", 0.0)
+        undated = rules.late.due_at is not None and stem in person.handed_in  # laid there, and not collected
+        late_days[stem] = rules.days.get(f"{student}/{stem}", None if undated else 0.0)
         waiver = rules.waivers.get((student, stem))
         if waiver is not None:
             waived[stem] = waiver

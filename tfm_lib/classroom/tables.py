@@ -23,9 +23,9 @@ class BadTable(Refusal):
 
 
 def read_text(path: Path) -> str:
-    """The text of a CSV file that a person made; raises Refusal where there is none."""
+    """The text of a CSV file that a person made, its line ends as they are; raises Refusal where there is none."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -38,9 +38,10 @@ def read_rows(path: Path, columns: Iterable[str], more: Iterable[str] = ()) -> l
     `columns` must be there, `more` may be; cells are stripped, and empty lines left out. The separator is the one
     that the first line uses, as spreadsheets of some countries write a semicolon.
     """
-    text = read_text(path)
-    first = text.partition("\n")[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    text = io.StringIO(read_text(path), newline=None)  # any line end is one
+    first = text.readline()
+    text.seek(0)
+    reader = csv.reader(text, delimiter=max(",;\t", key=first.count))
     try:
         head = [name.strip().lower() for name in next(reader, [])]
         if missing := [name for name in columns if name not in head]:
@@ -98,3 +99,10 @@ def table(rows: Iterable[Iterable[Any]]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows([cell(value) for value in row] for row in rows)
     return "\ufeff" + buffer.getvalue()
+
+
+def as_it_is(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV, each cell as it is: for a table that came from another program and goes back there."""
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\r\n").writerows(rows)  # so that it quotes a cell with either of the two
+    return buffer.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfm_lib.classroom.marks import NUMBER
@@ -27,13 +27,25 @@ class Waiver:
     author: str = ""
 
 
-def read(path: Path, students: Iterable[str], chapters: Iterable[str]) -> dict[tuple[str, str], Waiver]:
-    """The waivers in the file at `path` by student and chapter; raises BadWaivers."""
+@dataclass(frozen=True)
+class Waivers:
+    """All waivers of a file, by student and chapter, and the names in it of those who left the class."""
+
+    given: dict[tuple[str, str], Waiver] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+
+
+def read(path: Path, students: Iterable[str], chapters: Iterable[str], left: Iterable[str] = ()) -> Waivers:
+    """The waivers in the file at `path`, those of students who `left` the class passed over; raises BadWaivers."""
     known, stems = {cell(student): student for student in students}, list(chapters)
+    gone, passed = {cell(student): student for student in left}, []
     found: dict[tuple[str, str], Waiver] = {}
     for number, cells in read_rows(path, COLUMNS, ("author",)):
         where = f"{path}, line {number}"
         student = known.get(cell(cells["student"])) or known.get(cells["student"])
+        if student is None and (former := gone.get(cell(cells["student"])) or gone.get(cells["student"])):
+            passed.append(former)
+            continue
         if student is None:
             raise BadWaivers(f"{where}: there is no student {cells['student']!r}. Mind the spelling.")
         if cells["chapter"] not in (*stems, ALL):
@@ -45,7 +57,7 @@ def read(path: Path, students: Iterable[str], chapters: Iterable[str]) -> dict[t
             if (student, stem) in found:
                 raise BadWaivers(f"{where}: {student} has a waiver for {stem} in an earlier line. Keep one of the two.")
             found[student, stem] = waiver
-    return found
+    return Waivers(found, list(dict.fromkeys(passed)))
 
 
 def _days(text: str, where: str) -> float:
