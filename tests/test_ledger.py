@@ -254,6 +254,32 @@ def test_an_override_is_for_the_notebook_that_it_was_given_for(course):
     assert points(course)["ben"] == ("", "")
 
 
+def test_a_mark_is_out_of_the_points_that_there_were(course):
+    course.reported()
+    (mark,) = events(course, Marked)
+    assert mark.of == 2
+    course.change("bundle/manifest.json", '"kind": "text", "points": 2', '"kind": "text", "points": 10')
+    course.grade()
+    assert f"{LATENCY} waits for a new mark, since the old one is of other points" in course.reported()
+    assert points(course)["ann"] == ("2", "")
+    course.change("marks.csv", "1.5,The", "7.5,The")
+    course.reported()
+    assert points(course)["ann"] == ("2", "7.5") and events(course, Marked)[-1].of == 10
+
+
+def test_a_line_of_the_history_that_tells_no_maximum_stays_readable(course):
+    from hashlib import sha256
+
+    ledger = Ledger(course.results)
+    subject = sha256(b"Words of ann.").hexdigest()
+    ledger.add(Marked("ann", LATENCY, 1.5, "The twelve is missing.", subject))
+    raw = ledger.path.read_bytes()
+    assert raw.endswith(b',"of":null}}\n')
+    ledger.path.write_bytes(raw.replace(b',"of":null}}\n', b"}}\n"))
+    course.reported()
+    assert points(course)["ann"] == ("2", "1.5") and events(course, Marked)[-1].of is None
+
+
 def test_marks_that_are_not_given_any_more_are_said_and_noted(course):
     course.reported()
     assert f"marks by hand that counted at the last report are not given this time: ann ({LATENCY})" in course.reported(

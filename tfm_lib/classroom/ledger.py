@@ -44,6 +44,7 @@ class Marked(Record, tag_field="what", tag="marked"):
     time: str = ""
     text: str = ""
     criteria: tuple[tuple[str, float], ...] = ()
+    of: float | None = None  # the most that there was; None in a line that does not tell
 
     @property
     def said(self) -> tuple:

@@ -14,7 +14,7 @@ from typing import Any
 from tfm_lib.classroom import pages, tables
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.marks import BadMarks
-from tfm_lib.classroom.scores import NEW_MARK, Row, Score
+from tfm_lib.classroom.scores import NEW_MARK, RESCALED, Row, Score
 
 WHOLE = "as a whole"  # the criterion of an answer without a rubric
 KEPT = ("student", "exercise", "criterion", "points", "reason", "text", "author", "time")  # what a mark consists of
@@ -79,7 +79,7 @@ class Desk:
         for question in made.questions:
             for (student, id), (score, row) in rows.items():
                 if id == question.id and row.waits and row.text.strip():
-                    before = [] if row.lacks == NEW_MARK else known.pop((student, id), [])
+                    before = [] if row.lacks in (NEW_MARK, RESCALED) else known.pop((student, id), [])
                     known.pop((student, id), None)
                     made.lines += _blank(question, score, row, before)
         for key, lines in known.items():

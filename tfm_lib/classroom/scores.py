@@ -18,6 +18,7 @@ from tfm_lib.classroom.waivers import Waiver
 
 HAND_IN, JUDGING, RUN = "a hand-in", "its first judging", "another run"
 MARK, NEW_MARK, RUBRIC = "a mark", "a new mark, since other work was handed in", "the rest of its rubric"
+RESCALED = "a new mark, since the old one is of other points than there are now"
 
 
 @dataclass(frozen=True)
@@ -199,15 +200,15 @@ def _subject(row: ExerciseResult, chapter: ChapterResult | None) -> str:
     return row.bound.handed_in or (chapter.sha256 if chapter else "")
 
 
-def marked(made: list[Score], marks: Marks, stale: set[tuple[str, str]]) -> list[Score]:
-    """The scores with marks by hand; one that is `stale`, for what is not there any more, makes its row wait again."""
+def marked(made: list[Score], marks: Marks, stale: Mapping[tuple[str, str], str]) -> list[Score]:
+    """The scores with marks by hand; one that is `stale` makes its row wait again, for what `stale` says."""
 
     def row_of(student: str, row: Row) -> Row:
         key = student, row.id
         if key in marks.unfinished:
             return replace(row, points=None, waits=True, lacks=RUBRIC)
         if key in stale:
-            return replace(row, points=None, waits=True, lacks=NEW_MARK)
+            return replace(row, points=None, waits=True, lacks=stale[key])
         if mark := marks.given.get(key):
             return replace(row, points=mark.points, by_hand=mark.reason, mark=mark, waits=False, lacks="")
         return row

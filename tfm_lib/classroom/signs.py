@@ -9,7 +9,7 @@ from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.ledger import Event, Ledger, Marked, Withdrawn, now, user
 from tfm_lib.classroom.marks import Mark, Marks
 from tfm_lib.classroom.records import ExerciseResult, StudentResult, Submission
-from tfm_lib.classroom.scores import Score
+from tfm_lib.classroom.scores import NEW_MARK, RESCALED, Score
 
 MANY = 12  # names in a line, where all of them would fill a screen
 Files = dict[tuple[str, str], Submission]
@@ -93,19 +93,23 @@ def _names(names: list[str]) -> str:
 
 @dataclass
 class Binding:
-    """Marks by hand that count, with author and time, and those that are for what is not there any more."""
+    """Marks by hand that count, with author and time, and those that are for what is not there any more, or out of other points."""
 
     given: dict[tuple[str, str], Mark] = field(default_factory=dict)
-    stale: set[tuple[str, str]] = field(default_factory=set)
+    stale: dict[tuple[str, str], str] = field(default_factory=dict)  # what each waits for
     events: list[Event] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     at: str = field(default_factory=now)
 
 
 def binding(made: list[Score], marks: Marks, ledger: Ledger) -> Binding:
-    """Each mark against the words or the notebook that it was first seen with, or that its own column names."""
+    """Each mark against the words or the notebook that it was first seen with, or that its own column names.
+
+    It is bound to the points that there were then, too.
+    """
     bound, first = Binding(), ledger.first_seen()
     subjects = {(each.student, row.id): row.subject for each in made for row in each.rows}
+    most = {(each.student, row.id): row.of for each in made for row in each.rows}
     before = ledger.marked()
     for key, mark in marks.given.items():
         line = first.get(mark.said)
@@ -114,13 +118,16 @@ def binding(made: list[Score], marks: Marks, ledger: Ledger) -> Binding:
             stale = not subjects[key].startswith(mark.text)
         else:
             stale = subject != subjects[key]
+        of = line.event.of if line is not None else most[key]
         if stale:
-            bound.stale.add(key)
+            bound.stale[key] = NEW_MARK
+        elif of is not None and of != most[key]:
+            bound.stale[key] = RESCALED
         else:
             at, by = (line.at, line.by) if line is not None else (bound.at, user())
             bound.given[key] = replace(mark, author=mark.author or by, time=mark.time or at)
         if key not in before or before[key].said != mark.said:
-            bound.events.append(Marked(*mark.said[:4], subject, *mark.said[4:]))
+            bound.events.append(Marked(*mark.said[:4], subject, *mark.said[4:], of))
             if key in before:
                 bound.notes.append(_changed(before[key], mark))
     gone = [key for key in before if key not in marks.given and key in subjects]
