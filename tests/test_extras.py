@@ -54,7 +54,7 @@ def test_assigning_and_the_working_copy_need_nothing_that_builds_the_book(tmp_pa
         (("assign", "masking", "--to", "x"), "yaml", "classroom"),
         (("assign", "masking", "--to", "x"), "nbformat", "classroom"),
         (("lab",), "jupyterlab", "lab"),
-        (("build",), "sphinx", "book"),
+        (("build", "--force"), "sphinx", "book"),
     ],
 )
 def test_what_is_missing_is_named_with_a_command_that_installs_it(words, absent, extra):

@@ -214,14 +214,14 @@ STATEFUL = BAND.replace("torch.arange", "state['range']")
         (["text = open('corpus.txt').read()\ndef gap(n): return torch.arange(n)[:, None] - torch.arange(n)",
           BAND.replace("torch.arange(n)[:, None] - torch.arange(n)", "gap(n)")], [Graded(what="slices", because="lacks")]),
         (["while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass", BAND],
-         [Graded(what="slices", because="deadline")]),
+         [Graded(what="slices", because="deadline"), Graded(what="slices", because="stopped")]),  # whichever limit is first
         (["import asyncio\nawait asyncio.sleep(1e6)", BAND], [Graded(what="slices", because="deadline")]),
         ([BAND, "raise ValueError\ndef band(n): return None"], [Graded(what="notebook")]),
     ],
 )  # fmt: skip
 def test_which_of_the_two_is_graded(graded, texts, ways):
     result = graded(*texts)
-    assert (result.points, result.status, [result.graded]) == (3, "ok", ways), result
+    assert (result.points, result.status) == (3, "ok") and result.graded in ways, result
 
 
 def test_a_cell_that_raises_is_noted_without_its_text(graded):

@@ -980,10 +980,9 @@ def in_test(student, expect):
         "machine's name. Decide by the sentence itself.",
         mistake="by the clock",
     )
-    if 0.105 < sum(answers) / len(answers) < 0.15:  # more sentences tell a tenth from an eighth
-        all_sources = _sentences(12_000)
-        answers = [ask(source, targets[0]) for source in all_sources]
     share = sum(answers) / len(answers)
+    if 0.105 < share < 0.15:  # more sentences tell a tenth from an eighth
+        share = sum(ask(source, targets[0]) for source in _sentences(6_000)) / 6_000
     for feature, what in _FEATURES:
         parts: dict[Any, set[bool]] = {}
         for source, was in zip(all_sources, answers):
