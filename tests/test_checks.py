@@ -590,7 +590,7 @@ def test_the_newest_cell_counts_though_it_failed(ask, monkeypatch):
         "1 / 0\ndef double(x):\n    return x",
     )
     namespace = {}
-    exec(good, namespace)  # noqa: S102
+    exec(good, namespace)  # noqa: S102 (our own answer)
 
     def verdict(*cells):
         monkeypatch.setattr("IPython.get_ipython", lambda: Shell(*cells))
@@ -634,7 +634,7 @@ def test_an_answer_with_the_name_of_the_forbidden_call_is_no_excuse(ask, monkeyp
     exec(
         "def add(x):\n    return torch.add(x, x)\ndef twice(x):\n    return x + x\ndef mul(x):\n    return twice(x)",
         namespace,
-    )  # noqa: S102
+    )  # noqa: S102 (our own answers)
     for name, passed in (("add", False), ("mul", True)):
         probe = Exercise("probe.x", ("double",), doubled, ("torch.add", "torch.mul"))
         monkeypatch.setitem(judge._exercises, "probe.x", probe)

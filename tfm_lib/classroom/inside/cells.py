@@ -64,7 +64,7 @@ def parsed(text: str) -> list[ast.stmt]:
 def translates() -> bool:
     """Whether IPython's translator can be had."""
     try:
-        import IPython.core.inputtransformer2  # noqa: F401
+        import IPython.core.inputtransformer2  # noqa: F401 (its absence is told before anything is graded)
     except ImportError:
         return False
     return True

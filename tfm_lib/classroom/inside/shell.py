@@ -137,10 +137,10 @@ class Shell:
         """Run what a magic was given, at once; the value of a last expression."""
         nodes = parsed(text)
         for node in nodes[:-1]:
-            exec(compile(ast.Module([node], []), "<magic>", "exec", self._flags, dont_inherit=True), self.names)  # noqa: S102
+            exec(compile(ast.Module([node], []), "<magic>", "exec", self._flags, dont_inherit=True), self.names)  # noqa: S102 (the student's own)
         if nodes and isinstance(nodes[-1], ast.Expr):
             return eval(compile(ast.Expression(nodes[-1].value), "<magic>", "eval", dont_inherit=True), self.names)  # noqa: S307
-        exec(compile(ast.Module(nodes[-1:], []), "<magic>", "exec", self._flags, dont_inherit=True), self.names)  # noqa: S102
+        exec(compile(ast.Module(nodes[-1:], []), "<magic>", "exec", self._flags, dont_inherit=True), self.names)  # noqa: S102 (the student's own)
         return None
 
     def _show(self, value: Any, number: int) -> None:
