@@ -29,7 +29,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # What one worker does in a go: the tests of these files, and those of a widget's stage, share a costly fixture.
-TOGETHER = re.compile(r"tests/(?:test_(?:mutations|pages|frontend)|browser/test_jupyterlab)\.py|(?<=\[)stage .*(?=\])")
+TOGETHER = re.compile(
+    r"tests/(?:test_(?:pages|frontend)|browser/test_jupyterlab)\.py|test_mutations.py::test_named.*\[\w+(?=:)|(?<=\[)stage .*(?=\])"
+)
 
 
 @pytest.hookimpl(optionalhook=True)  # with pytest-xdist, whose own --dist=loadgroup does not group under pytest 9

@@ -1,8 +1,8 @@
-"""Runs one named test against each mutated copy of the core, in one process, so that torch is imported once.
+"""Runs named tests against mutated copies of the core, all in one process, so that torch is imported once.
 
-Reads `{name: {"folder": …, "test": …}}` from standard input, writes `{name: {"passed": …, "failed": …,
-"broken": …}}` to the file named by its argument; each value lists test ids. A test that fails before or
-after its call (a module that cannot be imported, a test that does not exist) counts as broken, not as failed.
+For each line `{"folder": …, "tests": […]}` of standard input, writes the line `{"passed": …, "failed": …, "broken": …}`
+to standard output; each value lists test ids. A test that fails before or after its call (a module that cannot be
+imported, a test that does not exist) counts as broken, not as failed.
 """
 
 import importlib
@@ -40,8 +40,8 @@ class Recorder:
             self.outcome["broken"].append(report.nodeid)
 
 
-def run(folder: str, test: str) -> dict[str, list[str]]:
-    """The outcome of `test` when `tfm_lib` is imported from `folder`."""
+def run(folder: str, tests: list[str]) -> dict[str, list[str]]:
+    """The outcome of `tests` when `tfm_lib` is imported from `folder`."""
     for name in [name for name in sys.modules if name.split(".")[0] in ALWAYS_FRESH or name.startswith("test_")]:
         del sys.modules[name]
     clear_caches()  # beartype knows `KeyValueCache | None` by its text, and would hold the new class to be a stranger
@@ -49,16 +49,17 @@ def run(folder: str, test: str) -> dict[str, list[str]]:
     sys.path.insert(0, folder)
     importlib.invalidate_caches()
     try:
-        pytest.main([*OPTIONS, str(TESTS / test)], plugins=[recorder])
+        pytest.main([*OPTIONS, *(str(TESTS / test) for test in tests)], plugins=[recorder])
     finally:
         sys.path[:], sys.meta_path[:] = path, finders
     used = Path(sys.modules["tfm_lib"].__file__)
     if not used.is_relative_to(folder):
-        raise RuntimeError(f"{test} ran against {used}, not against the copy in {folder}.")
+        raise RuntimeError(f"{tests} ran against {used}, not against the copy in {folder}.")
     return recorder.outcome
 
 
 if __name__ == "__main__":
-    plan = json.load(sys.stdin)
-    outcomes = {name: run(**mutant) for name, mutant in plan.items()}
-    Path(sys.argv[1]).write_text(json.dumps(outcomes), encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what the tests print is no answer
+    for line in sys.stdin:
+        print(json.dumps(run(**json.loads(line))), file=answers, flush=True)

@@ -306,3 +306,105 @@ def test_order_of_facts_is_known_by_their_age_alone():
 def test_too_many_facts_get_a_sentence():
     with pytest.raises(ValueError, match="^facts must hold at most 1 facts, the oldest age; got 2.$"):
         MemoryNetwork(9, 5, 4, 1, oldest=1)(FACTS, ASKED)
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "context of the wrong weights": (
+        "c = weights @ reading.H",
+        "c = weights.flip(-1) @ reading.H",
+        "test_translator_equals_a_slow_loop",
+    ),
+    "context cut out": (
+        "torch.cat([h, c], dim=-1)",
+        "torch.cat([h, 0 * c], dim=-1)",
+        "test_translator_equals_a_slow_loop",
+    ),
+    "context before the state": (
+        "torch.cat([h, c], dim=-1)",
+        "torch.cat([c, h], dim=-1)",
+        "test_translator_equals_a_slow_loop",
+    ),
+    "combination without tanh": (
+        "torch.tanh(self.W_c(torch.cat([h, c], dim=-1)))",
+        "self.W_c(torch.cat([h, c], dim=-1))",
+        "test_translator_equals_a_slow_loop",
+    ),
+    "padding takes part": (
+        "scores.masked_fill(~reading.mask, -torch.inf)",
+        "scores",
+        "test_padding_is_invisible",
+    ),
+    "0 in place of −∞": (
+        "scores.masked_fill(~reading.mask, -torch.inf)",
+        "scores.masked_fill(~reading.mask, 0)",
+        "test_weights_are_a_distribution_over_the_words_of_the_source",
+    ),
+    "padding is id 0 whatever it is": (
+        "(src_ids != self.pad_id).unsqueeze(1)",
+        "(src_ids != 0).unsqueeze(1)",
+        "test_padding_may_have_another_id",
+    ),
+    "softmax over the target": (
+        "-torch.inf).softmax(dim=-1)\n        c =",
+        "-torch.inf).softmax(dim=-2)\n        c =",
+        "test_weights_are_a_distribution_over_the_words_of_the_source",
+    ),
+    "state not handed on": (
+        "reading._replace(state=state), weights",
+        "reading, weights",
+        "test_one_word_at_a_time_gives_what_one_pass_gives",
+    ),
+    "the scale forgotten": (
+        '"scaled dot": lambda: scaled_dot_score',
+        '"scaled dot": lambda: dot_score',
+        "test_translator_equals_a_slow_loop",
+    ),
+    "possible links ignored": (
+        "(predicted & (sure | possible)).sum()",
+        "(predicted & sure).sum()",
+        "test_alignment_error_rate_by_hand",
+    ),
+    "sure links no longer possible": (
+        "(predicted & (sure | possible))",
+        "(predicted & possible)",
+        "test_alignment_error_rate_equals_sets",
+    ),
+    "possible links must be found": (
+        "predicted.sum() + sure.sum()",
+        "predicted.sum() + (sure | possible).sum()",
+        "test_alignment_error_rate_by_hand",
+    ),
+    "hop forgets the question": (
+        "return u + (weights @ M_out)",
+        "return (weights @ M_out)",
+        "test_a_hop_equals_a_slow_loop",
+    ),
+    "hop reads what it searched": (
+        "return u + (weights @ M_out)",
+        "return u + (weights @ M_in)",
+        "test_a_hop_equals_a_slow_loop",
+    ),
+    "hop scaled": (
+        "dot_score(u.unsqueeze(1), M_in)",
+        "scaled_dot_score(u.unsqueeze(1), M_in)",
+        "test_a_hop_is_unscaled_attention_with_the_question_added",
+    ),
+    "every hop asks the first question": (
+        "u, shares = self.hop(u, M_in, M_out, mask)",
+        "u, shares = self.hop(self.ask(question).sum(dim=1), M_in, M_out, mask)",
+        "test_memory_network_equals_a_slow_loop",
+    ),
+    "age counted from the oldest": (
+        "mask.flip(-1).cumsum(dim=-1).flip(-1)",
+        "mask.cumsum(dim=-1)",
+        "test_memory_network_equals_a_slow_loop",
+    ),
+    "empty facts are found": (
+        "self.hop(u, M_in, M_out, mask)",
+        "self.hop(u, M_in, M_out)",
+        "test_padding_of_facts_and_words_is_invisible",
+    ),
+}

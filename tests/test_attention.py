@@ -308,3 +308,95 @@ def test_bad_input_gets_a_sentence(arguments, kind, sentence):
 def test_bad_input_to_a_score_gets_a_sentence(score, arguments, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         score(*arguments)
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "no √d_k": (
+        "Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])",
+        "Q @ K.transpose(-2, -1)",
+        "test_attention_equals_torch",
+    ),
+    "d_k in place of √d_k": (
+        "Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])",
+        "Q @ K.transpose(-2, -1) / Q.shape[-1]",
+        "test_attention_equals_a_slow_loop",
+    ),
+    "the keys' number in place of d_k": (
+        "Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])",
+        "Q @ K.transpose(-2, -1) / math.sqrt(K.shape[-2])",
+        "test_attention_is_the_softmax_of_the_scaled_dot_score",
+    ),
+    "mask polarity flipped": (
+        "scores = scores.masked_fill(~mask, -torch.inf)",
+        "scores = scores.masked_fill(mask, -torch.inf)",
+        "test_mask_true_means_may_attend",
+    ),
+    "mask transposed": (
+        "scores = scores.masked_fill(~mask, -torch.inf)",
+        "scores = scores.masked_fill(~mask.mT, -torch.inf)",
+        "test_mask_rows_are_queries_and_columns_are_keys",
+    ),
+    "mask forgotten": (
+        "scores = scores.masked_fill(~mask, -torch.inf)",
+        "pass",
+        "test_attention_equals_torch",
+    ),
+    "0 in place of −∞": (
+        "scores = scores.masked_fill(~mask, -torch.inf)",
+        "scores = scores.masked_fill(~mask, 0)",
+        "test_hidden_weights_are_exactly_zero",
+    ),
+    "−1e9 in place of −∞": (
+        "scores = scores.masked_fill(~mask, -torch.inf)",
+        "scores = scores.masked_fill(~mask, -1e9)",
+        "test_attention_keeps_the_precision_it_is_given",
+    ),
+    "masked after the softmax, not renormalised": (
+        "scores = scores.masked_fill(~mask, -torch.inf)\n    weights = scores.softmax(dim=-1)",
+        "pass\n    weights = scores.softmax(dim=-1) * (1 if mask is None else mask)",
+        "test_masked_is_zeroed_and_renormalised",
+    ),
+    "softmax over the queries": (
+        "weights = scores.softmax(dim=-1)",
+        "weights = scores.softmax(dim=-2)",
+        "test_weights_are_a_distribution_over_the_keys",
+    ),
+    "no softmax": (
+        "weights = scores.softmax(dim=-1)",
+        "weights = scores",
+        "test_output_lies_among_the_values",
+    ),
+    "a uniform mean": (
+        "weights = scores.softmax(dim=-1)",
+        "weights = (0 * scores).softmax(dim=-1)",
+        "test_attention_equals_a_slow_loop",
+    ),
+    "scores without the scale": (
+        "return dot_score(Q, K) / math.sqrt(Q.shape[-1])",
+        "return dot_score(Q, K)",
+        "test_variance_of_the_dot_product_is_d_k_and_the_scale_makes_it_1",
+    ),
+    "additive score without tanh": (
+        "self.v(hidden.tanh())",
+        "self.v(hidden)",
+        "test_additive_score_equals_a_slow_loop",
+    ),
+    "additive score of the key alone": (
+        "self.W_1(Q).unsqueeze(-2) + ",
+        "0 * self.W_1(Q).unsqueeze(-2) + ",
+        "test_additive_score_equals_a_slow_loop",
+    ),
+    "bilinear score halved": (
+        "return Q @ self.W(K)",
+        "return Q / 2 @ self.W(K)",
+        "test_bilinear_score_with_the_identity_is_the_dot_score",
+    ),
+    "additive score with a bias": (
+        "self.W_1 = nn.Linear(d_q, d_hidden, bias=False)",
+        "self.W_1 = nn.Linear(d_q, d_hidden)",
+        "test_parameters_of_the_scores_are_those_of_their_formulas",
+    ),
+}

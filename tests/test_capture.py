@@ -165,3 +165,46 @@ def test_a_part_of_a_mask_is_another_mask():
 def test_a_model_looks_at_each_mask_once(looks):
     Transformer(TransformerConfig(12, **CONFIG)).eval()(SRC, TGT)
     assert sorted(looks) == [(2, 4), (2, 4), (3, 3)]  # padding where it is made, for encoder and decoder; the future
+
+
+# mutations
+
+
+MUTATED = "_errors"
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "a query with no key goes unnoticed": (
+        "if not full:",
+        "if False:",
+        "test_attention.py::test_bad_input_gets_a_sentence[a query with no key]",
+    ),
+    "NaN goes unnoticed": (
+        "if not finite.all():",
+        "if False:",
+        "test_attention.py::test_bad_input_gets_a_sentence[NaN]",
+    ),
+    "a mask once seen is seen for ever": (
+        "    return value._version, value.storage_offset()",
+        "    return 0, value.storage_offset()",
+        "test_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[True]",
+    ),
+    "a part of a mask counts as the whole": (
+        "value.storage_offset(), value.shape[-1:], axes",
+        "True, True, True",
+        "test_capture.py::test_a_part_of_a_mask_is_another_mask",
+    ),
+    "nothing is remembered": (
+        "    _seen[owner] = looks | {look}",
+        "    _seen[owner] = set()",
+        "test_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[False]",
+    ),
+    "a mask of floats goes unnoticed": (
+        "if mask.dtype != torch.bool:",
+        "if False:",
+        "test_attention.py::test_bad_input_gets_a_sentence[mask of floats]",
+    ),
+    "a transposed mask goes unnoticed": (
+        "if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):",
+        "if False:",
+        "test_attention.py::test_bad_input_gets_a_sentence[mask transposed]",
+    ),
+}

@@ -407,3 +407,110 @@ def test_the_story_lacks_two_letters_that_the_chapter_calls_unknown():
     letters = set("".join(story_words()))
     assert set(string.ascii_lowercase) - letters == {"j", "z"}
     assert len(story_words()) > 700
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "words not weighed": (
+        "pairs[pair] += count",
+        "pairs[pair] += 1",
+        "test_learned_merges_are_those_of_the_paper",
+    ),
+    "the rarest pair": (
+        "(-pairs[pair], pair)",
+        "(pairs[pair], pair)",
+        "test_learned_merges_are_those_of_the_paper",
+    ),
+    "ties by chance": (
+        "(-pairs[pair], pair)",
+        "-pairs[pair]",
+        "test_a_tie_goes_to_the_first_in_the_alphabet",
+    ),
+    "no mark at the end of a word": (
+        'f"{word[-1]}·"',
+        "word[-1]",
+        "test_ten_words_by_hand",
+    ),
+    "merges replayed backwards": (
+        "for merge in merges:",
+        "for merge in merges[::-1]:",
+        "test_the_library_cuts_every_word_of_the_story_in_the_same_way",
+    ),
+    "special tokens can be typed": (
+        "encode_special_tokens = True",
+        "encode_special_tokens = False",
+        "test_a_special_token_that_is_typed_is_text",
+    ),
+    "every letter gets in": (
+        "            limit_alphabet=alphabet,\n",
+        "",
+        "test_a_vocabulary_is_never_larger_than_asked_for",
+    ),
+    "rare letters get in": (
+        "if min_count > 1:",
+        "if False:",
+        "test_letters_seen_too_few_times_are_unknown",
+    ),
+    "digits are joined": (
+        "individual_digits=True",
+        "individual_digits=False",
+        "test_every_digit_is_a_piece_of_its_own",
+    ),
+    "blanks at the ends are read": (
+        "                normalizers.Strip(),\n",
+        "",
+        "test_all_white_space_is_one_space",
+    ),
+    "a tab is a letter": (
+        '    r"\\s+": " ",\n',
+        "",
+        "test_all_white_space_is_one_space",
+    ),
+    "what is unknown is one sign": (
+        'pieces.append(next(signs, ""))',
+        'pieces.append(next(iter(unknown), ""))',
+        "test_unknown_signs_are_told_and_take_their_places_again",
+    ),
+    "decoded beyond the end sign": (
+        "ids = ids[: ids.index(self.eos_id)]",
+        "ids = ids[:]",
+        "test_decode_stops_at_the_first_eos_and_skips_special_tokens",
+    ),
+    "padding on the left": (
+        "[*row, *[pad_id] * (longest - len(row))]",
+        "[*[pad_id] * (longest - len(row)), *row]",
+        "test_pad_fills_up_on_the_right",
+    ),
+    "a batch bounded by its real tokens": (
+        "longest * (len(group) + 1) > max_tokens",
+        "sum(_length(each)[0] for each in [*group, example]) > max_tokens",
+        "test_batches_hold_every_example_once_and_keep_the_limit",
+    ),
+    "the last batch lost": (
+        "    if group:\n        yield group",
+        "    return",
+        "test_batches_hold_every_example_once_and_keep_the_limit",
+    ),
+    "not sorted": (
+        "_packed(sorted(examples, key=_length), max_tokens)",
+        "_packed(examples, max_tokens)",
+        "test_a_batch_ends_only_where_the_next_example_does_not_fit",
+    ),
+    "pools in order of length": (
+        "draw.shuffle(packed)",
+        "pass",
+        "test_batches_of_a_pool_are_shuffled",
+    ),
+    "lengths of the source": (
+        "return len(example.tgt) + 1, len(example.src) + 1",
+        "return len(example.src) + 1, len(example.tgt) + 1",
+        "test_waste_by_hand",
+    ),
+    "padding over real tokens": (
+        "1 - real / places",
+        "places / real - 1",
+        "test_waste_by_hand",
+    ),
+}

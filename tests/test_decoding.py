@@ -521,3 +521,165 @@ BAD_INPUT = {
 def test_bad_input_gets_a_sentence(call, kind, sentence):
     with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "the cache reads everything again": (
+        "read = ids if self.caches else self.written",
+        "read = self.written",
+        "test_cached_logits_equal_those_of_whole_passes",
+    ),
+    "without a cache the past is forgotten": (
+        "read = ids if self.caches else self.written",
+        "read = ids",
+        "test_cached_logits_equal_those_of_whole_passes",
+    ),
+    "padding of the source is seen": (
+        "self.model.decode(read, self.memory, self.memory_mask, self.caches)",
+        "self.model.decode(read, self.memory, None, self.caches)",
+        "test_selected_rows_go_on_as_if_they_had_been_alone[rows0-True]",
+    ),
+    "rows keep the cache of others": (
+        "            own.select(rows)\n",
+        "",
+        "test_selected_rows_go_on_as_if_they_had_been_alone[rows1-True]",
+    ),
+    "rows keep the memory of others": (
+        "                of_memory.select(rows)\n",
+        "                pass\n",
+        "test_selected_rows_go_on_as_if_they_had_been_alone[rows0-True]",
+    ),
+    "sources confused after a second selection": (
+        "sources = self.sources[rows]",
+        "sources = rows",
+        "test_a_second_selection_counts_from_the_first",
+    ),
+    "least probable token": (
+        "lambda logits: logits.argmax(dim=-1)",
+        "lambda logits: logits.argmin(dim=-1)",
+        "test_greedy_equals_a_slow_loop",
+    ),
+    "stops at the first <eos>": (
+        "if done.all():",
+        "if done.any():",
+        "test_a_sentence_that_ended_is_padded_and_the_others_go_on",
+    ),
+    "goes on writing after <eos>": (
+        ".masked_fill(done, model.config.pad_id)",
+        "",
+        "test_a_sentence_that_ended_is_padded_and_the_others_go_on",
+    ),
+    "<eos> is soon forgotten": (
+        "done |= chosen == eos_id",
+        "done = chosen == eos_id",
+        "test_a_sentence_that_ended_is_padded_and_the_others_go_on",
+    ),
+    "temperature turned round": (
+        "filter_logits(logits / temperature",
+        "filter_logits(logits * temperature",
+        "test_frequencies_match_the_probabilities",
+    ),
+    "temperature forgotten": (
+        "filter_logits(logits / temperature",
+        "filter_logits(logits",
+        "test_frequencies_match_the_probabilities",
+    ),
+    "one more than k": (
+        "[..., top_k:]",
+        "[..., top_k + 1 :]",
+        "test_top_k_keeps_the_k_best",
+    ),
+    "top-p loses the word that crosses the line": (
+        "p.cumsum(dim=-1) - p ",
+        "p.cumsum(dim=-1) ",
+        "test_top_p_keeps_the_fewest_that_hold_p",
+    ),
+    "top-p cuts the best": (
+        "sort(dim=-1, descending=True, stable=True)\n        p",
+        "sort(dim=-1, descending=False, stable=True)\n        p",
+        "test_top_p_keeps_the_fewest_that_hold_p",
+    ),
+    "top-p at the wrong places": (
+        ".scatter(-1, order, held_before >= top_p)",
+        " | (held_before >= top_p)",
+        "test_top_p_keeps_the_fewest_that_hold_p",
+    ),
+    "no length penalty": (
+        "return ((5 + length) / 6) ** alpha",
+        "return 1.0",
+        "test_without_the_penalty_the_beam_prefers_the_shorter",
+    ),
+    "multiplied by the penalty": (
+        "total / length_penalty(self.length, self.alpha)",
+        "total * length_penalty(self.length, self.alpha)",
+        "test_hypotheses_carry_their_probability_and_come_best_first",
+    ),
+    "<eos> not counted": (
+        "total / length_penalty(self.length,",
+        "total / length_penalty(self.length - 1,",
+        "test_hypotheses_carry_their_probability_and_come_best_first",
+    ),
+    "only the newest token counts": (
+        "(self.open[row].log_p + more, row, token)",
+        "(more, row, token)",
+        "test_beam_search_equals_a_slow_beam_that_never_stops_early",
+    ),
+    "the worst are kept": (
+        "heapq.nlargest(self.beam",
+        "heapq.nsmallest(self.beam",
+        "test_beam_search_equals_a_slow_beam_that_never_stops_early",
+    ),
+    "one more than the beam": (
+        "heapq.nlargest(self.beam,",
+        "heapq.nlargest(self.beam + 1,",
+        "test_beam_names_the_row_that_each_hypothesis_continues",
+    ),
+    "parents lost": (
+        "parents.append(row)",
+        "parents.append(0)",
+        "test_beam_names_the_row_that_each_hypothesis_continues",
+    ),
+    "stops when the first has ended": (
+        "return bool(sure) and ceiling <= sure[0].score",
+        "return bool(sure)",
+        "test_early_stopping_never_loses_the_best",
+    ),
+    "stops by the present length's penalty": (
+        "length_penalty(self.max_len, self.alpha)",
+        "length_penalty(self.length, self.alpha)",
+        "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+    ),
+    "never stops early": (
+        "return bool(sure) and ceiling <= sure[0].score",
+        "return False",
+        "test_search_goes_on_while_an_open_hypothesis_may_still_win",
+    ),
+    "sure of the best alone": (
+        "self.finished[self.n_best - 1 :][:1]",
+        "self.finished[:1]",
+        "test_a_list_of_the_n_best_is_full_and_beyond_improvement",
+    ),
+    "in the order of their ends": (
+        "        self.finished.sort(key=lambda hypothesis: -hypothesis.score)\n",
+        "",
+        "test_without_the_penalty_the_beam_prefers_the_shorter",
+    ),
+    "logits for log-probabilities": (
+        "(best - logits.logsumexp(dim=-1, keepdim=True))",
+        "best",
+        "test_hypotheses_carry_their_probability_and_come_best_first",
+    ),
+    "rows counted from the first source": (
+        "[start + row for row in parents]",
+        "parents",
+        "test_beam_search_equals_a_slow_beam_that_never_stops_early",
+    ),
+    "decodes with dropout": (
+        "if model.training and model.config.dropout:",
+        "if False:",
+        "test_bad_input_gets_a_sentence[a model in training]",
+    ),
+}

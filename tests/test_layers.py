@@ -440,3 +440,115 @@ BAD_INPUT = {
 def test_bad_input_gets_a_sentence(call, kind, sentence):
     with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "variance unbiased": (
+        "centred.square().mean(dim=-1, keepdim=True)",
+        "X.var(dim=-1, keepdim=True)",
+        "test_variance_is_biased",
+    ),
+    "ε outside the root": (
+        "torch.sqrt(variance + eps)",
+        "(torch.sqrt(variance) + eps)",
+        "test_epsilon_stands_inside_the_root",
+    ),
+    "no ε": (
+        "torch.sqrt(variance + eps)",
+        "torch.sqrt(variance)",
+        "test_a_constant_vector_becomes_0_and_its_gradient_is_finite",
+    ),
+    "mean not subtracted": (
+        "X - X.mean(dim=-1, keepdim=True)",
+        "X",
+        "test_standardise_forgets_shift_and_scale",
+    ),
+    "one mean for all positions": (
+        "X - X.mean(dim=-1, keepdim=True)",
+        "X - X.mean()",
+        "test_each_token_is_normalised_by_itself",
+    ),
+    "norm without γ and β": (
+        "F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)",
+        "F.layer_norm(X, self.gain.shape, None, None, self.eps)",
+        "test_layer_norm_equals_torch",
+    ),
+    "norm forgotten": (
+        "return F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)",
+        "return X + 0 * self.gain",
+        "test_encoder_layer_equals_torch",
+    ),
+    "no ReLU": (
+        "self.W_1(X).relu_()",
+        "self.W_1(X)",
+        "test_feed_forward_bends",
+    ),
+    "ReLU after the second matrix": (
+        "self.W_2(self.W_1(X).relu_())",
+        "self.W_2(self.W_1(X)).relu_()",
+        "test_feed_forward_equals_a_slow_loop",
+    ),
+    "no residual": (
+        "X = X + self.dropout(change)",
+        "X = self.dropout(change)",
+        "test_the_residual_adds_1_to_the_derivative",
+    ),
+    "no residual, seen by a whole layer": (
+        "X = X + self.dropout(change)",
+        "X = self.dropout(change)",
+        "test_decoder_layer_equals_torch",
+    ),
+    "dropout on the sum": (
+        "X = X + self.dropout(change)",
+        "X = self.dropout(X + change)",
+        "test_dropout_falls_on_the_change_and_never_on_what_goes_round_it",
+    ),
+    "no dropout": (
+        "X = X + self.dropout(change)",
+        "X = X + change",
+        "test_dropout_falls_on_the_change_and_never_on_what_goes_round_it",
+    ),
+    "post-norm and pre-norm swapped": (
+        'self.is_post = norm == "post"',
+        'self.is_post = norm == "pre"',
+        "test_post_norm_is_the_norm_of_the_sum",
+    ),
+    "pre-norm also carries the normed vector": (
+        "return self.leave(X, sublayer(self.enter(X)))",
+        "return self.leave(self.enter(X), sublayer(self.enter(X)))",
+        "test_pre_norm_adds_the_sublayer_of_the_norm",
+    ),
+    "residual of the feed-forward network left out": (
+        "return around_feed_forward(X, self.feed_forward), weights",
+        "return around_feed_forward.leave(0 * X, self.feed_forward(around_feed_forward.enter(X))), weights",
+        "test_encoder_layer_is_two_sublayers_each_within_its_residual",
+    ),
+    "mask of the encoder layer dropped": (
+        "self.self_attention(inner, inner, inner, mask, need_weights)",
+        "self.self_attention(inner, inner, inner, None, need_weights)",
+        "test_padding_is_invisible",
+    ),
+    "mask of the decoder layer dropped": (
+        "inner, inner, inner, tgt_mask, need_weights, caches[0]",
+        "inner, inner, inner, None, need_weights, caches[0]",
+        "test_future_token_changes_nothing_earlier",
+    ),
+    "memory's mask dropped": (
+        "around_cross.enter(Y), memory, memory, memory_mask,",
+        "around_cross.enter(Y), memory, memory, None,",
+        "test_padding_is_invisible",
+    ),
+    "memory normed with the queries' norm": (
+        "around_cross.enter(Y), memory, memory, memory_mask,",
+        "around_cross.enter(Y), around_cross.enter(memory), around_cross.enter(memory), memory_mask,",
+        "test_decoder_layer_equals_torch",
+    ),
+    "one cache for both attentions": (
+        "need_weights, caches[1]",
+        "need_weights, caches[0]",
+        "test_decoder_with_caches_equals_decoder_without",
+    ),
+}

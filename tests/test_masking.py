@@ -254,3 +254,65 @@ BAD_INPUT = {
 def test_bad_input_gets_a_sentence(call, kind, sentence):
     with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "causal is strict, j < i": (
+        ".tril()",
+        ".tril(-1)",
+        "test_first_position_sees_itself_and_the_last_sees_all",
+    ),
+    "causal looks one ahead": (
+        ".tril()",
+        ".tril(1)",
+        "test_leak_is_zero_above_the_diagonal_behind_a_causal_mask",
+    ),
+    "causal transposed": (
+        ".tril()",
+        ".triu()",
+        "test_future_token_changes_nothing_earlier",
+    ),
+    "causal hides nothing": (
+        ".tril()",
+        "",
+        "test_causal_mask_equals_torch",
+    ),
+    "padding polarity flipped": (
+        "ids != pad_id",
+        "ids == pad_id",
+        "test_padding_is_invisible",
+    ),
+    "padding is whatever is at most pad_id": (
+        "ids != pad_id",
+        "ids > pad_id",
+        "test_padding_is_invisible",
+    ),
+    "padding hides queries": (
+        "mask.unsqueeze(1)",
+        "mask.unsqueeze(2)",
+        "test_padding_hides_keys_not_queries",
+    ),
+    "combine allows what any mask allows": (
+        "torch.logical_and",
+        "torch.logical_or",
+        "test_combine_allows_what_every_mask_allows",
+    ),
+    "combine trips over None": (
+        " if mask is not None]",
+        "]",
+        "test_combine_skips_none",
+    ),
+    "leak transposed": (
+        ".amax(dim=(1, 3))",
+        ".amax(dim=(1, 3)).mT",
+        "test_leak_rows_are_outputs_and_columns_are_inputs",
+    ),
+    "leak hears only positive slopes": (
+        ".abs().amax",
+        ".amax",
+        "test_leak_equals_finite_differences",
+    ),
+}

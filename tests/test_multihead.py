@@ -365,3 +365,100 @@ BAD_INPUT = {
 def test_bad_input_gets_a_sentence(call, kind, sentence):
     with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "rows instead of columns switched off": (
+        "W.unflatten(1, (layer.n_heads, -1))[:, list(off)] = 0",
+        "W.unflatten(0, (layer.n_heads, -1))[list(off)] = 0",
+        "test_without_heads_leaves_their_terms_out_of_the_sum",
+    ),
+    "heads stay off": (
+        "W.copy_(kept)",
+        "pass",
+        "test_heads_come_back_after_the_block_also_after_an_error",
+    ),
+    "heads cut without exchanging axes": (
+        "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
+        "X.reshape(*X.shape[:-2], n_heads, X.shape[-2], -1)",
+        "test_a_head_is_a_slice_of_every_vector",
+    ),
+    "heads joined without exchanging axes": (
+        "return heads.transpose(-3, -2).flatten(-2)",
+        "return heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)",
+        "test_merged_heads_stand_side_by_side_at_each_position",
+    ),
+    "joined wrongly, the future leaks": (
+        "return heads.transpose(-3, -2).flatten(-2)",
+        "return heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)",
+        "test_future_token_changes_nothing_earlier",
+    ),
+    "heads interleaved": (
+        "X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)",
+        "X.unflatten(-1, (-1, n_heads)).movedim(-1, -3)",
+        "test_one_big_projection_equals_separate_heads",
+    ),
+    "no W_O": (
+        "return self.W_O(merge_heads(heads))",
+        "return merge_heads(heads)",
+        "test_multihead_equals_torch",
+    ),
+    "scaled by the root of d_model": (
+        "heads, weights = attention(Q, K, V, mask)",
+        "heads, weights = attention(Q / Q.shape[1] ** 0.5, K, V, mask)",
+        "test_every_head_is_scaled_by_its_own_width",
+    ),
+    "values projected by W_K": (
+        "K, V = self.W_K(key), self.W_V(value)",
+        "K, V = self.W_K(key), self.W_K(value)",
+        "test_multihead_equals_torch",
+    ),
+    "the first head's weights for all": (
+        "return self.W_O(merge_heads(heads)), weights",
+        "return self.W_O(merge_heads(heads)), weights if weights is None else weights[:, :1].expand_as(weights)",
+        "test_heads_do_not_see_each_other",
+    ),
+    "fused without the mask": (
+        "attn_mask=mask",
+        "attn_mask=None",
+        "test_padding_is_invisible",
+    ),
+    "fused scaled otherwise": (
+        "attn_mask=mask, dropout_p=dropout",
+        "attn_mask=mask, dropout_p=dropout, scale=1.0",
+        "test_fused_kernel_equals_the_clear_form",
+    ),
+    "dropout also at rest": (
+        "self.dropout if self.training else 0.0",
+        "self.dropout",
+        "test_dropout_falls_on_the_weights_while_training_only",
+    ),
+    "no dropout on the weights": (
+        "(F.dropout(weights, dropout) @ V if dropout else heads)",
+        "heads",
+        "test_dropout_falls_on_the_weights_while_training_only",
+    ),
+    "cache puts new keys in front": (
+        "torch.cat([self.K, K], dim=-2)",
+        "torch.cat([K, self.K], dim=-2)",
+        "test_cache_equals_no_cache",
+    ),
+    "cache forgets": (
+        "self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)",
+        "self.K = K",
+        "test_cache_equals_no_cache",
+    ),
+    "memory cache projects every time": (
+        "        if self.K is None:\n            self.K, self.V = project()",
+        "        self.K, self.V = project()",
+        "test_memory_cache_projects_the_memory_once_and_keeps_it",
+    ),
+    "a beam keeps its old values": (
+        "self.K, self.V = self.K[rows], self.V[rows]",
+        "self.K = self.K[rows]",
+        "test_selected_rows_go_on_as_if_they_had_been_alone",
+    ),
+}

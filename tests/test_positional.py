@@ -404,3 +404,125 @@ def test_fused_kernel_is_what_runs_without_weights(monkeypatch):
     for kind in KINDS:
         kind(8, 2)(X, X, X, need_weights=False)
     assert len(called) == len(KINDS)
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "angles in single precision": (
+        "return positions[:, None] * frequencies",
+        "return positions.float()[:, None] * frequencies.float()",
+        "test_far_positions_keep_their_digits",
+    ),
+    "i in place of 2i": (
+        "torch.arange(0, d, 2, dtype=torch.double) / d",
+        "torch.arange(d // 2, dtype=torch.double) / d",
+        "test_sinusoidal_encoding_equals_the_formula",
+    ),
+    "positions begin at 1": (
+        "torch.arange(start, start + n, dtype=torch.double)",
+        "torch.arange(start + 1, start + n + 1, dtype=torch.double)",
+        "test_position_0_is_sine_0_and_cosine_1",
+    ),
+    "the start is forgotten": (
+        "turned = angles(X.shape[-2], X.shape[-1], base, start)",
+        "turned = angles(X.shape[-2], X.shape[-1], base)",
+        "test_cache_equals_no_cache",
+    ),
+    "both lines written for 2i": (
+        "torch.stack([turned.sin(), turned.cos()], dim=-1)",
+        "torch.stack([turned.cos(), 0 * turned], dim=-1)",
+        "test_a_shift_of_sinusoids_is_a_rotation_of_each_pair",
+    ),
+    "sines first, then cosines": (
+        "return waves.flatten(-2)",
+        "return waves.transpose(-2, -1).flatten(-2)",
+        "test_sinusoidal_encoding_equals_the_formula",
+    ),
+    "the table gives its last rows": (
+        "return self.table[:n]",
+        "return self.table[-n:]",
+        "test_learned_positions_are_rows_of_a_table_that_is_trained",
+    ),
+    "a table that pretends to go on": (
+        "if not 1 <= n <= len(self.table):",
+        "if False:",
+        "test_bad_input_gets_a_sentence[not learned]",
+    ),
+    "a turn that stretches": (
+        "even * sin + odd * cos",
+        "even * sin - odd * cos",
+        "test_rotary_equals_complex_multiplication",
+    ),
+    "keys turned, queries not": (
+        "rotary(Q, start), rotary(K)",
+        "Q, rotary(K)",
+        "test_words_far_into_a_text_are_treated_like_the_first",
+    ),
+    "values turned too": (
+        "rotary(K), V, mask",
+        "rotary(K), rotary(V), mask",
+        "test_attention_equals_a_slow_loop",
+    ),
+    "queries turned as if they stood first": (
+        "start = _first_query(Q.shape[-2], K.shape[-2])",
+        "start = 0",
+        "test_cache_equals_no_cache",
+    ),
+    "distances with the other sign": (
+        "return torch.arange(m) - torch.arange(first, m)[:, None]",
+        "return torch.arange(first, m)[:, None] - torch.arange(m)",
+        "test_distances_are_key_minus_query",
+    ),
+    "the bias forgotten": (
+        "weights = (scaled_dot_score(Q, K) + B).softmax(dim=-1)",
+        "weights = (scaled_dot_score(Q, K) + 0 * B).softmax(dim=-1)",
+        "test_order_matters",
+    ),
+    "the mask forgotten where there is a bias": (
+        "B = B.masked_fill(~mask, -torch.inf)",
+        "pass",
+        "test_future_and_padding_are_invisible",
+    ),
+    "dropout forgotten where there is a bias": (
+        "return F.dropout(weights, dropout) @ V, weights",
+        "return weights @ V, weights",
+        "test_dropout_falls_on_the_weights_while_training_only",
+    ),
+    "Shaw without √d_k": (
+        "Q @ self.a.T / math.sqrt(Q.shape[-1])",
+        "Q @ self.a.T",
+        "test_attention_equals_a_slow_loop",
+    ),
+    "distances not clipped alike": (
+        ".clamp(-most, most) + most",
+        ".clamp(-most, most).abs() + most",
+        "test_attention_equals_a_slow_loop",
+    ),
+    "one slope for all heads": (
+        "2.0 ** (-8 * h / power)",
+        "2.0 ** (-8 * torch.ones(n_heads) / power)",
+        "test_slopes_of_eight_heads_are_those_of_the_paper",
+    ),
+    "one rule of slopes for any number of heads": (
+        "power = 2 ** (n_heads.bit_length() - 1)",
+        "power = n_heads",
+        "test_slopes_of_twelve_heads_are_those_that_others_use",
+    ),
+    "buckets of equal width": (
+        "exact * times.log() / math.log(max_distance / exact)",
+        "exact * (times - 1) / (max_distance / exact - 1)",
+        "test_buckets_equal_a_count_of_whole_steps",
+    ),
+    "no last bucket": (
+        ".clamp(max=n_buckets - 1)",
+        "",
+        "test_buckets_equal_a_count_of_whole_steps",
+    ),
+    "ALiBi rewards distance": (
+        "return -slopes[:, None, None]",
+        "return slopes[:, None, None]",
+        "test_alibi_bias_equals_a_slow_loop",
+    ),
+}

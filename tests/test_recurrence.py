@@ -350,3 +350,95 @@ BAD_INPUT = {
 def test_bad_input_gets_a_sentence(call, kind, sentence):
     with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "the slip gets lost": (
+        "self.decode(tgt_ids, state)\n        return logits",
+        "self.decode(tgt_ids, None)\n        return logits",
+        "test_last_state_is_all_that_the_decoder_knows_of_the_source",
+    ),
+    "padding is read": (
+        "lengths.cpu(), batch_first",
+        "torch.full_like(lengths, X.shape[1]).cpu(), batch_first",
+        "test_padding_of_the_source_is_invisible",
+    ),
+    "encoder and decoder are one": (
+        "states, state = self.decoder(",
+        "states, state = self.encoder(",
+        "test_seq2seq_equals_a_slow_loop",
+    ),
+    "source read with the target's words": (
+        "self.src_embedding(src_ids)",
+        "self.tgt_embedding(src_ids % 7)",
+        "test_seq2seq_equals_a_slow_loop",
+    ),
+    "decoder's state not handed on": (
+        "logits, state = step(ids, state)",
+        "logits, _ = step(ids, state)",
+        "test_greedy_begins_with_bos_and_goes_on_from_its_own_words",
+    ),
+    "least probable word": (
+        "logits[:, -1:].argmax(dim=-1)",
+        "logits[:, -1:].argmin(dim=-1)",
+        "test_greedy_equals_a_slow_loop",
+    ),
+    "stops at the first end sign": (
+        "not finished.all()",
+        "not finished.any()",
+        "test_greedy_waits_for_the_last_eos",
+    ),
+    "an end sign is soon forgotten": (
+        "finished = finished | (ids == eos_id)",
+        "finished = ids == eos_id",
+        "test_greedy_waits_for_the_last_eos",
+    ),
+    "one word more than asked for": (
+        "len(written) < max_len",
+        "len(written) <= max_len",
+        "test_greedy_stops_at_max_len",
+    ),
+    "window looks back only": (
+        "F.pad(X, (0, 0, self.window, self.window))",
+        "F.pad(X, (0, 0, 2 * self.window, 0))",
+        "test_window_hears_its_neighbours_only",
+    ),
+    "window with features and words mixed up": (
+        "2 * self.window + 1, 1).mT",
+        "2 * self.window + 1, 1)",
+        "test_word_window_equals_a_slow_loop",
+    ),
+    "window without a bend": (
+        "F.relu(self.W(neighbours.flatten(2)))",
+        "self.W(neighbours.flatten(2))",
+        "test_word_window_equals_a_slow_loop",
+    ),
+    "no dilation": (
+        "k**layer for layer in range(n_layers)",
+        "1 for layer in range(n_layers)",
+        "test_dilated_convolutions_hear_k_to_the_number_of_layers",
+    ),
+    "dilated the wrong way up": (
+        "for layer in range(n_layers)]",
+        "for layer in reversed(range(n_layers))]",
+        "test_dilated_convolutions_equal_a_slow_loop",
+    ),
+    "convolutions look ahead": (
+        "F.pad(features, (before, 0))",
+        "F.pad(features, (0, before))",
+        "test_dilated_convolutions_hear_k_to_the_number_of_layers",
+    ),
+    "reach squared": (
+        ".sum(dim=(0, 2)).sqrt()",
+        ".sum(dim=(0, 2))",
+        "test_reach_equals_finite_differences",
+    ),
+    "reach of sums that cancel": (
+        "jacobian.square().sum(dim=(0, 2)).sqrt()",
+        "jacobian.sum(dim=(0, 2)).abs()",
+        "test_reach_equals_finite_differences",
+    ),
+}

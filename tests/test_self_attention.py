@@ -209,3 +209,45 @@ BAD_INPUT = {
 def test_bad_input_gets_a_sentence(call, kind, sentence):
     with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "W_Q and W_K swapped": (
+        "self.W_Q(X), self.W_K(X)",
+        "self.W_K(X), self.W_Q(X)",
+        "test_self_attention_equals_a_slow_loop",
+    ),
+    "values not projected by W_V": (
+        "self.W_V(X), mask",
+        "self.W_K(X), mask",
+        "test_self_attention_equals_torch_with_one_head",
+    ),
+    "mask dropped on the way": (
+        "self.W_V(X), mask)",
+        "self.W_V(X))",
+        "test_mask_reaches_the_weights",
+    ),
+    "jacobian without −ppᵀ": (
+        " - p.unsqueeze(-1) * p.unsqueeze(-2)",
+        "",
+        "test_softmax_jacobian_is_symmetric_and_its_rows_sum_to_0",
+    ),
+    "jacobian with +ppᵀ": (
+        "torch.diag_embed(p) - p",
+        "torch.diag_embed(p) + p",
+        "test_softmax_jacobian_equals_autograd",
+    ),
+    "entropy in bits": (
+        ".sum(dim=-1)",
+        ".sum(dim=-1) / torch.tensor(2.0).log()",
+        "test_entropy_of_one_hot_and_of_equal_shares",
+    ),
+    "entropy averaged over the keys": (
+        ".sum(dim=-1)",
+        ".mean(dim=-1)",
+        "test_entropy_equals_torch",
+    ),
+}

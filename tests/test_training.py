@@ -322,3 +322,115 @@ BAD_INPUT = {
 def test_bad_input_gets_a_sentence(call, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "the peak misplaced": (
+        "step * warmup**-1.5)",
+        "step * warmup**-1.4)",
+        "test_peak_is_at_warmup_and_as_high_as_one_over_the_root_of_d_model_times_warmup",
+    ),
+    "no warm-up": (
+        "min(step**-0.5, step * warmup**-1.5)",
+        "step**-0.5",
+        "test_schedule_equals_the_papers_formula_by_powers_of_logarithms",
+    ),
+    "rate grows with the width": (
+        "return d_model**-0.5 *",
+        "return d_model**0.5 *",
+        "test_base_model_of_the_paper_peaks_at_7e_minus_4",
+    ),
+    "targets not smoothed": (
+        "* (1 - epsilon) + epsilon / vocab_size",
+        "* (1 - 0 * epsilon)",
+        "test_no_model_gets_below_the_entropy_of_the_smoothed_targets",
+    ),
+    "the other convention": (
+        "* (1 - epsilon) + epsilon / vocab_size",
+        "* (1 - epsilon * vocab_size / (vocab_size - 1)) + epsilon / (vocab_size - 1)",
+        "test_smoothed_targets_are_a_distribution_with_the_true_token_on_top",
+    ),
+    "loss not smoothed": (
+        "label_smoothing=epsilon, ",
+        "",
+        "test_loss_is_the_cross_entropy_against_the_smoothed_targets",
+    ),
+    "padding counts": (
+        ", ignore_index=pad_id)\n    require_a_loss",
+        ")\n    require_a_loss",
+        "test_padding_is_ignored_whatever_its_id",
+    ),
+    "padding is id 0 whatever it is": (
+        "ignore_index=pad_id)\n    require_a_loss",
+        "ignore_index=0)\n    require_a_loss",
+        "test_padding_is_ignored_whatever_its_id",
+    ),
+    "the target not shifted": (
+        "tgt_in=pad([[bos, *example.tgt]",
+        "tgt_in=pad([[*example.tgt, eos]",
+        "test_a_batch_shifts_the_target_right",
+    ),
+    "PyTorch's own β₂": (
+        "betas=(0.9, 0.98)",
+        "betas=(0.9, 0.999)",
+        "test_adam_has_the_papers_settings",
+    ),
+    "PyTorch's own ε": (
+        "eps=1e-9",
+        "eps=1e-8",
+        "test_adam_has_the_papers_settings",
+    ),
+    "another optimiser": (
+        "torch.optim.Adam(",
+        "torch.optim.Adamax(",
+        "test_three_updates_equal_adam_by_hand",
+    ),
+    "every micro-batch counts the same": (
+        "share = (batch.tgt_out != pad_id).sum() / tokens",
+        "share = 1 / len(group)",
+        "test_accumulation_equals_one_big_batch",
+    ),
+    "micro-batches not averaged": (
+        "epsilon, pad_id) * share",
+        "epsilon, pad_id)",
+        "test_accumulation_equals_one_big_batch",
+    ),
+    "the schedule steps per micro-batch": (
+        "enumerate(_groups(batches, accumulate), start=1)",
+        "zip(range(1, 10**9, accumulate), _groups(batches, accumulate))",
+        "test_one_schedule_step_for_each_update_and_not_for_each_micro_batch",
+    ),
+    "steps count from 0": (
+        "start=1)",
+        "start=0)",
+        "test_a_step_tells_its_number_loss_rate_and_tokens",
+    ),
+    "the rate never set": (
+        'parameters["lr"] = lr(step)',
+        "lr(step)",
+        "test_three_updates_equal_adam_by_hand",
+    ),
+    "gradients pile up": (
+        "        optimiser.zero_grad()\n",
+        "",
+        "test_gradients_do_not_pile_up_from_one_update_to_the_next",
+    ),
+    "not clipped": (
+        "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n",
+        "",
+        "test_clipping_shortens_a_long_gradient_and_leaves_a_short_one",
+    ),
+    "dropout off": (
+        "model.train()",
+        "model.eval()",
+        "test_the_loop_trains_with_dropout_on",
+    ),
+    "the last micro-batches lost": (
+        "while group := list(islice(rest, size)):",
+        "while len(group := list(islice(rest, size))) == size:",
+        "test_one_schedule_step_for_each_update_and_not_for_each_micro_batch",
+    ),
+}

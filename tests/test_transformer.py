@@ -488,3 +488,115 @@ def test_bad_input_gets_a_sentence(name):
     with pytest.raises((ValueError, TypeError)) as caught:
         call()
     assert str(caught.value) == sentence
+
+
+# mutations
+
+
+MUTATIONS = {  # what is removed, and the test that must turn red
+    "embeddings not scaled": (
+        "self.tokens(ids) * self.scale",
+        "self.tokens(ids)",
+        "test_embedding_is_scaled_and_knows_places",
+    ),
+    "no positions": (
+        "self.tokens(ids) * self.scale + self.positions[start:end]",
+        "self.tokens(ids) * self.scale",
+        "test_embedding_is_scaled_and_knows_places",
+    ),
+    "positions always from the start": (
+        "self.positions[start:end]",
+        "self.positions[: end - start]",
+        "test_cached_equals_uncached",
+    ),
+    "embeddings as small as they are kept": (
+        "std=config.d_model**-0.5",
+        "std=config.d_model**-1.0",
+        "test_scaled_embeddings_are_as_large_as_positions",
+    ),
+    "no dropout on the sum": (
+        "return self.dropout(self.tokens(ids)",
+        "return (self.tokens(ids)",
+        "test_dropout_falls_on_embeddings_while_training_only",
+    ),
+    "output not tied": (
+        "return F.linear(X, self.tokens.weight)",
+        "return F.linear(X, self.tokens.weight.roll(1, 0))",
+        "test_logits_are_dot_products_with_the_embeddings",
+    ),
+    "padding of the source is read": (
+        "            X, _ = layer(X, mask)\n        return self.encoder_norm(X)",
+        "            X, _ = layer(X, None)\n        return self.encoder_norm(X)",
+        "test_padding_is_invisible",
+    ),
+    "padding of the memory is read": (
+        "return self.decode(tgt_ids, memory, padding_mask(src_ids, self.config.pad_id))",
+        "return self.decode(tgt_ids, memory)",
+        "test_padding_is_invisible",
+    ),
+    "the decoder sees the future": (
+        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+        "Y, _ = layer(Y, memory, None, memory_mask, caches=layer_caches)",
+        "test_future_token_changes_nothing_earlier",
+    ),
+    "memory and target swapped": (
+        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+        "Y, _ = layer(Y, Y, mask, None, caches=layer_caches)",
+        "test_every_output_depends_on_every_source_token",
+    ),
+    "a decoder layer reads what the last one made of the memory": (
+        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
+        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)\n            memory = memory * 0.9",
+        "test_every_decoder_layer_reads_the_finished_memory",
+    ),
+    "a norm after the stack under post-norm": (
+        'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
+        "LayerNorm(config.d_model)",
+        "test_post_norm_has_no_norm_after_the_stack_and_pre_norm_has_one",
+    ),
+    "no norm after the stack under pre-norm": (
+        'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
+        "nn.Identity()",
+        "test_transformer_equals_torch",
+    ),
+    "pre-norm stacks end without their norm": (
+        "        return self.decoder_norm(Y)",
+        "        return Y",
+        "test_transformer_equals_torch",
+    ),
+    "new tokens masked as if they came first": (
+        "mask = causal_mask(start + tgt_ids.shape[1])[start:]",
+        "mask = causal_mask(start + tgt_ids.shape[1])[: tgt_ids.shape[1]]",
+        "test_cached_equals_uncached",
+    ),
+    "the weights of the first layer for all": (
+        'kept["cross"].append(cross)',
+        'kept["cross"].append(kept["cross"][0] if kept["cross"] else cross)',
+        "test_all_weights_are_those_of_every_layer_and_head",
+    ),
+    "one norm too few counted": (
+        "counts[part] += parameter.numel()",
+        "counts[part] = parameter.numel()",
+        "test_paper_sizes_part_by_part",
+    ),
+    "the big model as wide as the base": (
+        "d_model=1024, n_heads=16, d_ff=4096",
+        "d_model=512, n_heads=16, d_ff=4096",
+        "test_paper_sizes_part_by_part",
+    ),
+    "GPT that looks ahead": (
+        "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
+        "return super().mask(ids)",
+        "test_who_sees_ahead",
+    ),
+    "GPT that reads padding as words": (
+        "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
+        "return causal_mask(ids.shape[1]).T.expand(len(ids), -1, -1)",
+        "test_decoder_only_is_encoder_only_under_a_causal_mask",
+    ),
+    "an id beyond the vocabulary goes unnoticed": (
+        'require_tokens("ids", ids, self.tokens.weight)',
+        "pass",
+        "test_bad_input_gets_a_sentence[an id beyond the vocabulary]",
+    ),
+}
