@@ -5,19 +5,11 @@ import json
 import pytest
 import torch
 from matplotlib.figure import Figure
+from samples.alignment import EXAMPLE
 
 from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.book import recorded
 from tfm_lib.widgets.alignment import Alignment
-
-WEIGHTS = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]])
-OTHER = torch.tensor([[0.1, 0.2, 0.7], [0.1, 0.6, 0.3]])
-EXAMPLE = {
-    "src": "ein Hund <eos>",
-    "tgt": ["a", "dog"],
-    "weights": {"dot": WEIGHTS, "additive": OTHER},
-    "links": [(0, 0), (1, 1)],
-}
 
 
 def test_a_readers_own_weights() -> None:
@@ -59,25 +51,6 @@ def test_another_sentence_may_be_shorter() -> None:
     assert widget.value == 0
     widget.examples = [short]
     assert widget.sentence == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"examples": []}, "examples must be a list with at least one translation"),
-        ({"examples": [{"src": "a"}]}, "examples[0] must hold src, tgt and weights; it lacks tgt, weights"),
-        ({"examples": [{**EXAMPLE, "tgt": "a big dog"}]}, "examples[0].weights must have shape (3, 3)"),
-        ({"examples": [{**EXAMPLE, "links": [(0, 3)]}]}, "examples[0].links must lie within (2, 3)"),
-        ({"examples": [EXAMPLE, {**EXAMPLE, "weights": WEIGHTS}]}, "examples[1].weights must have the score functions"),
-        ({"examples": [EXAMPLE], "score": "cosine"}, "score must be one of dot, additive; it is 'cosine'"),
-        ({"examples": [EXAMPLE], "sentence": 1}, "sentence must be from 0 to 0; it is 1"),
-        ({"examples": [EXAMPLE], "value": 2}, "value must be from 0 to 1; it is 2"),
-    ],
-)
-def test_bad_input_gets_a_sentence(arguments, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        Alignment(**arguments)
-    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("truth", [False, True])

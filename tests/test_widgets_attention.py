@@ -2,17 +2,15 @@
 
 import json
 
-import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
+from samples.attention import TRIANGLE
 from torch.testing import assert_close
 
 from tfm_lib.attention import AdditiveScore, BilinearScore, attention
 from tfm_lib.widgets.attention import SCORES, SoftLookup
 from tfm_lib.widgets.base import WIDGET_VIEW
-
-TRIANGLE = torch.tensor([[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]])
 
 
 def test_weights_and_output_are_those_of_attention() -> None:
@@ -66,38 +64,6 @@ def test_a_low_temperature_is_a_hard_look_up_and_a_uniform_mean_ignores_the_quer
     before = widget.output
     widget.value = [-2, 2]
     assert widget.output == before and widget.weights == [1 / 3] * 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({"keys": np.zeros((3, 4))}, ValueError, "keys must have shape (m, 2); it has shape (3, 4)"),
-        ({"values": [[1.0]]}, ValueError, "values must have shape (3, 1 or 2); it has shape (1, 1)"),
-        ({"values": np.zeros((3, 3))}, ValueError, "values must have shape (3, 1 or 2); it has shape (3, 3)"),
-        ({"values": [1, 2, float("nan")]}, ValueError, "values must be finite"),
-        ({"query": (1, 2, 3)}, ValueError, "query must have shape (2); it has shape (3,)"),
-        ({"labels": "a b"}, ValueError, "labels must hold 3 words"),
-        ({"axes": ["x"]}, ValueError, "axes must hold 2 words"),
-        ({"score": "cosine"}, ValueError, "score must be one of dot, scaled dot, bilinear, additive; it is 'cosine'"),
-        ({"score": torch.nn.Linear(2, 2)}, TypeError, "it is a Linear"),
-        ({"score": BilinearScore(3, 2)}, ValueError, "score.W must have shape (2, 2); it has shape (3, 2)"),
-        ({"temperature": 0.0}, ValueError, "temperature must be positive and finite; it is 0.0"),
-    ],
-)
-def test_bad_input_gets_a_sentence(arguments, error, words) -> None:
-    with pytest.raises(error) as caught:
-        SoftLookup(**{"keys": TRIANGLE, **arguments})
-    assert words in str(caught.value)
-
-
-def test_bad_input_is_refused_later_too() -> None:
-    widget = SoftLookup(TRIANGLE)
-    wrong = {"value": [1], "K": [[1, 2]], "V": np.zeros((2, 2)), "score": "none", "temperature": -1}
-    for trait, given in wrong.items():
-        with pytest.raises(ValueError, match=f"{trait} must"):
-            setattr(widget, trait, given)
-    with pytest.raises(ValueError, match=r"V must keep its shape \(3, 2\); it has shape \(3, 1\)"):
-        widget.V = [1, 2, 3]
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -17,7 +17,7 @@ from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, drawn_lengths, 
 OWN = [("t", "h"), ("th", "e"), ("th", "e·")]
 
 
-# tokeniser
+# merge steps
 
 
 def test_pieces_are_those_of_the_library() -> None:
@@ -49,20 +49,6 @@ def test_words_are_cut_as_people_write() -> None:
 def test_alt_tells_the_pieces() -> None:
     alt = MergeSteps("the other", OWN, used=3).alt
     assert alt == "After 3 merges the sentence “the other” has 4 pieces for 2 words: the·, o the r·."
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"value": "x" * 121}, "value must have at most 120 letters; it has 121"),
-        ({"used": -1}, "used must be between 0 and 300; it is -1"),
-        ({"merges": [("a b", "c")]}, "merges must be pairs of pieces without spaces; one is 'a b c'"),
-    ],
-)
-def test_bad_sentences_get_a_sentence(arguments, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        MergeSteps(**arguments)
-    assert words in str(caught.value)
 
 
 # batch packer
@@ -102,22 +88,6 @@ def test_sorting_wastes_less_and_small_pools_more() -> None:
 @pytest.mark.parametrize("make", [np.array, torch.tensor, tuple])
 def test_lengths_may_be_given_in_any_dress(make) -> None:
     assert BatchPacker(make([3, 9, 4])).lengths == [3, 9, 4]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"value": "by chance"}, "value must be one of any order, by length, by tokens; it is 'by chance'"),
-        ({"pool": 0}, "pool must be at least 1; it is 0"),
-        ({"size": 0}, "size must be at least 1; it is 0"),
-        ({"lengths": [3, 0]}, "lengths must be at least 1; the least is 0"),
-        ({"lengths": [[3, 4]]}, "lengths must have shape (sentences); it has shape (1, 2)"),
-    ],
-)
-def test_bad_batches_get_a_sentence(arguments, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        BatchPacker(**arguments)
-    assert words in str(caught.value)
 
 
 def test_drawn_lengths_are_always_the_same() -> None:

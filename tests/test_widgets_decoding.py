@@ -89,31 +89,6 @@ def test_all_steps_of_the_search_are_shown_at_first() -> None:
     assert BeamTree(value=1, step=5).step == 5
 
 
-@pytest.mark.parametrize(
-    ("setting", "sentence"),
-    [
-        ({"value": 0}, "value, the width of the beam, must be from 1 to 4; it is 0"),
-        ({"value": 5}, "value, the width of the beam, must be from 1 to 4; it is 5"),
-        ({"alpha": -0.1}, "alpha must be from 0 to 1; it is -0.1"),
-        ({"step": 9}, "step must be from 1 to 5; it is 9"),
-    ],
-)
-def test_bad_settings_get_a_sentence(setting, sentence) -> None:
-    widget = BeamTree()
-    ((name, value),) = setting.items()
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
-        setattr(widget, name, value)
-
-
-def test_a_tree_that_is_none_gets_a_sentence() -> None:
-    with pytest.raises(ValueError, match="must be given together"):
-        BeamTree(tree=[[[0, -0.1, -1]]])
-    with pytest.raises(ValueError, match=r"tree\[0\] must hold triples .* it holds \[3, -0.1, -1\]"):
-        BeamTree(tree=[[[3, -0.1, -1]]], tokens=["<eos>", "a"])
-    with pytest.raises(ValueError, match=r"log-probability at most 0"):
-        BeamTree(tree=[[[1, 0.1, -1]]], tokens=["<eos>", "a"])
-
-
 # What it says and draws
 
 
@@ -159,24 +134,6 @@ def test_sampling_of_a_translator() -> None:
     torch.testing.assert_close(widget.distribution().float(), best, atol=5e-3, rtol=0.02)
     assert widget.tokens == ["<eos>" if i == 2 else f"▁w{i}" for i in order[:5].tolist()]
     assert widget.context == "Source: any · written: w4"
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: Sampling([0.0, 1.0]), "logits must come best first; sort them, and the tokens with them"),
-        (
-            lambda: Sampling([1.0, 0.0], ["a", "b", "c"]),
-            "tokens must name at most the 2 tokens of logits; there are 3 names",
-        ),
-        (lambda: Sampling(value=0.0), "value, the temperature, must be from 0.1 to 2; it is 0.0"),
-        (lambda: Sampling(top_k=-1), "top_k must be at least 0, which cuts nothing; it is -1"),
-        (lambda: Sampling(top_p=1.5), "top_p must be from 0.05 to 1; it is 1.5"),
-    ],
-)
-def test_bad_sampling_gets_a_sentence(make, sentence) -> None:
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
-        make()
 
 
 def test_sampling_says_and_draws_what_is_left() -> None:

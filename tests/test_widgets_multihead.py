@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 import torch
+from golden_multihead import measured
 from matplotlib.figure import Figure
 from torch import nn
 
-from tests.golden_multihead import measured
 from tfm_lib.book import recorded
 from tfm_lib.engine.trained import WEIGHTS
 from tfm_lib.engine.translator import shipped_folder
@@ -135,46 +135,6 @@ def test_a_picture_of_every_head(kind) -> None:
     assert titles == [f"head {i + 1}" for i in range(len(widget.weights[kind][0]))]
 
 
-# What it refuses
-
-UNIFORM = np.full((2, 3, 3), 1 / 3)
-
-BAD = {
-    "an unknown kind": (lambda: Heads({"middle": UNIFORM}, SRC), "with encoder, decoder or cross; it holds 'middle'"),
-    "nothing": (lambda: Heads({}, SRC), "it holds nothing"),
-    "no target words": (lambda: Heads({"cross": UNIFORM}, SRC), "cross attention needs tgt_tokens"),
-    "a kind that is not there": (lambda: Heads(UNIFORM, SRC, kind="cross"), "kind must be one of self; it is 'cross'"),
-    "words that do not fit": (
-        lambda: Heads(UNIFORM, "a b"),
-        "self must have shape (heads, 2, 2); it has shape (2, 3, 3)",
-    ),
-    "a head too many": (lambda: Heads(UNIFORM, SRC, head=2), "head must be a head from 0 to 1; it is 2"),
-    "a layer too many": (lambda: Heads(UNIFORM, SRC, layer=1), "layer must be a layer from 0 to 0; it is 1"),
-    "a row too many": (lambda: Heads(UNIFORM, SRC, focus=3), "focus must be a row from 0 to 2; it is 3"),
-    "scores": (lambda: Heads(UNIFORM - 1, SRC), "must be at least 0"),
-    "rows that are cut": (lambda: Heads(UNIFORM / 2, SRC), "row 0 of head 0 in layer 0 sums to 0.5. Was the text cut"),
-    "a transpose": (
-        lambda: Heads(np.array([[0.2, 0.5, 0.9], [0.3, 0.4, 0.05], [0.5, 0.1, 0.05]]), SRC),
-        "rows must be queries, so pass the transpose",
-    ),
-    "a batch of layers": (lambda: Heads(np.full((2, 5, 2, 3, 3), 1 / 3), SRC), "pass one text"),
-    "a flat list": (lambda: Heads([0.5, 0.5], SRC), "self must have shape (layers, heads, 3, 3); it has shape (2,)"),
-}
-
-
-@pytest.mark.parametrize(("make", "words"), BAD.values(), ids=BAD.keys())
-def test_bad_input_gets_a_sentence(make, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        make()
-    assert words in str(caught.value)
-
-
-def test_a_place_outside_is_refused_later_too() -> None:
-    widget = Heads(UNIFORM, SRC)
-    with pytest.raises(ValueError, match="head must be a head from 0 to 1; it is 7"):
-        widget.value = 7
-
-
 # Heads switched off
 
 
@@ -250,28 +210,3 @@ def test_the_recorded_run_is_of_the_shipped_model() -> None:
     weights = (shipped_folder() / WEIGHTS).read_bytes()
     stale = "the translator has changed: run python -m experiments.multihead_ablation again"
     assert recorded("multihead_ablation")["model"] == hashlib.sha256(weights).hexdigest()[:16], stale
-
-
-BAD_ABLATION = {
-    "something missing": (lambda: HeadAblation({"places": []}), "it has no 'n_layers'"),
-    "too few heads": (
-        lambda: HeadAblation({**measured(), "heads": [[1.0, 50.0, [None, None]]]}),
-        "measured['heads'] must hold 6 entries; it holds 1",
-    ),
-    "an unknown mode": (
-        lambda: HeadAblation(measured(), mode="all"),
-        "mode must be one of head, layer, order; it is 'all'",
-    ),
-    "no such head": (
-        lambda: HeadAblation(measured(), value=6),
-        "value must be a head from 0 to 5, or -1 for none; it is 6",
-    ),
-    "no such stop": (lambda: HeadAblation(measured(), removed=3), "removed must be one of 0, 2, 4, 6; it is 3"),
-}
-
-
-@pytest.mark.parametrize(("make", "words"), BAD_ABLATION.values(), ids=BAD_ABLATION.keys())
-def test_a_bad_ablation_gets_a_sentence(make, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        make()
-    assert words in str(caught.value)

@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
+from samples.recurrence import NORMS, reach
 
 from tfm_lib.widgets.recurrence import GradientReach, InteractionPath, path
-
-NORMS = {"GRU": [[[0.5, 0.25, 0.125], [0.5, 0.25, 0.5]], [[1.0, 1.0, 1.0], [1.0, 1.0, 4.0]]]}
-
-
-def reach(**arguments) -> GradientReach:
-    return GradientReach(**{"reach": NORMS, "value": 3, **arguments})
-
 
 # interaction path
 
@@ -39,20 +33,6 @@ def test_a_distance_longer_than_the_way_back_moves_the_word() -> None:
     assert widget.word == 3
     widget.word = 2
     assert widget.value == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"tokens": "alone"}, "tokens must hold at least two words; it holds 1"),
-        ({"tokens": "a b", "value": 2}, "value must be a distance from 1 to 1; it is 2"),
-        ({"tokens": "a b", "value": 1, "word": 0}, "word must be a place from 1 to 1; it is 0"),
-    ],
-)
-def test_bad_places_get_a_sentence(arguments, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        InteractionPath(**arguments)
-    assert words in str(caught.value)
 
 
 def test_path_in_a_sentence_and_a_picture() -> None:
@@ -83,24 +63,6 @@ def test_without_norms_it_shows_the_recorded_run() -> None:
     assert list(widget.reach) == ["RNN", "RNN, U × 4", "LSTM", "GRU", "attention"]
     assert widget.distances[0] == 1 and widget.distances[-1] == 63
     assert widget.summary("attention", "trained")["mean"][-1] > 1e6 * widget.summary("RNN", "trained")["mean"][-1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"reach": {}}, "reach must hold at least one model"),
-        ({"reach": {"GRU": [[0.0, 1.0]]}}, "reach['GRU'] must be above 0, for a logarithmic scale; it holds 0"),
-        ({"reach": {"a": [[1.0]], "b": [[1.0, 2.0]]}}, "as many stages and distances for every model"),
-        ({"stages": ["once"]}, "stages must name the 2 stages of reach; it names 1"),
-        ({"distances": [1, 2]}, "distances must have shape (3); it has shape (2,)"),
-        ({"kind": "LSTM"}, "kind must be one of GRU; it is 'LSTM'"),
-        ({"stage": "later"}, "stage must be one of at the start, trained; it is 'later'"),
-    ],
-)
-def test_bad_norms_get_a_sentence(arguments, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        reach(**arguments)
-    assert words in str(caught.value)
 
 
 def test_reach_in_a_sentence_and_a_picture() -> None:

@@ -2,13 +2,13 @@
 
 import gzip
 import json
-import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
+from samples.self_attention import of
 
 from tfm_lib.attention import dot_score, scaled_dot_score
 from tfm_lib.book.display import svg_text
@@ -17,10 +17,6 @@ from tfm_lib.widgets.self_attention import KEYS, PAIRS, QUERIES, SIZES, Attentio
 
 WEIGHTS = [[0.5, 0.25, 0.25], [0.9, 0.05, 0.05], [0.2, 0.3, 0.5]]
 WORDS = "dog bites man"
-
-
-def of(heads: int, n: int, m: int) -> torch.Tensor:
-    return torch.randn(heads, n, m).softmax(dim=-1)
 
 
 # Attention weights
@@ -77,42 +73,6 @@ def test_value_head_weights_and_words_can_be_set() -> None:
 def test_rows_that_are_nearly_1_are_made_1() -> None:
     widget = AttentionWeights("a b", [[0.33, 0.66], [0.5, 0.501]])
     assert widget.weights[0][0] == [0.3333, 0.6667]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"weights": [[1.0, 0.0]]}, "weights must have shape (2, 2); it has shape (1, 2)"),
-        ({"weights": of(3, 2, 3)}, "weights must have shape (3, 2, 2); it has shape (3, 2, 3)"),
-        ({"weights": of(2, 2, 2)[None]}, "Of a batch of shape (1, 2, 2, 2), pass weights[0]"),
-        ({"weights": [[math.nan, 1.0], [0.5, 0.5]]}, "weights must be finite; it holds 1 values that are NaN"),
-        ({"weights": [[1.2, -0.2], [0.5, 0.5]]}, "the smallest is -0.2. Are they scores before the softmax?"),
-        ({"weights": [[0.5, 0.5], [0.3, 0.3]]}, "row 1 sums to 0.6. Was the text cut, or dropout still on"),
-        ({"weights": [[0.9, 0.4], [0.1, 0.6]]}, "The columns do: rows must be queries"),
-        ({"weights": [[[0.5, 0.5]] * 2, [[0.5, 0.5], [0.2, 0.2]]]}, "row 1 of head 1 sums to 0.4"),
-        ({"value": 2}, "value must be a row from 0 to 1; it is 2"),
-        ({"head": 1}, "head must be a head from 0 to 0; it is 1"),
-        ({"key_tokens": "x y z"}, "weights must have shape (2, 3); it has shape (2, 2)"),
-        ({"tokens": ""}, "tokens must hold at least one word"),
-    ],
-)
-def test_bad_weights_get_a_sentence(arguments, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        AttentionWeights(**{"tokens": "a b", "weights": [[1.0, 0.0], [0.5, 0.5]], **arguments})
-    assert words in str(caught.value)
-
-
-def test_rows_of_unequal_length_get_a_sentence() -> None:
-    with pytest.raises(TypeError, match="weights must be numbers of shape"):
-        AttentionWeights("a b", [[1.0], [0.5, 0.5]])
-
-
-def test_the_number_of_words_and_heads_stays() -> None:
-    widget = AttentionWeights("a b", of(2, 2, 2))
-    with pytest.raises(ValueError, match=r"weights must have shape \(2, 2, 2\)"):
-        widget.weights = of(3, 2, 2)
-    with pytest.raises(ValueError, match="tokens must hold 2 words"):
-        widget.tokens = ["a"]
 
 
 def test_weights_in_a_sentence() -> None:
@@ -182,29 +142,6 @@ def test_d_k_can_be_read_set_and_be_one_of_yours() -> None:
     widget.observe(lambda change: heard.append(change.new), "value")
     widget.value = 1024
     assert heard == [1024] and widget.spread == 32
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"d_k": 0}, "d_k must be a whole number from 1 to 1024; it is 0"),
-        ({"d_k": 2048}, "d_k must be a whole number from 1 to 1024; it is 2048"),
-        ({"d_k": 8.5}, "d_k must be a whole number from 1 to 1024; it is 8.5"),
-        ({"temperature": 0}, "temperature must be greater than 0; it is 0"),
-        ({"temperature": math.inf}, "temperature must be greater than 0; it is inf"),
-        ({"query": QUERIES}, f"query must be from 0 to {QUERIES - 1}; it is {QUERIES}"),
-    ],
-)
-def test_bad_settings_get_a_sentence(arguments, words) -> None:
-    with pytest.raises(ValueError) as caught:
-        SoftmaxSaturation(**arguments)
-    assert words in str(caught.value)
-
-
-def test_a_d_k_that_is_not_held_names_the_way() -> None:
-    widget = SoftmaxSaturation()
-    with pytest.raises(ValueError, match=r"it is 100\. SoftmaxSaturation\(d_k=100\) makes a widget that holds it"):
-        widget.value = 100
 
 
 @pytest.mark.parametrize(("d_k", "scaled", "temperature"), [(1, False, 1.0), (512, False, 1.0), (512, True, 2.0)])

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { packed, RULES, waste } from "../src/data/batch_packer.js";
-import { cut, isUnknown, merged, trace, wordsOf } from "../src/data/tokeniser.js";
+import { cut, isUnknown, merged, trace, wordsOf } from "../src/data/merge_steps.js";
 import { close, golden } from "./golden.mjs";
 
 const { merges, letters, cuts, own, packs, core } = golden("data");

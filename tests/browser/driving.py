@@ -11,14 +11,10 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from playwright.sync_api import Download, Locator, Page
-from project import ROOT
+from samples import MODULES
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 PATIENCE = 60_000  # milliseconds until a state is given up that should come at once: the machine may be busy
-
-SOURCES = ROOT / "frontend" / "src"
-#: Every widget there is; each must stand on some page.
-MODULES = sorted(f"{path.parent.name}/{path.stem}" for path in SOURCES.glob("*/*.js") if path.parent.name != "kit")
 
 
 class Place(NamedTuple):
@@ -161,7 +157,8 @@ class Widget:
             "select": [(back,) if control["last"] else (forth,)],
             "checkbox": [("Space",)],
             "radiogroup": [("Home", "End"), ("ArrowUp",), ("ArrowDown",)],
-            "grid": [("ArrowDown",) if control["first"] else ("ArrowUp",)] + [("Enter",), ("Space",)] * control["editable"],
+            "grid": [("ArrowDown",) if control["first"] else ("ArrowUp",)]
+            + [("Enter",), ("Space",)] * control["editable"],
             "slider": [("ArrowRight",), ("ArrowUp",), ("ArrowLeft",), ("Shift+ArrowDown",)],
             "button": [("Enter",)],
             "input": [("End", "x"), ("Backspace",)],  # a line of text

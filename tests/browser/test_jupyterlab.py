@@ -22,53 +22,14 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 from playwright.sync_api import Page
+from samples import MODULES, importing, sample, sampled
 
-from browser.driving import MODULES, Widget
+from browser.driving import Widget
 from tfm_lib.book.working_copy import lab_settings
 
+SAMPLED = sampled()
 STARTS_WITHIN = 180  # seconds
 KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
-
-# How each widget is made, a trait to set from a cell, and what the readout then says.
-WIDGETS = {
-    "alignment/alignment": ("Alignment()", "truth = True", "alignment error rate"),
-    "attention/soft_lookup": ("SoftLookup()", "value = [-1.4, 1.6]", "lemon 0.9"),
-    "data/batch_packer": ("BatchPacker([3, 9, 4, 2, 7, 5], size=2)", "value = 'by tokens'", "by tokens, at most"),
-    "data/tokeniser": ("MergeSteps('the keeper')", "value = 'the lamp and the keeper'", "for 5 words"),
-    "decoding/beam_tree": ("BeamTree()", "value = 3", "rain pours leads with"),
-    "decoding/sampling": ("Sampling()", "top_k = 2", "2 of 5 tokens are left"),
-    "layers/gradient_depth": ("GradientThroughDepth()", "residual = False", "without residuals"),
-    "layers/layer_norm": ("LayerNormByHand()", "value = [2.0] * 6", "mean 2.00 · variance 0.00"),
-    "masking/mask_editor": ("MaskEditor('The cat sat on the mat', focus=2)", "preset = 'strict'", "sees 2 of 6 keys"),
-    "multihead/head_ablation": ("HeadAblation()", "value = 9", "without head 2 of layer 2, encoder"),
-    "multihead/heads": ("Heads(torch.stack([torch.eye(3), torch.eye(3).roll(1, 1)]), 'it was tired')", "value = 1", "head 2 on average"),
-    "positional/encoding": ("Encoding()", "value = 30", "a = 30"),
-    "positional/shift_rotation": ("ShiftRotation()", "shift = -7", "PE(18)"),
-    "recurrence/gradient_reach": ("GradientReach()", "kind = 'GRU'", "GRU at the start"),
-    "recurrence/interaction_path": ("InteractionPath()", "window = 4", "windows of 4 a side"),
-    "self_attention/attention_weights": ("AttentionWeights('it was tired', torch.eye(3).roll(1, 1))", "weights = torch.eye(3)[None]", "it → it 1.00"),
-    "self_attention/softmax_saturation": ("SoftmaxSaturation(d_k=64)", "scaled = True", "√64 / √64"),
-    "transformer/follow_token": ("FollowToken()", "word = 1", "“6” of the source"),
-    "transformer/model_size": ("ModelSize()", "preset = 'big'", "214,245,376 parameters"),
-    "training/label_smoothing": ("LabelSmoothing()", "value = 0.92", "p = 0.920"),
-    "training/learning_rate": ("LearningRate()", "warmup = 1000", "at step 1000"),
-    "training/training_replay": ("TrainingReplay()", "value = 23", "step 600"),
-}
-IMPORTS = """
-import json, torch
-from tfm_lib.widgets.alignment import Alignment
-from tfm_lib.widgets.attention import SoftLookup
-from tfm_lib.widgets.data import BatchPacker, MergeSteps
-from tfm_lib.widgets.decoding import BeamTree, Sampling
-from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand
-from tfm_lib.widgets.masking import MaskEditor
-from tfm_lib.widgets.multihead import HeadAblation, Heads
-from tfm_lib.widgets.positional import Encoding, ShiftRotation
-from tfm_lib.widgets.recurrence import GradientReach, InteractionPath
-from tfm_lib.widgets.self_attention import AttentionWeights, SoftmaxSaturation
-from tfm_lib.widgets.transformer import FollowToken, ModelSize
-from tfm_lib.widgets.training import LabelSmoothing, LearningRate, TrainingReplay
-"""
 
 
 class Server(NamedTuple):
@@ -82,8 +43,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """JupyterLab over a folder with one notebook: no settings of anybody's, no news, no look for updates."""
     home = tmp_path_factory.mktemp("lab")
     (home / "notebooks").mkdir()
-    cells = [nbformat.v4.new_code_cell(IMPORTS)]
-    cells += [nbformat.v4.new_code_cell(f"w{i} = {WIDGETS[module][0]}\nw{i}") for i, module in enumerate(MODULES)]
+    cells = [nbformat.v4.new_code_cell("\n".join(["import json, torch", *map(importing, SAMPLED)]))]
+    cells += [nbformat.v4.new_code_cell(f"w{i} = {sample(module).code}\nw{i}") for i, module in enumerate(SAMPLED)]
     cells += [nbformat.v4.new_code_cell("# to try things")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), home / "notebooks" / "widgets.ipynb")
     with socket.socket() as free:
@@ -186,7 +147,7 @@ def notebook(lab: Server, browser) -> Iterator[Notebook]:
     book = Notebook(page)
     book.errors = errors
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.locator(".tfm-card").nth(len(MODULES) - 1).wait_for()
+    page.locator(".tfm-card").nth(len(SAMPLED) - 1).wait_for()
     yield book
     outside = [url for url in asked if not url.startswith((lab.base, "data:", "blob:"))]
     context.close()
@@ -194,9 +155,15 @@ def notebook(lab: Server, browser) -> Iterator[Notebook]:
     assert not errors
 
 
+def place(module: str) -> int:
+    """The widget's number in the notebook; without a sample it is not there, and the test says what to write."""
+    assert sample(module)
+    return SAMPLED.index(module)
+
+
 def card(notebook: Notebook, module: str) -> Widget:
     outputs = notebook.page.locator(".jp-OutputArea-output", has=notebook.page.locator(".tfm-card"))
-    box = outputs.nth(MODULES.index(module))
+    box = outputs.nth(place(module))
     box.scroll_into_view_if_needed()
     return Widget(notebook.page, box=box)
 
@@ -206,7 +173,7 @@ EACH = pytest.mark.parametrize("module", MODULES)
 
 @EACH
 def test_what_is_moved_on_the_screen_reaches_the_kernel(notebook: Notebook, module: str) -> None:
-    widget, name = card(notebook, module), f"w{MODULES.index(module)}"
+    widget, name = card(notebook, module), f"w{place(module)}"
     for control in widget.controls():
         if widget.controls()[control]["off"]:
             widget.enable(control)
@@ -223,12 +190,12 @@ def test_what_is_moved_on_the_screen_reaches_the_kernel(notebook: Notebook, modu
 
 @EACH
 def test_what_a_cell_sets_reaches_the_screen(notebook: Notebook, module: str) -> None:
-    widget, name = card(notebook, module), f"w{MODULES.index(module)}"
+    widget, name = card(notebook, module), f"w{place(module)}"
     widget.reset()
-    _, setting, said = WIDGETS[module]
-    assert said not in widget.readout()
-    assert notebook.run(f"{name}.{setting}") == ""
-    widget.box.locator(".tfm-readout", has_text=said).wait_for()
+    tried = sample(module)
+    assert tried.says not in widget.readout()
+    assert notebook.run(f"{name}.{tried.change}") == ""
+    widget.box.locator(".tfm-readout", has_text=tried.says).wait_for()
 
 
 def test_widgets_follow_the_theme_of_jupyterlab(notebook: Notebook) -> None:
@@ -249,7 +216,7 @@ def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(notebook
     # JupyterLab 4.6 throws this at any save, whether widgets' state is kept or not; all stands as it stood.
     assert {"removeChild" in error for error in notebook.errors[before:]} <= {True}
     del notebook.errors[before:]
-    assert page.locator(".tfm-card").count() == len(MODULES)
+    assert page.locator(".tfm-card").count() == len(SAMPLED)
     notebooks = lab.log.parent / "notebooks"
     shutil.copyfile(notebooks / "widgets.ipynb", notebooks / "tomorrow.ipynb")  # a file that no kernel knows
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
@@ -257,17 +224,13 @@ def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(notebook
     tomorrow, errors = context.new_page(), []
     tomorrow.on("pageerror", lambda error: errors.append(str(error)))
     tomorrow.goto(f"{lab.base}lab/tree/tomorrow.ipynb?reset&token={lab.token}")
-    tomorrow.locator(".tfm-card").nth(len(MODULES) - 1).wait_for()
+    tomorrow.locator(".tfm-card").nth(len(SAMPLED) - 1).wait_for()
     assert tomorrow.get_by_text("model not found").count() == 0
-    assert tomorrow.locator(".tfm-card").count() == len(MODULES)
-    for module in MODULES:
+    assert tomorrow.locator(".tfm-card").count() == len(SAMPLED)
+    for module in SAMPLED:
         widget = card(Notebook(tomorrow), module)
         control = next(iter(widget.controls()))
         widget.reach(control)
         assert any(widget.changed_by(*keys) for keys in widget.moves(control)), module
     context.close()
     assert not errors
-
-
-def test_every_widget_of_the_book_is_tried_in_jupyterlab() -> None:
-    assert sorted(WIDGETS) == MODULES

@@ -5,9 +5,10 @@ import re
 
 import pytest
 import torch
+from samples import MODULES
 from torch.testing import assert_close
 
-from browser.driving import MODULES, Widget, places
+from browser.driving import Widget, places
 from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.attention import attention
 from tfm_lib.decoding import length_penalty
@@ -223,7 +224,7 @@ def gradient_depth(widget: Widget) -> None:
                 assert len(rows) == depth + 1
 
 
-def tokeniser(widget: Widget) -> None:
+def merge_steps(widget: Widget) -> None:
     model = widget.model()
     ours = MergeSteps(model["value"], [pair.split(" ") for pair in model["merges"]], model["letters"])
     for sentence in (model["value"], "Speaking louder, never helps!", "banana 등대 keeperless"):

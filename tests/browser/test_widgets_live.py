@@ -12,9 +12,10 @@ from urllib.parse import unquote
 import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
+from samples import MODULES
 
 from browser.conftest import Visitor
-from browser.driving import MODULES, Place, Widget, pages_with_widgets, places
+from browser.driving import Place, Widget, pages_with_widgets, places
 
 FAILED = "This widget did not start in your browser."
 ON = pytest.mark.parametrize("at", ["http", "file"])

@@ -25,7 +25,7 @@ class MergeSteps(Widget):
     them, 300 merges of a story that belongs to this book.
     """
 
-    _module = traitlets.Unicode("data/tokeniser").tag(sync=True)
+    _module = traitlets.Unicode("data/merge_steps").tag(sync=True)
     title = traitlets.Unicode("Tokeniser").tag(sync=True)
     question = traitlets.Unicode("Which words become one piece early, and which never do?").tag(sync=True)
     value = traitlets.Unicode().tag(sync=True)

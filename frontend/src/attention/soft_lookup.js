@@ -118,13 +118,13 @@ function star(plane, names, shape, colour) {
   const ties = names.map(() => s("line", { class: "tfm-line", "stroke-opacity": 0.5 }));
   const words = names.map((name) => s("text", { class: "tfm-mark-label tfm-strong" }, name));
   const points = words.map((word) => s("g", { style: tint(colour) }, s("path", { class: "tfm-dot", d: shape }), word));
-  const widths = names.map((name) => widthOf([name]) + 12);
   plane.layer.append(...ties, ...points);
   let last;
   const redraw = ({ x, y, width }) => {
     if (!last || !x) return;
     const { places, ends, wide, link, dash, centre } = last;
     const taken = [];
+    const widths = names.map((name) => widthOf([name]) + 12);
     places.forEach(([a, b], j) => {
       const [px, py] = [x(a), y(b)];
       set(ties[j], { style: `${tint(link)};stroke-width:${wide[j]}px`, "stroke-dasharray": dash, x1: px, y1: py, x2: x(ends[j][0]), y2: y(ends[j][1]) });
@@ -199,31 +199,31 @@ function balance(ui, names) {
 /* One row a key: its score, and its weight as a bar. */
 function bars(ui, names) {
   const ROW = 23;
-  const first = Math.min(130, Math.ceil(widthOf([...names, "key"])) + 12);
-  const start = first + 66;
   const rows = names.map((name, j) => {
     const y = ROW * (j + 1) + 15;
-    const text = (x, anchor, kind) => s("text", { x, y, "text-anchor": anchor, class: kind });
-    const [word, number, weight] = [text(0, "start", "tfm-k tfm-strong"), text(first + 44, "end"), text(0, "end")];
-    word.textContent = short(name, 14);
-    const box = (fill) => s("rect", { x: start, y: y - 12, height: 15, rx: 3, style: `fill:var(--tfm-${fill})` });
-    return { word, number, weight, track: box("w0"), bar: box("w1") };
+    const text = (anchor, kind, words) => s("text", { y, x: 0, "text-anchor": anchor, class: kind }, words);
+    const box = (fill) => s("rect", { y: y - 12, height: 15, rx: 3, style: `fill:var(--tfm-${fill})` });
+    return { word: text("start", "tfm-k tfm-strong", short(name, 14)), number: text("end"), weight: text("end"), track: box("w0"), bar: box("w1") };
   });
-  const heads = ["key", "score", "weight"].map((word, i) => s("text", { class: "tfm-axis", y: 13, x: [0, first + 44, start][i], "text-anchor": i === 1 && "end" }, word));
+  const heads = ["key", "score", "weight"].map((word, i) => s("text", { class: "tfm-axis", y: 13, x: 0, "text-anchor": i === 1 && "end" }, word));
   const svg = s("svg", { role: "group", "aria-label": "Scores and weights", height: ROW * (names.length + 1) }, heads, rows.flatMap(Object.values));
   const el = h("div", { class: "tfm-figure-box" }, svg);
   let [width, now] = [0];
   const redraw = () => {
     if (!width || !now) return;
+    const first = Math.min(130, Math.ceil(widthOf([...names, "key"])) + 12);
+    const [middle, start] = [first + 44, first + 66];
     const room = width - start - 48;
     set(svg, { width });
+    [0, middle, start].forEach((x, i) => set(heads[i], { x }));
     rows.forEach(({ number, weight, track, bar }, j) => {
       number.textContent = two(now.scores[j]);
       weight.textContent = two(now.weights[j]);
+      set(number, { x: middle });
       set(weight, { x: width - 4 });
-      set(track, { width: room });
+      set(track, { x: start, width: room });
       const look = now.uniform ? "fill:var(--tfm-broken);fill-opacity:.3;stroke:var(--tfm-broken);stroke-dasharray:4 3" : "fill:var(--tfm-w1)";
-      set(bar, { width: (room * clamp(now.weights[j], 0, 1)).toFixed(1), style: look });
+      set(bar, { x: start, width: (room * clamp(now.weights[j], 0, 1)).toFixed(1), style: look });
     });
   };
   ui.until(onWidth(el, (to) => ((width = to), redraw())));

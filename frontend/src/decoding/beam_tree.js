@@ -181,6 +181,7 @@ function render({ model, el }) {
   ui.until(
     onWidth(box, (now) => {
       room = Math.min(now, 1000);
+      drawn = "";
       draw();
     }),
   );

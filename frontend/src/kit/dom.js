@@ -2,7 +2,8 @@
    h("button", { class, onclick }, ...children)   an HTML element; keys "on…" are listeners, false/null leaves out
    s("rect", { x, y }, ...children)               an SVG element
    set(node, attrs)                               change attributes in place, touching only those that differ
-   onWidth(node, width => …)                      now and whenever its width changes; returns a stop function
+   onWidth(node, width => …)                      now, whenever its width changes, and when a font has come that words are
+                                                  measured in; returns a stop function
    widthOf(words, 13)                             pixels of the widest of these words at that size
    uid("hatch")                                   an id that no other widget has
    short("unbelievable", 8)                       "unbelie…"                                                     */
@@ -35,7 +36,11 @@ export function set(node, attrs) {
 
 let ruler, family;
 const widths = new Map(); // a word is measured once: an event must not wait for a style
-globalThis.document?.fonts?.addEventListener("loadingdone", () => widths.clear());
+const layouts = new Set();
+globalThis.document?.fonts?.addEventListener("loadingdone", () => {
+  widths.clear();
+  layouts.forEach((again) => again());
+});
 
 export function widthOf(words, size = 13) {
   const width = (word) => {
@@ -53,10 +58,15 @@ export function widthOf(words, size = 13) {
 
 export function onWidth(node, tell) {
   let last = 0;
+  const again = () => last && tell(last);
   const observer = new ResizeObserver(([entry]) => {
     const width = Math.floor(entry.contentRect.width);
     if (width > 0 && width !== last) tell((last = width));
   });
   observer.observe(node);
-  return () => observer.disconnect();
+  layouts.add(again);
+  return () => {
+    observer.disconnect();
+    layouts.delete(again);
+  };
 }

@@ -6,7 +6,7 @@
 
    rows, cols       words; queries and keys           name   its data-control       label   what it shows, for aria
    values[i][j]     0 … max (1)                       hidden[i][j]  hatched         broken[i]  red, cross-hatched row
-   row              the focused query: its row and word light up
+   row              the focused query: its row and word light up; without one none does
    text(i, j)       what stands in a cell where there is room (null: nothing)
    describe(i, j)   the cell in words: tooltip and aria, "query it, key animal: 0.44"
    onFocus(i, j)    a cell got the keyboard focus or was pointed at (pointing: only if no onToggle)
@@ -134,7 +134,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     heads.forEach((head, i) => head.classList.toggle("tfm-focus-word", i === row));
     heads.forEach((head, i) => head.classList.toggle("tfm-bad-word", Boolean(broken?.[i])));
     const { top, size } = svg.geometry ?? {};
-    if (size) set(light, { y: top - 2 + row * size, display: row >= 0 ? null : "none" });
+    if (size) set(light, row >= 0 ? { y: top - 2 + row * size, display: null } : { display: "none" });
     rove();
   }
 

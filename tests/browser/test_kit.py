@@ -1,0 +1,59 @@
+"""What the kit promises to every widget: words that are measured again when their font comes late, optional arguments."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from browser.bench import Bench, bench
+from project import ROOT
+from samples import made, sampled
+
+WIDE = ROOT / "frontend/node_modules/@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2"
+LATE = ":root, .tfm-card { --tfm-sans: Late, sans-serif; }"
+COME = """((font) => {
+  document.fonts.add(font);
+  return font.load();
+})(new FontFace("Late", "url(late.woff2)", { weight: "100 800" }))"""
+
+
+@pytest.fixture(scope="module")
+def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
+    folder: Path = tmp_path_factory.mktemp("bench")
+    (folder / "late.woff2").write_bytes(WIDE.read_bytes())
+    with bench(folder, serve, contexts) as made_bench:
+        yield made_bench
+
+
+@pytest.mark.parametrize("module", sampled())
+def test_a_font_that_comes_late_finds_the_words_where_it_wants_them(stand: Bench, module: str) -> None:
+    """Drawn before its font has come, a widget looks afterwards as one that was drawn with it."""
+    before, other = stand.show(made(module), made(module), style=LATE)
+    before.page.evaluate(f"{COME}.then(() => document.fonts.ready)")
+    before.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+    (after, _) = stand.show(made(module), made(module), style=LATE, first=COME)
+    assert before.look() == other.look() == after.look()
+
+
+def test_a_heat_map_without_a_focused_row_lights_none(stand: Bench) -> None:
+    (widget,) = stand.show(made("masking/mask_editor"))
+    light = widget.page.evaluate(
+        """() => {
+          const ui = { until() {}, tip() {} };
+          const map = tfmKit.heatmap(ui, { rows: ["a", "b"], cols: ["a", "b"], name: "free", label: "free", describe: () => "" });
+          document.body.append(map.el);
+          return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+            const light = map.el.querySelector(".tfm-row-light");
+            const look = () => [light.getAttribute("y"), getComputedStyle(light).display];
+            const found = {};
+            for (const [name, row] of [["none", undefined], ["one", 1], ["none again", undefined]]) {
+              map.update({ values: [[0, 1], [1, 0]], row });
+              found[name] = look();
+            }
+            done(found);
+          })));
+        }"""
+    )
+    assert light["none"] == [None, "none"]
+    assert light["one"][1] != "none" and float(light["one"][0]) > 0
+    assert light["none again"][1] == "none" and "NaN" not in str(light)

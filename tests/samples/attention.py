@@ -1,0 +1,42 @@
+"""Samples of the widget of chapter `attention`."""
+
+import numpy as np
+import torch
+
+from samples import Sample, changed
+from tfm_lib.attention import BilinearScore
+from tfm_lib.widgets.attention import SoftLookup
+
+TRIANGLE = torch.tensor([[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]])
+
+
+def lookup(**arguments) -> SoftLookup:
+    return SoftLookup(**{"keys": TRIANGLE, **arguments})
+
+
+SAMPLES = {
+    "soft_lookup": Sample(
+        code="SoftLookup()",
+        change="value = [-1.4, 1.6]",
+        says="lemon 0.9",
+        refused={
+            "keys must have shape (m, 2); it has shape (3, 4)": lambda: lookup(keys=np.zeros((3, 4))),
+            "values must have shape (3, 1 or 2); it has shape (1, 1)": lambda: lookup(values=[[1.0]]),
+            "values must have shape (3, 1 or 2); it has shape (3, 3)": lambda: lookup(values=np.zeros((3, 3))),
+            "values must be finite…": lambda: lookup(values=[1, 2, float("nan")]),
+            "query must have shape (2); it has shape (3,)": lambda: lookup(query=(1, 2, 3)),
+            "labels must hold 3 words…": lambda: lookup(labels="a b"),
+            "axes must hold 2 words…": lambda: lookup(axes=["x"]),
+            "score must be one of dot, scaled dot, bilinear, additive; it is 'cosine'": lambda: lookup(score="cosine"),
+            "score.W must have shape (2, 2); it has shape (3, 2)": lambda: lookup(score=BilinearScore(3, 2)),
+            "temperature must be positive and finite; it is 0.0": lambda: lookup(temperature=0.0),
+            "value must…": lambda: changed(lookup(), value=[1]),
+            "K must…": lambda: changed(lookup(), K=[[1, 2]]),
+            "V must…": lambda: changed(lookup(), V=np.zeros((2, 2))),
+            "score must…": lambda: changed(lookup(), score="none"),
+            "temperature must…": lambda: changed(lookup(), temperature=-1),
+            "V must keep its shape (3, 2); it has shape (3, 1)": lambda: changed(lookup(), V=[1, 2, 3]),
+        },
+        mistyped={"score must be … it is a Linear": lambda: lookup(score=torch.nn.Linear(2, 2))},
+    )
+}

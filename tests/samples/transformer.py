@@ -1,0 +1,53 @@
+"""Samples of the widgets of chapter `transformer`."""
+
+import torch
+
+from samples import Sample
+from tfm_lib.transformer import Transformer, TransformerConfig
+from tfm_lib.widgets.transformer import FollowToken, ModelSize
+
+SRC, TGT = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 11, 12]])
+
+
+def machine(norm: str = "post", dropout: float = 0.0) -> Transformer:
+    model = Transformer(TransformerConfig(20, d_model=16, n_heads=4, d_ff=64, n_layers=2, dropout=dropout, norm=norm))
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def follower(src_ids=SRC, tgt_ids=TGT, **arguments) -> FollowToken:
+    return FollowToken(machine(), src_ids, tgt_ids, **arguments)
+
+
+SAMPLES = {
+    "follow_token": Sample(
+        code="FollowToken()",
+        change="word = 1",
+        says="“6” of the source",
+        refused={
+            "value must be from 0 to 8; it is 99": lambda: follower(value=99),
+            "word must be from 0 to 6; it is 7": lambda: follower(word=7),
+            "head must be from 0 to 4; it is 5": lambda: follower(head=5),
+            "number must be from 1 to 16; it is 0": lambda: follower(number=0),
+            "src_ids must be one sentence, ids of shape (1, length); it has shape (2,)": lambda: follower(
+                src_ids=torch.tensor([1, 2])
+            ),
+            "tgt_ids must be one sentence, ids of shape (1, length); it has shape (2, 3)": lambda: follower(
+                tgt_ids=torch.ones(2, 3).long()
+            ),
+        },
+    ),
+    "model_size": Sample(
+        code="ModelSize()",
+        change="preset = 'big'",
+        says="214,245,376 parameters",
+        refused={
+            "preset must be one of base, big, translator or own; it is 'huge'": lambda: ModelSize(preset="huge"),
+            "value must be one of 64, 128, 256, 512, 1024, 2048, 4096; it is 500": lambda: ModelSize(value=500),
+            "n_layers must be from 1 to 24; it is 0": lambda: ModelSize(n_layers=0),
+            "vocab_size must be from 100 to 200000; it is 7": lambda: ModelSize(vocab_size=7),
+            "norm must be post or pre; it is 'none'": lambda: ModelSize(norm="none"),
+        },
+    ),
+}
