@@ -236,9 +236,7 @@ def main() -> None:
             numbers.rows(arm, f"longer/warmup={row['warmup']},lr={row['lr']}")
 
 
-UNEQUAL = (
-    "More updates ask whether post-norm without a warm-up is late or lost; one seed, for want of time."
-)
+UNEQUAL = "More updates ask whether post-norm without a warm-up is late or lost; one seed, for want of time."
 
 
 if __name__ == "__main__":

@@ -31,7 +31,10 @@ def run(dates: Dates, epsilon: float, seed: int) -> tuple[dict[str, Any], Transf
     """One training, and what it left in the model."""
     torch.manual_seed(seed)
     model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT)
-    rate = lambda step: FACTOR * warmup_lr(step, D_MODEL, WARMUP)
+
+    def rate(step):
+        return FACTOR * warmup_lr(step, D_MODEL, WARMUP)
+
     for _ in itertools.islice(train(model, dates.batches(seed), rate, epsilon), STEPS):
         pass
     return {"epsilon": epsilon, "seed": seed, **judged(dates, model.eval())}, model

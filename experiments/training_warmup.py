@@ -54,7 +54,7 @@ def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> tuple
         if step.step in LOOKS:
             loss, exact = dates.judge(model)
             looks.append({"step": step.step, "loss": float(f"{loss:.3g}"), "exact": round(exact, 3)})
-            if step.step == STEPS or len(looks) > 1 and min(look["exact"] for look in looks[-2:]) >= LEARNT:
+            if step.step == STEPS or (len(looks) > 1 and min(look["exact"] for look in looks[-2:]) >= LEARNT):
                 break
     return {
         "norm": norm, "schedule": schedule, "lr": peak, "seed": seed, "updates": len(losses), "looks": looks,

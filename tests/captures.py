@@ -46,7 +46,7 @@ def exported(plain: nn.Module, strict: bool):
 def refusal(call) -> str:
     try:
         call()
-    except Exception as error:  # whatever the capturing makes of ours
+    except Exception as error:  # noqa: BLE001 (whatever the capturing makes of ours)
         return str(error)
     return "nothing was refused"
 
@@ -74,7 +74,10 @@ def captures() -> dict[str, float | str]:
         return lambda ids: mask(ids).float()
 
     lengths = [(torch.zeros(1, n),) for n in (5, 7)]
-    for name, graph in (("traced", torch.jit.trace(mask_of, lengths[0])), ("compiled", compiled(mask_of, dynamic=True))):
+    for name, graph in (
+        ("traced", torch.jit.trace(mask_of, lengths[0])),
+        ("compiled", compiled(mask_of, dynamic=True)),
+    ):
         found[f"{name}, a mask"] = difference(as_numbers(graph), as_numbers(mask_of), *lengths)
     return found
 

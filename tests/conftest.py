@@ -25,7 +25,9 @@ settings.load_profile("tfm")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "network: needs the network; everything else passes with the network cut")
-    config.addinivalue_line("markers", "hub: needs root, the extra hub, and configurable-http-proxy; not run unless asked for")
+    config.addinivalue_line(
+        "markers", "hub: needs root, the extra hub, and configurable-http-proxy; not run unless asked for"
+    )
 
 
 # What one worker does in a go: the tests of these files, and those of a widget's stage, share a costly fixture.

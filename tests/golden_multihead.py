@@ -59,5 +59,12 @@ def ablation() -> dict[str, Any]:
     for mode, value, removed in (("head", -1, 0), ("head", 4, 0), ("layer", 4, 0), ("order", -1, 4), ("order", 2, 0)):
         widget = HeadAblation(data, mode=mode, value=value, removed=removed)
         new = [said for _, _, said in widget.sentences]
-        states.append({"mode": mode, "value": value, "removed": removed, "off": widget.off, "cost": widget.cost, "said": new})
-    return {"measured": data, "states": states, "worth": HeadAblation(data).worth, "names": [HeadAblation(data).name(i) for i in range(6)]}
+        states.append(
+            {"mode": mode, "value": value, "removed": removed, "off": widget.off, "cost": widget.cost, "said": new}
+        )
+    return {
+        "measured": data,
+        "states": states,
+        "worth": HeadAblation(data).worth,
+        "names": [HeadAblation(data).name(i) for i in range(6)],
+    }

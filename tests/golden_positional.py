@@ -20,7 +20,12 @@ def numbers() -> dict:
             for d, base in ((2, 10.0), (4, 10.0), (8, 100.0), (32, 10_000.0), (128, 100_000.0))
         ]
         shifts = []
-        for position, shift, base, pair in ((20, 0, 100.0, 0), (25, 3, 100.0, 1), (60, -20, 10_000.0, 3), (120, 20, 10.0, 2)):
+        for position, shift, base, pair in (
+            (20, 0, 100.0, 0),
+            (25, 3, 100.0, 1),
+            (60, -20, 10_000.0, 3),
+            (120, 20, 10.0, 2),
+        ):
             widget = ShiftRotation(position, shift, base, pair)
             P = sinusoidal_encoding(141, 8, base)
             two = slice(2 * pair, 2 * pair + 2)

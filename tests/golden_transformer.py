@@ -13,7 +13,7 @@ def numbers() -> dict:
     state = {name: getattr(widget, name) for name in ("encoder", "decoder", "src_tokens", "tgt_tokens")}
     looks = []
     for widget.word in range(7):
-        for widget.value in range(len(widget.decoder)):
+        for widget.value in range(len(widget.decoder)):  # noqa: B020 (its trait is what the loop turns)
             for widget.head in (0, 1, 4):
                 stage, i, of_source = widget.at
                 looks.append({
@@ -26,5 +26,12 @@ def numbers() -> dict:
         for length in (1, 32, 1000):
             size = ModelSize(**_fields(config), length=length)
             weights = 3 * config.n_layers * config.n_heads * length**2
-            sizes.append({"state": {**_fields(config), "length": length}, "parts": size.parts, "flops": size.flops, "weights": weights})
+            sizes.append(
+                {
+                    "state": {**_fields(config), "length": length},
+                    "parts": size.parts,
+                    "flops": size.flops,
+                    "weights": weights,
+                }
+            )
     return {"state": state, "looks": looks, "sizes": sizes}

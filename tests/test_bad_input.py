@@ -133,7 +133,7 @@ TABLE = {
     "causal_mask": (causal_mask, dict(n=3), dict(n=(*SIZE, 10**6))),
     "padding_mask": (padding_mask, dict(ids=SRC, pad_id=0), dict(ids=(*ids(SRC), torch.zeros(1, 2, dtype=torch.long)), pad_id=(*WHOLE, "<pad>", 2**63))),
     "padding_mask of bytes": (padding_mask, dict(ids=SRC.to(torch.uint8), pad_id=0), dict(pad_id=(-1, 256))),
-    "combine → masks": (lambda a, b: combine(a, b), dict(a=SQUARE, b=SQUARE), {"b → masks": SQUARES[:3] + (SQUARE.logical_not(), SQUARE.to("meta"))}),
+    "combine → masks": (lambda a, b: combine(a, b), dict(a=SQUARE, b=SQUARE), {"b → masks": (*SQUARES[:3], SQUARE.logical_not(), SQUARE.to("meta"))}),
     "leak": (leak, dict(model_fn=lambda x: x, x=X[0]), dict(x=(*floats(X[0])[:5], X[0] * torch.nan, X, X[0, 0]), model_fn=(*CALLABLE, lambda x: (x, x), lambda x: x[0], lambda x: x.flip(0).detach(), lambda x: HALVES(x.detach())))),
     "attention": (attention, dict(Q=Q, K=K, V=V, mask=MASK), dict(Q=floats(Q)[:5] + floats(Q)[6:], K=floats(K) + like(K) + [K[:1], K[:, :0]], V=floats(V)[:5] + floats(V)[6:] + like(V) + [V[:1], V[:, :4]], mask=MASKS)),
     "dot_score": (dot_score, dict(Q=Q, K=K), dict(Q=floats(Q)[:5], K=floats(K) + like(K))),
@@ -183,8 +183,9 @@ TABLE = {
     "ShawAttention": (ShawAttention, dict(d_model=4, n_heads=2, dropout=0.1, max_distance=2), {**HEADS, "max_distance": SIZE}),
     "RelativeAttention": (RelativeAttention, dict(d_model=4, n_heads=2, dropout=0.1, max_distance=2), {**HEADS, "max_distance": SIZE}),
     **{
-        f"{kind.__name__}(), need_weights={need}": (lambda layer=kind(4, 2), need=need, **given: layer(**given, need_weights=need), dict(query=X, key=X, value=X, mask=SQUARE), dict(query=[X * torch.nan, X.double()], mask=SQUARES))
+        f"{kind.__name__}(), need_weights={need}": (lambda layer=layer, need=need, **given: layer(**given, need_weights=need), dict(query=X, key=X, value=X, mask=SQUARE), dict(query=[X * torch.nan, X.double()], mask=SQUARES))
         for kind in (RotaryAttention, AlibiAttention, ShawAttention, RelativeAttention)
+        for layer in [kind(4, 2)]
         for need in (True, False)
     },
     "TransformerConfig": (TransformerConfig, dict(vocab_size=12, d_model=8, n_heads=2, d_ff=8, n_layers=1, dropout=0.1, norm="pre", pad_id=0, max_len=9), dict(vocab_size=SIZE, d_model=(*SIZE, 9), n_heads=(*SIZE, 3), d_ff=SIZE, n_layers=SIZE, dropout=SHARE, norm=WORD, pad_id=(*WHOLE, -1, 12), max_len=SIZE)),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from queue import Empty
+from typing import ClassVar
 
 import nbformat
 import pytest
@@ -278,7 +279,7 @@ def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> Non
     runner.cure_stalls()
 
     class Socket:
-        polls: list[int] = []
+        polls: ClassVar[list[int]] = []
 
         async def poll(self, milliseconds: int) -> bool:
             assert milliseconds <= 250

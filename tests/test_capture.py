@@ -133,7 +133,10 @@ def looks(monkeypatch) -> list[tuple]:
     monkeypatch.setattr(
         _errors,
         "_numbers",
-        lambda value, question: (kept.append(value.shape) if value.dtype == torch.bool else None, numbers(value, question))[1],
+        lambda value, question: (
+            kept.append(value.shape) if value.dtype == torch.bool else None,
+            numbers(value, question),
+        )[1],
     )
     return kept
 

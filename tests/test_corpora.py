@@ -120,7 +120,11 @@ def test_tensors_are_padded_and_shifted():
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("date", {}, "No corpus is called 'date'; there are copy, dates, multi30k, numbers, questions, reverse, sort, tatoeba-en-fr,"),
+        (
+            "date",
+            {},
+            "No corpus is called 'date'; there are copy, dates, multi30k, numbers, questions, reverse, sort, tatoeba-en-fr,",
+        ),
         ("copy", {"alphabet": 1}, "Need 1 ≤ min_len ≤ max_len and 2 ≤ alphabet ≤ 26; got 2, 10, 1."),
         ("dates", {"first_year": 2000, "last_year": 1999}, "Need 1 ≤ first_year ≤ last_year; got 2000 and 1999."),
         ("dates", {"pattern": "short"}, "pattern must be full, long or medium; got 'short'."),

@@ -558,8 +558,8 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_a_second_selection_counts_from_the_first",
     ),
     "least probable token": (
-        "lambda logits: logits.argmax(dim=-1)",
-        "lambda logits: logits.argmin(dim=-1)",
+        "partial(torch.argmax, dim=-1)",
+        "partial(torch.argmin, dim=-1)",
         "test_greedy_equals_a_slow_loop",
     ),
     "stops at the first <eos>": (

@@ -86,7 +86,7 @@ every_exercise = pytest.mark.parametrize("id", EXERCISES)
 
 def bank(id: str, kind: str) -> dict[str, str]:
     """The answers of one kind, "RIGHT" or "WRONG", to exercise `id` by their names."""
-    return BANKS.get(id.split(".")[0], {}).get(kind, {}).get(id, {})
+    return BANKS.get(id.split(".", maxsplit=1)[0], {}).get(kind, {}).get(id, {})
 
 
 def judged(id: str, source: str, before: str = "import math\nimport torch\nimport torch.nn.functional as F") -> Verdict:

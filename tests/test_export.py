@@ -188,7 +188,7 @@ def test_code_cells_are_what_the_chapter_has(book: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "edition, secrets", [("practice", {"ONE"}), ("student", set()), ("instructor", {"ONE", "TWO"})]
+    ("edition", "secrets"), [("practice", {"ONE"}), ("student", set()), ("instructor", {"ONE", "TWO"})]
 )
 def test_an_edition_decides_which_solutions_there_are(book: Path, edition: str, secrets: set[str]) -> None:
     assert set(re.findall(r"SECRET-(\w+)", markdown(toy(book, edition=edition)))) == secrets
@@ -217,7 +217,7 @@ def test_every_drawing_is_shown_where_pictures_must_be_bitmaps(stem: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "source, complaint",
+    ("source", "complaint"),
     [
         ("{unheard}`x`", "role 'unheard'"),
         ("```{unheard}\n```", "directive 'unheard'"),

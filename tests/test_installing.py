@@ -21,7 +21,7 @@ def test_on_linux_torch_comes_from_its_index_of_cpu_builds() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments, platform, environment, settings",
+    ("arguments", "platform", "environment", "settings"),
     [
         (TORCH, "darwin", {}, ""),
         (TORCH, "win32", {}, ""),
@@ -41,7 +41,7 @@ def test_an_index_that_somebody_set_is_respected_and_no_other_asked(arguments, p
 
 
 @pytest.mark.parametrize(
-    "words, begins",
+    ("words", "begins"),
     [
         ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "The disk is full"),
         (

@@ -160,7 +160,7 @@ def test_importing_the_package_brings_in_nothing_heavy():
     assert {name for name in loaded if name.startswith("tfm_lib.")} == set()
 
 
-# imports and names
+# names and what they import
 
 
 def test_imports_make_no_circle():

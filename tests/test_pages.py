@@ -279,8 +279,8 @@ def test_a_widget_without_a_state_is_missed() -> None:
 
 
 def test_a_stock_widget_is_named_and_refused() -> None:
+    stock = "@jupyter-widgets/controls"
     with pytest.raises(StockWidget, match="dead IntSlider"):
-        stock = "@jupyter-widgets/controls"
         page_state({"s": model("SliderStyleModel", stock), "a": model("IntSliderModel", stock)}, ["a"])
 
 

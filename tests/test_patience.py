@@ -31,7 +31,7 @@ class Machine:
 
 
 class Answers:
-    held = []
+    held = ()
     notes, lacks, graded = [], False, Graded(what="notebook")
 
     def __init__(self, task, cell, *_):

@@ -183,7 +183,10 @@ def test_adam_has_the_papers_settings():
 
 def test_three_updates_equal_adam_by_hand():
     model, twin, data = small_model(), small_model(), batches(3)
-    lr = lambda step: 0.01 * step
+
+    def lr(step):
+        return 0.01 * step
+
     taken = list(train(model, data, lr, epsilon=0.2))
     m, v = [[torch.zeros_like(p) for p in twin.parameters()] for _ in range(2)]
     for t, batch in enumerate(data, start=1):

@@ -431,7 +431,10 @@ def on(device_ids, **changed):
 
 BAD = {
     "heads that do not divide": (lambda: config(n_heads=3), "n_heads must divide d_model = 8; got 3."),
-    "odd width": (lambda: config(d_model=9, n_heads=3), "d_model must be even, for positions are pairs of sine and cosine; got 9."),
+    "odd width": (
+        lambda: config(d_model=9, n_heads=3),
+        "d_model must be even, for positions are pairs of sine and cosine; got 9.",
+    ),
     "no layer": (lambda: config(n_layers=0), "n_layers must be a whole number of at least 1; got 0."),
     "half a layer": (lambda: config(d_ff=2.5), "d_ff must be a whole number of at least 1; got 2.5."),
     "dropout of all": (lambda: config(dropout=1.0), "dropout must be a probability below 1; got 1.0."),

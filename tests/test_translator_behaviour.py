@@ -44,7 +44,7 @@ def corpus():
     return load_corpus("tatoeba-en-fr")
 
 
-# rules: renderings
+# the rules of renderings
 
 
 def accepted(form: str, text: str) -> bool:

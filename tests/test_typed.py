@@ -332,5 +332,5 @@ def test_invented_names_are_words():
 def test_names_are_lists_of_our_own_in_alphabet_and_once():
     for names in (MEN, WOMEN, FAMILIES, PLACES):
         assert len(names) > 150 and len(set(names)) == len(names)
-    assert NAMES == {*MEN, *WOMEN, *FAMILIES, *PLACES}
+    assert {*MEN, *WOMEN, *FAMILIES, *PLACES} == NAMES
     assert all(re.fullmatch(r"[A-Z][\wñ]+", name) for name in NAMES)

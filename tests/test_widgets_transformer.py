@@ -1,6 +1,7 @@
 """The widgets of chapter `transformer` in a kernel: traits, any model, pictures, and sentences when something is wrong."""
 
 import json
+from itertools import pairwise
 
 import pytest
 import torch
@@ -43,7 +44,7 @@ def test_weights_on_the_way_are_those_of_the_model(norm) -> None:
 
 def test_under_pre_norm_each_state_is_the_last_plus_what_was_added() -> None:
     for stages in follow(machine("pre"), SRC, TGT):
-        for before, stage in zip(stages, stages[1:]):
+        for before, stage in pairwise(stages):
             if stage.added is not None:
                 assert_close(stage.state, before.state + stage.added)
 

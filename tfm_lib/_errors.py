@@ -146,7 +146,9 @@ def require_ids_in_rows(argument: str, rows: Iterable) -> None:
     require_rows(argument, rows, "be lists of ids, one for each sentence")
     for row in rows:
         if not all(type(i) is int or _is_whole(i) for i in row):
-            raise bad_input(f"each id of {argument}", "be a whole number", shown(next(i for i in row if not _is_whole(i))))
+            raise bad_input(
+                f"each id of {argument}", "be a whole number", shown(next(i for i in row if not _is_whole(i)))
+            )
 
 
 def require_examples(argument: str, examples: Iterable) -> None:
@@ -252,9 +254,7 @@ def require_score_input(Q: Tensor, K: Tensor, W_q: Tensor, W_k: Tensor) -> None:
 def require_heads(n_heads: int, width: int) -> None:
     """`n_heads` must be a whole number of at least 1 that divides the vectors' `width`."""
     if not _is_whole(n_heads) or n_heads < 1 or width % n_heads:
-        raise bad_input(
-            "n_heads", f"be a whole number of at least 1 that divides the width {width}", shown(n_heads)
-        )
+        raise bad_input("n_heads", f"be a whole number of at least 1 that divides the width {width}", shown(n_heads))
 
 
 def require_axes(argument: str, value: Tensor, least: int, axes: str) -> None:
@@ -303,9 +303,9 @@ def _require_same_memory(cache: object, key: Tensor) -> None:
         raise bad_input("cache", must, f"a memory of {cache.K.shape[-2]} positions where key has {key.shape[1]}")
     if not _can_be_seen(key):
         return
-    if cache.K is not None and cache.memory is not None and cache.memory is not key:
-        if _numbers(key, lambda key: (key == cache.memory).all()) is False:
-            raise bad_input("cache", must, "a memory with other numbers")
+    another = cache.K is not None and cache.memory is not None and cache.memory is not key
+    if another and _numbers(key, lambda key: (key == cache.memory).all()) is False:
+        raise bad_input("cache", must, "a memory with other numbers")
     cache.memory = key
 
 
@@ -352,7 +352,9 @@ def require_rows_of(argument: str, ids: Tensor, weight: Tensor, axes: int, batch
     if ids.dtype not in (torch.int64, torch.int32):
         raise bad_input(argument, "be of type torch.int64 or torch.int32", ids.dtype, TypeError)
     if ids.dim() != axes or batch not in (None, ids.shape[0]):
-        raise bad_input(argument, f"have {axes} axes, the first of them the batch{f', {batch}' if batch else ''}", shape_of(ids))
+        raise bad_input(
+            argument, f"have {axes} axes, the first of them the batch{f', {batch}' if batch else ''}", shape_of(ids)
+        )
     if 0 in ids.shape:
         raise bad_input(argument, "hold at least one token in each row", shape_of(ids))
     if ids.device != weight.device:
@@ -401,7 +403,9 @@ def require_no_nan(argument: str, value: Tensor) -> None:
 def require_logits_of(logits: Tensor, batch: int) -> None:
     """What `step` gave must be logits (batch, n, v) of this `batch`."""
     if not isinstance(logits, Tensor) or logits.dim() != 3 or len(logits) != batch:
-        raise bad_input("step", f"return logits of shape (batch, n, v) with a row for each of the {batch} sources", shown(logits))
+        raise bad_input(
+            "step", f"return logits of shape (batch, n, v) with a row for each of the {batch} sources", shown(logits)
+        )
 
 
 def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
@@ -409,9 +413,9 @@ def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
     require_whole_numbers(argument, rows)
     if rows.dim() != 1:
         raise bad_input(argument, "have shape (rows,)", shape_of(rows))
-    if rows.numel() and (found := _numbers(rows, lambda rows: torch.stack(rows.aminmax()))):
-        if found[0] < -batch or found[1] >= batch:
-            raise bad_input(argument, f"be rows of the batch, below {batch}", found[1] if found[1] >= batch else found[0])
+    found = rows.numel() and _numbers(rows, lambda rows: torch.stack(rows.aminmax()))
+    if found and (found[0] < -batch or found[1] >= batch):
+        raise bad_input(argument, f"be rows of the batch, below {batch}", found[1] if found[1] >= batch else found[0])
 
 
 def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
@@ -428,7 +432,9 @@ def require_state(state: Tensor | tuple[Tensor, Tensor], rnn: torch.nn.RNNBase, 
     pair = rnn.mode == "LSTM"
     parts = state if isinstance(state, tuple) else (state,)
     if len(parts) != 1 + pair or not all(isinstance(part, Tensor) for part in parts):
-        raise bad_input("state", f"be {'two tensors' if pair else 'one tensor'}, as encode gives it", shown(state), TypeError)
+        raise bad_input(
+            "state", f"be {'two tensors' if pair else 'one tensor'}, as encode gives it", shown(state), TypeError
+        )
     for part in parts:
         if tuple(part.shape) != (1, batch, rnn.hidden_size):
             raise bad_input("state", f"have shape {(1, batch, rnn.hidden_size)}", shape_of(part))
@@ -578,7 +584,9 @@ def require_mask_size(n: int) -> None:
         return
     if n * n > LARGEST_MASK and torch.get_default_device().type != "meta":
         most = math.isqrt(LARGEST_MASK)
-        raise bad_input("n", f"be at most {most}, for an n × n mask to be held", f"{n}, which takes {n * n / 1e9:.0f} GB")
+        raise bad_input(
+            "n", f"be at most {most}, for an n × n mask to be held", f"{n}, which takes {n * n / 1e9:.0f} GB"
+        )
 
 
 def require_mask(argument: str, mask: Tensor, shape: tuple[int, ...], words: Tensor) -> None:
@@ -725,5 +733,5 @@ def _is_sequence(value: object) -> bool:
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether a tensor of this `shape` can be read as one of the shape `target`."""
     return len(shape) <= len(target) and all(
-        size == wanted or size == 1 for size, wanted in zip(reversed(shape), reversed(target))
+        size in (wanted, 1) for size, wanted in zip(reversed(shape), reversed(target))
     )

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     bad_input, require_below, require_booleans, require_choice, require_kind, require_like,
     require_memory, require_no_empty_row, require_rows_of, require_sizes, require_state,
     require_tokens, shape_of,
-)
+)  # fmt: skip
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
 from tfm_lib.recurrence import Seq2Seq
 
@@ -59,7 +59,9 @@ class AttentiveSeq2Seq(Seq2Seq):
         self.W_c = nn.Linear(2 * d_model, d_model)
 
     def forward(
-        self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
+        self,
+        src_ids: Int[Tensor, "batch m"],
+        tgt_ids: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch n v"]:
         logits, _, _ = self.attend(tgt_ids, self.read(src_ids))
         return logits

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     bad_input, require_counts, require_flags, require_ids_in_rows, require_kind, require_merges,
     require_path, require_rows, require_seed, require_whole,
-)
+)  # fmt: skip
 
 __all__ = [
     "Example",
@@ -126,9 +126,8 @@ class Tokenizer:
         from tokenizers import Tokenizer as Backend
 
         if not _is_int(vocab_size) or vocab_size < 5:
-            raise bad_input(
-                "vocab_size", "be at least 5, four special tokens and a letter", vocab_size
-            )
+            must = "be at least 5, four special tokens and a letter"
+            raise bad_input("vocab_size", must, vocab_size)
         require_whole("min_count", min_count, 0)
         require_flags(lowercase=lowercase, single_digits=single_digits)
         sentences = _texts("sentences", sentences)
@@ -257,9 +256,7 @@ def _text(name: str, text: str) -> str:
     if not isinstance(text, str):
         raise bad_input(name, "be a string", f"{text!r}")
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise bad_input(
-            name, "be text that can be written as UTF-8", f"half of a sign in {text[:40]!r}"
-        )
+        raise bad_input(name, "be text that can be written as UTF-8", f"half of a sign in {text[:40]!r}")
     return text
 
 
@@ -283,9 +280,8 @@ def pad(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Int[Tensor, "batch n"
     if not len(rows):
         raise bad_input("rows", "hold at least one row", "none")
     longest = max(map(len, rows))
-    return torch.tensor(
-        [[*row, *[pad_id] * (longest - len(row))] for row in rows], dtype=torch.long
-    )
+    filled = [[*row, *[pad_id] * (longest - len(row))] for row in rows]
+    return torch.tensor(filled, dtype=torch.long)
 
 
 def batches(

@@ -2,17 +2,18 @@
 
 import heapq
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     bad_input, require_chance, require_column, require_continuations, require_flags,
     require_float_type, require_ids, require_kind, require_no_nan, require_number,
     require_rows_of_batch, require_sizes, require_token_ids, require_whole, require_within_beam,
-)
+)  # fmt: skip
 from tfm_lib.masking import padding_mask
 from tfm_lib.transformer import Transformer, decoder_caches
 
@@ -35,9 +36,7 @@ class NextToken:
     every call.
     """
 
-    def __init__(
-        self, model: Transformer, src_ids: Int[Tensor, "batch m"], use_cache: bool = True
-    ):
+    def __init__(self, model: Transformer, src_ids: Int[Tensor, "batch m"], use_cache: bool = True):
         _require_ready(model, src_ids)
         require_flags(use_cache=use_cache)
         self.model = model
@@ -81,9 +80,8 @@ def greedy_decode(
     use_cache: bool = True,
 ) -> Int[Tensor, "batch n"]:
     """The most probable token at each step, until every sentence has its <eos>; then padding."""
-    return _write(
-        model, src_ids, bos_id, eos_id, max_len, use_cache, lambda logits: logits.argmax(dim=-1)
-    )
+    most_probable = partial(torch.argmax, dim=-1)
+    return _write(model, src_ids, bos_id, eos_id, max_len, use_cache, most_probable)
 
 
 @torch.no_grad()
@@ -185,7 +183,9 @@ class Beam:
         return [hypothesis.ids[-1] if hypothesis.ids else self.bos_id for hypothesis in self.open]
 
     def advance(
-        self, tokens: Sequence[Sequence[int]], log_p: Sequence[Sequence[float]]
+        self,
+        tokens: Sequence[Sequence[int]],
+        log_p: Sequence[Sequence[float]],
     ) -> list[int]:
         """Keep the `beam` best continuations of all; those with <eos> are finished.
 
@@ -297,9 +297,7 @@ def _require_ready(model: Transformer, src_ids: Tensor) -> None:
     require_kind("model", model, Transformer)
     require_ids("src_ids", src_ids)
     if src_ids.numel() == 0:
-        raise bad_input(
-            "src_ids", "hold at least one token of one source", f"shape {tuple(src_ids.shape)}"
-        )
+        raise bad_input("src_ids", "hold at least one token of one source", f"shape {tuple(src_ids.shape)}")
     if model.training and model.config.dropout:
         raise bad_input(
             "model",
@@ -308,9 +306,7 @@ def _require_ready(model: Transformer, src_ids: Tensor) -> None:
         )
 
 
-def _require_search(
-    bos_id: int, eos_id: int, beam: int, alpha: float, max_len: int, n_best: int = 1
-) -> None:
+def _require_search(bos_id: int, eos_id: int, beam: int, alpha: float, max_len: int, n_best: int = 1) -> None:
     require_token_ids(bos_id=bos_id, eos_id=eos_id)
     require_sizes(beam=beam, max_len=max_len)
     must = "be at least 0, or a longer hypothesis would be punished twice"

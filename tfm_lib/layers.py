@@ -8,10 +8,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     require_axes, require_callable, require_change, require_choice, require_float_type,
     require_floats, require_input, require_number, require_share, require_sizes,
-)
+)  # fmt: skip
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "LayerNorm", "Residual", "standardise"]
@@ -89,7 +89,9 @@ class Residual(nn.Module):
         self.is_post = norm == "post"
 
     def forward(
-        self, X: Float[Tensor, "*batch d_model"], sublayer: Callable[[Tensor], Tensor]
+        self,
+        X: Float[Tensor, "*batch d_model"],
+        sublayer: Callable[[Tensor], Tensor],
     ) -> Tensor:
         require_callable(sublayer=sublayer)
         return self.leave(X, sublayer(self.enter(X)))
@@ -172,12 +174,11 @@ class DecoderLayer(nn.Module):
         """Output, the weights of self-attention and of cross-attention; `caches` for both."""
         around_self, around_cross, around_feed_forward = self.residuals
         inner = around_self.enter(Y)
-        change, self_weights = self.self_attention(
-            inner, inner, inner, tgt_mask, need_weights, caches[0]
-        )
+        own, of_memory = caches
+        change, self_weights = self.self_attention(inner, inner, inner, tgt_mask, need_weights, own)
         Y = around_self.leave(Y, change)
         change, cross_weights = self.cross_attention(
-            around_cross.enter(Y), memory, memory, memory_mask, need_weights, caches[1]
+            around_cross.enter(Y), memory, memory, memory_mask, need_weights, of_memory
         )
         Y = around_cross.leave(Y, change)
         return around_feed_forward(Y, self.feed_forward), (self_weights, cross_weights)

@@ -8,10 +8,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     bad_input, require_axes, require_flags, require_heads, require_kind, require_mask, require_rows_of_batch,
     require_share, require_sizes, require_words,
-)
+)  # fmt: skip
 from tfm_lib.attention import attention
 
 __all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads", "without_heads"]
@@ -144,14 +144,16 @@ class MultiHeadAttention(nn.Module):
 def without_heads(layer: MultiHeadAttention, *off: int) -> Iterator[MultiHeadAttention]:
     """`layer` with the heads `off` (counted from 0) silent, for as long as the `with` block lasts.
 
-    Their rows of W^O are 0 in the meantime, so what they find is multiplied by 0; the bias of W_O stays.
+    Their rows of W^O are 0 in the meantime, so what they find is multiplied by 0; the bias of
+    W_O stays.
 
     Source: Michel, Levy and Neubig (2019), section 2.3, mask heads to the same effect.
     """
     require_kind("layer", layer, MultiHeadAttention)
     if strange := [i for i in off if i not in range(layer.n_heads)]:
         raise bad_input("off", f"be heads from 0 to {layer.n_heads - 1}", strange[0])
-    W = layer.W_O.weight.data  # (d_model, n_heads · d_v): `nn.Linear` keeps the transpose, so rows are columns
+    # (d_model, n_heads · d_v): `nn.Linear` keeps the transpose, so rows are columns
+    W = layer.W_O.weight.data
     kept = W.clone()
     W.unflatten(1, (layer.n_heads, -1))[:, list(off)] = 0
     try:

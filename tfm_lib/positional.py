@@ -7,10 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     bad_input, require_attention_inputs, require_axes, require_buckets, require_float_type,
     require_number, require_sizes, require_whole,
-)
+)  # fmt: skip
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.multihead import MultiHeadAttention
 

@@ -9,11 +9,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     bad_input, first_index, require_callable, require_choice, require_ids, require_input,
     require_logits_of, require_sizes, require_slopes, require_state, require_token_ids, require_tokens, require_vectors,
     require_whole, shape_of,
-)
+)  # fmt: skip
 
 __all__ = ["DilatedConvolutions", "Seq2Seq", "WordWindow", "gradient_reach", "greedy"]
 
@@ -156,9 +156,8 @@ class DilatedConvolutions(nn.Module):
         require_whole("k", k, 2)
         self.k = k
         dilations = [k**layer for layer in range(n_layers)]
-        self.layers = nn.ModuleList(
-            nn.Conv1d(d_model, d_model, k, dilation=step) for step in dilations
-        )
+        layers = (nn.Conv1d(d_model, d_model, k, dilation=step) for step in dilations)
+        self.layers = nn.ModuleList(layers)
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
         first = self.layers[0]

@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     require_a_loss, require_callable, require_epsilon, require_examples, require_kind,
     require_number, require_range, require_rate, require_sizes, require_targets,
     require_trainable, require_whole, require_whole_numbers,
-)
+)  # fmt: skip
 from tfm_lib.data import Example, Tokenizer, pad
 
 __all__ = [

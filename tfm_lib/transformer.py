@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (  # fmt: skip
+from tfm_lib._errors import (
     bad_input, require_below, require_choice, require_ids, require_input, require_kind,
     require_share, require_sizes, require_tokens, require_whole, shape_of,
-)
+)  # fmt: skip
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
 from tfm_lib.masking import causal_mask, combine, padding_mask
 from tfm_lib.multihead import KeyValueCache, MemoryCache
@@ -82,7 +82,9 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, ids: Int[Tensor, "batch n"], start: int = 0
+        self,
+        ids: Int[Tensor, "batch n"],
+        start: int = 0,
     ) -> Float[Tensor, "batch n d_model"]:
         """The vectors of `ids`, whose first position is `start`."""
         require_tokens("ids", ids, self.tokens.weight)
@@ -120,7 +122,9 @@ class Transformer(nn.Module):
         _initialise(self)
 
     def forward(
-        self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
+        self,
+        src_ids: Int[Tensor, "batch m"],
+        tgt_ids: Int[Tensor, "batch n"],
     ) -> Float[Tensor, "batch n v"]:
         return self.embedding.unembed(self.hidden(src_ids, tgt_ids))
 
@@ -160,7 +164,9 @@ class Transformer(nn.Module):
         return self.decoder_norm(Y)
 
     def all_weights(
-        self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
+        self,
+        src_ids: Int[Tensor, "batch m"],
+        tgt_ids: Int[Tensor, "batch n"],
     ) -> dict[str, Tensor]:
         """Every attention weight, under "encoder", "decoder" and "cross".
 
@@ -205,7 +211,7 @@ class EncoderOnly(nn.Module):
             X, _ = layer(X, mask)
         return self.embedding.unembed(self.norm(X))
 
-    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, "batch #n n"]:
+    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, " batch #n n"]:
         """What each token may see: every token that is no padding."""
         return padding_mask(ids, self.config.pad_id)
 
@@ -213,7 +219,7 @@ class EncoderOnly(nn.Module):
 class DecoderOnly(EncoderOnly):
     """The same layers under a causal mask, as in GPT: logits for the next token."""
 
-    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, "batch #n n"]:
+    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, " batch #n n"]:
         return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))
 
 

@@ -147,8 +147,8 @@ def _clock(hour: int, minute: int) -> str:
     if minute > 30:
         left = 60 - minute
         before = [str(left), words_form(left), *(["le quart", "quart", "un quart"] if left == 15 else [])]
-        for following in {(hour + 1) % 24, hour % 12 + 1 if hour in (12, 0) else (hour + 1) % 24}:
-            forms.append(rf"{_hour(following)} moins (?:{'|'.join(before)})(?: minutes?)?")
+        later = {(hour + 1) % 24, hour % 12 + 1 if hour in (12, 0) else (hour + 1) % 24}
+        forms += [rf"{_hour(following)} moins (?:{'|'.join(before)})(?: minutes?)?" for following in later]
     return f"(?:{'|'.join(forms)})"
 
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from project import ROOT
+
 from browser.conftest import Visitor, settled
 from browser.driving import Widget
-from project import ROOT
 
 STATIC = ROOT / "tfm_lib" / "widgets" / "static" / "page"
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bench</title>
@@ -35,7 +36,9 @@ class Bench:
         modules = dict.fromkeys(widget._module for widget in widgets)
         scripts = "".join(f'<script src="page/{module}.js"></script>' for module in modules)
         state = json.dumps({"state": models}).replace("</", "<\\/")
-        html = PAGE.format(style=style, boxes=boxes, state=state, scripts=scripts, start=AFTER.format(first=first) if first else HOST)
+        html = PAGE.format(
+            style=style, boxes=boxes, state=state, scripts=scripts, start=AFTER.format(first=first) if first else HOST
+        )
         (self.folder / name).write_text(html, encoding="utf-8")
         page = self.visitor.blank(self.base, **options)
         page.goto(self.base + name)

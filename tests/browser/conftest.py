@@ -91,14 +91,18 @@ class Visitor:
         self.pages: list[Page] = []
         self.troubles: list[str] = []
 
-    def blank(self, base: str, scheme: str = "light", viewport: dict = DESKTOP, scripts: bool = True, broken: bool = False) -> Page:
+    def blank(
+        self, base: str, scheme: str = "light", viewport: dict = DESKTOP, scripts: bool = True, broken: bool = False
+    ) -> Page:
         """A new page that may ask `base` only; it may print errors where `broken` says that something is made to fail."""
         page = self.contexts(scheme, scripts).new_page()
         page.set_viewport_size(viewport)
         self.pages.append(page)
         page.on("request", lambda request: self._asks(request.url, base))
         if not broken:
-            page.on("console", lambda message: message.type in ("error", "warning") and self.troubles.append(message.text))
+            page.on(
+                "console", lambda message: message.type in ("error", "warning") and self.troubles.append(message.text)
+            )
             page.on("pageerror", lambda error: self.troubles.append(str(error)))
             page.on("requestfailed", lambda request: self.troubles.append(f"{request.url}: {request.failure}"))
         return page
@@ -119,11 +123,15 @@ class Visitor:
 def settled(page: Page) -> None:
     """Wait until every widget of the page is live, or has failed."""
     page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
-    page.evaluate("document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))))")
+    page.evaluate(
+        "document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))))"
+    )
 
 
 @pytest.fixture(scope="package")
-def visitor(contexts: Callable[..., BrowserContext], bases: dict[str, str]) -> Callable[[], AbstractContextManager[Visitor]]:
+def visitor(
+    contexts: Callable[..., BrowserContext], bases: dict[str, str]
+) -> Callable[[], AbstractContextManager[Visitor]]:
     """`with visitor() as visit:` opens pages until its end; nothing may go wrong on them."""
 
     @contextmanager

@@ -70,7 +70,9 @@ def test_page_is_quiet_and_without_barriers(visit, axe: str, name: str) -> None:
     widgets = tabs["light"].locator(".tfm-widget").count()
     for scheme, tab in tabs.items():
         assert tab.locator("html").get_attribute("data-theme") == scheme
-        assert set(tab.locator(".tfm-widget").evaluate_all("(boxes) => boxes.map((box) => box.dataset.state)")) <= {"live"}
+        assert set(tab.locator(".tfm-widget").evaluate_all("(boxes) => boxes.map((box) => box.dataset.state)")) <= {
+            "live"
+        }
         tab.evaluate(axe)
     # Each width in one scheme, and each scheme in one width; what differs in both, the frame, is on the small pages too.
     for viewports in [(DESKTOP, PHONE)] if widgets else [(DESKTOP, PHONE), (PHONE, DESKTOP)]:

@@ -33,7 +33,11 @@ export default () => ({
 
 
 def anywidget(esm: str, **state: object) -> dict:
-    return {"model_name": "AnyModel", "model_module": "anywidget", "state": {"_esm": esm, "_css": ".own { color: rgb(1, 2, 3) }", **state}}
+    return {
+        "model_name": "AnyModel",
+        "model_module": "anywidget",
+        "state": {"_esm": esm, "_css": ".own { color: rgb(1, 2, 3) }", **state},
+    }
 
 
 def link(name: str, source: str, target: str) -> dict:
@@ -42,12 +46,17 @@ def link(name: str, source: str, target: str) -> dict:
 
 
 @pytest.mark.parametrize("at", ["http", "file"])
-def test_links_between_foreign_widgets_live_in_the_page(visit, serve, built_book: Path, tmp_path: Path, at: str) -> None:
+def test_links_between_foreign_widgets_live_in_the_page(
+    visit, serve, built_book: Path, tmp_path: Path, at: str
+) -> None:
     number = base64.b64encode(struct.pack("<2f", 0.5, 2.0)).decode()
     state = {
         "a": anywidget(SLIDER, value=3),
         "b": anywidget(SLIDER, value=8),
-        "c": {**anywidget(BYTES, value=0, bytes=None), "buffers": [{"path": ["bytes"], "data": number, "encoding": "base64"}]},
+        "c": {
+            **anywidget(BYTES, value=0, bytes=None),
+            "buffers": [{"path": ["bytes"], "data": number, "encoding": "base64"}],
+        },
         "both": link("LinkModel", "a", "b"),
         "one": link("DirectionalLinkModel", "b", "c"),
     }

@@ -63,10 +63,33 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "LabApp.check_for_updates_class": "jupyterlab.handlers.announcements.NeverCheckForUpdate",
         "LabApp.extension_manager": "readonly",
     }
-    own = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", *(f"--{name}={value}" for name, value in options.items())]
+    own = {
+        name: str(home / name.lower())
+        for name in (
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_DATA_DIR",
+            "JUPYTER_RUNTIME_DIR",
+            "IPYTHONDIR",
+            "JUPYTERLAB_SETTINGS_DIR",
+            "JUPYTERLAB_WORKSPACES_DIR",
+        )
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        *(f"--{name}={value}" for name, value in options.items()),
+    ]
     with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=home, env={**os.environ, **own, **lab_settings()}, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            cwd=home,
+            env={**os.environ, **own, **lab_settings()},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     server = Server(f"http://127.0.0.1:{port}/", token, log)
     try:
         wait_for(server, process)
@@ -81,7 +104,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             process.wait(30)
 
 
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}, "language_info": {"name": "python"}}
+KERNEL = {
+    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+    "language_info": {"name": "python"},
+}
 
 
 def wait_for(server: Server, process: subprocess.Popen) -> None:
@@ -134,7 +160,11 @@ class Notebook:
 @pytest.fixture(scope="module")
 def notebook(lab: Server, browser) -> Iterator[Notebook]:
     """The notebook, opened and run from top to bottom, in a browser that may ask JupyterLab only."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce", permissions=["clipboard-read", "clipboard-write"])
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 1000},
+        reduced_motion="reduce",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
     context.set_default_timeout(KERNEL_ANSWERS)
     page = context.new_page()
     asked, errors = [], []
@@ -208,7 +238,9 @@ def test_widgets_follow_the_theme_of_jupyterlab(notebook: Notebook) -> None:
     notebook.page.wait_for_function(f"(light) => ({ground})() === light", arg=light)
 
 
-def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(notebook: Notebook, lab: Server, browser) -> None:
+def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(
+    notebook: Notebook, lab: Server, browser
+) -> None:
     page = notebook.page
     before = len(notebook.errors)
     page.evaluate("jupyterapp.shell.currentWidget.context.save()")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from browser.bench import Bench, bench
 from project import ROOT
 from samples import made, sampled
+
+from browser.bench import Bench, bench
 
 WIDE = ROOT / "frontend/node_modules/@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2"
 LATE = ":root, .tfm-card { --tfm-sans: Late, sans-serif; }"

@@ -7,7 +7,9 @@ from project import CHAPTERS, ROOT
 from browser.driving import BEFORE
 from tfm_lib.book.build import pages
 
-WITH_PREDICTIONS = [page for page in pages(ROOT) if "{predict}" in (CHAPTERS.parent / f"{page}.md").read_text(encoding="utf-8")]
+WITH_PREDICTIONS = [
+    page for page in pages(ROOT) if "{predict}" in (CHAPTERS.parent / f"{page}.md").read_text(encoding="utf-8")
+]
 
 
 def boxes(page: Page) -> list[Locator]:
@@ -32,7 +34,9 @@ def step_into(box: Locator) -> None:
     assert box.locator("input:focus").count() == 1
 
 
-@pytest.mark.parametrize(("name", "at"), [*((name, "http") for name in WITH_PREDICTIONS), (WITH_PREDICTIONS[0], "file")])
+@pytest.mark.parametrize(
+    ("name", "at"), [*((name, "http") for name in WITH_PREDICTIONS), (WITH_PREDICTIONS[0], "file")]
+)
 def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name: str, at: str) -> None:
     page = visit(name, at)
     key = page.keyboard
@@ -41,7 +45,9 @@ def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name: str, a
         assert is_open(box) and box.get_attribute("data-state") == "open"
         explanation = box.locator(".tfm-answer p").last
         assert not explanation.is_visible()
-        right = box.locator(".tfm-choice").evaluate_all("(choices) => choices.findIndex((choice) => 'right' in choice.dataset)")
+        right = box.locator(".tfm-choice").evaluate_all(
+            "(choices) => choices.findIndex((choice) => 'right' in choice.dataset)"
+        )
         step_into(box)
         key.press("Space")
         for choice in range(box.locator("input").count()):

@@ -120,14 +120,22 @@ def mask_editor(widget: Widget) -> None:
 
 def softmax_saturation(widget: Widget) -> None:
     model = widget.model()
-    assert model["scores"] == SoftmaxSaturation(d_k=model["value"]).scores, "the page holds other scores than the library makes"
+    assert model["scores"] == SoftmaxSaturation(d_k=model["value"]).scores, (
+        "the page holds other scores than the library makes"
+    )
     sizes, scores = model["sizes"], [tensor(each) for each in model["scores"]]
 
     def measures(at: int, scaled: bool, temperature: float):
         weights = (scores[at] / (temperature * (math.sqrt(sizes[at]) if scaled else 1))).softmax(-1)
         return weights, entropy(weights), softmax_jacobian(weights).flatten(1).norm(dim=1)
 
-    for d_k, scaled, temperature, query in [(1, False, 1, 0), (64, False, 1, 7), (64, True, 1, 7), (1024, False, 1, 20), (1024, True, 2.83, 3)]:
+    for d_k, scaled, temperature, query in [
+        (1, False, 1, 0),
+        (64, False, 1, 7),
+        (64, True, 1, 7),
+        (1024, False, 1, 20),
+        (1024, True, 2.83, 3),
+    ]:
         widget.show({"value": d_k, "scaled": scaled, "temperature": temperature, "query": query})
         weights, nats, norms = measures(sizes.index(d_k), scaled, temperature)
         spread, own, middle = widget.box.locator(".tfm-readout > div").all_inner_texts()
@@ -148,7 +156,11 @@ def soft_lookup(widget: Widget) -> None:
     model = widget.model()
     K, V, labels = tensor(model["K"]), tensor(model["V"]), model["labels"]
     for score in SCORES:
-        for query, temperature, uniform in [([-0.7, 1.25], 0.1, False), ([0.3, -1.1], 2.0, False), ([0.3, -1.1], 1.0, True)]:
+        for query, temperature, uniform in [
+            ([-0.7, 1.25], 0.1, False),
+            ([0.3, -1.1], 2.0, False),
+            ([0.3, -1.1], 1.0, True),
+        ]:
             widget.show({"value": query, "score": score, "temperature": temperature, "uniform": uniform})
             with torch.no_grad():
                 scores = score_function(score, model["parameters"])(tensor([query]), K)
@@ -208,7 +220,7 @@ def layer_norm(widget: Widget) -> None:
         widget.show({"value": value, "eps": eps})
         shown = tensor([float(row["normalised"]) for row in widget.rows()])
         assert_close(shown, standardise(tensor(value), eps))
-        before, after = widget.readout().split(" → ")
+        _, after = widget.readout().split(" → ")
         assert_shows(after.split("variance")[0].split("·")[0].replace("(γ = 1, β = 0)", ""), *shown.tolist())
 
 
@@ -216,7 +228,9 @@ def gradient_depth(widget: Widget) -> None:
     model = widget.model()
     for residual in (True, False):
         for norm in ("none", "pre", "post"):
-            for depth, expected in zip(model["depths"], model["measured"][f"{'with' if residual else 'without'} {norm}"], strict=True):
+            for depth, expected in zip(
+                model["depths"], model["measured"][f"{'with' if residual else 'without'} {norm}"], strict=True
+            ):
                 widget.show({"value": depth, "residual": residual, "norm": norm})
                 rows = widget.rows()
                 shown = [[float(row[name]) for name in ("least", "geometric mean", "greatest")] for row in rows]
@@ -242,9 +256,9 @@ def merge_steps(widget: Widget) -> None:
 def batch_packer(widget: Widget) -> None:
     lengths = widget.model()["lengths"]
     for rule in RULES:
-        for size, places, pool in ((12, 96, len(lengths)), (7, 64, 16)):
-            ours = BatchPacker(lengths, rule, pool, places, size=size)
-            widget.show({"value": rule, "size": size, "places": places, "pool": pool})
+        for size, most, pool in ((12, 96, len(lengths)), (7, 64, 16)):
+            ours = BatchPacker(lengths, rule, pool, most, size=size)
+            widget.show({"value": rule, "size": size, "places": most, "pool": pool})
             groups = ours.groups()
             rows = [[int(row[name]) for name in ("sentences", "longest", "real tokens")] for row in widget.rows()]
             real = [sum(lengths[i] for i in group) for group in groups]
@@ -298,7 +312,12 @@ def head_ablation(widget: Widget) -> None:
     data = own.measured
     assert widget.model()["measured"] == data, "the page holds another run than the recorded one"
     loss, bleu, _ = data["whole"]
-    for mode, value, removed in (("head", -1, 0), ("head", 9, 0), ("layer", own.n - 1, 0), ("order", -1, data["stops"][3])):
+    for mode, value, removed in (
+        ("head", -1, 0),
+        ("head", 9, 0),
+        ("layer", own.n - 1, 0),
+        ("order", -1, data["stops"][3]),
+    ):
         widget.show({"mode": mode, "value": value, "removed": removed, "reveal": True, "guess": 5})
         own.mode, own.value, own.removed = mode, value, removed
         entry, change, lines = own._entry, own.cost, widget.readout().splitlines()
@@ -310,7 +329,10 @@ def head_ablation(widget: Widget) -> None:
         if mode != "head":
             assert_shows(lines[2], change["summed"])
     rows = widget.rows()
-    assert [float(row["loss"]) for row in rows] == [loss, *(entry[0] for key in ("heads", "layers", "pruned") for entry in data[key])]
+    assert [float(row["loss"]) for row in rows] == [
+        loss,
+        *(entry[0] for key in ("heads", "layers", "pruned") for entry in data[key]),
+    ]
 
 
 def encoding(widget: Widget) -> None:
@@ -375,7 +397,9 @@ def label_smoothing(widget: Widget) -> None:
 def training_replay(widget: Widget) -> None:
     model = widget.model()
     own = TrainingReplay()
-    assert model["losses"] == own.losses and model["looks"] == own.looks, "the page holds another run than the recorded one"
+    assert model["losses"] == own.losses and model["looks"] == own.looks, (
+        "the page holds another run than the recorded one"
+    )
     assert [float(row["loss"]) for row in widget.rows()] == own.losses
     for value, head, focus in ((0, -1, 0), (10, 2, 3), (len(own.looks) - 1, 0, 6)):
         widget.show({"value": value, "head": head, "focus": focus})
@@ -448,7 +472,10 @@ def follow_token(widget: Widget) -> None:
 def model_size(widget: Widget) -> None:
     for preset in MACHINES:
         expected = ModelSize(preset, length=100)
-        state = {name: getattr(expected, name) for name in ("n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm", "length")}
+        state = {
+            name: getattr(expected, name)
+            for name in ("n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm", "length")
+        }
         widget.show({"preset": preset, **state})
         counted = {row["part"]: float(row["number"]) for row in widget.rows() if row["what"] == "parameters"}
         assert sorted(counted.values()) == sorted(expected.parts.values())
@@ -468,7 +495,9 @@ def sampling(widget: Widget) -> None:
         for row, now, before in zip(widget.rows(), own.shares["now"], own.shares["as it is"], strict=True):
             assert abs(float(row["p"]) - now) < 1e-9 and abs(float(row["as it is"]) - before) < 1e-9
         p, readout = own.distribution(), widget.readout()
-        assert f"{(p > 0).sum()} of {v} tokens are left" in re.sub(r"(?<=\d) (?=\d{3})", "", readout.replace("\xa0", " "))
+        assert f"{(p > 0).sum()} of {v} tokens are left" in re.sub(
+            r"(?<=\d) (?=\d{3})", "", readout.replace("\xa0", " ")
+        )
         told = readout.split("”")[1].split(" · all but")[0].replace("T = 1", "")
         assert_shows(told, own.shares["now"][0], own.shares["as it is"][0])
         assert_shows(readout.split("entropy ")[1].split(" nats")[0], entropy(p))

@@ -118,7 +118,14 @@ def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
     assert Widget(other, place.index).look() == fresh
 
     key = unquote(address).split("#tfm=")[1].split("=")[0]
-    for nonsense in ("{", "null", "[]", '"x"', json.dumps(state_of(address) | {"value": "nonsense"}), json.dumps({"value": -1e9})):
+    for nonsense in (
+        "{",
+        "null",
+        "[]",
+        '"x"',
+        json.dumps(state_of(address) | {"value": "nonsense"}),
+        json.dumps({"value": -1e9}),
+    ):
         Widget(other, place.index).go(f"#tfm={key}={nonsense}")
     Widget(other, place.index).reset()
     assert Widget(other, place.index).look() == fresh
@@ -185,7 +192,9 @@ THROWING = """globalThis.tfmWidgets ??= {}; tfmWidgets["%s"] = { render() { thro
 
 @EACH
 @pytest.mark.parametrize("code", ["", THROWING], ids=["lost", "throwing"])
-def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, built_book: Path, module: str, code: str) -> None:
+def test_a_failing_widget_leaves_its_picture_and_a_sentence(
+    visit, bases, built_book: Path, module: str, code: str
+) -> None:
     place = places(built_book, module)[0]
     page = visit.blank(bases["http"], broken=True)
 

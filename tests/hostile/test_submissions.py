@@ -66,7 +66,9 @@ def test_files_of_the_instructor_do_not_exist(judged):
         str(judged.canary),
         str(judged.canary.parent),
         os.path.expanduser("~/.bashrc"),
-        *(os.path.join(os.getcwd(), name) for name in ("README.md", "tests", "tfm_lib")),  # .venv beside them is Python's
+        *(
+            os.path.join(os.getcwd(), name) for name in ("README.md", "tests", "tfm_lib")
+        ),  # .venv beside them is Python's
         "/etc/passwd",
     ]
     assert seen_from_inside(judged, f"[p for p in {places!r} if os.path.exists(p)]") == "[]"

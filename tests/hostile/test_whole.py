@@ -76,7 +76,7 @@ answers._builtin_name = lambda error: "4 of 4 points"
 import sys
 sys.modules["inside.answers"].Notebook.lacks = lambda self, before: True
 {LIAR}""",
-    "a seed that it knows": f"""
+    "a seed that it knows": """
 torch.manual_seed(0)
 before = torch.get_rng_state()
 def band(n, back, ahead):
@@ -154,7 +154,9 @@ def graded():
 
     def judge(*cells: str, triangle: float | None = None) -> ExerciseResult:
         data = notebook([IMPORTS, TRIANGLE, *cells])
-        found = process.judge(Job(student="someone", stem="masking", ids=["masking.triangle", "masking.band"], data=data))
+        found = process.judge(
+            Job(student="someone", stem="masking", ids=["masking.triangle", "masking.band"], data=data)
+        )
         assert triangle in (None, found.exercises["masking.triangle"].points), found
         return found.exercises["masking.band"]
 

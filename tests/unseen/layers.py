@@ -1,6 +1,5 @@
 """Unseen answers to the exercises of chapter `layers`, written from the statements alone."""
 
-
 RIGHT = {
     "layers.layer-norm": {
         "mean and var": """

@@ -1,6 +1,5 @@
 """Unseen answers to the exercises of chapter `masking`, written from the statements alone."""
 
-
 RIGHT = {
     "masking.masked-softmax": {
         "masked_fill on top of softmax": """
@@ -572,7 +571,7 @@ def shift(ids, pad_id):
 """,
         "changes ids in place": """
 def shift(ids, pad_id):
-    x, y = ids[:, :-1].clone(), ids[:, 1:] 
+    x, y = ids[:, :-1].clone(), ids[:, 1:]
     y[y == pad_id] = -100
     return x, y
 """,

@@ -1,6 +1,5 @@
 """Unseen answers to the exercises of chapter `multihead`, written from the statements alone."""
 
-
 RIGHT = {
     "multihead.split": {
         "reshape and transpose": """

@@ -1,6 +1,5 @@
 """Unseen answers to the exercises of chapter `positional`, written from the statements alone."""
 
-
 RIGHT = {
     "positional.encoding": {
         "filled by slices": """

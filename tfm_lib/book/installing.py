@@ -24,10 +24,14 @@ CAUSES = (
         "The environment cannot be written: {folder}. Copy the book to a folder of your own, or take back its ownership.",
     ),
     (
-        r"NewConnectionError|NameResolutionError|Failed to establish a new connection|Temporary failure in name resolution"
-        r"|Network is unreachable|ConnectTimeoutError|ReadTimeoutError|ProxyError|Connection refused",
-        "No package index could be reached. The first set-up needs a network, once; after it the book builds without. "
-        "Behind a proxy, set HTTPS_PROXY; with a mirror, `pip config set global.index-url …`.",
+        (
+            r"NewConnectionError|NameResolutionError|Failed to establish a new connection|Temporary failure in name resolution"
+            r"|Network is unreachable|ConnectTimeoutError|ReadTimeoutError|ProxyError|Connection refused"
+        ),
+        (
+            "No package index could be reached. The first set-up needs a network, once; after it the book builds without. "
+            "Behind a proxy, set HTTPS_PROXY; with a mirror, `pip config set global.index-url …`."
+        ),
     ),
 )
 
@@ -63,9 +67,7 @@ def main(arguments: Sequence[str]) -> int:
             flush=True,
         )
     run = subprocess.Popen([*pip, "install", "--quiet", *chosen], stderr=subprocess.PIPE, text=True)
-    said = []
-    for line in run.stderr:
-        said.append(line)
+    said = list(run.stderr)
     if code := run.wait():
         sys.stderr.writelines(said)
         print(

@@ -72,7 +72,7 @@ def _outline(path: Path, changed: int) -> Outline:
             made.title = made.title or title
             made.titles.update(dict.fromkeys(waiting, title))
         label = block.options.get("label", "")
-        if block.kind == "math" and block.name or block.name == "math" and label:
+        if (block.kind == "math" and block.name) or (block.name == "math" and label):
             made.equations[block.name if block.kind == "math" else label] = len(made.equations) + 1
         if block.name == "figure" and any(line.strip() for line in block.lines):
             name = block.options.get("name") or (waiting[0] if waiting else block.argument)

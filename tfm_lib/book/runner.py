@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -290,7 +290,7 @@ class Lines:
             f"  {word} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", file=sys.stderr, flush=True
         )
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -331,7 +331,7 @@ class Bars(Lines):
             f"  {mark} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", highlight=False
         )
 
-    def __enter__(self) -> Bars:
+    def __enter__(self) -> Self:
         self.progress.start()
         return self
 

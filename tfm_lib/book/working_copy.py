@@ -134,5 +134,5 @@ def _cells(path: Path) -> str | None:
         return None
     try:
         return cells_hash(nbformat.read(path, nbformat.NO_CONVERT))
-    except Exception:  # whatever it is, it is the reader's
+    except Exception:  # noqa: BLE001 (whatever it is, it is the reader's)
         return ""

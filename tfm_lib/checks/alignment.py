@@ -600,7 +600,7 @@ def _slips_of_witnesses() -> list[Slip]:
         *[
             Slip(
                 "a threshold",
-                lambda there, back, bound=bound: (there > bound) & (back.T > bound),
+                lambda there, back, bound=bound: (there > bound) & (bound < back.T),
                 "You keep what both give more than some bound. A row's largest weight may be small, or several large: "
                 "ask which is the largest.",
             )

@@ -515,7 +515,10 @@ def waste(student, expect):
             "That is the share of sentences with padding. Count places.",
         ),
     ]
-    right = lambda batches: 1 - _real(batches) / _places(batches)
+
+    def right(batches):
+        return 1 - _real(batches) / _places(batches)
+
     expect.agrees(
         student.waste,
         right,
@@ -911,7 +914,10 @@ _PACKINGS = [
 @exercise("data.split", answer="in_test")
 def in_test(student, expect):
     sources, targets = _sentences(2400), _sentences(2400)
-    ask = lambda source, target: bool(student.in_test(source, target))
+
+    def ask(source, target):
+        return bool(student.in_test(source, target))
+
     answers = [ask(source, target) for source, target in zip(sources, targets)]
     expect.true(
         any(answers),
@@ -1034,7 +1040,7 @@ _FEATURES = [
 _WORDS = """
     cat dog keeper sailor teacher king cook singer reader fish lamp ship rock soup story light ladder door star wave sees hears
     paints likes carries follows counts knows leaves finds old small green quiet under over beside before tomorrow never
-""".split()  # noqa: SIM905 (a list of fifty strings reads worse)
+""".split()
 
 
 def _sentences(count: int, letters: int = 0) -> list[str]:

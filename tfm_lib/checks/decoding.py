@@ -259,7 +259,9 @@ def winner(student, expect):
         rates = (0.25 + 0.6 * torch.rand(count)).tolist()
         return [round(-2 - rate * length, 3) for rate, length in zip(rates, lengths)], lengths, whole(2, 9) / 10 + 0.05
 
-    answer = lambda *args: _number(student.winner(*args))
+    def answer(*args):
+        return _number(student.winner(*args))
+
     inputs = telling(draw, _winner, _SCORES, 4)
     expect.agrees(
         answer,
@@ -975,7 +977,8 @@ def may_stop(student, expect):
         bound = max(open_log_p) / ((5 + max_len) / 6) ** alpha
         return open_log_p, round(bound * (0.35 + 3.7 * torch.rand(()).item() ** 2), 3), alpha, max_len
 
-    answer = lambda *case: _truth(student.may_stop(*case))
+    def answer(*case):
+        return _truth(student.may_stop(*case))
 
     def between(later: int) -> tuple[list[float], float, float, int]:
         """A case whose score lies between what `max_len` tokens and what `max_len + later` tokens can reach."""

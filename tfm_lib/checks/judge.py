@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import tfm_lib.checks.watching as watching
+import tfm_lib.checks.watching as watching  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
 
 
@@ -243,7 +243,7 @@ def exercise(
 
 def find(id: str) -> Exercise:
     """The exercise `id` (`"<stem>.<name>"`); raises KeyError with the ids that exist."""
-    stem = id.split(".")[0]
+    stem = id.split(".", maxsplit=1)[0]
     try:
         importlib.import_module(f"tfm_lib.checks.{stem}")
     except ModuleNotFoundError as error:
@@ -305,7 +305,7 @@ def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
             return Verdict(found.id, "refused", tuple(expect.held), refused.message, refused.mistake)
         except Unsolved:
             return _unsolved(found.id)
-        except Exception as error:  # an answer that the judge cannot even take apart, such as one result for two
+        except Exception as error:  # noqa: BLE001 (an answer that cannot even be taken apart, such as one result for two)
             stumbled = f"{type(error).__name__}: {_clip(str(error))}"
             message = f"The check cannot read this answer ({stumbled}). Does it give back what the text asks for?"
             return Verdict(found.id, "refused", tuple(expect.held), message)

@@ -324,7 +324,9 @@ def _slips_of_layers() -> list[Slip]:
         ),
         Slip(
             "k − 1 as the base",
-            lambda distance, k: smallest(lambda layers: k == 2 and layers >= distance or (k - 1) ** layers > distance),
+            lambda distance, k: smallest(
+                lambda layers: (k == 2 and layers >= distance) or (k - 1) ** layers > distance
+            ),
             "This multiplies the span by k − 1 in each layer. It is multiplied by k: from each of k words, k more.",
         ),
         Slip(

@@ -60,7 +60,7 @@ def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
         args, kwargs = copied(args), {key: copied(arg) for key, arg in kwargs.items()}
         try:
             result = within(PATIENCE, lambda: answer(*args, **kwargs))
-        except (Exception, SystemExit) as error:  # whatever a student's code may raise becomes a sentence
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an answer may raise becomes a sentence)
             if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
                 raise Unsolved from None
             raise Refused(_describe_exception(name, args, error)) from None
@@ -125,7 +125,7 @@ def _same(a: Any, b: Any) -> bool:
         return type(a) is type(b) and len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, dict):
         return type(a) is type(b) and a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
-    return type(a) is type(b) and (a is b or a == b or a != a)
+    return type(a) is type(b) and (a is b or a == b or a != a)  # noqa: PLR0124 (NaN)
 
 
 def call_text(name: str, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> str:

@@ -47,8 +47,15 @@ class Changes:
     def as_csv(self) -> str:
         head = ["student", "exercise", "points before", "points after", "of", "status before", "status after"]
         lines = [
-            [c.student, c.exercise, number(c.before.points) if c.before else "", number(c.after.points)]
-            + [number(c.after.of), c.before.status if c.before else "", c.after.status]
+            [
+                c.student,
+                c.exercise,
+                number(c.before.points) if c.before else "",
+                number(c.after.points),
+                number(c.after.of),
+                c.before.status if c.before else "",
+                c.after.status,
+            ]
             for c in self.made
         ]
         return table([head, *lines])

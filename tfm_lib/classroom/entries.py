@@ -101,7 +101,7 @@ def _closed(names: list[str]) -> list[str]:
         if name in found or not path.is_file():
             continue
         found.add(name)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfm_lib."):
-                waiting.append(node.module.split(".")[1])
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        waiting += [module.split(".")[1] for module in modules if module.startswith("tfm_lib.")]
     return sorted(found)

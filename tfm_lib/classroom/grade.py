@@ -167,8 +167,7 @@ def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, led
 
 def _judgement(student: str, row: ExerciseResult) -> Judgement:
     text = digest_of(row.text) if row.text else ""
-    made = Judgement(student, row.id, row.status, row.points, row.of, row.bound, row.reason, text, tuple(row.tests))
-    return made
+    return Judgement(student, row.id, row.status, row.points, row.of, row.bound, row.reason, text, tuple(row.tests))
 
 
 def _rows(

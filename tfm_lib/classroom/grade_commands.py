@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,9 @@ from tfm_lib.classroom.lock import FILE as HELD
 from tfm_lib.classroom.written import FILE as WRITTEN
 
 if TYPE_CHECKING:
+    from tfm_lib.classroom.lms import Filled
     from tfm_lib.classroom.report import Report
+    from tfm_lib.classroom.scores import Score
 
 console = Console(highlight=False)
 
@@ -177,7 +180,7 @@ def report(
 ) -> None:
     """Write feedback for each student, grades for your records and your LMS, and a page about the class."""
     from tfm_lib.classroom import bundle as bundles
-    from tfm_lib.classroom import gradebook, lms, tables
+    from tfm_lib.classroom import gradebook
     from tfm_lib.classroom.ledger import Ledger
     from tfm_lib.classroom.lock import only_one
     from tfm_lib.classroom.pseudonyms import require_empty
@@ -211,12 +214,8 @@ def report(
             column, notes = column or made.assignment, [*made.notes, *made.blanks()]
             shown = made.under_pseudonyms(pseudonyms) if pseudonyms else made
             files = shown.files()
-            if canvas:
-                filled = lms.canvas(made.scores, tables.read_text(canvas), column, overwrite)
-                files["canvas.csv"], notes = filled.text, [*notes, *filled.notes]
-            if moodle:
-                filled = lms.moodle_worksheet(made.scores, tables.read_text(moodle), overwrite)
-                files["moodle.csv"], notes = filled.text, [*notes, *filled.notes]
+            for name, filled in _filled(made.scores, column, canvas, moodle, overwrite):
+                files[name], notes = filled.text, [*notes, *filled.notes]
             if nbgrader:
                 notes += gradebook.nbgrader(made.scores, nbgrader, column)
         except OSError as fault:
@@ -232,6 +231,18 @@ def report(
         say(f"{made.desk.waiting} answers in words wait for a mark: {to / 'marking.html'}, or {to / sheet}.")
     for line in notes:
         say(f"  {line}")
+
+
+def _filled(
+    scores: list[Score], column: str, canvas: Path | None, moodle: Path | None, overwrite: bool
+) -> Iterator[tuple[str, Filled]]:
+    """The grade books that an LMS exported, filled in, under the names that they get in the report."""
+    from tfm_lib.classroom import lms, tables
+
+    if canvas:
+        yield "canvas.csv", lms.canvas(scores, tables.read_text(canvas), column, overwrite)
+    if moodle:
+        yield "moodle.csv", lms.moodle_worksheet(scores, tables.read_text(moodle), overwrite)
 
 
 def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], str]:

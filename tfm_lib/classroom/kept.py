@@ -144,7 +144,7 @@ def digest(text: str) -> str:
 
 
 def _merged(base: Any, yours: Any, new: Any, where: tuple[str, ...], clashes: list[str]) -> Any:
-    if yours == base or yours == new:
+    if yours in (base, new):
         return new
     if new == base:
         return yours

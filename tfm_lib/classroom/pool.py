@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -124,10 +125,8 @@ class JudgeProcess:
         """End it, and with it its sandbox."""
         process, self._process, self._wire = self._process, None, None
         if process is not None:
-            try:
+            with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # it is the first of its group
-            except ProcessLookupError:
-                pass
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:

@@ -34,9 +34,8 @@ def look(paths, shown, environment):
     if os.path.isdir("/proc") and os.listdir("/proc"):
         found.append("processes and the machine's state are visible")
     for folder in ("/", "/usr", "/dev", "/grader", "/grader/inside", "/var", "/etc"):
-        if os.path.isdir(folder) and not refused(
-            lambda path=f"{folder}/x": os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
-        ):
+        path = f"{folder}/x"
+        if os.path.isdir(folder) and not refused(lambda path=path: os.close(os.open(path, os.O_CREAT | os.O_WRONLY))):
             found.append(f"{folder} can be written to")
     if ctypes.CDLL(None).unshare(0x10000000) == 0:
         found.append("namespaces can be made")

@@ -50,7 +50,7 @@ class Message(Strict, omit_defaults=True):
     of: str | int | UnsetType = UNSET
     args: list[Any] | UnsetType = UNSET
     kwargs: dict[str, Any] | UnsetType = UNSET
-    tape: int | None | UnsetType = UNSET
+    tape: int | UnsetType | None = UNSET
     slopes: list[Any] | UnsetType = UNSET
 
     def __post_init__(self) -> None:

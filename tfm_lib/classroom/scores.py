@@ -145,8 +145,10 @@ def score(bundle: Bundle, student: str, person: Person, result: StudentResult | 
         factors[stem] = lateness(late_days[stem], rules.late, waiver.days if waiver else 0.0)
         chapter = result.chapters.get(stem) if result else None
         known = result.exercises(stem) if result else {}
-        for entry in bundle.exercises(stem):
-            rows.append(_row(entry, known.get(entry.id), chapter, stem in person.handed_in, rules.nothing))
+        handed_in = stem in person.handed_in
+        rows += [
+            _row(entry, known.get(entry.id), chapter, handed_in, rules.nothing) for entry in bundle.exercises(stem)
+        ]
     return Score(student, person.name or student, person.lms_id, rows, late_days, factors, person.last, waived)
 
 

@@ -114,10 +114,7 @@ def binding(made: list[Score], marks: Marks, ledger: Ledger) -> Binding:
     for key, mark in marks.given.items():
         line = first.get(mark.said)
         subject = line.event.subject if line is not None else subjects[key]
-        if mark.text:
-            stale = not subjects[key].startswith(mark.text)
-        else:
-            stale = subject != subjects[key]
+        stale = not subjects[key].startswith(mark.text) if mark.text else subject != subjects[key]
         of = line.event.of if line is not None else most[key]
         if stale:
             bound.stale[key] = NEW_MARK

@@ -132,7 +132,7 @@ def setup_of(path: Path, exercises: list[Written]) -> str:
         defines = isinstance(statement.node, (ast.FunctionDef, ast.ClassDef, ast.Assign))
         if getattr(statement.node, "decorator_list", None):
             text = ast.unparse(statement.node)
-        if (defines or statement.imports and not PAGE_ONLY.search(text)) and text not in lines:
+        if (defines or (statement.imports and not PAGE_ONLY.search(text))) and text not in lines:
             lines.append(text)
     imports = sorted(line for line in lines if line.startswith(("import ", "from ")))
     imports.sort(key=lambda line: "tfm_lib" in line)

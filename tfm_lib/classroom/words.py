@@ -113,7 +113,7 @@ class _Reader:
 
     def _read_code(self, text: str) -> None:
         written = own(text, self.handed)
-        if (words := _uncommented(written)) != written or self.under in self.sure and not is_python(text):
+        if (words := _uncommented(written)) != written or (self.under in self.sure and not is_python(text)):
             self._add(self.sure.get(self.under, self.elsewhere), words)
         elif self.under in self.sure:
             self._add(self.perhaps[self.under], written)

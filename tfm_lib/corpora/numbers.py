@@ -89,8 +89,7 @@ def _thousands(number: int, language: str) -> Named:
 def _hundreds(number: int, language: str) -> Named:
     hundreds, rest = divmod(number, 100)
     words = _count(100 * hundreds, language) if hundreds else 0  # "three hundred" or "trescientos"
-    named = [({2}, True), ({2}, False)][:words] + ([] if rest == 0 else _tens(rest, language))
-    return named
+    return [({2}, True), ({2}, False)][:words] + ([] if rest == 0 else _tens(rest, language))
 
 
 def _tens(number: int, language: str) -> Named:

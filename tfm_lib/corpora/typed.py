@@ -61,7 +61,7 @@ _NEIGHBOURS = {
 }
 _SIGNS = "😀😂🙂😉😍😢😡👍🙏🎉❤★→©№#@*&~^§¶♥♪あ中안ЖΩ"
 _SYLLABLES = (
-    "b c d f g j k l m n p r s t v w z br ch cl dr fr gl gr kr pl pr qu sch sh st th tr vl y h".split() + ["", "", ""],
+    [*"b c d f g j k l m n p r s t v w z br ch cl dr fr gl gr kr pl pr qu sch sh st th tr vl y h".split(), "", "", ""],
     "a e i o u a e i o ai au ea ee ei ia ie io oo ou".split(),
     "n r l s t m d k ll nn rd rt ck ng st x y".split() + [""] * 14,
 )

@@ -117,12 +117,11 @@ def train(
     with _processes() as rank:
         console = Console(highlight=False, quiet=rank > 0)
         try:
-            with Bar(console) as bar:
-                with folder.held() if rank == 0 else nullcontext():
-                    if fresh and rank == 0:
-                        folder.clear()
-                    wait_for_all()
-                    last = train_run(corpus, preset, folder, bar, checkpoint_every, bits or (16 if half else 32))
+            with Bar(console) as bar, folder.held() if rank == 0 else nullcontext():
+                if fresh and rank == 0:
+                    folder.clear()
+                wait_for_all()
+                last = train_run(corpus, preset, folder, bar, checkpoint_every, bits or (16 if half else 32))
         except OtherRun as error:
             raise Refusal(f"{error} Begin anew with --fresh, or take another folder with --to.") from None
         except (CorpusUnavailable, FolderHeld, ValueError) as error:
@@ -244,7 +243,7 @@ def _processes() -> Iterator[int]:
     import torch
     import torch.distributed as dist
 
-    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield 0
         return
     if torch.cuda.is_available():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -24,7 +24,7 @@ class Bar:
         self._speed = 0.0
         self._began: tuple[float, float] | None = None  # time and share done at the first update seen
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         self.progress.start()
         return self
 

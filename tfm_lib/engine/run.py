@@ -277,7 +277,7 @@ def plain_examples(tokenizer: Tokenizer, pairs: Sentences) -> list[Example]:
 def _device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
 
 def wait_for_all() -> None:

@@ -389,8 +389,8 @@ def _four_axes(kind: str, weights, n: int, m: int) -> np.ndarray:
         raise ValueError(
             f"{kind} must be the weights of one text, (layers, heads, {n}, {m}); of a batch {shape}, pass one text"
         )
-    shape = ("layers", "heads")[max(0, 4 - axes) :] + (n, m)
-    array = to_numpy(kind, weights, shape if 2 <= axes else ("layers", "heads", n, m))
+    shape = (*("layers", "heads")[max(0, 4 - axes) :], n, m)
+    array = to_numpy(kind, weights, shape if axes >= 2 else ("layers", "heads", n, m))
     return array.reshape((1,) * (4 - axes) + array.shape)
 
 

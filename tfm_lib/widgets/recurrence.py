@@ -144,7 +144,7 @@ class GradientReach(Widget):
         if not reach:
             raise ValueError("reach must hold at least one model; it is empty")
         arrays = {name: [_norms(f"reach[{name!r}]", rows) for rows in _stages(rows)] for name, rows in reach.items()}
-        shapes = {rows[0].shape[1:] + (len(rows),) for rows in arrays.values()}
+        shapes = {(*rows[0].shape[1:], len(rows)) for rows in arrays.values()}
         if len(shapes) > 1:
             raise ValueError("reach must hold as many stages and distances for every model; they differ")
         (count, depth) = shapes.pop()

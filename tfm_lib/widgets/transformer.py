@@ -71,7 +71,7 @@ def _entrance(model: Transformer, ids: Tensor) -> list[Stage]:
     return [first, Stage("+ position", 0, f"{_shape(rows)} + PE → {_shape(whole)}", whole[0], (whole - rows)[0])]
 
 
-def _attention(
+def _attention(  # noqa: PLR0913 (what a residual is told, and where it is)
     stages: list[Stage], layer: int, name: str, around: Residual, attention: MultiHeadAttention,
     X: Tensor, memory: Tensor | None, mask: Tensor,
 ) -> Tensor:  # fmt: skip
@@ -324,7 +324,9 @@ class ModelSize(Widget):
 
     _module = traitlets.Unicode("transformer/model_size").tag(sync=True)
     title = traitlets.Unicode("Model size").tag(sync=True)
-    question = traitlets.Unicode("Which parts grow fourfold when d_model and d_ff double, and which twofold?").tag(sync=True)
+    question = traitlets.Unicode("Which parts grow fourfold when d_model and d_ff double, and which twofold?").tag(
+        sync=True
+    )
     preset = traitlets.Unicode("base").tag(sync=True)
     n_layers = traitlets.Int(6).tag(sync=True)
     value = traitlets.Int(512).tag(sync=True)
@@ -350,7 +352,9 @@ class ModelSize(Widget):
                     setattr(self, name, x)
 
     def _leave_preset(self, _change) -> None:
-        if self.preset in PRESETS and any(getattr(self, name) != x for name, x in _fields(PRESETS[self.preset]).items()):
+        if self.preset in PRESETS and any(
+            getattr(self, name) != x for name, x in _fields(PRESETS[self.preset]).items()
+        ):
             self.preset = "own"
 
     @traitlets.validate("preset")
@@ -416,7 +420,9 @@ class ModelSize(Widget):
         fig, ax = figure(width=6.4, height=3)
         names = list(parts)[::-1]
         colour = {"encoder": c["encoder"], "decoder": c["decoder"]}
-        ax.barh(names, [parts[name] / 1e6 for name in names], color=[colour.get(n.split(".")[0], c["ink"]) for n in names])
+        ax.barh(
+            names, [parts[name] / 1e6 for name in names], color=[colour.get(n.split(".")[0], c["ink"]) for n in names]
+        )
         ax.set(xlabel="parameters (millions)", title=f"{sum(parts.values()):,} parameters")
         return fig
 

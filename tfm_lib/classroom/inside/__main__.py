@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from . import cell, image, waking
@@ -175,10 +176,8 @@ def end(child: int, first: int) -> dict[str, Any]:
     if not child:
         return {"exit": None, "cpu": 0.0}
     if first:
-        try:
+        with suppress(ProcessLookupError):
             os.kill(first, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     _, status, usage = os.wait4(child, 0)
     return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
 

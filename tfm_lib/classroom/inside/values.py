@@ -39,7 +39,7 @@ def encode(
 ) -> Any:
     """`value` as JSON. `keep` makes a handle of what cannot leave; `gradient` numbers tensors with a gradient."""
     kind = type(value)
-    if kind in (type(None), bool) or kind is int and abs(value) < MAX_INTEGER:
+    if kind in (type(None), bool) or (kind is int and abs(value) < MAX_INTEGER):
         return value
     if kind is float:
         return value if math.isfinite(value) else {"$": "float", "v": repr(value)}  # JSON has no such numbers
