@@ -18,6 +18,7 @@ from tfm_lib.book.macros import expand_macros
 from tfm_lib.book.myst import Block, Piece, blocks, convert, split_prediction, without_front_matter
 from tfm_lib.book.outline import Outline, outline
 from tfm_lib.book.rasters import raster
+from tfm_lib.book.reading_order import listed
 
 Edition = Literal["practice", "student", "instructor"]
 
@@ -225,6 +226,9 @@ class _Exporter:
         if not block.argument:
             return "*The big picture of the Transformer stands on the first page of the book.*"
         return f"*In the big picture of the Transformer, this chapter is the block* **{block.argument.replace('_', '-')}**."
+
+    def _make_reading_order(self, block: Block) -> str:
+        return self._body(listed(self.root).splitlines())
 
     def _make_figure(self, block: Block) -> str:
         picture = self._make_image(block)
