@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from misfits import CALLABLE, NO_TENSOR, NUMBER, SHARE, SIZE, WHOLE, WORD
 from torch import nn
 
 from tfm_lib.alignment import AttentiveSeq2Seq, MemoryHop, MemoryNetwork, alignment_error_rate
@@ -52,14 +53,6 @@ from tfm_lib.transformer import (
 )
 
 PACKAGE = Path(__file__).parents[1] / "tfm_lib"
-
-WHOLE = (None, "3", 2.5, True, [3], torch.tensor(3))
-SIZE = (*WHOLE, 0, -1)
-NUMBER = (None, "0.1", float("nan"), [0.1], torch.tensor(0.1))
-SHARE = (*NUMBER, -0.1, 1.0, 1.5)
-NO_TENSOR = (None, "x", [[1.0, 2.0]], np.ones((2, 3)))
-CALLABLE = (None, "x", 3)
-WORD = (None, 3, "sandwich", ["post"])
 
 
 def floats(t: torch.Tensor, values: bool = True) -> list:
@@ -257,6 +250,9 @@ TABLE = {
     "load_corpus, wmt14": (lambda **given: load_corpus("wmt14-en-de", **given), dict(size=3), dict(size=SIZE[1:])),
     "load_corpus, options": (lambda option: load_corpus("copy", **{option: 3}), dict(option="size"), {"option → options": ["sise", "locales"]}),
 }  # fmt: skip
+for path in sorted(Path(__file__).parent.glob("test_*.py")):
+    if "\nMISFITS = " in path.read_text(encoding="utf-8"):
+        TABLE |= importlib.import_module(path.stem).MISFITS
 CASES = [
     (row, argument, number)
     for row, (_, _, misfits) in TABLE.items()
@@ -309,7 +305,10 @@ WITHOUT_MISFITS = {
 def test_every_public_name_of_the_core_meets_misfits(stem):
     public = set(importlib.import_module(f"tfm_lib.{stem}").__all__)
     tried = {word for row in TABLE for word in re.findall(r"\w+", row)}
-    assert public - tried - WITHOUT_MISFITS == set()
+    untried = public - tried - WITHOUT_MISFITS
+    assert untried == set(), (
+        f"No bad input is tried on {untried}: write MISFITS in tests/test_{stem}.py, or a row of TABLE here."
+    )
 
 
 @pytest.mark.parametrize("name", [None, 3, ["copy"], "no-such"])

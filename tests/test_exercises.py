@@ -109,21 +109,30 @@ def test_chapters_with_exercises():
 
 @pytest.mark.parametrize("stem", POSED)
 def test_chapter_has_at_least_four_exercises(stem):
-    assert len(POSED[stem]) >= 4
+    posed = len(POSED[stem])
+    assert posed >= 4, f"chapters/{stem}.md poses {posed} of at least four exercises: tfm new exercise {stem}/NAME"
 
 
 @pytest.mark.parametrize("stem", POSED)
 def test_exercises_of_a_chapter_are_those_that_have_judges(stem):
     for posed in POSED[stem]:
         find(posed.id)
-    assert {id for id in _exercises if id.startswith(f"{stem}.")} == {posed.id for posed in POSED[stem]}
+    judged, posed = {id for id in _exercises if id.startswith(f"{stem}.")}, {posed.id for posed in POSED[stem]}
+    assert judged == posed, f"tfm_lib/checks/{stem}.py and chapters/{stem}.md part over {judged ^ posed}."
 
 
 @pytest.mark.parametrize("stem", sorted(BANKS.keys() | JUDGES))
 def test_judges_and_banks_belong_to_a_chapter_with_exercises(stem):
-    assert stem in POSED
+    assert stem in POSED, (
+        f"chapters/{stem}.md poses no exercise, and there are judges or answers of it: tfm new exercise {stem}/NAME"
+    )
     ids = {posed.id for posed in POSED[stem]}
-    assert BANKS[stem]["RIGHT"].keys() == BANKS[stem]["WRONG"].keys() == ids
+    assert stem in BANKS, f"The exercises of {stem} have no bank of answers: write tests/banks/{stem}.py."
+    for kind in ("RIGHT", "WRONG"):
+        parted = BANKS[stem][kind].keys() ^ ids
+        assert not parted, (
+            f"{kind} in tests/banks/{stem}.py and the exercises of chapters/{stem}.md part over {parted}."
+        )
 
 
 def test_no_exercise_is_posed_twice():
@@ -135,7 +144,8 @@ def test_no_exercise_is_posed_twice():
 
 @every_exercise
 def test_minutes_and_difficulty_open_the_text(id):
-    assert DIFFICULTY.match(EXERCISES[id].text)
+    opens = DIFFICULTY.match(EXERCISES[id].text)
+    assert opens, f"{id} must open with its minutes and a difficulty of one to three stars: *8 minutes · ★★☆*"
 
 
 @every_exercise
@@ -152,7 +162,8 @@ def test_stub_and_check_are_two_cells(id):
 @every_exercise
 def test_one_to_three_hints_are_folded(id):
     hints = EXERCISES[id].hints
-    assert hints in ([f"Hint {k + 1}" for k in range(count)] for count in (1, 2, 3))
+    numbered = any(hints == [f"Hint {k + 1}" for k in range(count)] for count in (1, 2, 3))
+    assert numbered, f"{id} must have one to three folded hints, Hint 1 and so on; it has {hints or 'none'}."
 
 
 @every_exercise
@@ -165,7 +176,8 @@ def test_solution_is_folded_under_its_exercise(id):
 @every_exercise
 def test_stub_is_unsolved(id):
     posed = EXERCISES[id]
-    assert judged(id, posed.cells[0], posed.imports).status == "unsolved"
+    verdict = judged(id, posed.cells[0], posed.imports)
+    assert verdict.status == "unsolved", f"The stub of {id} must end in `...`, and not be judged: {verdict}"
 
 
 @every_exercise
@@ -213,7 +225,9 @@ def test_a_grader_chooses_the_inputs_by_its_seed(id):
 @every_exercise
 def test_right_answers_of_several_styles_pass(id):
     answers = bank(id, "RIGHT")
-    assert len(answers) >= 4
+    assert len(answers) >= 4, (
+        f"tests/banks/{id.split('.')[0]}.py has {len(answers)} of at least four right answers to {id}."
+    )
     for style, source in answers.items():
         verdict = judged(id, source)
         assert verdict.passed, f"{style}: {verdict}"
@@ -222,14 +236,16 @@ def test_right_answers_of_several_styles_pass(id):
 @every_exercise
 def test_each_known_mistake_gets_its_own_message(id):
     answers = bank(id, "WRONG")
-    assert len(answers) >= 8
+    assert len(answers) >= 8, (
+        f"tests/banks/{id.split('.')[0]}.py has {len(answers)} of at least eight wrong answers to {id}."
+    )
     messages = []
     for mistake, source in answers.items():
         verdict = judged(id, source)
         assert verdict.status == "refused", f"{mistake}: {verdict}"
         assert verdict.mistake == mistake, f"{mistake}: {verdict}"
         messages.append(verdict.message)
-    assert len(set(messages)) == len(messages)
+    assert len(set(messages)) == len(messages), f"Two mistakes of {id} get the same message."
 
 
 ALSO_WRONG = [

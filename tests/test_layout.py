@@ -14,7 +14,7 @@ from project import CHAPTERS, CORE, ROOT
 
 PACKAGE = ROOT / "tfm_lib"
 PRIVATE = sorted(path.stem for path in PACKAGE.glob("_*.py") if path.stem != "__init__")
-BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "cli")
+BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "new", "cli")
 FOREIGN_TO_THE_CORE = ("IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
 
 
@@ -80,17 +80,20 @@ def shown() -> list[tuple[str, str, str | None]]:
 
 @pytest.mark.parametrize("module", CORE)
 def test_core_module_has_a_chapter_and_a_test_of_its_name(module):
-    assert (CHAPTERS / f"{module}.md").exists()
-    assert (ROOT / "tests" / f"test_{module}.py").exists()
+    for path in (CHAPTERS / f"{module}.md", ROOT / "tests" / f"test_{module}.py"):
+        assert path.exists(), f"tfm_lib/{module}.py has no {path.relative_to(ROOT)}: one idea, one name."
 
 
 @pytest.mark.parametrize("folder", ["tfm_lib/checks", "tests/banks"])
 def test_judges_and_banks_bear_the_name_of_a_chapter(folder):
     stems = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__", "drawing", "judge", "watching"}
-    assert stems <= set(reading_order())
+    strange = stems - set(reading_order())
+    assert not strange, f"In {folder} there are files of {strange}, and no chapters of these names in _toc.yml."
 
 
 def test_every_chapter_stands_in_the_table_of_contents():
+    parted = {*reading_order()} ^ {path.stem for path in CHAPTERS.glob("*.md")}
+    assert not parted, f"_toc.yml and chapters/ part over {parted}."
     assert sorted(reading_order()) == sorted(path.stem for path in CHAPTERS.glob("*.md"))
 
 
@@ -100,7 +103,10 @@ def test_every_chapter_stands_in_the_table_of_contents():
 @pytest.mark.parametrize("module", CORE)
 def test_every_public_name_is_shown_in_exactly_one_place(module):
     times = Counter(name for _, file, name in shown() if file == f"tfm_lib/{module}.py")
-    assert times == Counter(public_names(module))
+    parted = {name for name in {*times, *public_names(module)} if times[name] != 1 or name not in public_names(module)}
+    assert not parted, (
+        f"{parted}: each name in __all__ of tfm_lib/{module}.py must be shown once, from its file, by a literalinclude."
+    )
 
 
 def test_nothing_is_shown_that_is_not_public_in_the_core():
@@ -112,7 +118,8 @@ def test_nothing_is_shown_that_is_not_public_in_the_core():
 def test_public_names_are_those_defined_without_an_underscore(module):
     definitions = (ast.FunctionDef, ast.ClassDef)
     defined = {node.name for node in tree(PACKAGE / f"{module}.py").body if isinstance(node, definitions)}
-    assert {name for name in defined if not name.startswith("_")} == set(public_names(module))
+    parted = {name for name in defined if not name.startswith("_")} ^ set(public_names(module))
+    assert not parted, f"tfm_lib/{module}.py defines, or lists in __all__, {parted}, and does not do both."
 
 
 # law 3: reading order
@@ -123,7 +130,9 @@ def test_core_module_imports_only_what_the_reader_has_read(module):
     order = reading_order()
     known = {f"tfm_lib.{stem}" for stem in [*order[: order.index(module)], *PRIVATE]}
     ours = {".".join(name.split(".")[:2]) for name in all_imports(module) if name.startswith("tfm_lib.")}
-    assert ours <= known
+    assert ours <= known, (
+        f"tfm_lib/{module}.py imports {ours - known}, which the reader has not read by then (_toc.yml)."
+    )
 
 
 @pytest.mark.parametrize("module", PRIVATE)

@@ -17,7 +17,7 @@ from tfm_lib import _extras
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom import commands as classroom
 from tfm_lib.engine import commands as engine
-from tfm_lib.new import commands as new
+from tfm_lib.new import commands as making
 
 app = typer.Typer(
     help="Build the book, show it, open it as notebooks, measure it; train a Transformer and translate with it; "
@@ -169,7 +169,7 @@ def bench(
 app.command()(engine.train)
 app.command()(engine.translate)
 classroom.register(app)
-app.add_typer(new.app, name="new")
+app.add_typer(making.app, name="new")
 
 
 def main() -> None:

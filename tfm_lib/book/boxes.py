@@ -45,7 +45,7 @@ class ReadingOrder(SphinxDirective):
 
 
 def _with_another_order(app: Sphinx, env, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
-    """The pages whose list of chapters is no longer the book's: a page depends on no whole chapter for one sentence."""
+    """The pages whose list of chapters is not the book's: a page depends on no whole chapter for one sentence."""
     listing = {docname: known.get("tfm_reading_order") for docname, known in env.metadata.items()}
     return [docname for docname, shown in listing.items() if shown and shown != listed(Path(env.srcdir))]
 

@@ -23,7 +23,9 @@ Within = Annotated[str, typer.Argument(metavar="CHAPTER/NAME", help="As `masking
 def chapter(
     name: Annotated[str, typer.Argument(help="The name of its files, as `soft_cap`.")],
     after: Annotated[str, typer.Option(help="The chapter behind which it stands in the reading order.")],
-    call: Annotated[str | None, typer.Option(help="A call of its function, as “soft_cap(X, cap)”: a tensor first.")] = None,
+    call: Annotated[
+        str | None, typer.Option(help="A call of its function, as “soft_cap(X, cap)”: a tensor first.")
+    ] = None,
 ) -> None:
     """A chapter with a function of the core, its test, and its place in the table of contents."""
     from tfm_lib.new import making

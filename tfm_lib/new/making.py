@@ -56,7 +56,7 @@ def exercise(root: Path, stem: str, name: str, call: str) -> list[Path]:
         "id": id,
         "exercise": _title(name),
         "upper": function.upper(),
-        "inputs": ", ".join(f"(3 * torch.randn({size}){numbers})" for size in sizes),
+        "inputs": "\n".join(f"        (3 * torch.randn({size}){numbers})," for size in sizes),
     }
     page = root / "chapters" / f"{stem}.md"
     text = page.read_text(encoding="utf-8")
@@ -73,7 +73,9 @@ def widget(root: Path, stem: str, name: str, question: str) -> list[Path]:
     """A widget of chapter `stem`: the curve of the chapter's first function of a tensor and a number."""
     _require_chapter(root, stem)
     _require_name(name, "mask_editor")
-    taken = [path for path in (f"tfm_lib/widgets/{stem}.py", f"frontend/src/{stem}/{name}.js") if (root / path).exists()]
+    taken = [
+        path for path in (f"tfm_lib/widgets/{stem}.py", f"frontend/src/{stem}/{name}.js") if (root / path).exists()
+    ]
     if taken:
         raise Refusal(
             f"{taken[0]} is there. Add the next widget of {stem} beside it by hand: frontend/README.md has the steps."
@@ -205,13 +207,15 @@ def _add(path: Path, text: str) -> Path:
         return _put(path, text)
     old, lines = path.read_text(encoding="utf-8").rstrip("\n"), text.splitlines()
     known = {ast.unparse(node) for node in ast.parse(old).body}
-    has_tables = any(isinstance(node, ast.Assign) and "RIGHT" in ast.unparse(node.targets[0]) for node in ast.parse(old).body)
+    has_tables = any(
+        isinstance(node, ast.Assign) and "RIGHT" in ast.unparse(node.targets[0]) for node in ast.parse(old).body
+    )
     fresh = [node for node in ast.parse(text).body[1:] if ast.unparse(node) not in known]
     fresh = [node for node in fresh if not (has_tables and ast.unparse(node).startswith("RIGHT, WRONG ="))]
     gap = "\n\n\n" if any(isinstance(node, ast.FunctionDef) for node in fresh) else "\n"
     start = fresh[0].lineno - 1
-    while lines[start - 1].startswith("#") or (not lines[start - 1] and lines[start - 2].startswith("#")):
-        start -= 1
+    heading = max((at for at in range(start) if lines[at].startswith("#")), default=start)
+    start = heading if not any(lines[at] and at > heading for at in range(heading + 1, start)) else start
     return _put(path, old + gap + "\n".join(lines[start:]) + "\n")
 
 

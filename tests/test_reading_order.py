@@ -1,0 +1,59 @@
+"""The list of chapters is the table of contents with each chapter's teaser: on the page, and in its notebook."""
+
+import re
+
+import pytest
+from project import CHAPTERS, CORE, ROOT
+
+from tfm_lib.book.export import export_notebook
+from tfm_lib.book.reading_order import listed, teaser
+
+
+def contents(*stems: str) -> str:
+    return "format: jb-book\nroot: chapters/intro\nchapters:\n" + "".join(
+        f"- file: chapters/{stem}\n" for stem in stems
+    )
+
+
+@pytest.mark.parametrize("stem", CORE)
+def test_a_chapter_says_what_it_is_about_in_the_list(stem):
+    said = teaser(CHAPTERS / f"{stem}.md")
+    assert said.endswith("."), (
+        f"chapters/{stem}.md has no sentences after `teaser:` in its first lines, for the list in intro"
+    )
+
+
+def test_the_list_numbers_the_chapters_in_the_order_of_the_table_of_contents():
+    lines = listed(ROOT).splitlines()
+    assert [line.split(".")[0] for line in lines] == [str(number) for number in range(1, len(CORE) + 1)]
+    toc = re.findall(r"chapters/(\w+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    assert [re.search(r"/(\w+)`", line)[1] for line in lines] == [stem for stem in toc if stem in CORE]
+
+
+def test_page_and_notebook_follow_the_table_of_contents(toy_book):
+    toy_book.edit(
+        "_config.yml", "[tfm_lib.book.cache]", "[sphinx_exercise, tfm_lib.book.cache, tfm_lib.book.extension]"
+    )
+    toy_book.edit(
+        "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"
+    )
+    for stem in ("one", "two"):
+        toy_book.write(f"chapters/{stem}.md", f"---\nteaser: about *{stem}*.\n---\n# Chapter {stem}\n\nText.\n")
+    toy_book.write("chapters/back.md", "# Back matter\n\nText.\n")
+    intro = toy_book.write("chapters/intro.md", "# Intro\n\nBefore.\n\n:::{reading-order}\n:::\n\nBehind.\n")
+
+    def shown() -> list[str]:
+        toy_book.write("_toc.yml", contents(*order))
+        assert toy_book.build() == 0
+        items = re.search(r"<ol.*?</ol>", toy_book.page("intro"), re.DOTALL)[0]
+        return re.findall(r'href="(\w+)\.html".*?about <em>(\w+)</em>', items, re.DOTALL)
+
+    def told() -> str:
+        return "\n".join(cell.source for cell in export_notebook(intro, toy_book.root).cells)
+
+    for order in (["one", "two", "back"], ["two", "one", "back"]):
+        first, second = order[:2]
+        assert shown() == [(first, first), (second, second)]
+        assert f"Before.\n\n1. *Chapter {first}*: about *{first}*.\n2. *Chapter {second}*: about" in told()
+    toy_book.edit("chapters/one.md", "about *one*", "about *uno*")
+    assert shown() == [("two", "two"), ("one", "uno")], "a teaser has changed"
