@@ -195,7 +195,7 @@ TABLE = {
     "Transformer()": (MODEL, dict(src_ids=SRC, tgt_ids=TGT), {"src_ids → ids": (*ids(SRC, 12), SRC * 0), "tgt_ids → (tgt_)?ids": (*ids(TGT, 12), TGT[:1])}),
     "Transformer.encode": (MODEL.encode, dict(src_ids=SRC), {"src_ids → ids": ids(SRC, 12)}),
     "Transformer.decode": (MODEL.decode, dict(tgt_ids=TGT, memory=MEMORY, memory_mask=None, caches=None), {"tgt_ids → (tgt_)?ids": (*ids(TGT, 12), TGT[:1]), "memory → memory|key|tgt_ids": [None, MEMORY.tolist(), MEMORY.numpy(), MEMORY * torch.nan, MEMORY[..., :4], MEMORY.long(), *like(MEMORY), MEMORY[:1]], "memory_mask → mask": [[True], SRC, (SRC == 99)[:, None]], "caches": ("cache", decoder_caches(2))}),
-    "Transformer.all_weights": (MODEL.all_weights, dict(src_ids=SRC, tgt_ids=TGT), {"src_ids → ids": ids(SRC, 12), "tgt_ids → ids": ids(TGT, 12)}),
+    "Transformer.all_weights": (MODEL.all_weights, dict(src_ids=SRC, tgt_ids=TGT), {"src_ids → ids": ids(SRC, 12), "tgt_ids → (tgt_)?ids": ids(TGT, 12)}),
     "decoder_caches": (decoder_caches, dict(n_layers=2), dict(n_layers=SIZE)),
     "count_parameters": (count_parameters, dict(model=MODEL), dict(model=(None, "base", CONFIG))),
     "warmup_lr": (warmup_lr, dict(step=1, d_model=8, warmup=2), dict(step=(*NUMBER, 0, torch.tensor(3), float("inf")), d_model=SIZE, warmup=(*NUMBER, 0, float("inf")))),

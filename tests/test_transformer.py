@@ -573,8 +573,8 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_cached_equals_uncached",
     ),
     "the weights of the first layer for all": (
-        'kept["cross"].append(cross)',
-        'kept["cross"].append(kept["cross"][0] if kept["cross"] else cross)',
+        "seen[name.format(i)] for i in layers",
+        "seen[name.format(0)] for i in layers",
         "test_all_weights_are_those_of_every_layer_and_head",
     ),
     "one norm too few counted": (

@@ -14,6 +14,7 @@ from tfm_lib._errors import (
     bad_input, require_below, require_choice, require_ids, require_input, require_kind,
     require_share, require_sizes, require_tokens, require_whole, shape_of,
 )  # fmt: skip
+from tfm_lib._trace import trace
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
 from tfm_lib.masking import causal_mask, combine, padding_mask
 from tfm_lib.multihead import KeyValueCache, MemoryCache
@@ -172,17 +173,15 @@ class Transformer(nn.Module):
 
         Each is (batch, n_layers, n_heads, queries, keys).
         """
-        src_mask = padding_mask(src_ids, self.config.pad_id)
-        kept: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
-        X, Y = self.embedding(src_ids), self.embedding(tgt_ids)
-        for layer in self.encoder:
-            X, weights = layer(X, src_mask, need_weights=True)
-            kept["encoder"].append(weights)
-        memory, tgt_mask = self.encoder_norm(X), causal_mask(tgt_ids.shape[1]).to(Y.device)
-        for layer in self.decoder:
-            Y, (own, cross) = layer(Y, memory, tgt_mask, src_mask, need_weights=True)
-            kept["decoder"].append(own)
-            kept["cross"].append(cross)
+        with trace(self, "*attention.weights") as seen:
+            self.hidden(src_ids, tgt_ids)
+        names = {
+            "encoder": "encoder.{}.self_attention.weights",
+            "decoder": "decoder.{}.self_attention.weights",
+            "cross": "decoder.{}.cross_attention.weights",
+        }
+        layers = range(self.config.n_layers)
+        kept = {place: [seen[name.format(i)] for i in layers] for place, name in names.items()}
         return {place: torch.stack(weights, dim=1) for place, weights in kept.items()}
 
 

@@ -11,9 +11,7 @@ import torch
 import traitlets
 from torch import Tensor, nn
 
-from tfm_lib.layers import FeedForward, Residual
-from tfm_lib.masking import causal_mask, padding_mask
-from tfm_lib.multihead import MultiHeadAttention
+from tfm_lib._trace import Trace, trace
 from tfm_lib.transformer import Transformer, TransformerConfig, base_config, big_config, count_parameters
 from tfm_lib.widgets.base import Widget
 
@@ -39,68 +37,50 @@ class Stage:
 def follow(model: Transformer, src_ids: Tensor, tgt_ids: Tensor) -> tuple[list[Stage], list[Stage]]:
     """Every state of one source and one target sentence on their way up encoder and decoder, dropout off."""
     training = model.training
-    model.eval()
-    src_mask = padding_mask(src_ids, model.config.pad_id)
-    encoder = _entrance(model, src_ids)
-    X = model.embedding(src_ids)
-    for number, layer in enumerate(model.encoder, start=1):
-        attend, think = layer.residuals
-        X = _attention(encoder, number, "self-attention", attend, layer.self_attention, X, None, src_mask)
-        X = _feed_forward(encoder, number, think, layer.feed_forward, X)
-    memory = _exit(encoder, model.encoder_norm, X)
-
-    decoder = _entrance(model, tgt_ids)
-    Y, mask = model.embedding(tgt_ids), causal_mask(tgt_ids.shape[1])
-    for number, layer in enumerate(model.decoder, start=1):
-        attend, look, think = layer.residuals
-        Y = _attention(decoder, number, "masked self-attention", attend, layer.self_attention, Y, None, mask)
-        Y = _attention(decoder, number, "cross-attention", look, layer.cross_attention, Y, memory, src_mask)
-        Y = _feed_forward(decoder, number, think, layer.feed_forward, Y)
-    Y = _exit(decoder, model.decoder_norm, Y)
-    logits = model.embedding.unembed(Y)
+    try:
+        with trace(model.eval()) as seen:
+            model(src_ids, tgt_ids)
+    finally:
+        model.train(training)
+    both = zip((src_ids, tgt_ids), seen.calls("embedding.tokens.output"), seen.calls("embedding.output"))
+    encoder, decoder = (_entrance(model, ids, rows * model.embedding.scale, X) for ids, rows, X in both)
+    for i, layer in enumerate(model.encoder):
+        _climb(encoder, seen, f"encoder.{i}", layer, ["self-attention", "feed-forward"])
+    for i, layer in enumerate(model.decoder):
+        _climb(decoder, seen, f"decoder.{i}", layer, ["masked self-attention", "cross-attention", "feed-forward"])
+    for stages, norm in (encoder, "encoder_norm"), (decoder, "decoder_norm"):
+        if not isinstance(model.get_submodule(norm), nn.Identity):  # pre-norm stacks end with a norm of their own
+            X = seen[f"{norm}.output"]
+            stages.append(Stage("last norm", 0, f"{_shape(X)} → {_shape(X)}", X[0]))
+    Y, logits = seen["decoder_norm.output"], seen["output"]
     decoder.append(Stage("logits", 0, f"{_shape(Y)} · Eᵀ → {_shape(logits)}", logits[0]))
-    model.train(training)
     return encoder, decoder
 
 
-def _entrance(model: Transformer, ids: Tensor) -> list[Stage]:
-    rows = model.embedding.tokens(ids) * model.embedding.scale
-    whole = model.embedding(ids)
+def _entrance(model: Transformer, ids: Tensor, rows: Tensor, whole: Tensor) -> list[Stage]:
     d_model = model.config.d_model
     first = Stage("embedding", 0, f"ids {_shape(ids)} → E[ids] · √{d_model} {_shape(rows)}", rows[0])
     return [first, Stage("+ position", 0, f"{_shape(rows)} + PE → {_shape(whole)}", whole[0], (whole - rows)[0])]
 
 
-def _attention(  # noqa: PLR0913 (what a residual is told, and where it is)
-    stages: list[Stage], layer: int, name: str, around: Residual, attention: MultiHeadAttention,
-    X: Tensor, memory: Tensor | None, mask: Tensor,
-) -> Tensor:  # fmt: skip
-    inner = around.enter(X)
-    seen = inner if memory is None else memory
-    change, weights = attention(inner, seen, seen, mask)
-    X = around.leave(X, change)
-    heads, d_k = attention.n_heads, X.shape[-1] // attention.n_heads
-    n, m = inner.shape[1], seen.shape[1]
-    shapes = f"Q (1, {heads}, {n}, {d_k}), K and V (1, {heads}, {m}, {d_k}) → weights {_shape(weights)} → {_shape(X)}"
-    stages.append(Stage(name, layer, shapes, X[0], change[0], weights=weights[0]))
-    return X
-
-
-def _feed_forward(stages: list[Stage], layer: int, around: Residual, network: FeedForward, X: Tensor) -> Tensor:
-    hidden = network.W_1(around.enter(X)).clamp(min=0)
-    change = network.W_2(hidden)
-    X = around.leave(X, change)
-    shapes = f"{_shape(X)} → {_shape(hidden)} → {_shape(X)}"
-    stages.append(Stage("feed-forward", layer, shapes, X[0], change[0], active=(hidden[0] > 0).sum(dim=-1)))
-    return X
-
-
-def _exit(stages: list[Stage], norm: nn.Module, X: Tensor) -> Tensor:
-    """Pre-norm stacks end with a norm of their own."""
-    if isinstance(norm, nn.Identity):
-        return X
-    stages.append(Stage("last norm", 0, f"{_shape(X)} → {_shape(X)}", norm(X)[0]))
-    return norm(X)
+def _climb(stages: list[Stage], seen: Trace, path: str, layer: nn.Module, names: list[str]) -> None:
+    """The stages of one layer: its sub-layers, each with the residual connection around it."""
+    number = int(path.rpartition(".")[2]) + 1
+    for k, (around, name) in enumerate(zip(layer.residuals, names)):
+        sublayer = f"{path}.{name.removeprefix('masked ').replace('-', '_')}"
+        change, weights = seen[f"{sublayer}.output"][0], seen.get(f"{sublayer}.weights")
+        state = seen[f"{path}.residuals.{k}.norm.output"][0] if around.is_post else stages[-1].state + change
+        stage = Stage(name, number, "", state, change)
+        whole = _shape(state[None])
+        if weights is None:
+            hidden = seen[f"{sublayer}.hidden"]
+            stage.shapes, stage.active = f"{whole} → {_shape(hidden)} → {whole}", (hidden[0] > 0).sum(dim=-1)
+        else:
+            _, h, n, m = weights.shape
+            d_k = state.shape[-1] // h
+            stage.shapes = f"Q (1, {h}, {n}, {d_k}), K and V (1, {h}, {m}, {d_k}) → weights {_shape(weights)} → {whole}"
+            stage.weights = weights[0]
+        stages.append(stage)
 
 
 def _shape(X: Tensor) -> str:
