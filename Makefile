@@ -99,7 +99,7 @@ sandbox: $(DONE)/book
 
 # --- products -----------------------------------------------------------------------------------------------------
 
-$(BUNDLES): $(DONE)/npm $(FRONTEND) tfm_lib/book/theme/tokens.css
+$(BUNDLES): $(DONE)/npm $(FRONTEND) tfm_lib/book/drawing/tokens.css
 	@echo "Building the widgets."
 	@cd frontend && $(WITH_NODE) node build.mjs >/dev/null
 	@touch $@

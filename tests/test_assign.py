@@ -12,7 +12,7 @@ import pytest
 from project import ROOT
 from test_classroom import PRIVATE, cells, refusal, tfm
 
-from tfm_lib.book.export import built_wheel
+from tfm_lib.book.notebooks.export import built_wheel
 
 DUE = "2027-03-01T23:59+01:00"
 SOURCE = (PRIVATE / "masking.md").read_text(encoding="utf-8")

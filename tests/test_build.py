@@ -13,10 +13,10 @@ from typing import ClassVar
 import nbformat
 import pytest
 
-from tfm_lib.book import cache, runner
-from tfm_lib.book.build import pages
-from tfm_lib.book.cache import execution_key
-from tfm_lib.book.dependencies import dependencies
+from tfm_lib.book.site import cache, runner
+from tfm_lib.book.notebooks.contents import pages
+from tfm_lib.book.site.cache import execution_key
+from tfm_lib.book.site.dependencies import dependencies
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,11 +32,13 @@ LIBRARY = {
     "tfm_lib/cli.py": "print('never imported')",
     "tfm_lib/attention.py": "def attention(): ...",
     "tfm_lib/unused.py": "",
-    "tfm_lib/book/__init__.py": "from tfm_lib.book.display import show",
-    "tfm_lib/book/display.py": 'COLOURS = "theme/tokens.css"',
-    "tfm_lib/book/build.py": "",
-    "tfm_lib/book/theme/tokens.css": ":root {}",
-    "tfm_lib/book/theme/book.css": "",
+    "tfm_lib/book/__init__.py": "from tfm_lib.book.drawing.display import show",
+    "tfm_lib/book/drawing/__init__.py": "",
+    "tfm_lib/book/drawing/display.py": 'COLOURS = "tokens.css"',
+    "tfm_lib/book/drawing/tokens.css": ":root {}",
+    "tfm_lib/book/site/__init__.py": "",
+    "tfm_lib/book/site/build.py": "",
+    "tfm_lib/book/site/theme/book.css": "",
     "tfm_lib/widgets/__init__.py": "",
     "tfm_lib/widgets/base.py": 'import json\nSTYLE = "static/widgets.css"',
     "tfm_lib/widgets/dial.py": "from . import base\nfrom ..attention import attention\n"
@@ -57,8 +59,9 @@ CONCERNED = {
     "tfm_lib/attention.py",
     "tfm_lib/masking.py",
     "tfm_lib/book/__init__.py",
-    "tfm_lib/book/display.py",
-    "tfm_lib/book/theme/tokens.css",
+    "tfm_lib/book/drawing/__init__.py",
+    "tfm_lib/book/drawing/display.py",
+    "tfm_lib/book/drawing/tokens.css",
     "tfm_lib/widgets/__init__.py",
     "tfm_lib/widgets/base.py",
     "tfm_lib/widgets/dial.py",
@@ -111,8 +114,9 @@ def test_magics_and_foreign_imports_are_no_obstacle(library: Path) -> None:
 def test_a_chapter_of_the_book_depends_on_its_module_but_not_on_the_machinery() -> None:
     found = dependencies(["from tfm_lib.masking import leak\nfrom tfm_lib.book import show"], ROOT / "chapters", ROOT)
     names = {path.relative_to(ROOT).as_posix() for path in found}
-    assert {"tfm_lib/masking.py", "tfm_lib/book/display.py", "tfm_lib/book/theme/tokens.css"} <= names
-    assert not names & {"tfm_lib/cli.py", "tfm_lib/book/build.py", "tfm_lib/book/cache.py", "tfm_lib/book/extension.py"}
+    assert {"tfm_lib/masking.py", "tfm_lib/book/drawing/display.py", "tfm_lib/book/drawing/tokens.css"} <= names
+    assert "tfm_lib/cli.py" not in names
+    assert not [name for name in names if name.startswith(("tfm_lib/book/site", "tfm_lib/book/notebooks"))]
 
 
 # --- the build on a tiny book --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import pytest
 
 from tfm_lib import cli
 from tfm_lib.book import browser
-from tfm_lib.book.working_copy import update
+from tfm_lib.book.notebooks.working_copy import update
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,7 +65,7 @@ def test_build_says_where_the_book_is_and_which_cell_failed(toy_book) -> None:
 
 
 def test_a_full_disk_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from tfm_lib.book import build
+    from tfm_lib.book.site import build
 
     def fails(*_: object) -> int:
         try:

@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-import zipfile
 from pathlib import Path
 
 import jupytext
@@ -13,9 +12,9 @@ from markdown_it import MarkdownIt
 from PIL import Image
 from project import CHAPTERS, ROOT
 
-from tfm_lib.book.export import export_notebook, included_code
-from tfm_lib.book.macros import expand_macros
-from tfm_lib.book.myst import blocks, convert, pieces
+from tfm_lib.book.notebooks.export import export_notebook, included_code
+from tfm_lib.book.drawing.macros import expand_macros
+from tfm_lib.book.notebooks.myst import blocks, convert, pieces
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
 FIGURED = [path for path in NOTEBOOKS if "{figure}" in path.read_text(encoding="utf-8")]
@@ -267,23 +266,11 @@ def test_no_token_is_left_of_any_chapter(path: Path) -> None:
     assert code[0] == code[1]
 
 
-@pytest.fixture(scope="session")
-def unpacked_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library as a reader has it who installed the wheel and nothing else of ours."""
-    from hatchling.builders.wheel import WheelBuilder
-
-    folder = tmp_path_factory.mktemp("wheel")
-    wheel = next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_downloaded_notebook_runs_with_the_wheel_alone(
     path: Path, built_book: Path, unpacked_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tfm_lib.book.runner import Job, cure_stalls, run_notebooks, watcher
+    from tfm_lib.book.site.runner import Job, cure_stalls, run_notebooks, watcher
 
     cure_stalls()
 

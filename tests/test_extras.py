@@ -1,67 +1,123 @@
-"""With the library alone, without what builds the book: commands work, or say how to install what they miss."""
+"""With the library and one extra alone: its commands work, and the others say how to install what they miss."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
-from project import ROOT
+from distributions import EXTRAS, not_brought, providers
+from project import CHAPTERS, CORE, ROOT
 
 from tfm_lib import _extras
-from tfm_lib.book.export import built_wheel
+from tfm_lib.book.notebooks.export import built_wheel
 
-BOOK_ONLY = ("docutils", "sphinx", "jupyter_book", "myst_nb", "sphinx_book_theme", "sphinxcontrib")
-WITHOUT = """
+ABSENT = """\
 import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {missing!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Absent())
-sys.argv = {words!r}
-from tfm_lib.cli import main
-main()
+from importlib.machinery import PathFinder
+from importlib.metadata import DistributionFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in {names!r} else super().find_spec(name, path, target)
+
+    @classmethod
+    def find_distributions(cls, context=DistributionFinder.Context()):
+        for found in super().find_distributions(context):
+            if found.name not in {of!r}:
+                yield found
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Without
 """
 
 
-def tfm(*words: object, missing: tuple[str, ...], library: Path = ROOT, cwd: Path = ROOT):
-    code = WITHOUT.format(missing=set(missing), words=["tfm", *map(str, words)])
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """The book's sources in a place of their own, with the files that chapters show; nothing is built there."""
+    root = tmp_path / "book"
+    shutil.copytree(CHAPTERS, root / "chapters")
+    (root / "tfm_lib").mkdir()
+    for name in ("_config.yml", "_toc.yml", "references.bib", *(f"tfm_lib/{stem}.py" for stem in CORE)):
+        shutil.copyfile(ROOT / name, root / name)
+    return root
+
+
+def python(*words: object, missing: list[str], library: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A Python that has `library` and all that is installed but for what is `missing`; its children miss it too."""
+    before_all = cwd.with_name("before-all")
+    before_all.mkdir(exist_ok=True)
+    (before_all / "sitecustomize.py").write_text(ABSENT.format(names=set(missing), of=providers(missing)), encoding="utf-8")
     return subprocess.run(
-        [sys.executable, "-P", "-c", code],
+        [sys.executable, "-P", *map(str, words)],
         cwd=cwd,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(library)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{before_all}{os.pathsep}{library}"},
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def test_assigning_and_the_working_copy_need_nothing_that_builds_the_book(tmp_path):
-    done = tfm(
-        "assign", "masking", "--exercise", "masking.triangle", "--no-verify", "--to", tmp_path, missing=BOOK_ONLY
-    )
+# what each extra's commands do in an environment that has nothing else
+
+
+COMMANDS = {
+    "lab": [("lab", "--no-start", "--to", "{place}/work")],
+    "classroom": [
+        ("assign", "masking", "attention", "--no-verify", "--to", "{place}/class"),
+        ("assign", "masking", "--private", "{private}", "--no-verify", "--to", "{place}/own"),
+    ],
+}
+
+
+@pytest.mark.parametrize("extra", COMMANDS)
+def test_the_commands_of_an_extra_work_from_the_wheel_with_nothing_else_installed(extra, unpacked_wheel, sources, tmp_path):
+    absent = not_brought(extra)
+    assert {"sphinx", "docutils", "pytest"} <= set(absent)
+    assert "torch" not in absent
+    for words in COMMANDS[extra]:
+        command = [word.format(place=tmp_path, private=ROOT / "tests" / "assignments") for word in words]
+        done = python("-m", "tfm_lib.cli", *command, missing=absent, library=unpacked_wheel, cwd=sources)
+        assert done.returncode == 0, done.stderr
+    made = {path.name for path in tmp_path.rglob("*.ipynb")}
+    assert {"masking.ipynb", "attention.ipynb"} <= made
+
+
+def test_the_book_is_built_from_the_wheel_with_its_extra_alone(unpacked_wheel, toy_book):
+    words = ("-m", "tfm_lib.cli", "build")
+    done = python(*words, missing=not_brought("book"), library=f"{unpacked_wheel}{os.pathsep}{toy_book.root}", cwd=toy_book.root)
     assert done.returncode == 0, done.stderr
-    done = tfm("lab", "--no-start", "--to", tmp_path / "work", missing=BOOK_ONLY)
+    assert "marmalade" in toy_book.page("one")
+
+
+def test_the_core_is_imported_with_what_the_library_itself_requires(unpacked_wheel, sources):
+    code = "\n".join(["import tfm_lib", *(f"import tfm_lib.{stem}" for stem in CORE), "print(tfm_lib.__file__)"])
+    done = python("-c", code, missing=not_brought(), library=unpacked_wheel, cwd=sources)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(unpacked_wheel))
 
 
 @pytest.mark.parametrize(
     ("words", "absent", "extra"),
     [
-        (("assign", "masking", "--to", "x"), "yaml", "classroom"),
-        (("assign", "masking", "--to", "x"), "nbformat", "classroom"),
-        (("lab",), "jupyterlab", "lab"),
-        (("build", "--force"), "sphinx", "book"),
+        (("assign", "masking", "--to", "x"), ["yaml"], "classroom"),
+        (("assign", "masking", "--to", "x"), ["nbformat"], "classroom"),
+        (("lab",), ["jupyterlab"], "lab"),
+        (("build", "--force"), ["docutils", "sphinx", "jupyter_book", "myst_nb"], "book"),
     ],
 )
-def test_what_is_missing_is_named_with_a_command_that_installs_it(words, absent, extra):
-    done = tfm(*words, missing=(absent, *BOOK_ONLY) if absent == "sphinx" else (absent,))
+def test_what_is_missing_is_named_with_a_command_that_installs_it(words, absent, extra, sources):
+    built = sources / "_build" / "html" / "index.html"
+    built.parent.mkdir(parents=True)
+    built.touch()
+    done = python("-m", "tfm_lib.cli", *words, missing=absent, library=ROOT, cwd=sources)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert f"pip install -c constraints.txt -e '.[{extra}]'" in " ".join(done.stderr.split())
+    assert built.is_file(), "the book of the last build is there"
 
 
 def test_an_unpacked_wheel_names_the_wheel(tmp_path):
@@ -91,9 +147,6 @@ def test_an_unpacked_wheel_names_the_wheel(tmp_path):
 
 
 def test_every_extra_that_is_named_exists_and_no_sentence_names_a_package_of_no_index():
-    import tomllib
-
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert set(_extras.NEEDED.values()) <= extras.keys()
+    assert set(_extras.NEEDED.values()) <= EXTRAS.keys()
     for path in [*(ROOT / "tfm_lib").rglob("*.py"), ROOT / "README.md", *(ROOT / "chapters").glob("*.md")]:
         assert "pip install 'tfm-lib" not in path.read_text(encoding="utf-8"), path

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from distributions import EXTRAS, brought, foreign
 from project import CHAPTERS, CORE, ROOT
 
 PACKAGE = ROOT / "tfm_lib"
@@ -190,6 +191,63 @@ def test_no_name_is_defined_twice_in_the_core():
     modules = [tree(PACKAGE / f"{module}.py") for module in [*CORE, *PRIVATE]]
     times = Counter(node.name for module in modules for node in module.body if isinstance(node, definitions))
     assert {name for name, count in times.items() if count > 1} == set()
+
+
+# the rooms of the book
+
+#: room → the rooms that it may use, and the extras with each of which it has all that it imports
+ROOMS = {
+    "drawing": ((), ((),)),
+    "notebooks": (("drawing",), (("lab",), ("classroom",))),
+    "site": (("drawing", "notebooks"), (("book",),)),
+}
+OUTSIDE = {"cli": ("drawing", "notebooks", "site"), "classroom": ("drawing", "notebooks"), "widgets": ("drawing",)}
+
+
+def imports_of(place: Path) -> set[str]:
+    """What the module at `place`, or each module in that folder, imports anywhere, also inside functions."""
+    return set().union(
+        *(
+            imports(ast.walk(tree(path)), ".".join(path.relative_to(ROOT).parts[:-1]))
+            for path in ([place] if place.is_file() else place.rglob("*.py"))
+        )
+    )
+
+
+def rooms_in(names: set[str]) -> set[str]:
+    return {name.split(".")[2] for name in names if name.startswith("tfm_lib.book.")} & ROOMS.keys()
+
+
+def test_every_module_of_the_book_stands_in_a_room_or_is_none_of_theirs():
+    folders = {path.parent.name for path in (PACKAGE / "book").glob("*/*.py")}
+    assert folders == ROOMS.keys()
+    for path in (PACKAGE / "book").glob("*.py"):  # what make and the tests run, and what chapters import
+        assert rooms_in(imports_of(path)) <= {"drawing"}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_from_rooms_before_it(room):
+    assert rooms_in(imports_of(PACKAGE / "book" / room)) <= {room, *ROOMS[room][0]}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_extras_of_a_room_bring_all_that_it_imports(room):
+    names = {name for name in imports_of(PACKAGE / "book" / room) if not name.startswith("tfm_lib")}
+    for extras in ROOMS[room][1]:
+        assert foreign(names, extras) == set(), f"pyproject.toml: [{', '.join(extras)}] does not bring these"
+
+
+def test_a_missing_declaration_would_be_seen():
+    assert foreign({"sphinx.application", "json", "docutils"}, ("lab",)) == {"sphinx", "docutils"}
+    assert foreign({"sphinx.application", "docutils"}, ("book",)) == set()
+    assert "jupyterlab-server" in brought("lab") - brought()
+    assert EXTRAS.keys() >= {"book", "lab", "classroom"}
+
+
+@pytest.mark.parametrize("place", sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")} - {"book"}))
+def test_only_the_command_line_enters_the_room_of_the_site(place):
+    stem = place.removesuffix(".py")
+    assert rooms_in(imports_of(PACKAGE / place)) <= set(OUTSIDE.get(stem, ()))
 
 
 # git

@@ -12,9 +12,9 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 from project import CHAPTERS, ROOT
 
-from tfm_lib.book.build import pages
-from tfm_lib.book.display import figure, svg_text, weights_colormap
-from tfm_lib.book.page_widgets import LostWidget, StockWidget, page_state
+from tfm_lib.book.notebooks.contents import pages
+from tfm_lib.book.drawing.display import figure, svg_text, weights_colormap
+from tfm_lib.book.site.page_widgets import LostWidget, StockWidget, page_state
 
 PAGES = pages(ROOT)
 PAGE_BUDGET, WIDGET_BUDGET = 300 * 1024, 60 * 1024
@@ -221,7 +221,7 @@ def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, sou
     assert words and not missing, (
         "take the glossary's syllables from Noto Sans KR again: pyftsubset NotoSansKR-Regular.ttf --flavor=woff "
         "--no-hinting --layout-features= --text-file=chapters/glossary.md "
-        "--output-file=tfm_lib/book/theme/fonts/noto-sans-kr-glossary.woff"
+        "--output-file=tfm_lib/book/site/theme/fonts/noto-sans-kr-glossary.woff"
     )
 
 
@@ -286,7 +286,7 @@ def test_a_stock_widget_is_named_and_refused() -> None:
 
 def test_what_would_be_dead_mute_or_unreadable_fails_the_build(toy_book, capfd) -> None:
     toy_book.edit(
-        "_config.yml", "[tfm_lib.book.cache]", "[sphinx_exercise, tfm_lib.book.cache, tfm_lib.book.extension]"
+        "_config.yml", "[tfm_lib.book.site.cache]", "[sphinx_exercise, tfm_lib.book.site.cache, tfm_lib.book.site.extension]"
     )
     toy_book.edit(
         "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"

@@ -20,7 +20,7 @@ from experiments.record import complaints, cpu_seconds, piece, record
 from experiments.sampling import first_of, sample_of
 from tests.project import ROOT
 from tfm_lib.book import basis, recorded
-from tfm_lib.book.dependencies import dependencies
+from tfm_lib.book.site.dependencies import dependencies
 from tfm_lib.corpora import _CORPORA, load_corpus
 from tfm_lib.corpora.real import REAL
 from tfm_lib.engine.presets import PRESETS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from tfm_lib.book.display import svg_text
+from tfm_lib.book.drawing.display import svg_text
 from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.widgets.positional import Encoding, ShiftRotation
 

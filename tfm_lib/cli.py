@@ -41,8 +41,8 @@ def build(
     """Execute what is stale and build the book into _build/html."""
     import time
 
-    from tfm_lib.book.build import build as build_book
-    from tfm_lib.book.build import find_root
+    from tfm_lib.book.site.build import build as build_book
+    from tfm_lib.book.notebooks.contents import find_root
 
     root, began = find_root(), time.monotonic()
     code = build_book(root, out and out.resolve(), chapters or [], force)
@@ -62,7 +62,7 @@ def serve(
     from functools import partial
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
-    from tfm_lib.book.build import find_root
+    from tfm_lib.book.notebooks.contents import find_root
 
     html = find_root() / "_build" / "html"
     if not (html / "index.html").is_file():
@@ -107,9 +107,9 @@ def lab(
     """Open the chapters as notebooks in JupyterLab. They are yours: what you changed is never overwritten."""
     from importlib.util import find_spec
 
-    from tfm_lib.book.build import find_root, pages
-    from tfm_lib.book.export import export_notebook
-    from tfm_lib.book.working_copy import lab_settings, update
+    from tfm_lib.book.notebooks.contents import find_root, pages
+    from tfm_lib.book.notebooks.export import export_notebook
+    from tfm_lib.book.notebooks.working_copy import lab_settings, update
 
     if start and find_spec("jupyterlab") is None:
         raise Refusal(f"JupyterLab is not installed: {_extras.command('lab')}")
@@ -156,7 +156,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""
-    from tfm_lib.book.build import find_root
+    from tfm_lib.book.notebooks.contents import find_root
 
     root = find_root()
     if not (root / "benchmarks" / "__main__.py").is_file():
@@ -174,12 +174,11 @@ app.add_typer(making.app, name="new")
 
 def main() -> None:
     """The command with its mishaps told in a sentence."""
-    from tfm_lib.book.browser import MissingBrowser
-    from tfm_lib.book.build import BuildStopped, NoBook, UnknownChapter
+    from tfm_lib.book.site.build import BuildStopped
 
     try:
         app()
-    except (Refusal, MissingBrowser, NoBook, UnknownChapter) as refusal:
+    except Refusal as refusal:
         sys.exit(_say(str(refusal)))
     except KeyboardInterrupt:
         sys.exit(_say("Stopped.", 130))

@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 from project import ROOT
 
 from browser.driving import DESKTOP, PHONE, Widget
-from tfm_lib.book.build import pages
+from tfm_lib.book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
 

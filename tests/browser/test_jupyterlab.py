@@ -24,8 +24,8 @@ import pytest
 from playwright.sync_api import Page
 from samples import MODULES, importing, sample, sampled
 
-from browser.driving import Widget
-from tfm_lib.book.working_copy import lab_settings
+from browser.driving import MODULES, Widget
+from tfm_lib.book.notebooks.working_copy import lab_settings
 
 SAMPLED = sampled()
 STARTS_WITHIN = 180  # seconds

@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page
 from project import CHAPTERS, ROOT
 
 from browser.driving import BEFORE
-from tfm_lib.book.build import pages
+from tfm_lib.book.notebooks.contents import pages
 
 WITH_PREDICTIONS = [
     page for page in pages(ROOT) if "{predict}" in (CHAPTERS.parent / f"{page}.md").read_text(encoding="utf-8")

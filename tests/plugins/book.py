@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ class ToyBook:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def build(self, *chapters: str, force: bool = False) -> int:
-        from tfm_lib.book.build import build
+        from tfm_lib.book.site.build import build
 
         return build(self.root, chapters=chapters, force=force)
 
@@ -85,7 +86,7 @@ copyright: "2026"
 execute: {execute_notebooks: cache, timeout: 60}
 repository: {url: ""}
 exclude_patterns: [toylib]
-sphinx: {extra_extensions: [tfm_lib.book.cache]}
+sphinx: {extra_extensions: [tfm_lib.book.site.cache]}
 """
 
 
@@ -107,3 +108,15 @@ def built_book() -> Path:
     if run.returncode != 0:
         pytest.fail(f"the book does not build:\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}", pytrace=False)
     return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def unpacked_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library as a reader has it who installed the wheel and nothing else of ours."""
+    from hatchling.builders.wheel import WheelBuilder
+
+    folder = tmp_path_factory.mktemp("wheel")
+    wheel = next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tfm_lib._packages import apt_install, quietly
+from tfm_lib._refusal import Refusal
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 APPLICATIONS = (
@@ -17,7 +18,7 @@ APPLICATIONS = (
 PLAYWRIGHT_CACHES = ("~/.cache/ms-playwright", "~/Library/Caches/ms-playwright")
 
 
-class MissingBrowser(RuntimeError):
+class MissingBrowser(Refusal):
     """No Chromium was found; the message says where was looked and what helps."""
 
 

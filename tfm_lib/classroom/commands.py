@@ -51,7 +51,7 @@ def assign(
 
     Made again, it keeps what you changed in the bundle.
     """
-    from tfm_lib.book.build import find_root
+    from tfm_lib.book.notebooks.contents import find_root
     from tfm_lib.classroom import assign as assigning
     from tfm_lib.classroom import roster as rosters
     from tfm_lib.classroom.backends import NoSandbox

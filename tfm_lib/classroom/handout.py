@@ -10,9 +10,9 @@ from pathlib import Path
 
 import nbformat
 
-from tfm_lib.book.export import built_wheel, export_cells, wheel_name
-from tfm_lib.book.myst import Block
-from tfm_lib.book.outline import outline
+from tfm_lib.book.notebooks.export import built_wheel, export_cells, wheel_name
+from tfm_lib.book.notebooks.myst import Block
+from tfm_lib.book.notebooks.outline import outline
 from tfm_lib.classroom.manifest import Manifest
 from tfm_lib.classroom.source import Written, setup_of
 from tfm_lib.classroom.words import ANSWER_HERE

@@ -41,7 +41,7 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
 
 
 def _distribution(totals: list[float], of: float) -> str:
-    from tfm_lib.book.display import figure
+    from tfm_lib.book.drawing.display import figure
 
     if not totals:
         return ""
@@ -58,7 +58,7 @@ def _distribution(totals: list[float], of: float) -> str:
 
 
 def _success(scores: list[Score]) -> str:
-    from tfm_lib.book.display import figure
+    from tfm_lib.book.drawing.display import figure
 
     shares: dict[str, list[float]] = {}
     for score in scores:
@@ -82,6 +82,6 @@ def _success(scores: list[Score]) -> str:
 
 
 def _figure(fig: Any, alt: str) -> str:
-    from tfm_lib.book.display import svg_text
+    from tfm_lib.book.drawing.display import svg_text
 
     return f'<figure role="img" aria-label="{text(alt)}">{svg_text(fig)}</figure>'

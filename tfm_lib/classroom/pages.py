@@ -104,7 +104,7 @@ def _sha256(script: str) -> str:
 
 def _colours() -> str:
     """The book's colours; the dark set where the reader's system asks for it, since no script asks here."""
-    css = files("tfm_lib.book").joinpath("theme/tokens.css").read_text(encoding="utf-8")
+    css = files("tfm_lib.book.drawing").joinpath("tokens.css").read_text(encoding="utf-8")
     light, _, dark = css.partition('html[data-theme="dark"]')
     dark = dark[dark.index("{") : dark.index("}") + 1]
     return f":root {{ color-scheme: light dark; }}\n{light}@media screen and (prefers-color-scheme: dark) {{ :root {dark} }}\n"

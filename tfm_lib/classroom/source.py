@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from tfm_lib._refusal import Refusal
-from tfm_lib.book.myst import Block, blocks, without_front_matter
+from tfm_lib.book.notebooks.myst import Block, blocks, without_front_matter
 from tfm_lib.classroom.inside.cells import Cell, without_commands
 from tfm_lib.classroom.inside.slices import Statement, needed, statements
 

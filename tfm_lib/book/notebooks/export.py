@@ -13,12 +13,11 @@ from typing import Any, Literal
 
 import nbformat
 
-from tfm_lib.book import references
-from tfm_lib.book.macros import expand_macros
-from tfm_lib.book.myst import Block, Piece, blocks, convert, split_prediction, without_front_matter
-from tfm_lib.book.outline import Outline, outline
-from tfm_lib.book.rasters import raster
-from tfm_lib.book.reading_order import listed
+from tfm_lib.book.notebooks import references
+from tfm_lib.book.drawing.macros import expand_macros
+from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction, without_front_matter
+from tfm_lib.book.notebooks.outline import Outline, outline
+from tfm_lib.book.notebooks.rasters import raster
 
 Edition = Literal["practice", "student", "instructor"]
 

@@ -14,8 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfm_lib.book.dependencies import dependencies
-from tfm_lib.book.runner import Job, Run, cure_stalls, run_notebooks, watcher
+from tfm_lib.book.site.dependencies import dependencies
+from tfm_lib.book.site.runner import Job, Run, cure_stalls, run_notebooks, watcher
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tfm_lib.book.myst import Block, blocks, without_front_matter
+from tfm_lib.book.notebooks.myst import Block, blocks, without_front_matter
 
 NESTING = ("admonition", "dropdown", "div", "note", "tip", "warning", "exercise", "solution", "predict", "margin")
 

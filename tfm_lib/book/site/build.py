@@ -7,13 +7,14 @@ package): every page is made again, from outputs that are still right.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from tfm_lib.book.notebooks.contents import pages, pages_named
 
 NO_SOURCES = {
     "_build",
@@ -29,56 +30,8 @@ PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
 STATE = ".state.json"
 
 
-class NoBook(FileNotFoundError):
-    """There is no book where one was looked for."""
-
-
-class UnknownChapter(ValueError):
-    """A chapter was asked for that the table of contents does not have; the message names the nearest."""
-
-
 class BuildStopped(RuntimeError):
     """Sphinx gave up before the pages were written."""
-
-
-def find_root(start: Path | None = None) -> Path:
-    """The book's folder: the nearest from `start` upwards with a `_toc.yml`, else this library's checkout."""
-    start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents, Path(__file__).resolve().parents[2]):
-        if (folder / "_toc.yml").is_file() and (folder / "_config.yml").is_file():
-            return folder
-    raise NoBook(f"There is no book in {start} or above it (no _toc.yml with _config.yml). Go into the book's folder.")
-
-
-def pages(root: Path) -> list[str]:
-    """The pages of the table of contents in reading order, as `chapters/masking`."""
-    import yaml
-
-    def files(node: object) -> Iterator[str]:
-        if isinstance(node, dict):
-            yield from (node[key] for key in ("root", "file") if key in node)
-            for value in node.values():
-                yield from files(value)
-        elif isinstance(node, list):
-            for value in node:
-                yield from files(value)
-
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    return [name.removesuffix(".md") for name in files(toc)]
-
-
-def pages_named(names: Iterable[str], root: Path) -> list[str]:
-    """The pages that `names` mean: `masking`, `chapters/masking` or `chapters/masking.md`."""
-    known = {page.rpartition("/")[2]: page for page in pages(root)}
-    found = []
-    for name in names:
-        stem = name.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".md")
-        if stem not in known:
-            near = difflib.get_close_matches(stem, known, n=3, cutoff=0.5)
-            hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(known)}."
-            raise UnknownChapter(f"There is no chapter {name}. {hint}")
-        found.append(known[stem])
-    return found
 
 
 def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), force: bool = False) -> int:
@@ -94,15 +47,14 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
     now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, _sources(root), _packages())}
     if not force and before.get("sources") == now["sources"] and _all_there(html, before.get("pages", {})):
         return 0
+    # jsonschema, finding this package (JupyterLab brings it), compiles 38 grammars of addresses: a second for nothing.
+    sys.modules.setdefault("rfc3987_syntax", None)
+    from jupyter_book.sphinx import build_sphinx  # where this fails, the book of the last build stays
+
     if force and not only:
         for name in PRODUCTS:
             shutil.rmtree(out / name, ignore_errors=True)
     (out / STATE).unlink(missing_ok=True)
-
-    # jsonschema, finding this package (JupyterLab brings it), compiles 38 grammars of addresses: a second for nothing.
-    sys.modules.setdefault("rfc3987_syntax", None)
-    from jupyter_book.sphinx import build_sphinx
-
     anew = (
         before.get("machinery") != now["machinery"]
     )  # which also holds after a build with faults: they are said again

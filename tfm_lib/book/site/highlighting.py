@@ -12,7 +12,7 @@ from pygments.formatters import HtmlFormatter
 from sphinx.application import Sphinx
 from sphinx.highlighting import PygmentsBridge
 
-from tfm_lib.book.assets import THEME
+from tfm_lib.book.site.assets import THEME
 
 
 def coloured() -> set[str]:

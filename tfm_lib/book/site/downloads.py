@@ -10,8 +10,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from tfm_lib.book.assets import write
-from tfm_lib.book.export import built_wheel, export_notebook, glued
+from tfm_lib.book.site.assets import write
+from tfm_lib.book.notebooks.export import built_wheel, export_notebook, glued
 
 logger = logging.getLogger(__name__)
 

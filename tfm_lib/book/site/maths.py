@@ -16,8 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-from tfm_lib.book.assets import package_folder
-from tfm_lib.book.macros import MACROS
+from tfm_lib.book.site.assets import package_folder
+from tfm_lib.book.drawing.macros import MACROS
 
 logger = logging.getLogger(__name__)
 

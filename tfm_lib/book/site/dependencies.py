@@ -1,7 +1,7 @@
 """What a chapter's execution depends on, read from its code without running it.
 
 The files found are the modules of the book's own packages that the code imports, directly or through
-others, and the data that those sources name: a file beside a module (`"theme/tokens.css"`), a check's
+others, and the data that those sources name: a file beside a module (`"tokens.css"`), a check's
 judges (`"masking.leak-test"`), recorded results and the shipped models (`recorded("x")`, `"models/x.json"`).
 """
 
@@ -17,13 +17,13 @@ from pathlib import Path
 RECORDED = ("experiments", "models")  # folders whose files are recorded results; naming the folder names them all
 BUILT = "static"  # the widgets' bundles: a page takes them from the front end, not from an execution
 CHECKS = "tfm_lib.checks"
-READER = "tfm_lib.book.recorded"  # names the folder of all results; which one is meant stands where it is called
+READER = "tfm_lib.book.drawing.recorded"  # names the folder of all results; which one is meant stands where it is called
 NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
 
 
 def dependencies(cells: Iterable[str], folder: Path, root: Path) -> list[Path]:
     """The files that code `cells`, run in `folder` of the book at `root`, depend on; sorted, each once."""
-    bases = [root] if (root / "tfm_lib").is_dir() else [root, Path(__file__).parents[2]]
+    bases = [root] if (root / "tfm_lib").is_dir() else [root, Path(__file__).parents[3]]
     found: set[Path] = set()
     waiting = [(_facts(cell), folder, "") for cell in cells]
     while waiting:

@@ -14,12 +14,12 @@ from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
 from sphinx.util import logging
 
-from tfm_lib.book.assets import write
-from tfm_lib.book.pictures import slim
+from tfm_lib.book.site.assets import write
+from tfm_lib.book.site.pictures import slim
 
 logger = logging.getLogger(__name__)
 
-BUNDLES = Path(__file__).resolve().parents[1] / "widgets" / "static" / "page"
+BUNDLES = Path(__file__).resolve().parents[2] / "widgets" / "static" / "page"
 FOLDER = "_widgets"  # of the output
 LINKS = ("LinkModel", "DirectionalLinkModel")
 #: Traits that mean something to JupyterLab only.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tfm_lib.book.display import colours
+from tfm_lib.book.drawing.display import colours
 
 #: Macros of the book's formulas: name → (class of its colour or None, body).
 MACROS: dict[str, tuple[str | None, str]] = {

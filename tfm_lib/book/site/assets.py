@@ -11,7 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
 
 THEME = Path(__file__).parent / "theme"
-NODE_MODULES = Path(__file__).resolve().parents[2] / "frontend" / "node_modules"
+TOKENS = Path(__file__).parents[1] / "drawing" / "tokens.css"
+NODE_MODULES = Path(__file__).resolve().parents[3] / "frontend" / "node_modules"
 
 #: npm package of a font → its style sheets; of each, these subsets. Other scripts fall back to the reader's fonts.
 FONTS = {"source-sans-3": ("wght.css", "wght-italic.css"), "jetbrains-mono": ("wght.css",)}
@@ -51,7 +52,7 @@ def copy_assets(app: Sphinx) -> None:
         return
     out = Path(app.outdir) / OURS
     faces, fonts = _font_faces()
-    tokens = (THEME / "tokens.css").read_text(encoding="utf-8")
+    tokens = TOKENS.read_text(encoding="utf-8")
     light = re.search(r":root \{([^}]*)\}", tokens)[1]
     paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # always light, whatever the screen shows
     write(

@@ -9,7 +9,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tfm_lib.book.myst import split_prediction
+from tfm_lib.book.notebooks.myst import split_prediction
 
 
 class predict(nodes.General, nodes.Element):

@@ -1,0 +1,1 @@
+"""What makes notebooks of chapters: needs no Sphinx and no docutils."""

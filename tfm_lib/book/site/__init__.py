@@ -1,0 +1,1 @@
+"""What makes the book's pages: the only room that needs Sphinx."""
