@@ -1,6 +1,6 @@
-"""What the book's pages need around the core: figures, glued numbers, and the build itself."""
+"""What chapters use around the core: figures, glued numbers, recorded runs. The rooms beside say what each needs."""
 
-from tfm_lib.book.drawing.display import colours, figure, glue, show
+from tfm_lib.book.drawing.display import colours, figure, glue, show, weights_colormap
 from tfm_lib.book.drawing.recorded import basis, recorded
 
-__all__ = ["basis", "colours", "figure", "glue", "recorded", "show"]
+__all__ = ["basis", "colours", "figure", "glue", "recorded", "show", "weights_colormap"]
