@@ -13,8 +13,8 @@ from typing import ClassVar
 import nbformat
 import pytest
 
-from tfm_lib.book.site import cache, runner
 from tfm_lib.book.notebooks.contents import pages
+from tfm_lib.book.site import cache, runner
 from tfm_lib.book.site.cache import execution_key
 from tfm_lib.book.site.dependencies import dependencies
 

@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from PIL import Image
 from project import CHAPTERS, ROOT
 
-from tfm_lib.book.notebooks.export import export_notebook, included_code
 from tfm_lib.book.drawing.macros import expand_macros
+from tfm_lib.book.notebooks.export import export_notebook, included_code
 from tfm_lib.book.notebooks.myst import blocks, convert, pieces
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]

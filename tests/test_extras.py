@@ -50,7 +50,9 @@ def python(*words: object, missing: list[str], library: Path, cwd: Path) -> subp
     """A Python that has `library` and all that is installed but for what is `missing`; its children miss it too."""
     before_all = cwd.with_name("before-all")
     before_all.mkdir(exist_ok=True)
-    (before_all / "sitecustomize.py").write_text(ABSENT.format(names=set(missing), of=providers(missing)), encoding="utf-8")
+    (before_all / "sitecustomize.py").write_text(
+        ABSENT.format(names=set(missing), of=providers(missing)), encoding="utf-8"
+    )
     return subprocess.run(
         [sys.executable, "-P", *map(str, words)],
         cwd=cwd,
@@ -74,7 +76,9 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("extra", COMMANDS)
-def test_the_commands_of_an_extra_work_from_the_wheel_with_nothing_else_installed(extra, unpacked_wheel, sources, tmp_path):
+def test_the_commands_of_an_extra_work_from_the_wheel_with_nothing_else_installed(
+    extra, unpacked_wheel, sources, tmp_path
+):
     absent = not_brought(extra)
     assert {"sphinx", "docutils", "pytest"} <= set(absent)
     assert "torch" not in absent
@@ -88,7 +92,9 @@ def test_the_commands_of_an_extra_work_from_the_wheel_with_nothing_else_installe
 
 def test_the_book_is_built_from_the_wheel_with_its_extra_alone(unpacked_wheel, toy_book):
     words = ("-m", "tfm_lib.cli", "build")
-    done = python(*words, missing=not_brought("book"), library=f"{unpacked_wheel}{os.pathsep}{toy_book.root}", cwd=toy_book.root)
+    done = python(
+        *words, missing=not_brought("book"), library=f"{unpacked_wheel}{os.pathsep}{toy_book.root}", cwd=toy_book.root
+    )
     assert done.returncode == 0, done.stderr
     assert "marmalade" in toy_book.page("one")
 

@@ -244,7 +244,9 @@ def test_a_missing_declaration_would_be_seen():
     assert EXTRAS.keys() >= {"book", "lab", "classroom"}
 
 
-@pytest.mark.parametrize("place", sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")} - {"book"}))
+@pytest.mark.parametrize(
+    "place", sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")} - {"book"})
+)
 def test_only_the_command_line_enters_the_room_of_the_site(place):
     stem = place.removesuffix(".py")
     assert rooms_in(imports_of(PACKAGE / place)) <= set(OUTSIDE.get(stem, ()))

@@ -12,8 +12,8 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 from project import CHAPTERS, ROOT
 
-from tfm_lib.book.notebooks.contents import pages
 from tfm_lib.book.drawing.display import figure, svg_text, weights_colormap
+from tfm_lib.book.notebooks.contents import pages
 from tfm_lib.book.site.page_widgets import LostWidget, StockWidget, page_state
 
 PAGES = pages(ROOT)
@@ -286,7 +286,9 @@ def test_a_stock_widget_is_named_and_refused() -> None:
 
 def test_what_would_be_dead_mute_or_unreadable_fails_the_build(toy_book, capfd) -> None:
     toy_book.edit(
-        "_config.yml", "[tfm_lib.book.site.cache]", "[sphinx_exercise, tfm_lib.book.site.cache, tfm_lib.book.site.extension]"
+        "_config.yml",
+        "[tfm_lib.book.site.cache]",
+        "[sphinx_exercise, tfm_lib.book.site.cache, tfm_lib.book.site.extension]",
     )
     toy_book.edit(
         "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"

@@ -24,7 +24,7 @@ import pytest
 from playwright.sync_api import Page
 from samples import MODULES, importing, sample, sampled
 
-from browser.driving import MODULES, Widget
+from browser.driving import Widget
 from tfm_lib.book.notebooks.working_copy import lab_settings
 
 SAMPLED = sampled()

@@ -17,7 +17,7 @@ from pathlib import Path
 RECORDED = ("experiments", "models")  # folders whose files are recorded results; naming the folder names them all
 BUILT = "static"  # the widgets' bundles: a page takes them from the front end, not from an execution
 CHECKS = "tfm_lib.checks"
-READER = "tfm_lib.book.drawing.recorded"  # names the folder of all results; which one is meant stands where it is called
+READER = "tfm_lib.book.drawing.recorded"  # names the folder of all results; a call says which is meant
 NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from tfm_lib.book.site import assets, boxes, downloads, highlighting, maths, numbering, page_widgets, pictures, predictions
+from tfm_lib.book.site import (
+    assets,
+    boxes,
+    downloads,
+    highlighting,
+    maths,
+    numbering,
+    page_widgets,
+    pictures,
+    predictions,
+)
 
 
 def _configure(app: Sphinx, config: Config) -> None:
