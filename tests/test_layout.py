@@ -201,7 +201,12 @@ ROOMS = {
     "notebooks": (("drawing",), (("lab",), ("classroom",))),
     "site": (("drawing", "notebooks"), (("book",),)),
 }
-OUTSIDE = {"cli": ("drawing", "notebooks", "site"), "classroom": ("drawing", "notebooks"), "widgets": ("drawing",)}
+OUTSIDE = {
+    "cli": ("drawing", "notebooks", "site"),
+    "classroom": ("drawing", "notebooks"),
+    "new": ("notebooks",),
+    "widgets": ("drawing",),
+}
 
 
 def imports_of(place: Path) -> set[str]:

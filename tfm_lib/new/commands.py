@@ -71,7 +71,7 @@ def _within(name: str) -> tuple[str, str]:
 
 
 def _checkout() -> Path:
-    from tfm_lib.book.build import find_root
+    from tfm_lib.book.notebooks.contents import find_root
 
     root = find_root()
     if not (root / "tests" / "conftest.py").is_file():

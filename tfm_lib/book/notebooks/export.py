@@ -18,6 +18,7 @@ from tfm_lib.book.drawing.macros import expand_macros
 from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction, without_front_matter
 from tfm_lib.book.notebooks.outline import Outline, outline
 from tfm_lib.book.notebooks.rasters import raster
+from tfm_lib.book.notebooks.reading_order import listed
 
 Edition = Literal["practice", "student", "instructor"]
 
@@ -175,7 +176,7 @@ class _Exporter:
         if block.name in BOXES:
             return self._quoted(BOXES[block.name], block)
         raise ValueError(
-            f"{self.path.name}: the notebook cannot show the directive {block.name!r}; teach tfm_lib/book/export.py to."
+            f"{self.path.name}: the notebook cannot show the directive {block.name!r}; teach tfm_lib/book/notebooks/export.py to."
         )
 
     def _quoted(self, title: str, block: Block) -> str:
@@ -310,7 +311,7 @@ class _Exporter:
         if name == "math":
             return f"${expand_macros(text)}$"
         raise ValueError(
-            f"{self.path.name}: the notebook cannot show the role {name!r}; teach tfm_lib/book/export.py to."
+            f"{self.path.name}: the notebook cannot show the role {name!r}; teach tfm_lib/book/notebooks/export.py to."
         )
 
     def _has_notebook(self, target: str) -> bool:

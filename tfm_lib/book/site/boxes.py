@@ -16,6 +16,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 
+from tfm_lib.book.notebooks.reading_order import listed
 from tfm_lib.book.site.pictures import slim
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tfm_lib.book.build import pages
+from tfm_lib.book.notebooks.contents import pages
 
 
 def teaser(path: Path) -> str:
