@@ -19,7 +19,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from . import cell, image, waking
+from . import caches, cell, image, waking
 from .answers import serve
 from .channel import Channel
 
@@ -33,7 +33,13 @@ BY_OTHER_LIBRARIES = (
     "xml.parsers.expat",
     "zlib",
 )  # which cells lack
-IF_INSTALLED = ("sqlite3", "matplotlib.pyplot", "IPython.display", "IPython.core.inputtransformer2")
+IF_INSTALLED = (
+    "sqlite3",
+    "matplotlib.pyplot",
+    "IPython.display",
+    "IPython.core.inputtransformer2",
+    "IPython.core.events",
+)
 
 
 def main(mode: str, orders: str = "") -> None:
@@ -97,7 +103,7 @@ def take_orders(orders: socket.socket) -> None:
     """One order after the other: `{"fork": limits}` with a socket, then `{"end": true}`; each is answered."""
     held = b""
     child = first = 0
-    pieces, before = image.mapped_files(), ""
+    empty = caches.cleaner()
     while True:
         piece, files, _, _ = socket.recv_fds(orders, 1 << 16, 1)
         if not piece:
@@ -107,9 +113,7 @@ def take_orders(orders: socket.socket) -> None:
             continue
         order, held = json.loads(held), b""
         if "fork" in order:
-            if image.reclaimed() != before:
-                image.hold(pieces)
-                before = image.reclaimed()
+            empty(caches.shared_memory())
             child, first, trouble = start(order["fork"], files[0], orders)
             os.close(files[0])
             reply: dict[str, Any] = {"trouble": trouble} if trouble else {"started": True}

@@ -7,11 +7,12 @@ what is loaded already, and whatever else is installed, among it perhaps the boo
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import sysconfig
 from collections.abc import Iterator
+
+from .caches import shared_memory
 
 ROOT = "/image/root"
 DEVICES = ("null", "zero", "urandom")
@@ -21,13 +22,11 @@ NOT_COPIED = {
     *("site-packages", "dist-packages", "bin", "pip", "setuptools", "tfm_lib", "inside"),
 }
 NOT_READ = (".h", ".hpp", ".cuh", ".cu", ".c", ".cpp", ".a", ".lib", ".cmake", ".pyi", ".pyx", ".pxd", ".exe", ".o")
-MADV_POPULATE_READ = 22
-Piece = tuple[str, int, int]  # a file of the machine that is part of this process's memory: its path, from, to
 
 
 def build() -> None:
     """Copy below ROOT what a cell may read, each file at its own path; raises OSError."""
-    loaded = {path for path, _, _ in mapped_files()}
+    loaded = {path for path, _, _ in shared_memory()}
     for folder in dict.fromkeys((sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))):
         _copy_folder(folder, loaded)
     for path in _packages():
@@ -79,33 +78,3 @@ def _copy_file(path: str) -> None:
     finally:
         os.close(source)
         os.close(target)
-
-
-def mapped_files() -> list[Piece]:
-    """What is in this process's memory of the machine's files."""
-    found = []
-    with open("/proc/self/maps") as file:
-        for line in file:
-            bounds, rights, _, _, _, *path = line.rstrip("\n").split(None, 5)
-            if path and path[0].startswith("/") and rights.startswith("r"):
-                first, _, last = bounds.partition("-")
-                found.append((path[0], int(first, 16), int(last, 16)))
-    return found
-
-
-def hold(pieces: list[Piece]) -> None:
-    """Have all of `pieces` in memory, so that no cell can tell what another has touched of them."""
-    madvise = ctypes.CDLL(None).madvise
-    for _, first, last in pieces:
-        if madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), MADV_POPULATE_READ):
-            for page in range(first, last, os.sysconf("SC_PAGESIZE")):  # before Linux 5.14
-                ctypes.c_ubyte.from_address(page).value  # noqa: B018 (reading it is the point)
-
-
-def reclaimed() -> str:
-    """Changes when the machine was short of memory and took back some that holds files."""
-    try:
-        with open("/proc/vmstat") as file:
-            return "".join(line for line in file if line.startswith("pgsteal"))
-    except OSError:
-        return "unknown"
