@@ -25,7 +25,9 @@ def run(cells: list[str], ids: list[str], hidden: dict) -> dict[str, str]:
 
     async def all_of_them() -> None:  # inside a loop that runs, as in Jupyter's kernel
         for cell in (*cells, "pass  # stands for the cell that checks"):
-            await shell.run_cell_async(cell, store_history=True, transformed_cell=shell.transform_cell(cell))
+            made = await shell.run_cell_async(cell, store_history=True, transformed_cell=shell.transform_cell(cell))
+            shell.events.trigger("post_execute")  # as Jupyter's kernel does
+            shell.events.trigger("post_run_cell", made)
 
     asyncio.run(all_of_them())
     verdicts = {}

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .cells import RUN_THEIR_CELL
+from .hooks import manager
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -51,6 +52,7 @@ class Magics:
         self._own: dict[str, Callable[..., Any]] = {}
         self.noted: list[tuple[str, int, str]] = []  # kind, cell, name
         self.config: dict[str, Any] = {}
+        self.events: Any = manager(self) or Nothing()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -18,6 +18,7 @@ from typing import Any
 
 from .cells import Cell, parsed
 from .channel import ChannelError
+from .hooks import around
 from .magics import Magics
 from .slices import Statement
 
@@ -110,18 +111,23 @@ class Shell:
         if not again:
             self.names["In"].append(cell.text)
             self.names["_i"] = self.names[f"_i{cell.number}"] = cell.text
-        try:
-            with self._captured(cell):
-                for node in cell.nodes[cell.done :]:
-                    shown = node is cell.nodes[-1] and isinstance(node, ast.Expr)
-                    value = await self._run_node(node, cell.name)
-                    if shown and not cell.quiet:
-                        self._show(value, cell.number)
-                    cell.done += 1
-        except (ChannelError, TimeIsUp):
-            raise
-        except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
-            cell.error = error
+        with around(cell, self.magics.events) as result, self._captured(cell):
+            try:
+                result.result = await self._run_nodes(cell)
+            except (ChannelError, TimeIsUp):
+                raise
+            except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
+                cell.error = error
+
+    async def _run_nodes(self, cell: Cell) -> Any:
+        """Run what is left of a cell; what it shows."""
+        value = None
+        for node in cell.nodes[cell.done :]:
+            value = await self._run_node(node, cell.name)
+            if node is cell.nodes[-1] and isinstance(node, ast.Expr) and not cell.quiet:
+                self._show(value, cell.number)
+            cell.done += 1
+        return value
 
     async def _run_node(self, node: ast.stmt, file: str) -> Any:
         """Run a statement; the value of an expression."""

@@ -1,0 +1,52 @@
+"""What a notebook asked IPython to call before and after each cell, called by IPython's own manager of such events."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .cells import translates
+
+if TYPE_CHECKING:
+    from .cells import Cell
+
+
+class Result(types.SimpleNamespace):
+    """What IPython tells of a cell that ran."""
+
+    @property
+    def success(self) -> bool:
+        return self.error_before_exec is None and self.error_in_exec is None
+
+    def raise_error(self) -> None:
+        if not self.success:
+            raise self.error_before_exec or self.error_in_exec
+
+
+def manager(shell: Any) -> Any:
+    """IPython's manager of events, or nothing where IPython is missing."""
+    if not translates():  # the self-test says so, before anything is graded
+        return None
+    from IPython.core.events import EventManager, available_events
+
+    return EventManager(shell, available_events, print_on_error=False)
+
+
+@contextmanager
+def around(cell: Cell, events: Any) -> Iterator[Result]:
+    """Call what waits for a cell before `cell` and after it; the block fills in what comes of it."""
+    info = types.SimpleNamespace(raw_cell=cell.text, transformed_cell=cell.text, store_history=True, silent=False)
+    info.shell_futures, info.cell_id, info.cell_meta = True, f"cell-{cell.number}", None
+    made = Result(info=info, execution_count=cell.number, error_before_exec=None, error_in_exec=None, result=None)
+    if events is not None and cell.text.strip():
+        events.trigger("pre_execute")
+        events.trigger("pre_run_cell", info)
+    yield made
+    if events is not None:
+        made.error_in_exec = cell.error
+        if cell.broken is not None:
+            made.error_before_exec = SyntaxError("this is no Python")
+        events.trigger("post_execute")
+        events.trigger("post_run_cell", made)
