@@ -58,3 +58,14 @@ def test_out_of_time(monkeypatch, needs, cpu, given, status, points):
     task = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
     made = grading.grade_exercise(task, Program([]), machine, Limits(seconds=10, cpu=10), seed=0)
     assert (machine.given, made.status, made.points) == (given, status, points)
+
+
+def test_a_notebook_that_does_not_load_in_time_is_told_the_time_that_it_had(monkeypatch):
+    class Deaf:
+        def __init__(self, *_):
+            raise grading.Stopped(TimeUp("the time is up"))
+
+    monkeypatch.setattr(grading, "Answers", Deaf)
+    task = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
+    made = grading.grade_exercise(task, Program([]), Machine(99, 0.1), Limits(seconds=10, load_seconds=20), seed=0)
+    assert made.reason == "The notebook took longer than 40 seconds, at a second try after one with 20."

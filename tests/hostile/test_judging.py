@@ -15,9 +15,13 @@ from project import ROOT
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
-from tfm_lib.classroom.manifest import BadBundle, manifest
+from tfm_lib.classroom.bundle import Bundle
+from tfm_lib.classroom.exports import items
+from tfm_lib.classroom.feedback import student_page
+from tfm_lib.classroom.manifest import BadBundle, Late, manifest
 from tfm_lib.classroom.pool import JudgeProcess, Pool
-from tfm_lib.classroom.records import Begin, Job, Judged, NotJudged
+from tfm_lib.classroom.records import Begin, ChapterResult, Job, Judged, NotJudged, StudentResult
+from tfm_lib.classroom.scores import Person, Rules, score
 
 HIDDEN = """
 import os
@@ -48,6 +52,11 @@ def is_seven(student, expect):
     expect.true(student.second() == 7, holds="it is seven", otherwise="It is not.")
 
 
+@hidden("masking.endless", points=1)
+def has_no_end(student, expect):
+    sum(range(10**12))
+
+
 @hidden("masking.misspelt", points=1)
 def is_misspelt(student, expect):
     torch.arrange(3)
@@ -69,7 +78,7 @@ def fills_the_memory(student, expect):
 def hands_over_too_much(student, expect):
     student.second(torch.zeros(40 << 18))
 """
-FAULTY = ["misspelt", "missing", "fills", "hands"]
+FAULTY = ["misspelt", "missing", "fills", "hands", "endless"]
 ENTRIES = [
     *(
         {"id": f"masking.{name}", "title": name, "kind": "assigned", "points": 1, "answers": answers}
@@ -89,7 +98,7 @@ MANIFEST = {
     "chapters": {"masking": {"exercises": ENTRIES}},
 }
 BEGIN = Begin(manifest=manifest(MANIFEST), tests={"masking": {"": HIDDEN}}, grace=2)
-TWO = ["masking.first", "masking.second"]
+TWO, RULES = ["masking.first", "masking.second"], Rules(Late())
 
 
 def job(first: str, ids: list[str], rows: str = "torch.zeros(1)", student: str = "someone") -> Job:
@@ -117,14 +126,57 @@ def test_a_test_that_an_answer_keeps_busy_ends_in_time_and_costs_that_exercise_a
     began = time.monotonic()
     result = judge.judge(job("'count'", TWO))
     assert told(result) == [("stopped", 0), ("ok", 1)]
-    assert "beyond its time" in result.exercises["masking.first"].reason
+    assert "beyond its time" in result.exercises["masking.first"].cause
     assert time.monotonic() - began < 120  # a new judge is among that
+
+
+def test_a_test_without_end_is_named_after_one_try_and_costs_no_other_exercise(judge):
+    result = judge.judge(job("7", ["masking.endless", "masking.second"]))
+    rows = [result.exercises[id] for id in ("masking.endless", "masking.second")]
+    assert [(row.status, row.points, row.of) for row in rows] == [("infrastructure", 0, 1), ("ok", 1, 1)]
+    assert rows[0].reason.startswith("the test has_no_end ran for 22 seconds without a word from the answer")
+
+
+def test_whom_the_command_stops_is_among_the_items_and_learns_no_more_than_others(judge):
+    rows = [judge.judge(job(first, ["masking.first"])).exercises["masking.first"] for first in ("'count'", "8")]
+    made = [
+        score(
+            Bundle(BEGIN.manifest, {}),
+            "someone",
+            Person(handed_in=frozenset({"masking"})),
+            StudentResult("someone", each),
+            RULES,
+        )
+        for each in ({"masking": ChapterResult(submitted=True, exercises=[row])} for row in rows)
+    ]
+    assert items(made).splitlines()[1] == "masking.first,works_with_what_is_given,2,0,0.0,"
+    assert student_page(made[0], "Numbers") == student_page(made[1], "Numbers")
+
+
+SLEEPS = """
+class Sleeps(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, *_, **__):
+        import time
+        time.sleep(999)
+
+def first(): return torch.ones(1).as_subclass(Sleeps)
+"""
+
+
+def test_the_sentence_about_who_sleeps_tells_for_how_long_the_judge_was_held(judge):
+    asked = job("7", ["masking.first"])
+    row = judge.judge(asked.but(data=notebook(["import torch", SLEEPS, "def rows(): return 0"]))).exercises[
+        "masking.first"
+    ]
+    assert row.cause == "The answer took longer than 10 seconds, at a second try after one with 5."
+    assert 15 <= row.took.seconds < 35  # the two tries, and making two cells on a busy machine
 
 
 def test_an_answer_that_brings_the_judge_down_costs_that_exercise_alone(judge):
     result = judge.judge(job("'die'", TWO))
     assert told(result) == [("stopped", 0), ("ok", 1)]
-    assert "twice" in result.exercises["masking.first"].reason
+    assert "twice" in result.exercises["masking.first"].cause
     assert told(judge.judge(job("7", TWO))) == [("ok", 1), ("ok", 1)]
 
 
@@ -184,8 +236,6 @@ def test_a_student_who_is_not_on_the_list_is_judged_by_nobody_elses_numbers():
 
 
 def test_tests_for_all_are_not_for_who_is_missing_among_those_with_numbers_of_their_own():
-    from tfm_lib.classroom.bundle import Bundle
-
     made = Bundle(BEGIN.manifest, {"masking": {"": "a", "anna": "b"}})
     assert (made.whose("masking", "anna"), made.whose("masking", "")) == ("anna", "")
     with pytest.raises(BadBundle, match="ben is not on it"):

@@ -126,6 +126,8 @@ def test_the_instructor_sees_why_it_was_stopped(pages):
     assert "took " in pages["it takes too much processor time"]["cause"]
     assert "disturbed" in pages["it disturbs the wire"]["cause"]
     assert pages["it raises"]["cause"] == ""
+    assert "raised ValueError in line" in pages["it raises"]["tests"][0]["cause"]
+    assert pages["it gives back nonsense"]["tests"][0]["cause"]
     assert pages["it ends its process"]["status"] == "stopped"
 
 

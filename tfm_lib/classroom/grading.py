@@ -80,7 +80,8 @@ def grade_exercise(task: Task, program: Program, sandbox: Sandbox, limits: Limit
     made = _attempt(task, program, sandbox, limits, seed)
     cpu = made.cpu
     if made.out_of_time:
-        made = _attempt(task, program, sandbox, limits_with(limits, seconds=2 * limits.seconds), seed)
+        twice = limits_with(limits, seconds=2 * limits.seconds, load_seconds=2 * limits.load_seconds)
+        made = _attempt(task, program, sandbox, twice, seed, again=True)
         cpu += made.cpu
     told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
     return ExerciseResult(
@@ -97,13 +98,21 @@ def grade_exercise(task: Task, program: Program, sandbox: Sandbox, limits: Limit
     )
 
 
-def _attempt(task: Task, program: Program, sandbox: Sandbox, limits: Limits, seed: int) -> Attempt:
+def _attempt(task: Task, program: Program, sandbox: Sandbox, limits: Limits, seed: int, again: bool = False) -> Attempt:
     made, waiting = Attempt(program.way()), list(task.tests)
+
+    def standing() -> tuple[ExerciseResult, int]:
+        loading, held = answers is None and not made.rows, answers.held if answers else []
+        rest = [_stopped(test, "", loading, held if test is waiting[0] else []) for test in waiting]
+        whole = ExerciseResult(task.id, "stopped", task.points, made.points, tests=[*made.rows, *rest])
+        return whole.but(notes=made.notes, graded=made.graded), len(made.rows)
+
     while waiting:
         cell: Cell | None = None
         answers: Answers | None = None
         try:
             with sandbox.cell(with_time_to_load(limits)) as cell:
+                cell.standing = standing
                 answers = Answers(task, cell, program, made.graded, limits)
                 if not made.rows:
                     if answers.lacks:
@@ -119,7 +128,7 @@ def _attempt(task: Task, program: Program, sandbox: Sandbox, limits: Limits, see
                 program.fails("deadline" if timed_out else "stopped")
                 made.graded = program.way()
                 continue
-            made.status, made.reason = "stopped", _why(stopped, cell, limits)
+            made.status, made.reason = "stopped", _why(stopped, cell, limits, answers is None, again)
             made.out_of_time |= timed_out and cell is not None and cell.cpu < limits.cpu / 2
             loading = answers is None and not made.rows
             made.rows.append(_stopped(waiting.pop(0), made.reason, loading, answers.held if answers else []))
@@ -198,13 +207,15 @@ class Answers:
 
         exercise = Exercise(self.task.id, self.task.answers, judge, may_change_input=self.task.may_change_input)
         verdict = judge_student(exercise, self.student, _mixed(seed, self.task.id, test.name))
+        told, why = clean(self._told(test, verdict)), clean(verdict.message)
         return _row(
             test,
             "refused" if test.hidden and not verdict.passed else verdict.status,
             points=test.points if verdict.passed else 0,
             held=[clean(text) for text in verdict.held],
-            message=clean(self._told(test, verdict)),
+            message=told,
             mistake=verdict.mistake,
+            cause=why if test.hidden and why != told else "",
         )
 
     def _told(self, test: Test, verdict: Verdict) -> str:
@@ -238,10 +249,12 @@ class Answers:
         return call
 
 
-def _why(stopped: Stopped, cell: Cell | None, limits: Limits) -> str:
+def _why(stopped: Stopped, cell: Cell | None, limits: Limits, loading: bool, again: bool) -> str:
     cause = stopped.args[0] if stopped.args else ""
     if isinstance(cause, TimeUp):
-        return f"The answer took longer than {limits.seconds:g} seconds."
+        what, seconds = ("notebook", limits.load_seconds) if loading else ("answer", limits.seconds)
+        second = f", at a second try after one with {seconds / 2:g}" if again else ""
+        return f"The {what} took longer than {seconds:g} seconds{second}."
     if isinstance(cause, Closed):
         if cell is not None and cell.exit == -9 and cell.cpu >= limits.cpu - 0.5:
             return f"The answer took more than {limits.cpu} seconds of processor time."

@@ -144,15 +144,18 @@ class Watched:
         from tfm_lib.classroom.sandbox import PATIENCE
 
         seconds = 2 * (limits.load_seconds + limits.seconds)
-        ours = Step(id=self.id, of_student=False, seconds=PATIENCE + seconds)
-        theirs = Step(id=self.id, of_student=True, seconds=self.grace + seconds)
-        self.tell(ours)
+        starting = Step(id=self.id, of_student=False, seconds=PATIENCE + seconds)
+        self.tell(starting)
         with self.sandbox.cell(limits) as cell:
-            cell.tell = lambda of_student: self.tell(theirs if of_student else ours)
+
+            def tell(of_student: bool) -> None:
+                self.tell(Step(self.id, of_student, self.grace + seconds, *cell.standing()))
+
+            cell.tell = tell
             try:
                 yield cell
             finally:
-                self.tell(ours)
+                self.tell(starting)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from tfm_lib.classroom.records import (
     Refused,
     Result,
     Step,
+    TestRow,
     Unreadable,
 )
 from tfm_lib.classroom.sandbox import PATIENCE
@@ -76,7 +77,8 @@ class JudgeProcess:
     def judge(self, job: Job) -> Result:
         """The result of one submission; raises JudgeDied.
 
-        An exercise whose answer brings the process down, or keeps it busy beyond its time, is stopped; the others are judged.
+        An exercise whose answer brings the process down, or keeps it busy beyond its time, is stopped, and one whose
+        test does so by itself is not judged; the others are.
         """
         done: dict[str, ExerciseResult] = {}
         deaths: list[str] = []
@@ -84,14 +86,15 @@ class JudgeProcess:
             try:
                 result = self._watch(job.but(ids=[id for id in job.ids if id not in done]), done)
             except JudgeDied as died:
-                if died.step is None or not died.step.of_student:
+                step = died.step
+                if step is None or not (step.of_student or (died.late and step.standing)):
                     raise
-                deaths.append(died.step.id)
-                if not died.late and deaths.count(died.step.id) < 2:  # something else may have ended it
+                deaths.append(step.id)
+                if not died.late and deaths.count(step.id) < 2:  # something else may have ended it
                     continue
-                if not died.step.id:
+                if not step.id:
                     return Unreadable(unreadable="reading it brought the grader down")
-                done[died.step.id] = self._stopped(job.stem, died.step.id, died.late)
+                done[step.id] = self._ended(job.stem, step, died.late)
             else:
                 return result.but(exercises={**done, **result.exercises}) if isinstance(result, Judged) else result
 
@@ -114,12 +117,23 @@ class JudgeProcess:
             else:
                 return came
 
-    def _stopped(self, stem: str, id: str, late: bool) -> ExerciseResult:
-        entry = next(entry for entry in self.begin.manifest.chapters[stem].exercises if entry.id == id)
-        what = "kept the grader busy beyond its time" if late else "brought the grader down, twice"
-        reason = f"What the answer gave back {what}."
-        bound = Bound(grader=Bundle(self.begin.manifest, self.begin.tests).grader(stem, id))
-        return ExerciseResult(id=id, status="stopped", of=entry.points, reason=reason, bound=bound)
+    def _ended(self, stem: str, step: Step, late: bool) -> ExerciseResult:
+        """What stands when `step` is the last of its exercise: the tests that held before keep their points.
+
+        By a student's answer it is stopped, and the page looks as after any other stop. By the test alone it is not judged.
+        """
+        entry = next(entry for entry in self.begin.manifest.chapters[stem].exercises if entry.id == step.id)
+        made = step.standing or ExerciseResult(id=step.id, status="stopped", of=entry.points)
+        made = made.but(bound=Bound(grader=Bundle(self.begin.manifest, self.begin.tests).grader(stem, step.id)))
+        tests, left = made.tests[: step.judged], made.tests[step.judged :]
+        if not step.of_student:
+            cause = f"the test {left[0].name} ran for {step.seconds:g} seconds without a word from the answer"
+            rows = [TestRow(name=row.name, outcome="not judged", of=row.of) for row in left]
+            return made.but(status="infrastructure", points=0, reason=cause, cause=cause, tests=[*tests, *rows])
+        cause = f"What the answer gave back {'kept the grader busy beyond its time' if late else 'brought the grader down, twice'}."
+        rows = [row.but(message=cause) if row.outcome == "stopped" else row.but(cause=cause) for row in left]
+        told = not rows or any(row.outcome == "stopped" for row in rows)
+        return made.but(reason=cause if told else "", cause=cause, tests=[*tests, *rows])
 
     def close(self) -> None:
         """End it, and with it its sandbox."""

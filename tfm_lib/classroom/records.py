@@ -65,7 +65,7 @@ class TestRow(Record):
     held: list[str] = []
     message: str = ""
     mistake: str | None = None
-    cause: str = ""  # of a stop in a hidden test: for the instructor, on no student's page
+    cause: str = ""  # why a hidden test did not hold: for the instructor, on no student's page
 
 
 class Took(Record):
@@ -210,6 +210,8 @@ class Step(Record, tag_field="is", tag="step"):
     id: str  # of the exercise; empty while the notebook is read
     of_student: bool  # whether the student's data may be the cause of what happens
     seconds: float
+    standing: ExerciseResult | None = None  # of the exercise, if this step is the last; none while a sandbox starts
+    judged: int = 0  # how many of the tests in that are
 
 
 class Done(Record, tag_field="is", tag="done"):

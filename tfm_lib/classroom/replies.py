@@ -184,12 +184,13 @@ class JudgePeer(Peer):
     def __init__(self, channel: Channel, tell: Callable[[bool], None] = lambda of_student: None):
         super().__init__(channel, lambda error: {"name": type(error).__name__, "text": str(error)[:MAX_MESSAGE]})
         self.heard = False  # whether the test that runs holds something of the student's
-        self._tell, self._told = tell, False
+        self._tell = tell
+        self._told: bool | None = None
         self._values = False  # whether the student's namespace holds more than functions
 
     def begin_test(self) -> None:
         """A test begins; all that it can hold of the student's are values that are no functions."""
-        self.heard = self._values
+        self.heard, self._told = self._values, None
         self._say(self._values)
 
     def call(self, target: str | int, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:

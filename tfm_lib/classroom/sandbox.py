@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
+from tfm_lib import _extras
 from tfm_lib.classroom.backends import Backend, NoSandbox
 from tfm_lib.classroom.inside.channel import Channel, ChannelError
 from tfm_lib.classroom.manifest import Limits
+from tfm_lib.classroom.records import ExerciseResult
 
 PATIENCE = 300  # seconds for a sandbox to import torch on a busy machine
 
@@ -30,6 +32,7 @@ class Cell:
         self.exit: int | None = None
         self.cpu = 0.0
         self.tell: Callable[[bool], None] = lambda of_student: None  # hears when the student's data come in
+        self.standing: Callable[[], tuple[ExerciseResult, int] | tuple[()]] = lambda: ()  # if it ends here: see Step
 
 
 class Sandbox:
@@ -188,5 +191,5 @@ def _why_not(said: str) -> str:
             "start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or grade outside it."
         )
     if "ModuleNotFoundError" in said:
-        return f"{sentence} Grading needs torch, numpy and jaxtyping in this Python environment: pip install tfm-lib."
+        return f"{sentence} Grading needs torch, numpy and jaxtyping here: {_extras.command('classroom')}"
     return f"{sentence} Submissions are not run without one."
