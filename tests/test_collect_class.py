@@ -326,6 +326,37 @@ def test_a_source_that_can_be_taken_in_two_ways_is_refused(here, files, told):
     assert collect.collect(source, STEMS, "folder").kind == "folder"
 
 
+BOTH = "Kim_12_345_assignsubmission_file_masking.ipynb"  # Kim, 12, of Canvas; or Kim_12, 345, of Moodle
+
+
+@pytest.mark.parametrize(
+    ("rest", "kind", "kept"),
+    [
+        ("ben_13_346_masking.ipynb", "canvas", ["ben_13"]),  # of which Kim's is no chapter
+        ("Ben_13_assignsubmission_file_/masking.ipynb", "moodle", ["Ben_13", "Kim_12_345"]),
+    ],
+)
+def test_a_name_that_fits_two_kinds_is_read_as_the_others_are(here, rest, kind, kept):
+    report = collect.collect(archive(here / "c.zip", {BOTH: b"{}", rest: b"{}"}), STEMS)
+    assert (report.kind, [one.student for one in report.kept]) == (kind, kept)
+    assert len(report.kept) + len(report.refused) == 2
+
+
+def test_where_every_name_fits_two_kinds_the_class_decides(here):
+    source = archive(here / "c.zip", {BOTH: b"{}"})
+
+    def collected_for(*numbers: str) -> collect.Report:
+        people = tuple(roster.Person(f"student{number}", lms_id=number) for number in numbers)
+        return collect.collect(source, STEMS, wishes=collect.Wishes(roster.Roster(people)))
+
+    assert [one.student for one in collected_for("345").kept] == ["student345"]
+    (refused,) = collected_for("12").refused
+    assert refused == (BOTH, "its name fits no chapter of the assignment (masking)")
+    for numbers in ((), ("12", "345"), ("7",)):
+        with pytest.raises(collect.CannotCollect, match="Say which it is"):
+            collected_for(*numbers)
+
+
 def test_stray_files_make_nothing_ambiguous(here):
     files = {"leeanna_301_501_masking.ipynb": b"{}", "readme.txt": b"", ".DS_Store": b"", "__MACOSX/x": b""}
     report = collect.collect(archive(here / "c.zip", files), STEMS)

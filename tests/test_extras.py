@@ -111,6 +111,9 @@ def test_the_core_is_imported_with_what_the_library_itself_requires(unpacked_whe
     [
         (("assign", "masking", "--to", "x"), ["yaml"], "classroom"),
         (("assign", "masking", "--to", "x"), ["nbformat"], "classroom"),
+        (("collect", "tests", "--bundle", "x", "--to", "y"), ["msgspec"], "classroom"),
+        (("grade", "tests", "--bundle", "x"), ["msgspec"], "classroom"),
+        (("report", "tests", "--bundle", "x"), ["msgspec"], "classroom"),
         (("lab",), ["jupyterlab"], "lab"),
         (("build", "--force"), ["docutils", "sphinx", "jupyter_book", "myst_nb"], "book"),
     ],

@@ -211,6 +211,24 @@ def test_cells_that_are_the_instructors_own_go_back_as_they_came(here):
         assert [line[:at] for line in after] == [line[:at] for line in before]
 
 
+def test_grade_books_between_semicolons_are_filled_in_as_they_came(here):
+    """As Canvas exports them where the comma is the decimal sign, with a title that holds more commas than heads do."""
+    canvas = (
+        'Student;ID;Section;"Masks, one, two, three, four, five (5)";Masks (77)\r\n'
+        '    Points Possible;;;"1,00";"6,00"\r\n"Right, Ann";11;A;"0,50";\r\n"Lea; late";12;B;;"4,80"\r\n'
+    )
+    moodle = "Identifier;Grade;Feedback comments\r\nParticipant 11;;\r\nParticipant 12;4,8;\r\n"
+    for kind, text in (("canvas", canvas), ("moodle", moodle)):
+        (here.folder / "own.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+        said = here.reported(f"--{kind}", here.folder / "own.csv", "--to", here.folder / "own")
+        written = (here.folder / "own" / f"{kind}.csv").read_bytes().decode("utf-8-sig")
+        before, after = ([*csv.reader(io.StringIO(each, newline=""), delimiter=";")] for each in (text, written))
+        grade = before[0].index("Masks (77)" if kind == "canvas" else "Grade")
+        assert [row[grade] for row in after[1:] if "11" in "".join(row[:2])] == ["5,5"]
+        assert [row[:grade] for row in after] == [row[:grade] for row in before]
+        assert "lea keeps" not in said and "Canvas gives" not in said
+
+
 def test_gradescope(here):
     for student, total in TOTALS.items():
         made = json.loads((here.report / "gradescope" / student / "results.json").read_text(encoding="utf-8"))

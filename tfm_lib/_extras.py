@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlparse
 NEEDED = {  # by the package that is missing, the extra that brings it
     "jupyterlab": "lab",
     "jupytext": "lab",
+    "msgspec": "classroom",
     "nbformat": "classroom",
     "resvg_py": "classroom",
     "yaml": "classroom",

@@ -7,6 +7,7 @@ says nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -114,8 +115,11 @@ def _folder(top: str) -> Claim:
     return Claim("folder", plain(top), folder_name(top), plain(top))
 
 
-def kind_of(source: Folder | Zip, shown: str) -> str:
-    """What the top level of `source` says that it is; raises CannotCollect where that can be taken in two ways."""
+def kind_of(source: Folder | Zip, shown: str, known: Callable[[Claim], bool] = lambda claim: False) -> str:
+    """What the top level of `source` says that it is; raises CannotCollect where that can be taken in two ways.
+
+    Where every name fits two kinds, it is the one by which somebody in the class is `known`, and by the other nobody.
+    """
     seen: dict[str, list[str]] = {"canvas": [], "moodle": [], "nbgrader": [], "folder": []}
     tops = [(name, is_folder) for name, is_folder in source.tops() if name not in JUNK]
     for name, is_folder in tops:
@@ -123,6 +127,10 @@ def kind_of(source: Folder | Zip, shown: str) -> str:
             seen[kind].append(name)
     named = {name for names in seen.values() for name in names}
     fits = [kind for kind, names in seen.items() if names and set(names) == named]
+    if len(fits) > 1:
+        paths = [f"{name}/x" if is_folder else name for name, is_folder in tops if name in named]
+        claimed = {kind: [read(kind, Entry(path)) for path in paths] for kind in fits}
+        fits = [kind for kind in fits if any(isinstance(one, Claim) and known(one) for one in claimed[kind])] or fits
     if len(fits) == 1:
         return fits[0]
     if not named:

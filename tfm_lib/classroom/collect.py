@@ -58,7 +58,7 @@ class _Collection:
         self.kind = kind
         if self.kind == "auto":
             exchange = path.is_dir() and is_exchange(path)
-            self.kind = "nbgrader" if exchange else claims.kind_of(self.source, str(path))
+            self.kind = "nbgrader" if exchange else claims.kind_of(self.source, str(path), self._is_known)
         if self.kind == "nbgrader":
             if self.source.archive:
                 raise CannotCollect(f"{path} is an archive, and an exchange shows who handed in by its files' owners.")
@@ -92,6 +92,9 @@ class _Collection:
                 self.report.kept.append(last)
                 self.report.earlier += earlier
                 self.report.replaced += [one.where for one in earlier]
+
+    def _is_known(self, claim: Claim) -> bool:
+        return self.wishes.roster is not None and bool(self.wishes.roster.whose(claim))
 
     def _refuse(self, where: str, why: str) -> None:
         self.report.refused.append((plain(where), why))

@@ -5,19 +5,18 @@ All other cells go back as they came.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tfm_lib.classroom.exports import CannotExport, number, said_of
 from tfm_lib.classroom.scores import Score
-from tfm_lib.classroom.tables import as_it_is, cell, table
+from tfm_lib.classroom.tables import Foreign, cell, table
 
 CANVAS_COLUMN = re.compile(r"(?P<title>.*) \((?P<id>\d+)\)", re.DOTALL)
 PARTICIPANT = re.compile(r"\D*(?P<id>\d+)")  # as `Participant 11`, in the site's language
 MOODLE = ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments"]
+WITH_COMMA = re.compile(r"\d+,\d+")  # a number as some countries write it
 EXCUSED = "EX"
 
 
@@ -34,11 +33,12 @@ def canvas(scores: list[Score], exported: str, assignment: str, overwrite: bool 
 
     Students are matched by Canvas's number, which their file names or the roster carry.
     """
-    rows = list(csv.reader(io.StringIO(exported.removeprefix("\ufeff"), newline="")))
-    if not rows or "ID" not in rows[0]:
+    book = Foreign.of(exported, ["ID"])
+    if book is None:
         raise CannotExport(
             "This is no grade book of Canvas: it has no column ID. In Canvas: Grades, Export, Export Entire Gradebook."
         )
+    rows = book.rows
     titles = [CANVAS_COLUMN.fullmatch(name) for name in rows[0]]
     columns = [
         at for at, title in enumerate(titles) if rows[0][at] == assignment or (title and title["title"] == assignment)
@@ -51,37 +51,29 @@ def canvas(scores: list[Score], exported: str, assignment: str, overwrite: bool 
     if scores and possible and not _same(possible, str(number(scores[0].of))):
         made.notes.append(f"Canvas gives {possible} points for {assignment}, and the bundle {number(scores[0].of)}.")
     _fill(made, rows, columns[0], rows[0].index("ID"), str.strip, scores, overwrite, "Canvas's grade book")
-    made.text = as_it_is(rows)
+    made.text = book.written()
     return made
 
 
 def moodle_worksheet(scores: list[Score], exported: str, overwrite: bool = False) -> Filled:
     """Moodle's own grading worksheet, filled in; raises CannotExport."""
-    rows = list(csv.reader(io.StringIO(exported.removeprefix("\ufeff"), newline="")))
-    if not rows or not {"Identifier", "Grade"} <= set(rows[0]):
+    book = Foreign.of(exported, ["Identifier", "Grade"])
+    if book is None:
         raise CannotExport(
             "This is no grading worksheet of Moodle: it has no column Identifier, or none called Grade. "
             "In the assignment: Grading action, Download grading worksheet; in English, or rename these two columns."
         )
-    made = Filled()
-    _fill(
-        made,
-        rows,
-        rows[0].index("Grade"),
-        rows[0].index("Identifier"),
-        _participant,
-        scores,
-        overwrite,
-        "the worksheet",
-    )
+    made, rows = Filled(), book.rows
+    grade, identity = rows[0].index("Grade"), rows[0].index("Identifier")
+    _fill(made, rows, grade, identity, _participant, scores, overwrite, "the worksheet")
     if "Feedback comments" in rows[0]:
         at, by_id = rows[0].index("Feedback comments"), {score.lms_id: score for score in scores if score.lms_id}
         for row in rows[1:]:
-            score = by_id.get(_participant(row[rows[0].index("Identifier")])) if len(row) > at else None
-            taken = score is not None and row[rows[0].index("Grade")].strip() == str(number(score.points))
+            score = by_id.get(_participant(row[identity])) if len(row) > max(at, grade, identity) else None
+            taken = score is not None and _same(row[grade].strip(), str(number(score.points)))
             if score is not None and taken and (overwrite or not row[at].strip()):
                 row[at] = cell(_comments(score))
-    made.text = "\ufeff" + as_it_is(rows)
+    made.text = "\ufeff" + book.written()
     return made
 
 
@@ -126,6 +118,7 @@ def _fill(  # noqa: PLR0913 (what differs between two grade books)
         if score.lms_id:
             by_id[score.lms_id] = score
     seen, without = set(), []
+    comma = any(WITH_COMMA.fullmatch(row[grade].strip()) for row in rows[1:] if len(row) > grade)
     for row in rows[1:]:
         id = id_of(row[identity]) if len(row) > max(identity, grade) else ""
         if not id:
@@ -140,7 +133,7 @@ def _fill(  # noqa: PLR0913 (what differs between two grade books)
         if there and (not overwrite or not told or there == EXCUSED):
             made.notes.append(f"{score.student} keeps {there} there; here it is {told or 'not known yet'}.")
         elif told:
-            row[grade] = told
+            row[grade] = told.replace(".", ",") if comma else told
     if without:
         made.notes.append(f"In {book}, without a result here: {', '.join(without)}.")
     if missing := [score.student for score in scores if score.lms_id not in seen]:

@@ -7,6 +7,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +102,27 @@ def table(rows: Iterable[Iterable[Any]]) -> str:
     return "\ufeff" + buffer.getvalue()
 
 
-def as_it_is(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as CSV, each cell as it is: for a table that came from another program and goes back there."""
-    buffer = io.StringIO(newline="")
-    csv.writer(buffer, lineterminator="\r\n").writerows(rows)  # so that it quotes a cell with either of the two
-    return buffer.getvalue()
+@dataclass
+class Foreign:
+    """A table that came from another program and goes back there, each cell as it is, between separators as they came."""
+
+    rows: list[list[str]]
+    separator: str
+
+    @classmethod
+    def of(cls, text: str, columns: Iterable[str]) -> Foreign | None:
+        """The table in `text`, by the separator that shows `columns` in its first line; None where none does."""
+        for separator in ",;\t":
+            rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator))
+            if rows and set(columns) <= set(rows[0]):
+                return cls(rows, separator)
+        return None
+
+    def written(self) -> str:
+        """The table as CSV."""
+        buffer = io.StringIO(newline="")
+        write = csv.writer(
+            buffer, delimiter=self.separator, lineterminator="\r\n"
+        )  # so that it quotes either of the two
+        write.writerows(self.rows)
+        return buffer.getvalue()
