@@ -155,6 +155,22 @@ def test_what_changed_in_the_source_comes_in_beside_it(tmp_path):
     assert words["points"] == 5 and "12 times as many" in words["answer"]
 
 
+def test_a_class_has_a_seed_that_nobody_guesses_and_keeps_it(tmp_path):
+    words = ("assign", "masking", "--private", PRIVATE, "--no-verify", "--to")
+    said, _ = tfm(*words, tmp_path / "one"), tfm(*words, tmp_path / "two")
+    seeds = [manifest(tmp_path / name)["seed"] for name in ("one", "two")]
+    assert seeds[0] != seeds[1] and all(re.fullmatch("[0-9a-f]{16}", seed) for seed in seeds)
+    assert f"kept in the manifest: the seed {seeds[0]}" in said
+    before = {path: path.read_bytes() for path in (tmp_path / "one" / "student").iterdir()}
+    assert "the seed" not in tfm(*words, tmp_path / "one")
+    assert manifest(tmp_path / "one")["seed"] == seeds[0]
+    assert {path: path.read_bytes() for path in before} == before
+    tfm(*words, tmp_path / "one", "--fresh")
+    assert manifest(tmp_path / "one")["seed"] not in seeds
+    tfm(*words, tmp_path / "one", "--fresh", "--seed", "spring")
+    assert manifest(tmp_path / "one")["seed"] == "spring"
+
+
 def test_two_changes_in_one_place_are_refused_with_a_list_and_nothing_is_written(tmp_path):
     to = tmp_path / "to"
     assign(to)

@@ -51,7 +51,7 @@ class Wishes:
 
     root: Path
     stems: list[str]
-    seed: str = "class"
+    seed: str
     private: Path | None = None
     only: frozenset[str] = frozenset()
     roster: tuple[str, ...] = ()

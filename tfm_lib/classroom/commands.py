@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -26,8 +27,9 @@ def assign(
     ],
     to: Annotated[Path, typer.Option(help="The folder to make: student/, solution/ and bundle/.")],
     seed: Annotated[
-        str, typer.Option(metavar="CLASS", help="Names the class: chooses parameters and random inputs.")
-    ] = "class",
+        str,
+        typer.Option(metavar="WORD", help="Chooses parameters and hidden random inputs; drawn by the system if none."),
+    ] = "",
     private: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Your own exercises with hidden tests, as DIR/<chapter>.md.")
     ] = None,
@@ -65,8 +67,11 @@ def assign(
     class_ = rosters.read(roster) if roster else None
     students = class_.students if class_ else ()
     stems = list(dict.fromkeys(chapters))
+    before = Before(to) if fresh else Before.of(to)
+    drawn = not (seed or before.seed)
+    seed = seed or before.seed or secrets.token_hex(8)
     wishes = assigning.Wishes(find_root(), stems, seed, private, frozenset(exercise or ()), students, name, due)
-    made = assigning.make(wishes, None if fresh else Before.of(to))
+    made = assigning.make(wishes, None if fresh else before)
     try:
         if verify:
             require_gradable(made, stems)
@@ -84,6 +89,10 @@ def assign(
     for line in (
         f"{to / 'student'}: {notebooks} notebooks for students, without a piece of solution or hidden test.",
         f"{to / 'solution'}: {len(made.solutions)} notebooks with solutions. {to / 'bundle'}: points, limits, tests ({tried}).",
+        *(
+            [f"Drawn for this class, and kept in the manifest: the seed {seed}, by which tests draw their inputs."]
+            * drawn
+        ),
         *([f"  {missing}"] if missing else []),
     ):
         console.print(line, soft_wrap=True, markup=False)

@@ -50,6 +50,11 @@ class Before:
             ) from None
         return cls(folder, manifest, known["manifest"], known["files"])
 
+    @property
+    def seed(self) -> str:
+        """That of the last run, so that another one changes no student's numbers; nothing if there was none."""
+        return str((self.made or self.manifest or {}).get("seed", ""))
+
     def revised(self, new: dict[str, Any]) -> dict[str, Any]:
         """The manifest `new` with what was changed by hand; raises ChangedByHand."""
         if self.manifest is None:
