@@ -67,6 +67,11 @@ def test_nothing_goes_to_another_machine_in_the_clear(address):
         Cluster(BEGIN, address)
 
 
+def test_without_the_key_the_sentence_names_the_folder_that_is_missing():
+    with pytest.raises(NoCluster, match="export DASK_CONFIG=FOLDER"):
+        Cluster(BEGIN, "tls://127.0.0.1:9")
+
+
 def settings(folder) -> dict:
     """What Dask reads in `folder`, by dotted names."""
     comm = __import__("dask").config.collect([str(folder)], env={})["distributed"]["comm"]

@@ -162,6 +162,37 @@ def test_judging_anew_shows_first_and_writes_what_it_showed(course, monkeypatch)
         course.grade("--write")
 
 
+def test_what_was_judged_anew_in_part_is_not_written(course, monkeypatch):
+    judged = Verdicts.results
+
+    def killed(self, jobs):
+        yield next(iter(judged(self, jobs)))
+        raise Refusal("the machine was switched off")
+
+    monkeypatch.setattr(Verdicts, "more", 1.0)
+    monkeypatch.setattr(Verdicts, "results", killed)
+    with pytest.raises(Refusal, match="switched off"):
+        course.grade("--again")
+    assert [path.name for path in (course.results / "again").glob("*.json")] == ["ann.json"]
+    with pytest.raises(Refusal, match="It was ended before it had judged all anew"):
+        course.grade("--write")
+    assert points_of(course, "ann")[BAND] == 2
+    monkeypatch.setattr(Verdicts, "results", judged)
+    course.grade("--again")
+    assert "The numbers of 2 students were written" in course.grade("--write")
+
+
+def test_what_jupyter_and_a_mac_leave_among_the_submissions_is_nobody(course):
+    for name in (".ipynb_checkpoints", "__MACOSX"):
+        (course.folder / "submissions" / name).mkdir()
+    assert "2 students" in course.grade() and set(points_reported(course)) == {"ann", "ben"}
+
+
+def points_reported(course) -> dict:
+    course.reported()
+    return points(course)
+
+
 def test_other_points_of_a_test_are_no_other_number(course, monkeypatch):
     judged = Verdicts._judged
 

@@ -1,5 +1,6 @@
 """Two graders in one folder: the second is refused with a sentence, and nobody waits for the dead."""
 
+import errno
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import pytest
 from project import ROOT
 from typer.testing import CliRunner
 
+from tfm_lib._refusal import Refusal
+from tfm_lib.classroom import lock
 from tfm_lib.classroom.lock import Busy, only_one
 from tfm_lib.cli import app
 
@@ -51,6 +54,16 @@ def test_the_dead_hold_nothing(holder, tmp_path):
         assert "tfm report" in (tmp_path / ".held").read_text(encoding="utf-8")
     with only_one(tmp_path, "tfm report"):  # and whoever ended well holds nothing either
         pass
+
+
+def test_a_disk_that_cannot_lock_is_not_taken_for_a_busy_one(tmp_path, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock.fcntl, "flock", no_locks)
+    with pytest.raises(Refusal, match="No locks available") as caught, only_one(tmp_path, "tfm grade"):
+        pass
+    assert not isinstance(caught.value, Busy)
 
 
 def test_both_commands_take_the_folder_for_themselves(holder, tmp_path, monkeypatch):

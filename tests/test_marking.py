@@ -17,8 +17,10 @@ from tfm_lib.classroom.ledger import digest_of
 from tfm_lib.classroom.manifest import Chapter, Criterion, Entry, Manifest
 from tfm_lib.classroom.marking import Desk, holds_more, require_within
 from tfm_lib.classroom.marks import BadMarks
+from tfm_lib.classroom.overview import class_page
 from tfm_lib.classroom.records import Bound, Graded, TestRow
 from tfm_lib.classroom.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
+from tfm_lib.classroom.tables import DIRECTION
 from tfm_lib.classroom.waivers import Waiver
 
 RUBRIC = [Criterion("the mechanism", 1), Criterion("=a number", 0.5)]
@@ -125,6 +127,18 @@ def test_the_page_asks_once_shows_every_answer_as_text_and_runs_one_script_of_ou
     assert not tags.seen & {"iframe", "link", "img", "form", "object"} and not any(tags.addresses)
     assert page.count("<script") == 2, "the block of data, and the script whose hash the policy names"
     assert re.search(r"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-[\w+/=]{44}'", page)
+
+
+def test_no_word_turns_round_what_follows_it_on_a_page():
+    turned = "\u202eann\u2066"
+    made = Score("s", turned, "", [waiting(PLAIN, f"So {turned}.")])
+    for page in (Desk.of(BUNDLE, [made], []).page(), student_page(made, "Masks"), class_page([made], "Masks")):
+        assert "ann" in page and not DIRECTION & set(page)
+
+
+def test_a_title_with_dollars_is_no_formula():
+    row = Row("m.band", r"Why $\foo$, not $5?", "assigned", "ok", 1, 2, "", [], [])
+    assert r"Why $\foo$, not $5?" in class_page([Score("s", "Ann", "", [row])], "Masks")
 
 
 def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):

@@ -16,6 +16,7 @@ from tfm_lib.classroom.records import NOTHING, ChapterResult, ExerciseResult, St
 from tfm_lib.classroom.tables import table
 
 FOLDER = "again"  # in the folder of results; what lies in it counts for nothing until it is written
+SHOWN = "changes.csv"  # in that folder, once all of it was judged and shown
 
 
 class NothingToWrite(Refusal):
@@ -86,8 +87,9 @@ def changes(to: Path) -> Changes:
 
 def write(to: Path, bundle: Bundle, submissions: list[Submission], ledger: Ledger) -> int:
     """Let what was judged anew count; how many students. Raises NothingToWrite if it is not of what lies there now."""
-    if not (to / FOLDER).is_dir():
-        raise NothingToWrite("Nothing was judged anew. `tfm grade --again` does it, and shows what would change.")
+    if not (to / FOLDER / SHOWN).is_file():
+        begun = "It was ended before it had judged all anew" if (to / FOLDER).is_dir() else "Nothing was judged anew"
+        raise NothingToWrite(f"{begun}. `tfm grade --again` does it, and shows what would change.")
     files = {(each.student, each.stem): each for each in submissions}
     found = results.all_in(to / FOLDER)
     for anew in found:

@@ -67,6 +67,11 @@ class Cluster:
             )
         try:
             self.client = Client(address, timeout=20, set_as_default=False)
+        except TypeError:
+            raise NoCluster(
+                f"{address} asks for a key, and there is none here: export DASK_CONFIG=FOLDER, the folder that "
+                "`python -m tfm_lib.classroom.cluster_keys FOLDER` made."
+            ) from None
         except (OSError, ValueError) as error:
             raise NoCluster(
                 f"No scheduler answers at {address} ({error}). Start one with `dask scheduler`, and workers with "

@@ -48,8 +48,9 @@ class Plan:
 
 
 def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
-    """Every student in `folder` with every chapter of `bundle`."""
-    students = sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    """Every student in `folder` with every chapter of `bundle`. What Jupyter and a Mac put beside them is nobody's."""
+    folders = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    students = sorted(path.name for path in folders if not path.name.startswith((".", "__MACOSX")))
     return [
         _submission(folder / student / f"{stem}.ipynb", student, stem) for student in students for stem in bundle.stems
     ]

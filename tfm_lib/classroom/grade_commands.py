@@ -122,7 +122,7 @@ def _wanted(to: Path, write: bool) -> bool:
     say(f"{len(found.made)} numbers of {students} students would change, {found.same} stay.")
     if found.failed:
         say(f"  could not be judged anew, and stay as they are: {', '.join(found.failed)}")
-    (to / anew.FOLDER / "changes.csv").write_text(found.as_csv(), encoding="utf-8")
+    (to / anew.FOLDER / anew.SHOWN).write_text(found.as_csv(), encoding="utf-8")
     if write or (sys.stdin.isatty() and typer.confirm("Write them?")):
         return True
     say("Nothing was written. To write it: the same command with --write in place of --again.")

@@ -20,6 +20,7 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
     """
     try:
         from nbgrader.api import Gradebook
+        from sqlalchemy.exc import SQLAlchemyError
     except ImportError:
         raise CannotExport(f"nbgrader is not installed: {_extras.command('hub')}") from None
     if not database.resolve().parent.is_dir():
@@ -27,6 +28,14 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
     beside = str(Path(sys.executable).parent)  # nbgrader starts `alembic`, which lies there, by its bare name
     if beside not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
+    try:
+        return _fed(scores, Gradebook, database, assignment)
+    except SQLAlchemyError as error:
+        said = str(error).splitlines()[0].rpartition(") ")[2]
+        raise CannotExport(f"{database} cannot be used as nbgrader's grade book ({said}). Nothing else was written.") from None
+
+
+def _fed(scores: list[Score], Gradebook: Any, database: Path, assignment: str) -> list[str]:
     kept = []
     with Gradebook(f"sqlite:///{database.resolve()}") as book:
         book.update_or_create_assignment(assignment)

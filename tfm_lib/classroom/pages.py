@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
+from tfm_lib.classroom.tables import DIRECTION
+
 STYLE = """
 body { font: 1rem/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;
   color: var(--tfm-ink); background: var(--tfm-paper); }
@@ -48,8 +50,8 @@ def page(title: str, body: str, style: str = "", script: str = "") -> str:
 
 
 def text(words: str) -> str:
-    """`words` for a page, as words."""
-    return html.escape(words)
+    """`words` for a page, as words, in the order in which they stand: none may turn what follows around."""
+    return html.escape("".join(char for char in words if char not in DIRECTION))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

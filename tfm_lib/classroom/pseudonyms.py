@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import math
+import os
 import secrets
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +45,8 @@ def pseudonymised(made: list[Score], key_file: Path) -> list[Score]:
 
 def _key(path: Path) -> bytes:
     if not path.exists():
-        path.write_text(json.dumps({"key": secrets.token_hex(32)}) + "\n", encoding="utf-8")
-        path.chmod(0o600)
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(json.dumps({"key": secrets.token_hex(32)}) + "\n")
     try:
         key = bytes.fromhex(json.loads(path.read_text(encoding="utf-8"))["key"])
     except (OSError, ValueError, KeyError, TypeError):
