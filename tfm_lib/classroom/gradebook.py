@@ -32,7 +32,9 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
         return _fed(scores, Gradebook, database, assignment)
     except SQLAlchemyError as error:
         said = str(error).splitlines()[0].rpartition(") ")[2]
-        raise CannotExport(f"{database} cannot be used as nbgrader's grade book ({said}). Nothing else was written.") from None
+        raise CannotExport(
+            f"{database} cannot be used as nbgrader's grade book ({said}). Nothing else was written."
+        ) from None
 
 
 def _fed(scores: list[Score], Gradebook: Any, database: Path, assignment: str) -> list[str]:

@@ -42,7 +42,9 @@ def only_one(folder: Path, doing: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if not isinstance(error, BlockingIOError):
-                raise Refusal(f"{folder} cannot be held for one process ({error.strerror}): name one on a disk of this machine.") from None
+                raise Refusal(
+                    f"{folder} cannot be held for one process ({error.strerror}): name one on a disk of this machine."
+                ) from None
             file.seek(0)
             holder = file.read().strip() or "a process that begins or ends"
             raise Busy(f"{holder} is at work in {folder}. Wait until it has ended, or name another folder.") from None
