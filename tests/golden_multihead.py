@@ -62,9 +62,6 @@ def ablation() -> dict[str, Any]:
         states.append(
             {"mode": mode, "value": value, "removed": removed, "off": widget.off, "cost": widget.cost, "said": new}
         )
-    return {
-        "measured": data,
-        "states": states,
-        "worth": HeadAblation(data).worth,
-        "names": [HeadAblation(data).name(i) for i in range(6)],
-    }
+    widget = HeadAblation(data)
+    names = {"names": [widget.name(i) for i in range(widget.n)], "kinds": widget.shared["kinds"]}
+    return {"measured": data, "states": states, "worth": widget.worth, **names}

@@ -11,8 +11,19 @@ import torch.nn.functional as F
 import traitlets
 
 from tfm_lib.alignment import alignment_error_rate
-from tfm_lib.widgets.base import Widget, to_list, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._weights import distributions
+from tfm_lib.widgets.base import Widget, Words, one_of, to_words, within
 
+WORDS = Words(
+    title="Alignment",
+    question="Which score function looks at the right word, and where do the others look?",
+    alt="“{src}” → “{tgt}”{score}. Each target word looks hardest: {looks}.{rate}",
+    score=", score {score}",
+    look="{word} at {source} ({weight:.2f})",
+    rate=" Alignment error rate of this sentence: {rate:.2f}.",
+    below="score: {score}",
+)
 DIGITS = 3  # of a weight in the page
 
 
@@ -26,10 +37,7 @@ class Alignment(Widget):
     """
 
     _module = traitlets.Unicode("alignment/alignment").tag(sync=True)
-    title = traitlets.Unicode("Alignment").tag(sync=True)
-    question = traitlets.Unicode("Which score function looks at the right word, and where do the others look?").tag(
-        sync=True
-    )
+    words = WORDS
     examples = traitlets.List(traitlets.Dict()).tag(sync=True)
     sentence = traitlets.Int(0).tag(sync=True)
     score = traitlets.Unicode().tag(sync=True)
@@ -55,16 +63,11 @@ class Alignment(Widget):
     def _valid_place(self, proposal):
         name, place = proposal["trait"].name, proposal["value"]
         count = len(self.examples) if name == "sentence" else len(self._example["tgt"])
-        if not 0 <= place < count:
-            raise ValueError(f"{name} must be from 0 to {count - 1}; it is {place}")
-        return place
+        return within(name, place, 0, count - 1)
 
     @traitlets.validate("score")
     def _valid_score(self, proposal):
-        known = self.examples[0]["weights"]
-        if proposal["value"] not in known:
-            raise ValueError(f"score must be one of {', '.join(known)}; it is {proposal['value']!r}")
-        return proposal["value"]
+        return one_of("score", proposal["value"], self.examples[0]["weights"])
 
     @traitlets.observe("sentence", "examples")
     def _stay_inside(self, _):
@@ -90,38 +93,27 @@ class Alignment(Widget):
 
     @property
     def alt(self) -> str:
-        src, tgt = self._example["src"], self._example["tgt"]
+        say, src, tgt = self.words, self._example["src"], self._example["tgt"]
         looks = ", ".join(
-            f"{word} at {src[int(np.argmax(row))]} ({max(row):.2f})" for word, row in zip(tgt, self.weights)
+            say.look.format(word=word, source=src[int(np.argmax(row))], weight=max(row))
+            for word, row in zip(tgt, self.weights)
         )
-        rate = "" if self.error_rate is None else f" Alignment error rate of this sentence: {self.error_rate:.2f}."
-        name = f", score {self.score}" if len(self._example["weights"]) > 1 else ""
-        return f"“{' '.join(src)}” → “{' '.join(tgt)}”{name}. Each target word looks hardest: {looks}.{rate}"
+        rate = "" if self.error_rate is None else say.rate.format(rate=self.error_rate)
+        score = say.score.format(score=self.score) if len(self._example["weights"]) > 1 else ""
+        return say.alt.format(src=" ".join(src), tgt=" ".join(tgt), score=score, looks=looks, rate=rate)
 
     def figure(self):
         """The weights of the sentence, with the true links as boxes if they are asked for."""
-        from matplotlib.patches import Rectangle
-
-        from tfm_lib.book.display import colours, figure, weights_colormap
-
-        example, weights = self._example, np.array(self.weights)
-        n, m = weights.shape
-        fig, ax = figure(width=min(7.2, 2 + 0.55 * m), height=1.3 + 0.42 * n)
-        ax.pcolormesh(weights, cmap=weights_colormap(), vmin=0, vmax=1, edgecolors=colours()["card"], linewidth=1.5)
-        for (i, j), weight in np.ndenumerate(weights):
-            ink = colours()["card" if weight > 0.5 else "ink"]
-            ax.text(j + 0.5, i + 0.5, f"{weight:.2f}", ha="center", va="center", fontsize=8.5, color=ink)
+        example, weights = self._example, self.weights
+        n, m = np.shape(weights)
+        fig, ax = draw.figure(width=min(7.2, 2 + 0.55 * m), height=1.3 + 0.42 * n)
+        draw.heatmap(
+            ax, weights, example["tgt"], example["src"], text=lambda i, j: f"{weights[i][j]:.2f}", square=False
+        )
         for kind, line in (("links", "-"), ("possible", ":")) if self.truth else ():
             for i, j in example[kind]:
-                look = {"edgecolor": colours()["value"], "linestyle": line, "linewidth": 2.2}
-                ax.add_patch(Rectangle((j + 0.05, i + 0.05), 0.9, 0.9, fill=False, **look))
-        ax.set(xticks=np.arange(m) + 0.5, yticks=np.arange(n) + 0.5, xlim=(0, m), ylim=(n, 0))
-        ax.set_xticklabels(example["src"], rotation=45, ha="left", rotation_mode="anchor", color=colours()["key"])
-        ax.set_yticklabels(example["tgt"], color=colours()["query"])
-        ax.xaxis.tick_top()
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-        ax.set_xlabel(f"score: {self.score}" if len(example["weights"]) > 1 else "")
+                draw.box(ax, j + 0.05, i + 0.05, 0.9, 0.9, edge="value", linestyle=line, linewidth=2.2)
+        ax.set_xlabel(self.words.below.format(score=self.score) if len(example["weights"]) > 1 else "")
         return fig
 
 
@@ -165,7 +157,8 @@ def _checked_example(name: str, example: Mapping[str, Any], first: Mapping[str, 
         known[kind] = [[int(i), int(j)] for i, j in sorted(example.get(kind, ()))]
         if any(not (0 <= i < shape[0] and 0 <= j < shape[1]) for i, j in known[kind]):
             raise ValueError(f"{name}.{kind} must lie within {shape}, as (target position, source position)")
-    lists = {score: to_list(f"{name}.weights", array, shape, DIGITS) for score, array in weights.items()}
+    arrays = {score: distributions(f"{name}.weights", array, shape) for score, array in weights.items()}
+    lists = {score: np.round(array, DIGITS).tolist() for score, array in arrays.items()}
     return {"src": src, "tgt": tgt, "weights": lists, **known}
 
 

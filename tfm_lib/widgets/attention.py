@@ -7,8 +7,28 @@ import torch
 import traitlets
 
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
-from tfm_lib.widgets.base import Numbers, Widget, to_list, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_words
 
+WORDS = Words(
+    title="Soft look-up",
+    question="Where must the query stand so that two keys get the same weight?",
+    shared={"query": "query", "output": "output"},
+    alt="A query at {query} among {keys} keys ({how}{heat}) gets the weights {shares}; the output, the mean of the "
+    "values in these shares, is {output}.",
+    uniform="the same share for every key",
+    score="score {score}",
+    heat=", temperature {temperature:g}",
+    compare="Compare: weights of the keys",
+    mix="Mix: output {output}",
+    scale="{axis} (linear scale)",
+    first="first number of the value",
+    second="second number",
+    value="value",
+    weight="weight",
+    axes=("first number", "second number"),
+    key="k{number}",
+)
 SCORES = ("dot", "scaled dot", "bilinear", "additive")
 FRUIT = {"lemon": (-1.4, 1.6), "green apple": (1.0, 1.0), "strawberry": (1.8, -0.8)}  # sweet, sour
 PRICES = [[2.0], [3.0], [9.0]]  # euros a kilo
@@ -25,8 +45,7 @@ class SoftLookup(Widget):
     """
 
     _module = traitlets.Unicode("attention/soft_lookup").tag(sync=True)
-    title = traitlets.Unicode("Soft look-up").tag(sync=True)
-    question = traitlets.Unicode("Where must the query stand so that two keys get the same weight?").tag(sync=True)
+    words = WORDS
     K = Numbers().tag(sync=True)  # not `keys`, which every ipywidget has already: the names of its traits
     V = Numbers().tag(sync=True)
     labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -49,8 +68,8 @@ class SoftLookup(Widget):
         super().__init__(
             K=K,
             V=_values("values", K if values is None else values, len(K)),
-            labels=to_words("labels", _letters(len(K)) if labels is None else labels, len(K)),
-            axes=to_words("axes", axes or ["first number", "second number"], 2),
+            labels=to_words("labels", self._letters(len(K)) if labels is None else labels, len(K)),
+            axes=to_words("axes", axes or self.words.axes, 2),
             value=to_list("query", query, (2,)),
             score=score,
             parameters=parameters,
@@ -98,9 +117,7 @@ class SoftLookup(Widget):
 
     @traitlets.validate("score")
     def _valid_score(self, proposal):
-        if proposal["value"] not in SCORES:
-            raise ValueError(f"score must be one of {', '.join(SCORES)}; it is {proposal['value']!r}")
-        return proposal["value"]
+        return one_of("score", proposal["value"], SCORES)
 
     @traitlets.validate("temperature")
     def _valid_temperature(self, proposal):
@@ -110,46 +127,47 @@ class SoftLookup(Widget):
 
     @property
     def alt(self) -> str:
+        say = self.words
         shares = ", ".join(f"{label} {weight:.2f}" for label, weight in zip(self.labels, self.weights))
-        how = "the same share for every key" if self.uniform else f"score {self.score}"
-        heat = "" if self.uniform or self.temperature == 1 else f", temperature {self.temperature:g}"
-        return (
-            f"A query at {_point(self.value)} among {len(self.K)} keys ({how}{heat}) gets the weights {shares}; "
-            f"the output, the mean of the values in these shares, is {_point(self.output)}."
-        )
+        how = say.uniform if self.uniform else say.score.format(score=self.score)
+        heat = "" if self.uniform or self.temperature == 1 else say.heat.format(temperature=self.temperature)
+        place = {"query": _point(self.value), "output": _point(self.output)}
+        return say.alt.format(keys=len(self.K), how=how, heat=heat, shares=shares, **place)
 
     def figure(self):
         """The query among the keys, and the output among the values; links are as wide as the weights."""
-        from tfm_lib.book.display import colours, figure
-
-        c, weights, output = colours(), self.weights, self.output
-        fig, (left, right) = figure(1, 2, width=7.2, height=3.7)
+        say, weights, output = self.words, self.weights, self.output
+        fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
         reach = 1.5 * max(np.abs(self.K).max(), np.abs(self.value).max() / 1.4, 1e-9)
-        left.axhline(0, color=c["line"], lw=1)
-        left.axvline(0, color=c["line"], lw=1)
-        tie = {"color": c["broken"], "linestyle": "--"} if self.uniform else {"color": c["query"]}
-        _star(left, self.K, self.value, weights, tie)
-        _points(left, self.K, [f"{a} {w:.2f}" for a, w in zip(self.labels, weights)], "D", c["key"])
-        _points(left, [self.value], ["query"], "o", c["query"], beside=(8, 4))
-        left.set(title="Compare: weights of the keys", xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-        left.set(xlabel=f"{self.axes[0]} (linear scale)", ylabel=f"{self.axes[1]} (linear scale)")
+        wide = {"xlim": (-reach, reach), "ylim": (-reach, reach), "aspect": "equal"}
+        across, up = (say.scale.format(axis=axis) for axis in self.axes)
+        plane = draw.Plane(left, across, up, title=say.compare, **wide)
+        plane.rule(y=0, colour="line")
+        plane.rule(x=0, colour="line")
+        tie = {"colour": "broken", "dash": "--"} if self.uniform else {"colour": "query"}
+        _star(plane, self.K, self.value, weights, tie)
+        _points(left, self.K, [f"{a} {w:.2f}" for a, w in zip(self.labels, weights)], "D", "key")
+        _points(left, [self.value], [say.shared["query"]], "o", "query", beside=(8, 4))
         if len(output) == 2:
-            tie = tie if self.uniform else {"color": c["value"]}
-            _star(right, self.V, output, weights, tie)
-            _points(right, self.V, self.labels, "s", c["value"])
-            _points(right, [output], ["output"], "o", c["value"], beside=(-12, -18))
-            if self.K == self.V:
-                right.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-            right.set(xlabel="first number of the value (linear scale)", ylabel="second number (linear scale)")
+            plane = draw.Plane(right, say.scale.format(axis=say.first), say.scale.format(axis=say.second))
+            _star(plane, self.V, output, weights, tie if self.uniform else {"colour": "value"})
+            _points(right, self.V, self.labels, "s", "value")
+            _points(right, [output], [say.shared["output"]], "o", "value", beside=(-12, -18))
+            right.set(**(wide if self.K == self.V else {}))
         else:
+            plane = draw.Plane(
+                right, say.scale.format(axis=say.value), say.scale.format(axis=say.weight), ylim=(0, 1.12)
+            )
             places = [value for (value,) in self.V]
-            right.vlines(places, 0, weights, color=c["value"], alpha=0.5)
-            _points(right, list(zip(places, weights)), self.labels, "s", c["value"])
-            right.axvline(output[0], color=c["value"], linestyle=":", lw=1.5)
-            right.set(xlabel="value (linear scale)", ylabel="weight (linear scale)", ylim=(0, 1.12))
+            plane.stems(places, 0, weights, "value", alpha=0.5)
+            _points(right, list(zip(places, weights)), self.labels, "s", "value")
+            plane.rule(x=output[0], colour="value", dash=":", linewidth=1.5)
         right.margins(0.3)
-        right.set_title(f"Mix: output {_point(output)}")
+        right.set_title(say.mix.format(output=_point(output)))
         return fig
+
+    def _letters(self, m: int) -> list[str]:
+        return [chr(ord("A") + j) if m <= 26 else self.words.key.format(number=j + 1) for j in range(m)]
 
 
 def score_function(name: str, parameters: dict):
@@ -199,22 +217,20 @@ def _values(name, values, m):
     return rows
 
 
-def _letters(m):
-    return [chr(ord("A") + j) if m <= 26 else f"k{j + 1}" for j in range(m)]
-
-
 def _point(place):
-    numbers = ", ".join(f"{number:.2f}".replace("-", "−") for number in place)
+    numbers = ", ".join(map(draw.number, place))
     return f"({numbers})" if len(place) > 1 else numbers
 
 
-def _star(ax, places, centre, weights, look):
+def _star(plane, places, centre, weights, look):
     for (x, y), weight in zip(places, weights):
-        ax.plot([x, centre[0]], [y, centre[1]], alpha=0.45, lw=max(0.5, 11 * weight), solid_capstyle="round", **look)
+        wide = {"linewidth": max(0.5, 11 * weight), "alpha": 0.45, "solid_capstyle": "round"}
+        plane.line([x, centre[0]], [y, centre[1]], **look, **wide)
 
 
 def _points(ax, places, words, marker, colour, beside=None):
     """Marks and their names, away from the middle of all marks: short names sideways, long ones above or below."""
+    colour = draw.colours()[colour]
     ax.plot(*zip(*places), linestyle="", marker=marker, color=colour, markersize=7)
     x_middle, y_middle = (np.min(places, axis=0) + np.max(places, axis=0)) / 2
     for (x, y), word in zip(places, words):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -26,19 +27,43 @@ UNBUILT = (
 )
 
 
+class Words(SimpleNamespace):
+    """All that a widget says and its still picture shows, at the head of its file, for another language to replace.
+
+    `title` and `question` stand on its card. `shared` goes to the browser too, for what is said there as well. The
+    others are templates for `str.format`.
+    """
+
+    shared: Mapping[str, Any] = MappingProxyType({})
+
+
 class Widget(anywidget.AnyWidget):
     """A widget of the book.
 
-    A subclass sets `_module` (its file below `frontend/src`, without `.js`), `title` and
-    `question`, declares its state as traits with `sync=True`, calls the trait that answers
-    the question `value`, and defines `figure()` and `alt`.
+    A subclass sets `_module` (its file below `frontend/src`, without `.js`) and `words`, declares
+    its state as traits with `sync=True`, calls the trait that answers the question `value`, and
+    defines `figure()` and `alt`.
     """
 
+    words: Words
     _module = traitlets.Unicode().tag(sync=True)
     title = traitlets.Unicode().tag(sync=True)
     question = traitlets.Unicode().tag(sync=True)
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
+    shared = traitlets.Dict().tag(sync=True)
+
+    @traitlets.default("title")
+    def _own_title(self) -> str:
+        return self.words.title
+
+    @traitlets.default("question")
+    def _own_question(self) -> str:
+        return self.words.question
+
+    @traitlets.default("shared")
+    def _shared_words(self) -> dict:
+        return dict(self.words.shared)
 
     @traitlets.default("_esm")
     def _built_module(self) -> str:
@@ -118,6 +143,21 @@ def to_words(name: str, words: Any, count: int | None = None) -> list[str]:
     if count is not None and len(result) != count:
         raise ValueError(f"{name} must hold {count} words, one for each row or column; it holds {len(result)}")
     return result
+
+
+def one_of(name: str, value: Any, known: Iterable[Any], more: str = "") -> Any:
+    """`value`, if it is one of `known`; else a ValueError that names them, and `more` that would do."""
+    known = tuple(known)
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(str, known))}{more}; it is {value!r}")
+    return value
+
+
+def within(name: str, value: Any, low: float, high: float, what: str = "") -> Any:
+    """`value`, if it lies from `low` to `high`; else a ValueError that says so, and `what` it is."""
+    if not low <= value <= high:
+        raise ValueError(f"{name} must be {what}from {low:g} to {high:g}; it is {value}")
+    return value
 
 
 def _built(name: str) -> str | None:

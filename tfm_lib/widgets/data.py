@@ -12,10 +12,27 @@ import traitlets
 
 from tfm_lib.corpora.story import story_words
 from tfm_lib.data import apply_merges, learn_merges
-from tfm_lib.widgets.base import Numbers, Widget, to_numpy
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy
 
+MERGING = Words(
+    title="Tokeniser",
+    question="Which words become one piece early, and which never do?",
+    alt="After {used} merges the sentence “{sentence}” has {count} pieces for {words} words: {pieces}.",
+    merges="merges (linear)",
+    pieces="pieces (linear)",
+    words="words",
+)
+PACKING = Words(
+    title="Batch packer",
+    question="How small may the pool be, if at most a tenth is to be padding?",
+    shared={"rules": {"any order": "any order", "by length": "by length", "by tokens": "by tokens"}},
+    alt="{sentences} sentences {rule} in {batches} batches: {waste:.1f}% padding, {least} to {most} real tokens in a "
+    "batch. With these settings: {others}.",
+    heading="{rule}: {waste:.1f}% padding",
+)
 LONGEST_TEXT = 120
-RULES = ("any order", "by length", "by tokens")
+RULES = tuple(PACKING.shared["rules"])
 
 
 class MergeSteps(Widget):
@@ -26,8 +43,7 @@ class MergeSteps(Widget):
     """
 
     _module = traitlets.Unicode("data/merge_steps").tag(sync=True)
-    title = traitlets.Unicode("Tokeniser").tag(sync=True)
-    question = traitlets.Unicode("Which words become one piece early, and which never do?").tag(sync=True)
+    words = MERGING
     value = traitlets.Unicode().tag(sync=True)
     merges = traitlets.List(traitlets.Unicode()).tag(sync=True)
     letters = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -93,18 +109,14 @@ class MergeSteps(Widget):
     @property
     def alt(self) -> str:
         words = self.pieces
-        count = sum(map(len, words))
-        return (
-            f"After {self.used} merges the sentence “{self.value}” has {count} pieces for {len(words)} words: "
-            f"{', '.join(' '.join(word) for word in words)}."
-        )
+        pieces = ", ".join(" ".join(word) for word in words)
+        counts = {"count": sum(map(len, words)), "words": len(words)}
+        return self.words.alt.format(used=self.used, sentence=self.value, pieces=pieces, **counts)
 
     def figure(self):
         """The pieces as boxes, above the number of pieces after each merge."""
-        from tfm_lib.book.display import colours, figure
-
-        c, counts = colours(), self.counts
-        fig, (top, below) = figure(rows=2, width=6.8, height=3.8, height_ratios=[1, 2.2])
+        say, counts = self.words, self.counts
+        fig, (top, below) = draw.figure(rows=2, width=6.8, height=3.8, height_ratios=[1, 2.2])
         top.set(xlim=(0, 80), ylim=(-2.6, 0.8))
         top.axis("off")
         x, y = 0.0, 0.0
@@ -113,17 +125,18 @@ class MergeSteps(Widget):
             if x and x + wide > 80:
                 x, y = 0.0, y - 1.2
             for piece in word:
-                colour = c["broken" if piece == "<unk>" else "ink"]
+                colour = "broken" if piece == "<unk>" else "ink"
                 room = max(2, 1.15 * len(piece))
-                box = {"boxstyle": "round,pad=0.25", "facecolor": "none", "edgecolor": colour}
-                top.text(x + room / 2, y, piece, ha="center", va="center", color=colour, bbox=box)
+                frame = {"boxstyle": "round,pad=0.25", "facecolor": "none", "edgecolor": draw.colours()[colour]}
+                draw.write(top, x + room / 2, y, piece, colour, bbox=frame)
                 x += room + 1.6
             x += 1.6
-        below.step(range(len(counts)), counts, where="post", color=c["ink"])
-        below.plot(self.used, counts[self.used], "o", color=c["query"], markersize=8)
-        below.axhline(len(words_of(self.value)), color=c["soft"], linestyle="--", label="words")
-        below.set(xlabel="merges (linear)", ylabel="pieces (linear)", ylim=(0, None))
-        below.legend()
+        plane = draw.Plane(below, say.merges, say.pieces)
+        plane.line(range(len(counts)), counts, drawstyle="steps-post")
+        plane.dot(self.used, counts[self.used], "query", markersize=8)
+        plane.rule(y=len(words_of(self.value)), dash="--", name=say.words, linewidth=2)
+        below.set(ylim=(0, None))
+        plane.key()
         return fig
 
 
@@ -144,8 +157,7 @@ class BatchPacker(Widget):
     """
 
     _module = traitlets.Unicode("data/batch_packer").tag(sync=True)
-    title = traitlets.Unicode("Batch packer").tag(sync=True)
-    question = traitlets.Unicode("How small may the pool be, if at most a tenth is to be padding?").tag(sync=True)
+    words = PACKING
     lengths = Numbers().tag(sync=True)
     value = traitlets.Unicode("any order").tag(sync=True)
     pool = traitlets.Int().tag(sync=True)
@@ -166,9 +178,7 @@ class BatchPacker(Widget):
 
     @traitlets.validate("value")
     def _valid_value(self, proposal):
-        if proposal["value"] not in RULES:
-            raise ValueError(f"value must be one of {', '.join(RULES)}; it is {proposal['value']!r}")
-        return proposal["value"]
+        return one_of("value", proposal["value"], RULES)
 
     @traitlets.validate("pool", "size", "places")
     def _valid_number(self, proposal):
@@ -183,37 +193,30 @@ class BatchPacker(Widget):
 
     @property
     def alt(self) -> str:
-        groups = self.groups()
+        say, groups = self.words, self.groups()
+        rules = say.shared["rules"]
         real = [sum(self.lengths[i] for i in group) for group in groups]
-        others = ", ".join(f"{rule} {100 * waste(self.lengths, self.groups(rule)):.1f}%" for rule in RULES)
-        return (
-            f"{len(self.lengths)} sentences {self.value} in {len(groups)} batches: "
-            f"{100 * waste(self.lengths, groups):.1f}% padding, {min(real)} to {max(real)} real tokens in a batch. "
-            f"With these settings: {others}."
-        )
+        others = ", ".join(f"{rules[rule]} {100 * waste(self.lengths, self.groups(rule)):.1f}%" for rule in RULES)
+        counts = {"sentences": len(self.lengths), "batches": len(groups), "least": min(real), "most": max(real)}
+        return say.alt.format(rule=rules[self.value], waste=100 * waste(self.lengths, groups), others=others, **counts)
 
     def figure(self):
         """Each batch as a rectangle of its sentences, padding hatched."""
-        from matplotlib.patches import Rectangle
-
-        from tfm_lib.book.display import colours, figure
-
-        c, lengths, line = colours(), self.lengths, 160
-        fig, ax = figure(width=6.8, height=3.4)
+        say, lengths, line = self.words, self.lengths, 160
+        fig, ax = draw.figure(width=6.8, height=3.4)
         x, y, tallest = 0, 0, 0
         for group in self.groups():
-            wide = max(lengths[i] for i in group)
+            wide, high = max(lengths[i] for i in group), len(group)
             if x and x + wide > line:
                 x, y, tallest = 0, y - tallest - 5, 0
-            frame = {"facecolor": "none", "edgecolor": c["soft"], "linewidth": 0.8}
-            ax.add_patch(Rectangle((x, y - len(group)), wide, len(group), hatch="////", **frame))
+            draw.box(ax, x, y - high, wide, high, edge="soft", hatch="////", linewidth=0.8)
             for row, i in enumerate(group):
-                bar = {"facecolor": c["decoder"], "edgecolor": c["card"], "linewidth": 0.5}
-                ax.add_patch(Rectangle((x, y - row - 1), lengths[i], 1, **bar))
-            ax.text(x, y - len(group) - 0.6, f"{len(group)} × {wide}", va="top", fontsize=8, color=c["soft"])
-            x, tallest = x + max(wide, 12) + 4, max(tallest, len(group))
+                draw.box(ax, x, y - row - 1, lengths[i], 1, "decoder", "card", linewidth=0.5)
+            draw.write(ax, x, y - high - 0.6, f"{high} × {wide}", "soft", "left", va="top", fontsize=8)
+            x, tallest = x + max(wide, 12) + 4, max(tallest, high)
         ax.set(xlim=(-1, line + 1), ylim=(y - tallest - 5, 1))
-        ax.set_title(f"{self.value}: {100 * waste(lengths, self.groups()):.1f}% padding")
+        rule = say.shared["rules"][self.value]
+        ax.set_title(say.heading.format(rule=rule, waste=100 * waste(lengths, self.groups())))
         ax.axis("off")
         return fig
 

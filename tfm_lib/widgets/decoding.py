@@ -13,8 +13,26 @@ from torch import Tensor
 
 from tfm_lib.decoding import Beam, Hypothesis, filter_logits
 from tfm_lib.self_attention import entropy
-from tfm_lib.widgets.base import Widget, to_numpy, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Widget, Words, to_numpy, to_words, within
 
+SEARCH = Words(
+    title="Beam tree",
+    question="Which continuations does the beam keep, and which sentence wins?",
+    shared={"nothing": "(nothing)", "end": "⟨end⟩", "step": "step {step}"},
+    alt="A beam of {width} with α = {alpha:.1f} ends after {steps} steps. Found, best first, with their scores: {found}.",
+)
+CUTTING = Words(
+    title="Sampling",
+    question="How many tokens may be drawn, and how likely is each?",
+    shared={"all": "all", "cut": "cut", "others": "{count} others"},
+    alt="At temperature {temperature:.1f}, top-k {top_k} and top-p {top_p:.2f}, {left} of {all} tokens are left. “{best}” "
+    "has {now:.3f}, at temperature 1 uncut {before:.3f}; the entropy is {entropy:.2f} nats.",
+    probability="probability",
+    token="token {number}",
+    context="Source: {source} · written: {written}",
+    unwritten="nothing yet",
+)
 END = "<eos>"
 UNREAD = 0  # the search's <bos>: what may follow is looked up by the path, which begins with nothing
 DIGITS = 5
@@ -48,8 +66,7 @@ class BeamTree(Widget):
     """
 
     _module = traitlets.Unicode("decoding/beam_tree").tag(sync=True)
-    title = traitlets.Unicode("Beam tree").tag(sync=True)
-    question = traitlets.Unicode("Which continuations does the beam keep, and which sentence wins?").tag(sync=True)
+    words = SEARCH
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tree = traitlets.List().tag(sync=True)
     source = traitlets.Unicode("").tag(sync=True)
@@ -80,10 +97,7 @@ class BeamTree(Widget):
     def _valid_setting(self, proposal):
         name, value = proposal["trait"].name, proposal["value"]
         low, high = {"value": (1, self.widest), "step": (1, self.depth), "alpha": (0, MOST_ALPHA)}[name]
-        if not low <= value <= high:
-            what = {"value": "value, the width of the beam,"}.get(name, name)
-            raise ValueError(f"{what} must be from {low} to {high:g}; it is {value}")
-        return value
+        return within({"value": "value, the width of the beam,"}.get(name, name), value, low, high)
 
     @property
     def best(self) -> Hypothesis:
@@ -97,43 +111,38 @@ class BeamTree(Widget):
     @property
     def alt(self) -> str:
         beam, steps = search(self.tree, self.value, self.alpha, self.max_len)
-        told = "; ".join(f"{self.text(h.ids) or '(nothing)'} {h.score:.2f}" for h in beam.found[:4])
-        return (
-            f"A beam of {self.value} with α = {self.alpha:.1f} ends after {len(steps)} steps. "
-            f"Found, best first, with their scores: {told}."
-        )
+        say = self.words
+        told = "; ".join(f"{self.text(h.ids) or say.shared['nothing']} {h.score:.2f}" for h in beam.found[:4])
+        return say.alt.format(width=self.value, alpha=self.alpha, steps=len(steps), found=told)
 
     def figure(self):
         """The columns of kept and pruned continuations; the winner's path is thick."""
         from matplotlib.patches import FancyBboxPatch
 
-        from tfm_lib.book.display import colours, figure
-
         beam, steps = search(self.tree, self.value, self.alpha, self.max_len)
-        c, shown = colours(), steps[: self.step][-7:]
+        say, shown = self.words.shared, steps[: self.step][-7:]
         first, rows = min(self.step, len(steps)) - len(shown), self.value + 3
-        fig, ax = figure(width=7.4, height=0.5 + 0.42 * rows)
+        fig, ax = draw.figure(width=7.4, height=0.5 + 0.42 * rows)
+        plane = draw.Plane(ax)
         winner = [*beam.found[0].ids, 0]
         for column, ways in enumerate(shown):
             places = {tuple(way.path): way.rank for way in (shown[column - 1] if column else [])}
             for way in ways[:rows]:
                 on = way.path == winner[: len(way.path)] and way.kept
-                colour = c["decoder"] if on else c["ink"] if way.kept else c["soft"]
+                colour, dash = "decoder" if on else "ink" if way.kept else "soft", "-" if way.kept else ":"
                 y = way.rank + 0.4 * (not way.kept)
                 start = places.get(tuple(way.path[:-1]), 0)
-                ax.plot([column - 0.36, column - 0.06], [start, y], color=colour, lw=2.2 if on else 0.8,
-                        ls="-" if way.kept else ":")  # fmt: skip
-                ax.add_patch(FancyBboxPatch((column - 0.04, y - 0.34), 0.66, 0.68, boxstyle="round,pad=0,rounding_size=0.1",
-                                            fill=False, edgecolor=colour, lw=1.8 if on else 0.8, ls="-" if way.kept else ":"))  # fmt: skip
-                word = "⟨end⟩" if way.path[-1] == 0 else self.tokens[way.path[-1]].replace("$", r"\$")
-                ax.text(
-                    column, y, f"{word[:11]}\n{way.log_p:.2f}".replace("-", "−"), va="center", fontsize=8, color=colour
-                )
-        ax.axhline(self.value - 0.3, color=c["soft"], lw=0.8, ls=":")
+                plane.line([column - 0.36, column - 0.06], [start, y], colour, dash, linewidth=2.2 if on else 0.8)
+                frame = {"edgecolor": draw.colours()[colour], "linewidth": 1.8 if on else 0.8, "linestyle": dash}
+                corners = "round,pad=0,rounding_size=0.1"
+                ax.add_patch(FancyBboxPatch((column - 0.04, y - 0.34), 0.66, 0.68, corners, fill=False, **frame))
+                word = say["end"] if way.path[-1] == 0 else draw.plain(self.tokens[way.path[-1]])
+                draw.write(ax, column, y, f"{word[:11]}\n{draw.number(way.log_p)}", colour, "left", fontsize=8)
+        plane.rule(y=self.value - 0.3, dash=":", linewidth=0.8)
         ax.set(xlim=(-0.45, max(len(shown), 4) - 0.3), ylim=(rows - 0.1, -0.6), yticks=[])
-        ax.set_xticks([i + 0.3 for i in range(len(shown))], [f"step {first + i + 1}" for i in range(len(shown))])
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
+        names = [say["step"].format(step=first + i + 1) for i in range(len(shown))]
+        ax.set_xticks([i + 0.3 for i in range(len(shown))], names)
+        draw.bare(ax)
         return fig
 
 
@@ -145,8 +154,7 @@ class Sampling(Widget):
     """
 
     _module = traitlets.Unicode("decoding/sampling").tag(sync=True)
-    title = traitlets.Unicode("Sampling").tag(sync=True)
-    question = traitlets.Unicode("How many tokens may be drawn, and how likely is each?").tag(sync=True)
+    words = CUTTING
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     steps = traitlets.List(traitlets.Int()).tag(sync=True)  # hundredths by which each logit lies below the one before
     context = traitlets.Unicode("").tag(sync=True)
@@ -156,7 +164,8 @@ class Sampling(Widget):
 
     def __init__(self, logits: Any = (2.0, 1.5, 1.0, 0.0, -1.0), tokens: Any = None, **kwargs: Any):
         z = to_numpy("logits", logits, ("v",))
-        names = to_words("tokens", tokens if tokens is not None else [f"token {i + 1}" for i in range(min(len(z), 12))])
+        numbered = [self.words.token.format(number=i + 1) for i in range(min(len(z), 12))]
+        names = to_words("tokens", numbered if tokens is None else tokens)
         if len(names) > len(z):
             raise ValueError(f"tokens must name at most the {len(z)} tokens of logits; there are {len(names)} names")
         below = [round(100 * (z[0] - each)) for each in z.tolist()]
@@ -192,26 +201,23 @@ class Sampling(Widget):
     @property
     def alt(self) -> str:
         p = self.distribution()
-        return (
-            f"At temperature {self.value:.1f}, top-k {self.top_k or 'all'} and top-p {self.top_p:.2f}, {(p > 0).sum()} of "
-            f"{len(p)} tokens are left. “{self.tokens[0]}” has {p[0]:.3f}, at temperature 1 uncut "
-            f"{self.shares['as it is'][0]:.3f}; the entropy is {entropy(p):.2f} nats."
-        )
+        settings = {"temperature": self.value, "top_k": self.top_k or self.words.shared["all"], "top_p": self.top_p}
+        found = {"left": (p > 0).sum(), "all": len(p), "now": p[0], "before": self.shares["as it is"][0]}
+        return self.words.alt.format(best=self.tokens[0], entropy=entropy(p), **settings, **found)
 
     def figure(self):
         """Bars of the probabilities, with an outline for what they were before."""
-        from tfm_lib.book.display import colours, figure
-
-        n, shares = len(self.tokens), self.shares
-        fig, ax = figure(width=6.4, height=0.5 + 0.24 * (n + 1))
-        ax.barh(range(n + 1), shares["now"], color=colours()["decoder"], alpha=0.75, height=0.7)
-        ax.barh(range(n + 1), shares["as it is"], fill=False, edgecolor=colours()["soft"], ls="--", height=0.7)
+        say, n, shares = self.words.shared, len(self.tokens), self.shares
+        fig, ax = draw.figure(width=6.4, height=0.5 + 0.24 * (n + 1))
+        ax.barh(range(n + 1), shares["now"], color=draw.colours()["decoder"], alpha=0.75, height=0.7)
+        ax.barh(range(n + 1), shares["as it is"], fill=False, edgecolor=draw.colours()["soft"], ls="--", height=0.7)
         for i, p in enumerate(shares["now"]):
             end = max(p, shares["as it is"][i])
-            ax.text(end, i, f" {p:.3f}" if p else " cut", va="center", fontsize=9, color=colours()["soft"])
-        names = [*(name.replace("$", r"\$") for name in self.tokens), f"{len(self.steps) - n} others"]
+            draw.write(ax, end, i, f" {p:.3f}" if p else f" {say['cut']}", "soft", "left", fontsize=9)
+        names = [*map(draw.plain, self.tokens), say["others"].format(count=len(self.steps) - n)]
         ax.set_yticks(range(n + 1), names)
-        ax.set(ylim=(n + 0.6, -0.6), xlabel="probability", xlim=(0, 1.12 * max(map(max, shares.values()))))
+        widest = max(map(max, shares.values()))
+        ax.set(ylim=(n + 0.6, -0.6), xlabel=self.words.probability, xlim=(0, 1.12 * widest))
         return fig
 
 
@@ -292,7 +298,11 @@ def translator_sampling(translator: Any, sentence: str, written: Sequence[int] =
     logits, order = translator.model(translator.ids(sentence), read)[0, -1].sort(descending=True)
     names = [END if i == tokenizer.eos_id else tokenizer.piece(i) for i in order[:named].tolist()]
     so_far = "".join(map(tokenizer.piece, written)).replace("▁", " ").strip()
-    return {"logits": logits, "tokens": names, "context": f"Source: {sentence} · written: {so_far or 'nothing yet'}"}
+    return {
+        "logits": logits,
+        "tokens": names,
+        "context": CUTTING.context.format(source=sentence, written=so_far or CUTTING.unwritten),
+    }
 
 
 def phrase(tokens: Sequence[str], path: Sequence[int]) -> str:

@@ -11,10 +11,35 @@ import traitlets
 from torch import Tensor, nn
 
 from tfm_lib.layers import EncoderLayer, standardise
-from tfm_lib.widgets.base import Numbers, Widget, to_list, to_numpy
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy
 
+BY_HAND = Words(
+    title="LayerNorm by hand",
+    question="What does the norm forget, and what does it keep?",
+    shared={"feature": "feature", "normalised": "normalised"},
+    alt="The features {features} have mean {mean} and variance {variance}; with ε = {eps:.3g} the norm makes them "
+    "{normalised}.",
+    before="mean {mean}, variance {variance}",
+    after="after the norm",
+)
+DEPTH = Words(
+    title="Gradient through depth",
+    question="What does a stack need, so that the bottom hears an error of the top?",
+    shared={
+        "norms": {"none": "no norm", "pre": "norm before the sub-layer", "post": "norm after the sum"},
+        "residuals": {"with": "with residuals", "without": "without residuals"},
+        "layer": "layer, 0 is the bottom",
+        "length": "length of the gradient",
+    },
+    alt="{depth} layers, {residuals}, {norm}: of an error of length 1 at the top, {middle:.2g} arrives at the bottom "
+    "(seeds from {low:.2g} to {high:.2g}). {others} it is {rival:.2g}.",
+    heading="{depth} layers, {norm}",
+    linear="{axis} (linear)",
+    log="{axis} (log)",
+)
 LIMIT = 12  # features stay between −LIMIT and LIMIT
-NORMS = {"none": "no norm", "pre": "norm before the sub-layer", "post": "norm after the sum"}
+NORMS = tuple(DEPTH.shared["norms"])
 
 
 class LayerNormByHand(Widget):
@@ -24,8 +49,7 @@ class LayerNormByHand(Widget):
     """
 
     _module = traitlets.Unicode("layers/layer_norm").tag(sync=True)
-    title = traitlets.Unicode("LayerNorm by hand").tag(sync=True)
-    question = traitlets.Unicode("What does the norm forget, and what does it keep?").tag(sync=True)
+    words = BY_HAND
     value = Numbers().tag(sync=True)
     eps = traitlets.Float(1e-5).tag(sync=True)
 
@@ -55,30 +79,28 @@ class LayerNormByHand(Widget):
     @property
     def alt(self) -> str:
         x = np.array(self.value)
-        return (
-            f"The features {_join(x, 1)} have mean {_number(x.mean())} and variance {_number(x.var())}; "
-            f"with ε = {self.eps:.3g} the norm makes them {_join(self.normalised, 2)}."
+        features, normalised = (
+            ", ".join(draw.number(each, k) for each in row) for row, k in ((x, 1), (self.normalised, 2))
         )
+        told = {"features": features, "normalised": normalised, "eps": self.eps}
+        return self.words.alt.format(mean=draw.number(x.mean()), variance=draw.number(x.var()), **told)
 
     def figure(self):
         """The features with their mean and spread, beside the normalised ones."""
-        from tfm_lib.book.display import colours, figure
-
-        c, x, out = colours(), np.array(self.value), self.normalised
-        places = np.arange(1, len(x) + 1)
-        fig, (left, right) = figure(cols=2, width=7.2, height=2.9)
-        left.axhspan(x.mean() - x.std(), x.mean() + x.std(), color=c["line"], alpha=0.6, linewidth=0)
-        left.axhline(x.mean(), color=c["ink"], linewidth=1)
-        left.vlines(places, x.mean(), x, color=c["soft"])
-        left.plot(places, x, "o", color=c["query"], markersize=8)
-        left.set(title=f"mean {_number(x.mean())}, variance {_number(x.var())}", xlabel="feature", ylabel="x")
-        right.axhspan(-1, 1, color=c["line"], alpha=0.6, linewidth=0)
-        right.axhline(0, color=c["ink"], linewidth=1)
-        right.vlines(places, 0, out, color=c["value"])
-        right.plot(places, out, "o", color=c["value"], markersize=8)
-        right.set(title="after the norm", xlabel="feature", ylabel="normalised", ylim=(-2.7, 2.7))
-        for ax in (left, right):
-            ax.set_xticks(places)
+        say, x = self.words, np.array(self.value)
+        places, feature = np.arange(1, len(x) + 1), say.shared["feature"]
+        fig, (left, right) = draw.figure(cols=2, width=7.2, height=2.9)
+        heading = say.before.format(mean=draw.number(x.mean()), variance=draw.number(x.var()))
+        before = draw.Plane(left, feature, "x", title=heading, xticks=places)
+        after = draw.Plane(right, feature, say.shared["normalised"], title=say.after, ylim=(-2.7, 2.7), xticks=places)
+        for plane, out, middle, spread, stem, colour in (
+            (before, x, x.mean(), x.std(), "soft", "query"),
+            (after, self.normalised, 0, 1, "value", "value"),
+        ):
+            plane.ax.axhspan(middle - spread, middle + spread, color=draw.colours()["line"], alpha=0.6, linewidth=0)
+            plane.rule(y=middle, colour="ink")
+            plane.stems(places, middle, out, stem)
+            plane.line(places, out, colour, "", marker="o", markersize=8)
         return fig
 
 
@@ -90,8 +112,7 @@ class GradientThroughDepth(Widget):
     """
 
     _module = traitlets.Unicode("layers/gradient_depth").tag(sync=True)
-    title = traitlets.Unicode("Gradient through depth").tag(sync=True)
-    question = traitlets.Unicode("What does a stack need, so that the bottom hears an error of the top?").tag(sync=True)
+    words = DEPTH
     depths = traitlets.List(traitlets.Int()).tag(sync=True)
     measured = traitlets.Dict().tag(sync=True)
     value = traitlets.Int().tag(sync=True)
@@ -111,9 +132,7 @@ class GradientThroughDepth(Widget):
 
     @traitlets.validate("norm")
     def _valid_norm(self, proposal):
-        if proposal["value"] not in NORMS:
-            raise ValueError(f"norm must be one of {', '.join(NORMS)}; it is {proposal['value']!r}")
-        return proposal["value"]
+        return one_of("norm", proposal["value"], NORMS)
 
     def lengths(self, residual: bool | None = None) -> list[list[float]]:
         """Least, geometric mean and greatest length at each layer of the chosen stack, or of that with other residuals."""
@@ -123,28 +142,32 @@ class GradientThroughDepth(Widget):
     @property
     def alt(self) -> str:
         low, middle, high = self.lengths()[0]
-        rival = self.lengths(not self.residual)[0][1]
-        return (
-            f"{self.value} layers, {_with(self.residual)} residuals, {NORMS[self.norm]}: of an error of length 1 at the top, "
-            f"{middle:.2g} arrives at the bottom (seeds from {low:.2g} to {high:.2g}). "
-            f"{_with(not self.residual).capitalize()} residuals it is {rival:.2g}."
+        say, rival = self.words, self.lengths(not self.residual)[0][1]
+        residuals = say.shared["residuals"]
+        return say.alt.format(
+            depth=self.value,
+            residuals=residuals[_with(self.residual)],
+            norm=say.shared["norms"][self.norm],
+            low=low,
+            middle=middle,
+            high=high,
+            others=residuals[_with(not self.residual)].capitalize(),
+            rival=rival,
         )
 
     def figure(self):
         """The chosen stack with its seeds, beside the same with residuals switched the other way."""
-        from tfm_lib.book.display import colours, figure
-
-        c, rows = colours(), np.array(self.lengths())
-        fig, ax = figure(width=6.4, height=3)
-        layers = np.arange(self.value + 1)
-        other = np.array(self.lengths(not self.residual))[:, 1]
-        colour, dash = (c["query"], "-") if self.residual else (c["broken"], "--")
-        ax.fill_between(layers, rows[:, 0], rows[:, 2], color=colour, alpha=0.18, linewidth=0)
-        ax.plot(layers, rows[:, 1], dash, color=colour, label=f"{_with(self.residual)} residuals")
-        ax.plot(layers, other, ":", color=c["soft"], label=f"{_with(not self.residual)} residuals")
-        ax.set(yscale="log", xlabel="layer, 0 is the bottom (linear)", ylabel="length of the gradient (log)")
-        ax.set_title(f"{self.value} layers, {NORMS[self.norm]}")
-        ax.legend()
+        say, rows = self.words, np.array(self.lengths())
+        fig, ax = draw.figure(width=6.4, height=3)
+        names = {"x": say.linear.format(axis=say.shared["layer"]), "y": say.log.format(axis=say.shared["length"])}
+        heading = say.heading.format(depth=self.value, norm=say.shared["norms"][self.norm])
+        plane = draw.Plane(ax, **names, log="y", title=heading)
+        layers, other = np.arange(self.value + 1), np.array(self.lengths(not self.residual))
+        colour, dash = ("query", "-") if self.residual else ("broken", "--")
+        plane.band(layers, rows[:, 0], rows[:, 2], colour)
+        plane.line(layers, rows[:, 1], colour, dash, say.shared["residuals"][_with(self.residual)])
+        plane.line(layers, other[:, 1], "soft", ":", say.shared["residuals"][_with(not self.residual)])
+        plane.key()
         return fig
 
 
@@ -216,9 +239,5 @@ def _with(residual: bool) -> str:
     return "with" if residual else "without"
 
 
-def _number(x: float) -> str:
-    return f"{x:.2f}".replace("-", "−")
-
-
-def _join(items: Any, digits: int | None = None) -> str:
-    return ", ".join(str(item) if digits is None else f"{item:.{digits}f}".replace("-", "−") for item in items)
+def _join(items: Any) -> str:
+    return ", ".join(map(str, items))

@@ -7,10 +7,32 @@ import torch
 import traitlets
 
 from tfm_lib.masking import causal_mask, padding_mask
-from tfm_lib.widgets.base import Numbers, Widget, to_list, to_numpy, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy, to_words, within
 
+WORDS = Words(
+    title="Mask editor",
+    question="What happens to a row's other weights when you hide one key?",
+    shared={
+        "presets": {
+            "causal": "causal",
+            "strict": "strict",
+            "padding": "padding",
+            "window": "window",
+            "block": "block",
+            "full": "full",
+            "own": "your own",
+        },
+        "scores": "Scores, −∞ where hidden",
+        "weights": "Weights = softmax of each row",
+    },
+    alt="The mask ({preset}) over “{sentence}” leaves {visible} of {cells} cells visible. Query “{query}” sees {seen} of "
+    "{keys} keys{shares}.{empty}",
+    shares=": {shares}",
+    empty=" Rows that may see nothing, and have no weights: {rows}.",
+)
 PAD = "<pad>"
-PRESETS = ("causal", "strict", "padding", "window", "block", "full")
+PRESETS = tuple(WORDS.shared["presets"])[:-1]
 SENTENCE = ("The", "cat", "sat", "on", "the", "mat", PAD, PAD)
 
 
@@ -23,8 +45,7 @@ class MaskEditor(Widget):
     """
 
     _module = traitlets.Unicode("masking/mask_editor").tag(sync=True)
-    title = traitlets.Unicode("Mask editor").tag(sync=True)
-    question = traitlets.Unicode("What happens to a row's other weights when you hide one key?").tag(sync=True)
+    words = WORDS
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     scores = Numbers().tag(sync=True)
     value = Numbers().tag(sync=True)
@@ -73,15 +94,11 @@ class MaskEditor(Widget):
 
     @traitlets.validate("preset")
     def _valid_preset(self, proposal):
-        if proposal["value"] not in (*PRESETS, "own"):
-            raise ValueError(f"preset must be one of {', '.join(PRESETS)}; it is {proposal['value']!r}")
-        return proposal["value"]
+        return proposal["value"] if proposal["value"] == "own" else one_of("preset", proposal["value"], PRESETS)
 
     @traitlets.validate("focus")
     def _valid_focus(self, proposal):
-        if not 0 <= proposal["value"] < len(self.tokens):
-            raise ValueError(f"focus must be a row from 0 to {len(self.tokens) - 1}; it is {proposal['value']}")
-        return proposal["value"]
+        return within("focus", proposal["value"], 0, len(self.tokens) - 1, "a row ")
 
     @traitlets.observe("preset", "size", "hide_padding")
     def _apply_preset(self, _):
@@ -98,42 +115,37 @@ class MaskEditor(Widget):
 
     @property
     def alt(self) -> str:
-        i = self.focus
-        seen = [(word, weight) for word, weight, open_ in zip(self.tokens, self.weights[i], self.value[i]) if open_]
-        visible = sum(map(sum, self.value))
-        name = "your own" if self.preset == "own" else self.preset
-        cells = len(self.tokens) ** 2
-        start = f"The mask ({name}) over “{' '.join(self.tokens)}” leaves {visible} of {cells} cells visible. "
-        shares = ", ".join(f"{word} {weight:.2f}" for word, weight in seen)
-        row = f"Query “{self.tokens[i]}” sees {len(seen)} of {len(self.tokens)} keys" + (
-            f": {shares}." if seen else "."
-        )
+        say, i = self.words, self.focus
+        seen = [
+            f"{word} {weight:.2f}" for word, weight, open_ in zip(self.tokens, self.weights[i], self.value[i]) if open_
+        ]
         empty = [word for word, line in zip(self.tokens, self.value) if not any(line)]
-        return start + row + (f" Rows that may see nothing, and have no weights: {', '.join(empty)}." if empty else "")
+        return say.alt.format(
+            preset=say.shared["presets"][self.preset],
+            sentence=" ".join(self.tokens),
+            visible=sum(map(sum, self.value)),
+            cells=len(self.tokens) ** 2,
+            query=self.tokens[i],
+            seen=len(seen),
+            keys=len(self.tokens),
+            shares=say.shares.format(shares=", ".join(seen)) if seen else "",
+            empty=say.empty.format(rows=", ".join(empty)) if empty else "",
+        )
 
     def figure(self):
         """Scores under the mask beside the weights: what may be seen, and what comes of it."""
-        from tfm_lib.book.display import colours, figure
+        say, n, weights, hidden = self.words.shared, len(self.tokens), np.array(self.weights), ~np.array(self.value)
+        fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
+        look = {"rows": self.tokens, "cols": self.tokens, "hidden": hidden, "text_size": 9 if n <= 8 else 6.5}
 
-        n = len(self.tokens)
-        fig, (left, right) = figure(1, 2, width=7.2, height=3.7)
-        weights, hidden = np.array(self.weights), ~np.array(self.value)
-        _matrix(left, np.zeros((n, n)), hidden, self.tokens, "Scores, −∞ where hidden")
-        _matrix(right, np.nan_to_num(weights), hidden, self.tokens, "Weights = softmax of each row")
-        size = 9 if n <= 8 else 6.5
-        for i, j in np.ndindex(n, n):
-            middle = {"x": j + 0.5, "y": i + 0.5, "ha": "center", "va": "center", "fontsize": size}
-            left.text(
-                s="−∞" if hidden[i, j] else f"{self.scores[i][j]:.1f}".replace("-", "−"),
-                color=colours()["ink"],
-                **middle,
-            )
-            if hidden[i].all():
-                right.text(s="?", color=colours()["broken"], **middle)
-            elif not hidden[i, j]:
-                right.text(
-                    s=f"{weights[i, j]:.2f}", color=colours()["card" if weights[i, j] > 0.5 else "ink"], **middle
-                )
+        def score(i, j):
+            return "−∞" if hidden[i, j] else draw.number(self.scores[i][j], 1)
+
+        def weight(i, j):
+            return "?" if hidden[i].all() else "" if hidden[i, j] else f"{weights[i, j]:.2f}"
+
+        draw.heatmap(left, np.zeros((n, n)), text=score, title=say["scores"], **look)
+        draw.heatmap(right, np.nan_to_num(weights), text=weight, title=say["weights"], **look)
         return fig
 
 
@@ -149,8 +161,7 @@ def preset_mask(preset: str, tokens: list[str], size: int = 2, hide_padding: boo
         "block": lambda: i // size == j // size,
         "full": lambda: torch.ones(n, n, dtype=torch.bool),
     }
-    if preset not in makers:
-        raise ValueError(f"preset must be one of {', '.join(PRESETS)}; it is {preset!r}")
+    one_of("preset", preset, PRESETS)
     if size < 1:
         raise ValueError(f"size must be at least 1; it is {size}")
     mask = makers[preset]()
@@ -167,28 +178,3 @@ def _booleans(name, mask, n):
     if not np.isin(values, (0, 1)).all():
         raise ValueError(f"{name} must hold booleans, True where a query may see a key; it holds other numbers")
     return values.astype(bool).tolist()
-
-
-def _matrix(ax, values, hidden, tokens, title):
-    from tfm_lib.book.display import colours, weights_colormap
-
-    n = len(tokens)
-    ax.pcolormesh(values, cmap=weights_colormap(), vmin=0, vmax=1, edgecolors=colours()["card"], linewidth=1.5)
-    for i, j in np.argwhere(hidden):
-        empty = hidden[i].all()
-        colour = colours()["broken" if empty else "soft"]
-        hatch = "xxx" if empty else "////"
-        ax.add_patch(_rectangle(j, i, facecolor=colours()["card"], edgecolor=colour, hatch=hatch))
-    ax.set(xticks=np.arange(n) + 0.5, yticks=np.arange(n) + 0.5, xlim=(0, n), ylim=(n, 0), aspect="equal")
-    ax.set_xticklabels(tokens, rotation=45, ha="left", rotation_mode="anchor", color=colours()["key"])
-    ax.set_yticklabels(tokens, color=colours()["query"])
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    ax.set_title(title)
-
-
-def _rectangle(x, y, **look):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((x + 0.03, y + 0.03), 0.94, 0.94, linewidth=0, hatch_linewidth=0.6, **look)

@@ -11,16 +11,59 @@ import torch
 import traitlets
 
 from tfm_lib.self_attention import entropy
-from tfm_lib.widgets.base import Widget, to_numpy, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._weights import TOLD, darkest, distributions, told
+from tfm_lib.widgets.base import Widget, Words, one_of, to_numpy, to_words, within
 
-NAMES = {
+KINDS = {
     "self": "self-attention",
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
-TOLD = 5  # keys that a sentence names
-ROW_SUM = 0.02  # how far a row may be from 1: weights in half precision or rounded to two digits still pass
+HEADS = Words(
+    title="Heads",
+    question="Which head looks at the word before, which at the word itself?",
+    shared={
+        "kinds": KINDS,
+        "habits": {
+            "itself": "on itself",
+            "before": "on the word before",
+            "after": "on the word after",
+            "entropy": "entropy",
+        },
+    },
+    alt="Head {head} of {heads}{layer}, {kind}. The query “{query}” over {keys} keys{most}: {shares}. On average over "
+    "{queries} queries: {habits}.",
+    layer=" in layer {layer} of {layers}",
+    most=", the largest",
+    head="head {head}",
+    heading="{kind}, layer {layer}, weights 0 to {top:.1f}",
+)
+ABLATION = Words(
+    title="Head ablation",
+    question="How many heads cost more than 1 BLEU when they alone are off?",
+    shared={
+        "kinds": KINDS,
+        "modes": {"head": "one head", "layer": "a whole layer", "order": "least important first"},
+        "places": {"encoder": "encoder", "decoder": "decoder", "cross": "cross"},
+        "off": "heads off",
+        "added": "if costs added up",
+    },
+    whole="All {heads} heads on: loss {loss:.3f} nats, BLEU {bleu:.1f}.{guessed}",
+    alt="Without {what}: loss {whole:.3f} → {loss:.3f} nats ({grown:+.3f}), BLEU {best:.1f} → {bleu:.1f} ({change:+.1f})."
+    "{said}{guessed}",
+    guessed=" Guessed: {guess} of them cost more than 1 BLEU alone.",
+    becomes="“{source}” becomes “{new}”",
+    head="head {head} of {layer}",
+    heads="all heads of {layer}",
+    layer="layer {layer}, {kind}",
+    first="the {removed} least important of {heads} heads",
+    costs="loss grown without the head, nats/1000",
+    random="random orders",
+    once="asked once",
+    loss="loss, nats a token",
+)
 DIGITS = 3  # of a weight in the page
 
 
@@ -35,8 +78,7 @@ class Heads(Widget):
     """
 
     _module = traitlets.Unicode("multihead/heads").tag(sync=True)
-    title = traitlets.Unicode("Heads").tag(sync=True)
-    question = traitlets.Unicode("Which head looks at the word before, which at the word itself?").tag(sync=True)
+    words = HEADS
     src_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tgt_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     weights = traitlets.Dict().tag(sync=True)
@@ -52,8 +94,7 @@ class Heads(Widget):
             weights = {"cross" if tgt else "self": weights}
         weights = _checked(weights, src, tgt)
         kind = kind or next(iter(weights))
-        if kind not in weights:
-            raise ValueError(f"kind must be one of {', '.join(weights)}; it is {kind!r}")
+        one_of("kind", kind, weights)
         places = {"layer": layer, "value": kwargs.pop("value", head), "focus": focus}
         for (name, place), count in zip(places.items(), np.shape(weights[kind])):
             _require_place(name, place, count)
@@ -80,9 +121,7 @@ class Heads(Widget):
 
     @traitlets.validate("kind")
     def _valid_kind(self, proposal):
-        if proposal["value"] not in self.weights:
-            raise ValueError(f"kind must be one of {', '.join(self.weights)}; it is {proposal['value']!r}")
-        return proposal["value"]
+        return one_of("kind", proposal["value"], self.weights)
 
     @traitlets.validate("layer", "value", "focus")
     def _valid_place(self, proposal):
@@ -99,41 +138,42 @@ class Heads(Widget):
 
     @property
     def alt(self) -> str:
+        say = self.words
         layers, heads, n, m = np.shape(self.weights[self.kind])
         queries, keys = self.tokens
-        row = torch.tensor(self.matrix[self.focus], dtype=torch.float64)
-        told = row.argsort(descending=True, stable=True)[:TOLD].tolist()
-        shares = ", ".join(f"{keys[j]} {row[j]:.2f}" for j in told)
-        place = f"Head {self.value + 1} of {heads}" + (f" in layer {self.layer + 1} of {layers}" if layers > 1 else "")
-        means = ", ".join(f"{_HABITS[name]} {mean:.2f}" for name, mean in self.habits.items())
-        return (
-            f"{place}, {NAMES[self.kind]}. The query “{queries[self.focus]}” over {m} keys"
-            f"{', the largest' if m > TOLD else ''}: {shares}. On average over {n} queries: {means}."
+        return say.alt.format(
+            head=self.value + 1,
+            heads=heads,
+            layer=say.layer.format(layer=self.layer + 1, layers=layers) if layers > 1 else "",
+            kind=say.shared["kinds"][self.kind],
+            query=queries[self.focus],
+            keys=m,
+            most=say.most if m > TOLD else "",
+            shares=told(keys, self.matrix[self.focus]),
+            queries=n,
+            habits=", ".join(f"{say.shared['habits'][name]} {mean:.2f}" for name, mean in self.habits.items()),
         )
 
     def figure(self):
         """The weights of every head of the present layer; the one that is looked at is named in blue."""
-        from tfm_lib.book.display import colours, figure
-
-        layer = np.array(self.weights[self.kind][self.layer])
+        say, layer, top = self.words, np.array(self.weights[self.kind][self.layer]), darkest(self.weights[self.kind])
         heads, n, m = layer.shape
         across = min(4, heads)
         down = math.ceil(heads / across)
-        fig, axes = figure(
-            down, across, width=7.4, height=down * max(1.5, min(3.4, 0.6 + 6 / across * n / m)), squeeze=False
-        )
-        top = _darkest(self.weights[self.kind])
+        height = down * max(1.5, min(3.4, 0.6 + 6 / across * n / m))
+        fig, axes = draw.figure(down, across, width=7.4, height=height, squeeze=False)
+        queries, keys = self.tokens
         for i, ax in enumerate(axes.flat):
             if i >= heads:
                 ax.axis("off")
                 continue
-            _matrix(ax, layer[i], self.tokens, top, first=i % across == 0)
-            ax.set_title(f"head {i + 1}", color=colours()["query" if i == self.value else "ink"])
-        fig.suptitle(f"{NAMES[self.kind]}, layer {self.layer + 1}, weights 0 to {top:.1f}", fontsize=10.5)
+            rows = queries if i % across == 0 else [""] * n
+            draw.heatmap(ax, layer[i], rows, keys, top, size=min(9, 70 / max(n, m)), below=True)
+            chosen = draw.colours()["query" if i == self.value else "ink"]
+            ax.set_title(say.head.format(head=i + 1), color=chosen)
+        heading = {"kind": say.shared["kinds"][self.kind], "layer": self.layer + 1, "top": top}
+        fig.suptitle(say.heading.format(**heading), fontsize=10.5)
         return fig
-
-
-_HABITS = {"itself": "on itself", "before": "on the word before", "after": "on the word after", "entropy": "entropy"}
 
 
 def habits(weights, asks_itself: bool = True) -> dict[str, float]:
@@ -148,7 +188,7 @@ def habits(weights, asks_itself: bool = True) -> dict[str, float]:
     return {**means, "entropy": entropy(weights).mean().item()}
 
 
-MODES = {"head": "one head", "layer": "a whole layer", "order": "least important first"}
+MODES = tuple(ABLATION.shared["modes"])
 MEASURED = (
     "places",
     "n_layers",
@@ -177,8 +217,7 @@ class HeadAblation(Widget):
     """
 
     _module = traitlets.Unicode("multihead/head_ablation").tag(sync=True)
-    title = traitlets.Unicode("Head ablation").tag(sync=True)
-    question = traitlets.Unicode("How many heads cost more than 1 BLEU when they alone are off?").tag(sync=True)
+    words = ABLATION
     measured = traitlets.Dict().tag(sync=True)
     mode = traitlets.Unicode("head").tag(sync=True)
     value = traitlets.Int(-1).tag(sync=True)
@@ -229,9 +268,12 @@ class HeadAblation(Widget):
 
     def name(self, i: int) -> str:
         """Place, layer and head of head `i`, counted from 1 as people do."""
-        row, head = divmod(i, self.measured["n_heads"])
-        place, layer = divmod(row, self.measured["n_layers"])
-        return f"head {head + 1} of layer {layer + 1}, {NAMES[self.measured['places'][place]]}"
+        return self.words.head.format(head=i % self.measured["n_heads"] + 1, layer=self._layer(i))
+
+    def _layer(self, i: int) -> str:
+        place, layer = divmod(i // self.measured["n_heads"], self.measured["n_layers"])
+        kind = self.words.shared["kinds"][self.measured["places"][place]]
+        return self.words.layer.format(layer=layer + 1, kind=kind)
 
     @property
     def _entry(self) -> list:
@@ -249,9 +291,7 @@ class HeadAblation(Widget):
 
     @traitlets.validate("mode")
     def _valid_mode(self, proposal):
-        if proposal["value"] not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}; it is {proposal['value']!r}")
-        return proposal["value"]
+        return one_of("mode", proposal["value"], MODES)
 
     @traitlets.validate("value")
     def _valid_value(self, proposal):
@@ -261,10 +301,7 @@ class HeadAblation(Widget):
 
     @traitlets.validate("removed")
     def _valid_removed(self, proposal):
-        stops = self.measured["stops"]
-        if proposal["value"] not in stops:
-            raise ValueError(f"removed must be one of {', '.join(map(str, stops))}; it is {proposal['value']}")
-        return proposal["value"]
+        return one_of("removed", proposal["value"], self.measured["stops"])
 
     @traitlets.observe("mode", "value")
     def _remember(self, _):
@@ -273,62 +310,45 @@ class HeadAblation(Widget):
 
     @property
     def alt(self) -> str:
-        loss, bleu, _ = self._entry
-        whole = self.measured["whole"]
+        say, (loss, bleu, _) = self.words, self._entry
+        whole, change = self.measured["whole"], self.cost
+        guessed = say.guessed.format(guess=self.guess) if self.guess else ""
+        if not self.off:
+            return say.whole.format(heads=self.n, loss=whole[0], bleu=whole[1], guessed=guessed)
         what = {
-            "head": self.name(self.value) if self.value >= 0 else "",
-            "layer": f"all heads of {self.name(self.value).partition(' of ')[2]}" if self.value >= 0 else "",
-            "order": f"the {self.removed} least important of {self.n} heads" if self.removed else "",
-        }[self.mode]
-        guessed = f" Guessed: {self.guess} of them cost more than 1 BLEU alone." if self.guess else ""
-        if not what:
-            return f"All {self.n} heads on: loss {whole[0]:.3f} nats, BLEU {whole[1]:.1f}.{guessed}"
-        change = self.cost
-        said = "; ".join(f"“{source}” becomes “{new}”" for source, old, new in self.sentences if new != old)
-        return (
-            f"Without {what}: loss {whole[0]:.3f} → {loss:.3f} nats ({change['loss']:+.3f}), "
-            f"BLEU {whole[1]:.1f} → {bleu:.1f} ({change['bleu']:+.1f})." + (f" {said}." if said else "") + guessed
+            "head": lambda: self.name(self.value),
+            "layer": lambda: say.heads.format(layer=self._layer(self.value)),
+            "order": lambda: say.first.format(removed=self.removed, heads=self.n),
+        }[self.mode]()
+        said = "; ".join(
+            say.becomes.format(source=source, new=new) for source, old, new in self.sentences if new != old
         )
+        numbers = {"loss": loss, "bleu": bleu, "grown": change["loss"], "change": change["bleu"], "guessed": guessed}
+        return say.alt.format(what=what, whole=whole[0], best=whole[1], said=f" {said}." if said else "", **numbers)
 
     def figure(self):
         """What each head costs alone, those that are off marked; and the loss as heads go one after the other."""
-        from matplotlib.colors import to_rgba
-        from matplotlib.patches import Rectangle
-
-        from tfm_lib.book.display import colours, figure
-
-        c, data = colours(), self.measured
-        growth = np.array([entry[0] - data["whole"][0] for entry in data["heads"]]).reshape(-1, data["n_heads"])
-        fig, (grid, curve) = figure(cols=2, width=7.4, height=3.6)
+        say, data, across = self.words, self.measured, self.measured["n_heads"]
+        growth = np.array([entry[0] - data["whole"][0] for entry in data["heads"]]).reshape(-1, across)
+        fig, (grid, curve) = draw.figure(cols=2, width=7.4, height=3.6)
         top = max(growth.max(), 1e-9)
-        for (row, head), grown in np.ndenumerate(growth):
-            box = (head, row), 0.94, 0.94
-            grid.add_patch(Rectangle(*box, facecolor=to_rgba(c["w1"], min(max(grown, 0) / top, 1)), linewidth=0))
-            ink = c["card" if grown > 0.5 * top else "ink"]
-            grid.text(head + 0.47, row + 0.5, f"{1e3 * grown:.0f}", ha="center", va="center", fontsize=7, color=ink)
-            if row * data["n_heads"] + head in self.off:
-                grid.add_patch(Rectangle(*box, fill=False, edgecolor=c["broken"], linestyle="--", linewidth=1.5))
-        rows = [f"{place} {layer + 1}" for place in data["places"] for layer in range(data["n_layers"])]
-        grid.set(xlim=(0, data["n_heads"]), ylim=(len(rows), 0), title="loss grown without the head, nats/1000")
-        grid.set_xticks(np.arange(data["n_heads"]) + 0.47, range(1, data["n_heads"] + 1))
-        grid.set_yticks(np.arange(len(rows)) + 0.5, rows)
-        grid.tick_params(length=0)
-        grid.spines[:].set_visible(False)
+        rows = [f"{say.shared['places'][place]} {i + 1}" for place in data["places"] for i in range(data["n_layers"])]
+        cols = [str(i + 1) for i in range(across)]
+        look = {"text_size": 7, "square": False, "below": True, "turned": False, "kinds": ("soft", "soft")}
+        draw.heatmap(grid, growth, rows, cols, top, say.costs, lambda i, j: draw.number(1e3 * growth[i, j], 0), **look)
+        for row, head in (divmod(i, across) for i in self.off):
+            draw.box(grid, head, row, 1, 1, edge="broken", linestyle="--", linewidth=1.5)
+        plane, stops = draw.Plane(curve, say.shared["off"], say.loss), data["stops"]
         for k, losses in enumerate(data["random"]):
-            curve.plot(data["stops"], losses, color=c["soft"], linewidth=0.8, label=None if k else "random orders")
-        summed = [
-            data["whole"][0] + cost(data, entry, data["order"][:stop])["summed"]
-            for stop, entry in zip(data["stops"], data["pruned"])
-        ]
-        curve.plot(data["stops"], data["once"], ":", color=c["ink"], linewidth=1.2, label="asked once")
-        curve.plot(data["stops"], summed, "--", color=c["ink"], linewidth=1, label="if costs added up")
-        curve.plot(
-            data["stops"], [entry[0] for entry in data["pruned"]], color=c["query"], label="least important first"
-        )
+            plane.line(stops, losses, "soft", name=None if k else say.random, linewidth=0.8)
+        entries = zip(stops, data["pruned"])
+        summed = [data["whole"][0] + cost(data, entry, data["order"][:stop])["summed"] for stop, entry in entries]
+        plane.line(stops, data["once"], dash=":", name=say.once, linewidth=1.2)
+        plane.line(stops, summed, dash="--", name=say.shared["added"], linewidth=1)
+        plane.line(stops, [entry[0] for entry in data["pruned"]], "query", name=say.shared["modes"]["order"])
         if self.mode == "order":
-            curve.plot([self.removed], [self._entry[0]], "o", color=c["query"])
-        curve.set(xlabel="heads off", ylabel="loss, nats a token")
-        curve.legend(frameon=False)
+            plane.dot(self.removed, self._entry[0], "query")
+        plane.key()
         return fig
 
 
@@ -356,10 +376,8 @@ def _words(kind: str, src: list[str], tgt: list[str]) -> tuple[list[str], list[s
 
 
 def _require_place(name: str, place: int, count: int) -> int:
-    if not 0 <= place < count:
-        what = {"layer": "a layer", "value": "a head", "focus": "a row"}[name]
-        raise ValueError(f"{'head' if name == 'value' else name} must be {what} from 0 to {count - 1}; it is {place}")
-    return place
+    what = {"layer": "a layer ", "value": "a head ", "focus": "a row "}[name]
+    return within("head" if name == "value" else name, place, 0, count - 1, what)
 
 
 def _checked(weights: dict, src: list[str], tgt: list[str]) -> dict[str, list]:
@@ -373,10 +391,12 @@ def _checked(weights: dict, src: list[str], tgt: list[str]) -> dict[str, list]:
     checked = {}
     for kind in (kind for kind in known if kind in weights):
         queries, keys = _words(kind, src, tgt)
-        array = _four_axes(kind, weights[kind], len(queries), len(keys))
-        _require_distributions(kind, array)
+        array = distributions(kind, _four_axes(kind, weights[kind], len(queries), len(keys)), _AXES, _AXES[:2])
         checked[kind] = np.round(array, DIGITS).tolist()
     return checked
+
+
+_AXES = ("layer", "head", "n", "m")
 
 
 def _four_axes(kind: str, weights, n: int, m: int) -> np.ndarray:
@@ -396,48 +416,3 @@ def _four_axes(kind: str, weights, n: int, m: int) -> np.ndarray:
 
 def _axes(layer) -> tuple:
     return ("batch", "heads", "n", "m")[-len(layer.shape) :]
-
-
-def _require_distributions(kind: str, array: np.ndarray) -> None:
-    if array.min() < 0:
-        raise ValueError(
-            f"{kind} must be at least 0; the smallest is {array.min():.3g}. Are they scores before the softmax?"
-        )
-    sums = array.sum(axis=-1)
-    far = np.abs(sums - 1)
-    if far.max() > ROW_SUM:
-        layer, head, row = np.unravel_index(far.argmax(), far.shape)
-        guess = "Was the text cut, or dropout still on (model.eval() turns it off)?"
-        if np.abs(array.sum(axis=-2) - 1).max() <= ROW_SUM:
-            guess = "The columns do: rows must be queries, so pass the transpose of the last two axes."
-        raise ValueError(
-            f"each row of {kind} must sum to about 1; row {row} of head {head} in layer {layer} sums to "
-            f"{sums[layer, head, row]:.3g}. {guess}"
-        )
-
-
-def _darkest(heads: list) -> float:
-    """The weight of the darkest colour: the largest of all, up to the next tenth, so that heads compare."""
-    return math.ceil(10 * np.max(heads) - 1e-9) / 10
-
-
-def _matrix(ax, weights, words, top, first):
-    """Cells of the darkest colour, more or less transparent, so that they follow the scheme of the page."""
-    from matplotlib.colors import to_rgba
-    from matplotlib.patches import Rectangle
-
-    from tfm_lib.book.display import colours
-
-    n, m = weights.shape
-    ax.add_patch(Rectangle((0, 0), m, n, facecolor=colours()["w0"], linewidth=0, zorder=0))
-    for (i, j), weight in np.ndenumerate(weights):
-        if weight >= 0.005:
-            ax.add_patch(Rectangle((j, i), 0.96, 0.96, facecolor=to_rgba(colours()["w1"], weight / top), linewidth=0))
-    queries, keys = ([word.replace("$", r"\$") for word in line] for line in words)
-    size = min(9, 70 / max(n, m))
-    ax.set(xlim=(0, m), ylim=(n, 0), aspect="equal", xticks=np.arange(m) + 0.5, yticks=np.arange(n) + 0.5)
-    named = size >= 4.5  # smaller words are a grey smear
-    ax.set_xticklabels(keys if named else [], rotation=90, va="top", color=colours()["key"], fontsize=size)
-    ax.set_yticklabels(queries if named and first else [], color=colours()["query"], fontsize=size)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)

@@ -9,8 +9,28 @@ import numpy as np
 import traitlets
 
 from tfm_lib.positional import angles, sinusoidal_encoding
-from tfm_lib.widgets.base import Widget
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Widget, Words, within
 
+WAVES = Words(
+    title="Encoding",
+    question="Which numbers of the vector tell neighbours apart, and which far places?",
+    shared={"position": "position", "likeness": "likeness to a"},
+    alt="The sinusoidal encoding of positions 0 to {last} in {numbers} numbers, {hands}, at base {base:g}. The fastest "
+    "hand is round in {fastest:.3g} places, the slowest in {slowest:.5g}. Positions {a} and {b} have likeness "
+    "{likeness:.2f}, where 1 is equal.",
+    hands=("1 hand", "{hands} hands"),
+    number="number of the vector",
+    shades="−1 light, 1 dark",
+    clock="hands of a and b",
+)
+TURN = Words(
+    title="Shift as rotation",
+    question="What changes with the position, and what with the shift?",
+    alt="Position {position} and position {shifted}, {shift} places on: the four pairs turn by {turns}, as they do from "
+    "every other position. PE({position})·PE({shifted}) = {product:.2f} of {most}.",
+    pair="pair {pair}: {degrees:.0f}°",
+)
 WIDTHS, BASES, LENGTHS = (4, 8, 16, 32, 64, 128), (10.0, 100.0, 1000.0, 10_000.0, 100_000.0), (16, 32, 64, 128, 256)
 PATCHES, SHADES = 1024, 12  # cells that the still picture draws at most, and their shades
 FIRST, LAST, FARTHEST = 20, 120, 20  # positions and shifts of the rotation
@@ -24,10 +44,7 @@ class Encoding(Widget):
     """
 
     _module = traitlets.Unicode("positional/encoding").tag(sync=True)
-    title = traitlets.Unicode("Encoding").tag(sync=True)
-    question = traitlets.Unicode("Which numbers of the vector tell neighbours apart, and which far places?").tag(
-        sync=True
-    )
+    words = WAVES
     d_model = traitlets.Int(32).tag(sync=True)
     base = traitlets.Float(10_000.0).tag(sync=True)
     length = traitlets.Int(64).tag(sync=True)
@@ -63,15 +80,11 @@ class Encoding(Widget):
 
     @traitlets.validate("length")
     def _valid_length(self, proposal):
-        if not 2 <= proposal["value"] <= 256:
-            raise ValueError(f"length must be from 2 to 256; it is {proposal['value']}")
-        return proposal["value"]
+        return within("length", proposal["value"], 2, 256)
 
     @traitlets.validate("value", "other")
     def _valid_position(self, proposal):
-        if not 0 <= proposal["value"] < 256:
-            raise ValueError(f"{proposal['trait'].name} must be a position from 0 to 255; it is {proposal['value']}")
-        return proposal["value"]
+        return within(proposal["trait"].name, proposal["value"], 0, 255, "a position ")
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -86,28 +99,32 @@ class Encoding(Widget):
 
     @property
     def alt(self) -> str:
-        a, b = self.positions
-        first, last = 2 * math.pi, 2 * math.pi * self.base ** (1 - 2 / self.d_model)
-        hands = "1 hand" if self.d_model == 2 else f"{self.d_model // 2} hands"
-        return (
-            f"The sinusoidal encoding of positions 0 to {self.length - 1} in {self.d_model} numbers, {hands}, at base "
-            f"{self.base:g}. The fastest hand is round in {first:.3g} places, the slowest in {last:.5g}. "
-            f"Positions {a} and {b} have likeness {self.likeness[b]:.2f}, where 1 is equal."
+        say, (a, b), pairs = self.words, self.positions, self.d_model // 2
+        return say.alt.format(
+            last=self.length - 1,
+            numbers=self.d_model,
+            hands=say.hands[pairs > 1].format(hands=pairs),
+            base=self.base,
+            fastest=2 * math.pi,
+            slowest=2 * math.pi * self.base ** (1 - 2 / self.d_model),
+            a=a,
+            b=b,
+            likeness=self.likeness[b],
         )
 
     def figure(self):
         """The encoding as a picture, the hands of two positions, and the likeness of all positions to the first."""
-        from tfm_lib.book.display import colours, figure
-
-        c, (a, b) = colours(), self.positions
-        fig, axes = figure(1, 3, width=7.6, height=3.3, width_ratios=(3, 2.2, 3))
-        _picture(axes[0], sinusoidal_encoding(self.length, self.d_model, self.base), a, b)
-        _dial(axes[1], angles(self.length, self.d_model, self.base), a, b)
-        axes[2].axvline(a, color=c["query"], linestyle="--", linewidth=1.2)
-        axes[2].plot(range(self.length), self.likeness, color=c["ink"], linewidth=1.5)
-        axes[2].plot([b], [self.likeness[b]], "o", color=c["key"])
-        axes[2].annotate("b", (b, self.likeness[b]), (5, 5), textcoords="offset points", color=c["key"])
-        axes[2].set(ylim=(-1.05, 1.05), xlabel="position", title="likeness to a")
+        say, (a, b) = self.words, self.positions
+        fig, (left, middle, right) = draw.figure(1, 3, width=7.6, height=3.3, width_ratios=(3, 2.2, 3))
+        _picture(left, sinusoidal_encoding(self.length, self.d_model, self.base), a, b)
+        left.set(xlabel=say.number, ylabel=say.shared["position"], title=say.shades)
+        _dial(middle, angles(self.length, self.d_model, self.base), a, b)
+        middle.set(title=say.clock)
+        heading = {"x": say.shared["position"], "title": say.shared["likeness"]}
+        plane = draw.Plane(right, **heading, ylim=(-1.05, 1.05))
+        plane.rule(x=a, colour="query", dash="--", linewidth=1.2)
+        plane.line(range(self.length), self.likeness, linewidth=1.5)
+        plane.dot(b, self.likeness[b], "key", "b", at=(5, 5))
         return fig
 
 
@@ -118,8 +135,7 @@ class ShiftRotation(Widget):
     """
 
     _module = traitlets.Unicode("positional/shift_rotation").tag(sync=True)
-    title = traitlets.Unicode("Shift as rotation").tag(sync=True)
-    question = traitlets.Unicode("What changes with the position, and what with the shift?").tag(sync=True)
+    words = TURN
     value = traitlets.Int(25).tag(sync=True)
     shift = traitlets.Int(3).tag(sync=True)
     base = traitlets.Float(100.0).tag(sync=True)
@@ -140,9 +156,7 @@ class ShiftRotation(Widget):
     def _valid_number(self, proposal):
         name, number = proposal["trait"].name, proposal["value"]
         low, high = {"value": (FIRST, LAST), "shift": (-FARTHEST, FARTHEST), "pair": (0, self.d_model // 2 - 1)}[name]
-        if not low <= number <= high:
-            raise ValueError(f"{name} must be from {low} to {high}; it is {number}")
-        return number
+        return within(name, number, low, high)
 
     @property
     def matrix(self) -> list[list[float]]:
@@ -157,28 +171,23 @@ class ShiftRotation(Widget):
     def alt(self) -> str:
         turns = ", ".join(f"{math.degrees(turn):.0f}°" for turn in self._turns())
         P = sinusoidal_encoding(LAST + FARTHEST + 1, self.d_model, self.base)
-        product = (P[self.value] @ P[self.value + self.shift]).item()
-        return (
-            f"Position {self.value} and position {self.value + self.shift}, {self.shift} places on: the four pairs turn "
-            f"by {turns}, as they do from every other position. PE({self.value})·PE({self.value + self.shift}) = "
-            f"{product:.2f} of {self.d_model // 2}."
-        )
+        shifted = self.value + self.shift
+        places = {"position": self.value, "shifted": shifted, "shift": self.shift, "most": self.d_model // 2}
+        return self.words.alt.format(turns=turns, product=(P[self.value] @ P[shifted]).item(), **places)
 
     def figure(self):
         """The hands of the four pairs at both positions."""
-        from tfm_lib.book.display import colours, figure
-
-        c = colours()
-        fig, axes = figure(1, self.d_model // 2, width=7.4, height=2.4)
+        fig, axes = draw.figure(1, self.d_model // 2, width=7.4, height=2.4)
         steps = angles(2, self.d_model, self.base)[1].tolist()
         for i, (ax, omega, turn) in enumerate(zip(axes, steps, self._turns())):
             start, t = self.value * omega, np.linspace(0, 2 * math.pi, 90)
-            ax.plot(np.sin(t), np.cos(t), color=c["line"], linewidth=1.2)
+            heading = self.words.pair.format(pair=i, degrees=math.degrees(turn))
+            plane = draw.Plane(ax, xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", title=heading)
+            plane.line(np.sin(t), np.cos(t), "line", linewidth=1.2)
             for angle, colour, dash in ((start, "query", "-"), (start + turn, "key", "--")):
-                ax.plot([0, math.sin(angle)], [0, math.cos(angle)], dash, color=c[colour], marker="o", markevery=[1])
+                plane.line([0, math.sin(angle)], [0, math.cos(angle)], colour, dash, marker="o", markevery=[1])
             arc = start + np.linspace(0, turn % (2 * math.pi) if turn >= 0 else -(-turn % (2 * math.pi)), 40)
-            ax.plot(0.6 * np.sin(arc), 0.6 * np.cos(arc), color=c["ink"], linewidth=1.2)
-            ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", title=f"pair {i}: {math.degrees(turn):.0f}°")
+            plane.line(0.6 * np.sin(arc), 0.6 * np.cos(arc), linewidth=1.2)
             ax.axis("off")
         return fig
 
@@ -191,14 +200,12 @@ def _valid_base(base: float) -> float:
 
 def _picture(ax, P, a, b):
     """Cells of the darkest colour, more or less transparent, so that they follow the scheme of the page."""
-    from matplotlib.patches import PathPatch, Rectangle
+    from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    from tfm_lib.book.display import colours
-
-    c, (n, d) = colours(), P.shape
+    n, d = P.shape
     down, across = math.ceil(n * min(d, 32) / PATCHES), math.ceil(d / 32)
-    ax.add_patch(Rectangle((0, 0), d, n, facecolor=c["w0"], linewidth=0))
+    draw.box(ax, 0, 0, d, n, "w0")
     levels: dict[int, list] = {level: [] for level in range(1, SHADES + 1)}
     shades = (SHADES * (P[::down, ::across] + 1) / 2).round().int().T.tolist()
     for x, column in enumerate(shades):
@@ -213,28 +220,25 @@ def _picture(ax, P, a, b):
             top = low
     for level, cells in levels.items():
         if cells:
-            shade = {"facecolor": c["w1"], "alpha": level / SHADES, "linewidth": 0}
+            shade = {"facecolor": draw.colours()["w1"], "alpha": level / SHADES, "linewidth": 0}
             ax.add_patch(PathPatch(Path.make_compound_path(*cells), **shade))
     for pos, colour, dash in ((a, "query", "-"), (b, "key", "--")):
-        ax.add_patch(Rectangle((0, pos), d, 1, fill=False, edgecolor=c[colour], linestyle=dash, linewidth=1.3))
-    ax.set(xlim=(0, d), ylim=(n, 0), xlabel="number of the vector", ylabel="position", title="−1 light, 1 dark")
+        draw.box(ax, 0, pos, d, 1, edge=colour, linestyle=dash, linewidth=1.3)
+    ax.set(xlim=(0, d), ylim=(n, 0))
     ax.spines[:].set_visible(False)
 
 
 def _dial(ax, wave, a, b):
     from matplotlib.patches import Circle
 
-    from tfm_lib.book.display import colours
-
-    c, pairs = colours(), wave.shape[1]
+    plane, pairs = draw.Plane(ax, xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal"), wave.shape[1]
     radii = 1 - 0.82 * np.arange(pairs) / pairs
     for r in radii[:: math.ceil(pairs / 16)]:
-        ax.add_patch(Circle((0, 0), r, fill=False, edgecolor=c["line"], linewidth=0.6))
+        ax.add_patch(Circle((0, 0), r, fill=False, edgecolor=draw.colours()["line"], linewidth=0.6))
     for pos, colour in ((b, "key"), (a, "query")):
         x, y = radii * np.sin(wave[pos].numpy()), radii * np.cos(wave[pos].numpy())
         if pairs <= 8:
             for tip in zip(x, y):
-                ax.plot([0, tip[0]], [0, tip[1]], color=c[colour], linewidth=1.5)
-        ax.plot(x, y, "o" if pairs <= 8 else "o-", markersize=3.5, linewidth=0.8, color=c[colour])
-    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal", title="hands of a and b")
+                plane.line([0, tip[0]], [0, tip[1]], colour, linewidth=1.5)
+        plane.line(x, y, colour, "" if pairs <= 8 else "-", marker="o", markersize=3.5, linewidth=0.8)
     ax.axis("off")

@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import traitlets
 
-from tfm_lib.widgets.base import Numbers, Widget, to_numpy, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy, to_words, within
 
+PATH = Words(
+    title="Interaction path",
+    question="How many hops lie between two words?",
+    shared={
+        "kinds": {
+            "rnn": "RNN",
+            "window": "windows",
+            "dilated": "dilated convolutions",
+            "attention": "attention",
+        },
+        "word": ["{count} word", "{count} words"],
+        "step": ["{count} step", "{count} steps"],
+        "layer": ["{count} layer", "{count} layers"],
+    },
+    alt="From “{first}” to “{last}”, {words} apart: RNN {rnn}, windows of {window} a side {windows}, dilated convolutions "
+    "of {k} words {dilated}, attention {attention}.",
+)
+REACH = Words(
+    title="Gradient reach",
+    question="How far back does the last output hear?",
+    shared={"word": ["{count} word", "{count} words"], "norm": "norm of ∂h_T/∂x_t"},
+    alt="Norm of ∂h_T/∂x_t {stage}, {words} back, the geometric mean of the seeds: {norms}.",
+    distance="distance T − t, in words",
+    start="at the start",
+    trained="trained",
+    stage="stage {stage}",
+)
 SENTENCE = "The old man who sells maps at the station and knows every street of the town by heart has never left it"
-KINDS = {"rnn": "RNN", "window": "windows", "dilated": "dilated convolutions", "attention": "attention"}
+KINDS = tuple(PATH.shared["kinds"])
 
 
 class InteractionPath(Widget):
@@ -23,8 +51,7 @@ class InteractionPath(Widget):
     """
 
     _module = traitlets.Unicode("recurrence/interaction_path").tag(sync=True)
-    title = traitlets.Unicode("Interaction path").tag(sync=True)
-    question = traitlets.Unicode("How many hops lie between two words?").tag(sync=True)
+    words = PATH
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     value = traitlets.Int(12).tag(sync=True)
     word = traitlets.Int().tag(sync=True)
@@ -39,15 +66,11 @@ class InteractionPath(Widget):
 
     @traitlets.validate("value")
     def _valid_value(self, proposal):
-        if not 1 <= proposal["value"] < len(self.tokens):
-            raise ValueError(f"value must be a distance from 1 to {len(self.tokens) - 1}; it is {proposal['value']}")
-        return proposal["value"]
+        return within("value", proposal["value"], 1, len(self.tokens) - 1, "a distance ")
 
     @traitlets.validate("word")
     def _valid_word(self, proposal):
-        if not 1 <= proposal["value"] < len(self.tokens):
-            raise ValueError(f"word must be a place from 1 to {len(self.tokens) - 1}; it is {proposal['value']}")
-        return proposal["value"]
+        return within("word", proposal["value"], 1, len(self.tokens) - 1, "a place ")
 
     @traitlets.observe("value", "word")
     def _keep_inside(self, change):
@@ -67,37 +90,40 @@ class InteractionPath(Widget):
 
     @property
     def alt(self) -> str:
-        first, last = self.tokens[self.word - self.value], self.tokens[self.word]
-        hops = self.hops
-        return (
-            f"From “{first}” to “{last}”, {_count(self.value, 'word')} apart: RNN {_count(hops['rnn'], 'step')}, "
-            f"windows of {self.window} a side {_count(hops['window'], 'layer')}, dilated convolutions of {self.k} words "
-            f"{_count(hops['dilated'], 'layer')}, attention {_count(hops['attention'], 'layer')}."
+        say, hops = self.words, self.hops
+        layers = {kind: _count(hops[kind], say.shared["layer"]) for kind in ("dilated", "attention")}
+        return say.alt.format(
+            first=self.tokens[self.word - self.value],
+            last=self.tokens[self.word],
+            words=_count(self.value, say.shared["word"]),
+            rnn=_count(hops["rnn"], say.shared["step"]),
+            window=self.window,
+            windows=_count(hops["window"], say.shared["layer"]),
+            k=self.k,
+            **layers,
         )
 
     def figure(self):
         """The four models below each other, each with the path through it."""
-        from tfm_lib.book.display import colours, figure
-
-        c, n, start = colours(), len(self.tokens), self.word - self.value
-        fig, axes = figure(rows=4, width=6.4, height=5.4)
-        for ax, (kind, name) in zip(axes, KINDS.items()):
+        say, n, start = self.words.shared, len(self.tokens), self.word - self.value
+        fig, axes = draw.figure(rows=4, width=6.4, height=5.4)
+        for ax, kind in zip(axes, KINDS):
             places = self._path(kind)
             levels = 1 if kind == "rnn" else len(places) - 1
             x = [start + place for place in places]
             y = [min(hop, levels) for hop in range(len(places))]
             if kind == "rnn":
                 x, y = [start, *x], [0, 1, *y[1:]]
+            hops = _count(len(places) - 1, say["step" if kind == "rnn" else "layer"])
+            plane = draw.Plane(ax, title=f"{say['kinds'][kind]}: {hops}", xticks=[], yticks=[])
             grid = np.array([(i, level) for level in range(levels + 1) for i in range(n)])
-            ax.scatter(*grid.T, s=4, color=c["soft"], alpha=0.5)
-            ax.plot(x, y, color=c["encoder"], marker="o", markersize=3.5)
-            ax.plot(x[0], y[0], "o", color=c["key"])
-            ax.plot(x[-1], y[-1], "o", color=c["query"])
-            unit = "step" if kind == "rnn" else "layer"
-            ax.set(title=f"{name}: {_count(len(places) - 1, unit)}", xticks=[], yticks=[])
+            ax.scatter(*grid.T, s=4, color=draw.colours()["soft"], alpha=0.5)
+            plane.line(x, y, "encoder", marker="o", markersize=3.5)
+            plane.dot(x[0], y[0], "key")
+            plane.dot(x[-1], y[-1], "query")
             ax.margins(y=0.2)
             ax.spines[:].set_visible(False)
-        axes[-1].set_xticks([start, self.word], [self.tokens[start], self.tokens[self.word]])
+        axes[-1].set_xticks([start, self.word], [draw.plain(self.tokens[start]), draw.plain(self.tokens[self.word])])
         return fig
 
 
@@ -127,8 +153,7 @@ class GradientReach(Widget):
     """
 
     _module = traitlets.Unicode("recurrence/gradient_reach").tag(sync=True)
-    title = traitlets.Unicode("Gradient reach").tag(sync=True)
-    question = traitlets.Unicode("How far back does the last output hear?").tag(sync=True)
+    words = REACH
     reach = traitlets.Dict().tag(sync=True)
     kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the order of reach, which a page's JSON may lose
     stages = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -139,6 +164,7 @@ class GradientReach(Widget):
     floor = traitlets.Float(1e-25).tag(sync=True)
 
     def __init__(self, reach: Mapping[str, Any] | None = None, distances=None, stages=None, value=32, **kwargs):
+        say = self.words
         if reach is None:
             reach, distances, stages = recorded_reach()
         if not reach:
@@ -148,7 +174,9 @@ class GradientReach(Widget):
         if len(shapes) > 1:
             raise ValueError("reach must hold as many stages and distances for every model; they differ")
         (count, depth) = shapes.pop()
-        stages = list(stages or (["at the start", "trained"] if depth == 2 else [f"stage {i}" for i in range(depth)]))
+        stages = list(
+            stages or ([say.start, say.trained] if depth == 2 else [say.stage.format(stage=i) for i in range(depth)])
+        )
         if len(stages) != depth:
             raise ValueError(f"stages must name the {depth} stages of reach; it names {len(stages)}")
         distances = list(range(1, count + 1)) if distances is None else to_numpy("distances", distances, (count,))
@@ -163,11 +191,11 @@ class GradientReach(Widget):
 
     @traitlets.validate("kind")
     def _valid_kind(self, proposal):
-        return _one_of("kind", proposal["value"], self.kinds)
+        return one_of("kind", proposal["value"], self.kinds)
 
     @traitlets.validate("stage")
     def _valid_stage(self, proposal):
-        return _one_of("stage", proposal["value"], self.stages)
+        return one_of("stage", proposal["value"], self.stages)
 
     def summary(self, kind: str, stage: str) -> dict[str, np.ndarray]:
         """Geometric mean, least and greatest of the seeds, for each distance."""
@@ -178,30 +206,25 @@ class GradientReach(Widget):
     def alt(self) -> str:
         i = int(np.abs(np.array(self.distances) - self.value).argmin())
         norms = ", ".join(f"{kind} {self.summary(kind, self.stage)['mean'][i]:.2g}" for kind in self.kinds)
-        back = _count(self.distances[i], "word")
-        return f"Norm of ∂h_T/∂x_t {self.stage}, {back} back, the geometric mean of the seeds: {norms}."
+        words = _count(self.distances[i], self.words.shared["word"])
+        return self.words.alt.format(stage=self.stage, words=words, norms=norms)
 
     def figure(self):
         """One panel for each stage, one line for each model, with the seeds' spread."""
-        from tfm_lib.book.display import colours, figure
-
-        c = colours()
-        fig, axes = figure(cols=len(self.stages), width=7, height=3.4, sharey=True, squeeze=False)
+        fig, axes = draw.figure(cols=len(self.stages), width=7, height=3.4, sharey=True, squeeze=False)
         cycle = ["ink", "encoder", "decoder", "key", "value"]
         plain = [kind for kind in self.kinds if "×" not in kind and kind != "attention"]
-        for ax, stage in zip(axes[0], self.stages):
+        looks = {kind: (cycle[i % len(cycle)], "--") for i, kind in enumerate(plain)} | {"attention": ("query", "-")}
+        planes = [draw.Plane(ax, self.words.distance, log="y", title=stage) for ax, stage in zip(axes[0], self.stages)]
+        for plane, stage in zip(planes, self.stages):
             for kind in self.kinds:
-                known = {"attention": ("query", "-")}
-                colour, dash = (
-                    ("broken", "-.") if "×" in kind else known.get(kind) or (cycle[plain.index(kind) % 5], "--")
-                )
+                colour, dash = looks.get(kind, ("broken", "-."))
                 found = {name: np.maximum(norms, self.floor) for name, norms in self.summary(kind, stage).items()}
-                ax.fill_between(self.distances, found["low"], found["high"], color=c[colour], alpha=0.15, linewidth=0)
-                ax.plot(self.distances, found["mean"], color=c[colour], linestyle=dash, label=kind)
-            ax.axvline(self.value, color=c["soft"], linewidth=1)
-            ax.set(yscale="log", xlabel="distance T − t, in words", title=stage)
-        axes[0][0].set(ylabel="norm of ∂h_T/∂x_t")
-        axes[0][0].legend(fontsize=8.5)
+                plane.band(self.distances, found["low"], found["high"], colour, alpha=0.15)
+                plane.line(self.distances, found["mean"], colour, dash, kind)
+            plane.rule(x=self.value)
+        planes[0].ax.set(ylabel=self.words.shared["norm"])
+        planes[0].key(fontsize=8.5)
         return fig
 
 
@@ -216,7 +239,7 @@ def recorded_reach(every: int = 2) -> tuple[dict[str, list], list[int], list[str
         names.get(kind, kind): [[row[keep] for row in found[stage]] for stage in ("start", "trained")]
         for kind, found in run["kinds"].items()
     }
-    return reach, run["distances"][keep], ["at the start", "trained"]
+    return reach, run["distances"][keep], [REACH.start, REACH.trained]
 
 
 def _stages(rows: Any) -> list:
@@ -235,11 +258,6 @@ def _significant(row: np.ndarray) -> list[float]:
     return [float(f"{norm:.3g}") for norm in row]
 
 
-def _one_of(name: str, value: str, names) -> str:
-    if value not in names:
-        raise ValueError(f"{name} must be one of {', '.join(names)}; it is {value!r}")
-    return value
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number} {one}{'' if number == 1 else 's'}"
+def _count(number: int, forms: Sequence[str]) -> str:
+    """One of two forms: of one, and of any other number."""
+    return forms[number != 1].format(count=number)

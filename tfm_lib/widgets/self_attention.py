@@ -11,11 +11,46 @@ import traitlets
 
 from tfm_lib.attention import dot_score
 from tfm_lib.self_attention import entropy, softmax_jacobian
-from tfm_lib.widgets.base import Numbers, Widget, to_list, to_numpy, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._weights import TOLD, darkest, distributions, told
+from tfm_lib.widgets.base import Numbers, Widget, Words, to_list, to_words, within
 
-TOLD = 5  # keys that a sentence names
-ROW_SUM = 0.02  # how far a row may be from 1: weights in half precision or rounded to two digits still pass
-
+LOOKING = Words(
+    title="Attention weights",
+    question="Which words does each word look at?",
+    alt="Attention weights of the query “{query}”{head} over {keys} keys{most}: {shares}. Entropy {entropy:.2f} nats.",
+    head=" in {one} {head} of {heads}",
+    most=", the {most} largest",
+    one_is="head",
+    links="query → keys",
+    heading="weights, 0 to {top:.1f}",
+    headed="{heading}, {one} {head}",
+)
+SATURATION = Words(
+    title="Softmax saturation",
+    question="At which d_k has the softmax made up its mind, and what does the scale change?",
+    shared={
+        "score": "score",
+        "density": "density",
+        "weight": "weight",
+        "key": "key",
+        "query": "query {query}",
+        "without": "without",
+        "with": "with the scale",
+    },
+    alt="At d_k = {d_k} the scores, {scale}{warmth}, spread with standard deviation {spread:.3g}. Query {query} gives its "
+    "best key {best:.2f} of its weight. In the middle of {queries} queries the entropy is {entropy:.2f} of {most:.2f} "
+    "nats, and the Jacobian of the softmax has norm {norm:.2g}.",
+    scaled="divided by √d_k",
+    bare="not divided by √d_k",
+    warmth=", at temperature {temperature:g}",
+    scores="Scores, expected spread ±{spread:.3g}",
+    weights="Weights of query {query}",
+    entropy="Entropy (nats)",
+    norm="Norm of the Jacobian",
+    d_k="d_k (log)",
+    middle="{which}, middle of {queries}",
+)
 SIZES = tuple(2**power for power in range(11))  # d_k from 1 to 1024
 QUERIES, KEYS, PAIRS = 21, 10, 4000
 REACH, BINS = 4, 32  # the histogram goes from −4 to 4 times √d_k
@@ -32,14 +67,13 @@ class AttentionWeights(Widget):
     """
 
     _module = traitlets.Unicode("self_attention/attention_weights").tag(sync=True)
-    title = traitlets.Unicode("Attention weights").tag(sync=True)
-    question = traitlets.Unicode("Which words does each word look at?").tag(sync=True)
+    words = LOOKING
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     key_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     weights = Numbers().tag(sync=True)
     value = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
-    one_is = traitlets.Unicode("head").tag(sync=True)
+    one_is = traitlets.Unicode(LOOKING.one_is).tag(sync=True)
 
     def __init__(self, tokens, weights, key_tokens=None, value=None, head=0, **kwargs):
         words = to_words("tokens", tokens)
@@ -66,10 +100,7 @@ class AttentionWeights(Widget):
     def _valid_place(self, proposal):
         name, place = proposal["trait"].name, proposal["value"]
         count = self._shape[0 if name == "head" else 1]
-        if not 0 <= place < count:
-            what = "a head" if name == "head" else "a row"
-            raise ValueError(f"{name} must be {what} from 0 to {count - 1}; it is {place}")
-        return place
+        return within(name, place, 0, count - 1, "a head " if name == "head" else "a row ")
 
     @property
     def row(self) -> list[float]:
@@ -78,27 +109,30 @@ class AttentionWeights(Widget):
 
     @property
     def alt(self) -> str:
-        heads, _, keys = self._shape
-        row = torch.tensor(self.row, dtype=torch.float64)
-        told = row.argsort(descending=True, stable=True)[:TOLD].tolist()
-        shares = ", ".join(f"{self.key_tokens[j]} {row[j]:.2f}" for j in told)
-        place = f" in {self.one_is} {self.head + 1} of {heads}" if heads > 1 else ""
-        largest = "" if keys <= TOLD else f", the {TOLD} largest"
-        return (
-            f"Attention weights of the query “{self.tokens[self.value]}”{place} over {keys} keys{largest}: {shares}. "
-            f"Entropy {entropy(row / row.sum()):.2f} nats."
+        say, (heads, _, keys), row = self.words, self._shape, torch.tensor(self.row, dtype=torch.float64)
+        head = {"one": self.one_is, "head": self.head + 1, "heads": heads}
+        return say.alt.format(
+            query=self.tokens[self.value],
+            head=say.head.format(**head) if heads > 1 else "",
+            keys=keys,
+            most=say.most.format(most=TOLD) if keys > TOLD else "",
+            shares=told(self.key_tokens, self.row),
+            entropy=entropy(row / row.sum()),
         )
 
     def figure(self):
         """The links of the present query beside the weights of all."""
-        from tfm_lib.book.display import figure
-
-        _, n, m = self._shape
+        say, (heads, n, m), top = self.words, self._shape, darkest(self.weights)
         longest = max(n, m)
-        fig, (left, right) = figure(1, 2, width=7.4, height=min(8, max(2.6, 0.27 * longest + 0.9)), width_ratios=(2, 3))
+        height = min(8, max(2.6, 0.27 * longest + 0.9))
+        fig, (left, right) = draw.figure(1, 2, width=7.4, height=height, width_ratios=(2, 3))
         size = min(10.5, 210 / longest)
         _links(left, self, size)
-        _matrix(right, self, size)
+        heading = say.heading.format(top=top)
+        if heads > 1:
+            heading = say.headed.format(heading=heading, one=self.one_is, head=self.head + 1)
+        matrix = self.weights[self.head]
+        draw.heatmap(right, matrix, self.tokens, self.key_tokens, top, heading, focus=self.value, size=size)
         return fig
 
 
@@ -110,10 +144,7 @@ class SoftmaxSaturation(Widget):
     """
 
     _module = traitlets.Unicode("self_attention/softmax_saturation").tag(sync=True)
-    title = traitlets.Unicode("Softmax saturation").tag(sync=True)
-    question = traitlets.Unicode("At which d_k has the softmax made up its mind, and what does the scale change?").tag(
-        sync=True
-    )
+    words = SATURATION
     value = traitlets.Int(64).tag(sync=True)
     scaled = traitlets.Bool(False).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
@@ -155,9 +186,7 @@ class SoftmaxSaturation(Widget):
 
     @traitlets.validate("query")
     def _valid_query(self, proposal):
-        if not 0 <= proposal["value"] < QUERIES:
-            raise ValueError(f"query must be from 0 to {QUERIES - 1}; it is {proposal['value']}")
-        return proposal["value"]
+        return within("query", proposal["value"], 0, QUERIES - 1)
 
     @property
     def weights(self) -> list[list[float]]:
@@ -175,64 +204,53 @@ class SoftmaxSaturation(Widget):
 
     @property
     def alt(self) -> str:
-        p = self._weights(self.value, self.scaled, self.temperature)
-        nats, norms = entropy(p), softmax_jacobian(p).flatten(1).norm(dim=1)
-        scale = "divided by √d_k" if self.scaled else "not divided by √d_k"
-        warmth = "" if self.temperature == 1 else f", at temperature {self.temperature:g}"
-        return (
-            f"At d_k = {self.value} the scores, {scale}{warmth}, spread with standard deviation {self.spread:.3g}. "
-            f"Query {self.query + 1} gives its best key {p[self.query].max():.2f} of its weight. In the middle of "
-            f"{QUERIES} queries the entropy is {nats.median():.2f} of {math.log(KEYS):.2f} nats, "
-            f"and the Jacobian of the softmax has norm {norms.median():.2g}."
+        say, p = self.words, self._weights(self.value, self.scaled, self.temperature)
+        return say.alt.format(
+            d_k=self.value,
+            scale=say.scaled if self.scaled else say.bare,
+            warmth="" if self.temperature == 1 else say.warmth.format(temperature=self.temperature),
+            spread=self.spread,
+            query=self.query + 1,
+            best=p[self.query].max(),
+            queries=QUERIES,
+            entropy=entropy(p).median(),
+            most=math.log(KEYS),
+            norm=_norms(p).median(),
         )
 
     def figure(self):
         """Scores, weights of one query, and entropy and gradient norm against d_k."""
-        from tfm_lib.book.display import colours, figure
-
-        fig, ((scores, weights), (nats, norms)) = figure(2, 2, width=7.4, height=5)
+        say, shared = self.words, self.words.shared
+        fig, ((scores, weights), (nats, norms)) = draw.figure(2, 2, width=7.4, height=5)
         edges = np.linspace(-REACH, REACH, BINS + 1) * self.spread
         counts = np.array(self.histogram[self.sizes.index(self.value)], dtype=float)
-        scores.stairs(counts / counts.sum() / np.diff(edges), edges, fill=True, color=colours()["query"], alpha=0.62)
+        heading = say.scores.format(spread=self.spread)
+        plane = draw.Plane(scores, shared["score"], shared["density"], title=heading)
+        fill = {"fill": True, "color": draw.colours()["query"], "alpha": 0.62}
+        scores.stairs(counts / counts.sum() / np.diff(edges), edges, **fill)
         x = np.linspace(edges[0], edges[-1], 161)
         bell = np.exp(-((x / self.spread) ** 2) / 2) / (self.spread * math.sqrt(2 * math.pi))
-        scores.plot(x, bell, color=colours()["ink"], linewidth=1.5)
+        plane.line(x, bell, linewidth=1.5)
         for side in (-1, 1):
-            scores.axvline(side * self.spread, color=colours()["soft"], linestyle="--", linewidth=1)
-        scores.set(title=f"Scores, expected spread ±{self.spread:.3g}", xlabel="score", ylabel="density")
+            plane.rule(x=side * self.spread, dash="--")
 
-        p = self._weights(self.value, self.scaled, self.temperature)
-        weights.barh(range(1, KEYS + 1), p[self.query].tolist(), color=colours()["w1"])
-        weights.set(
-            title=f"Weights of query {self.query + 1}",
-            xlabel="weight",
-            ylabel="key",
-            xlim=(0, 1),
-            ylim=(KEYS + 0.6, 0.4),
-        )
-        weights.set_yticks(range(1, KEYS + 1))
+        p, keys = self._weights(self.value, self.scaled, self.temperature), range(1, KEYS + 1)
+        weights.barh(keys, p[self.query].tolist(), color=draw.colours()["w1"])
+        weights.set(xlim=(0, 1), ylim=(KEYS + 0.6, 0.4), xlabel=shared["weight"], ylabel=shared["key"], yticks=keys)
+        weights.set_title(say.weights.format(query=self.query + 1))
 
-        for ax, measure, title in ((nats, entropy, "Entropy (nats)"), (norms, _norms, "Norm of the Jacobian")):
-            for name, scaled, line in (("with the scale", True, "-"), ("without", False, "--")):
+        for ax, measure, title in ((nats, entropy, say.entropy), (norms, _norms, say.norm)):
+            plane = draw.Plane(ax, say.d_k, log="x", title=title)
+            for scaled, which, colour, dash in ((True, "with", "query", "-"), (False, "without", "broken", "--")):
                 middle = [measure(self._weights(size, scaled, 1)).median().item() for size in self.sizes]
-                ax.plot(
-                    self.sizes,
-                    middle,
-                    line,
-                    color=colours()["query" if scaled else "broken"],
-                    label=f"{name}, middle of {QUERIES}",
-                )
-            ax.plot(
-                [self.value],
-                [measure(p)[self.query].item()],
-                "o",
-                color=colours()["ink"],
-                label=f"query {self.query + 1}",
-            )
-            ax.set(xscale="log", xlabel="d_k (log)", title=title, ylim=(0, None))
+                name = say.middle.format(which=shared[which], queries=QUERIES)
+                plane.line(self.sizes, middle, colour, dash, name)
+            present = {"label": shared["query"].format(query=self.query + 1)}
+            plane.dot(self.value, measure(p)[self.query].item(), **present)
             ax.set_xticks(SIZES[::2], SIZES[::2])
             ax.minorticks_off()
-        look = {"fontsize": 9, "frameon": False, "labelcolor": colours()["ink"]}
+            ax.set(ylim=(0, None))
+        look = {"fontsize": 9, "frameon": False, "labelcolor": draw.colours()["ink"]}
         fig.legend(*nats.get_legend_handles_labels(), loc="outside lower center", ncols=3, **look)
         return fig
 
@@ -277,88 +295,26 @@ def _weights(weights, shape) -> list:
             f"weights must be those of one text, of shape (n, m) or (heads, n, m); they have 4 axes. "
             f"Of a batch of shape {tuple(np.shape(weights))}, pass weights[0]"
         )
-    array = to_numpy(
-        "weights", weights, (n, m) if axes == 2 and heads == 1 else (heads if axes == 3 else "heads", n, m)
-    )
+    wanted = (n, m) if axes == 2 and heads == 1 else (heads if axes == 3 else "heads", n, m)
+    array = distributions("weights", weights, wanted, ("head",) if heads > 1 else ())
     array = array.reshape(shape)
-    if array.min() < 0:
-        raise ValueError(
-            f"weights must be at least 0; the smallest is {array.min():.3g}. Are they scores before the softmax?"
-        )
-    sums = array.sum(axis=-1)
-    if (far := np.abs(sums - 1)).max() > ROW_SUM:
-        head, row = np.unravel_index(far.argmax(), far.shape)
-        raise ValueError(
-            f"each row of weights must sum to about 1; row {row}{f' of head {head}' if heads > 1 else ''} "
-            f"sums to {sums[head, row]:.3g}. {_guess(array)}"
-        )
-    return to_list("weights", array / sums[..., None], shape, digits=4)
-
-
-def _guess(array) -> str:
-    if np.abs(array.sum(axis=-2) - 1).max() <= ROW_SUM:
-        return "The columns do: rows must be queries, so pass the transpose of the last two axes"
-    return "Was the text cut, or dropout still on (model.eval() turns it off)?"
+    return to_list("weights", array / array.sum(axis=-1, keepdims=True), shape, digits=4)
 
 
 def _links(ax, widget, size):
-    from tfm_lib.book.display import colours
-
     n, m, i = len(widget.tokens), len(widget.key_tokens), widget.value
-    longest = max(n, m)
+    longest, plane = max(n, m), draw.Plane(ax, title=widget.words.links)
     query_y, key_y = ([k + (longest - count) / 2 + 0.5 for k in range(count)] for count in (n, m))
     t = np.linspace(0, 1, 30)
     for j, weight in enumerate(widget.row):
         y = query_y[i] + (key_y[j] - query_y[i]) * (3 * t**2 - 2 * t**3)
         if weight >= 0.005:
             look = {"linewidth": 0.4 + 11 * weight, "alpha": 0.2 + 0.7 * math.sqrt(weight), "solid_capstyle": "round"}
-            ax.plot(0.36 + 0.28 * t, y, color=colours()["query"], **look)
+            plane.line(0.36 + 0.28 * t, y, "query", **look)
     for k, (word, y) in enumerate(zip(widget.tokens, query_y)):
-        focused = {"color": colours()["query"], "fontweight": "bold"} if k == i else {"color": colours()["ink"]}
-        ax.text(0.34, y, _escape(word), ha="right", va="center", fontsize=size, **focused)
+        look = {"colour": "query", "fontweight": "bold"} if k == i else {}
+        draw.write(ax, 0.34, y, draw.plain(word), ha="right", fontsize=size, **look)
     for word, y in zip(widget.key_tokens, key_y):
-        ax.text(0.66, y, _escape(word), ha="left", va="center", fontsize=size, color=colours()["ink"])
-    ax.set(xlim=(0, 1), ylim=(longest, 0), title="query → keys")
+        draw.write(ax, 0.66, y, draw.plain(word), ha="left", fontsize=size)
+    ax.set(xlim=(0, 1), ylim=(longest, 0))
     ax.axis("off")
-
-
-def _matrix(ax, widget, size):
-    """Cells of the darkest colour, more or less transparent, so that they follow the scheme of the page."""
-    from matplotlib.colors import to_rgba
-
-    from tfm_lib.book.display import colours
-
-    weights = np.array(widget.weights[widget.head])
-    n, m = weights.shape
-    top = math.ceil(10 * np.max(widget.weights) - 1e-9) / 10
-    for (i, j), weight in np.ndenumerate(weights):
-        if weight >= 0.002:
-            cell = to_rgba(colours()["w1"], weight / top)
-            ax.add_patch(_cell(j + 0.04, i + 0.04, 0.92, 0.92, facecolor=cell))
-    ax.add_patch(_cell(0, 0, m, n, facecolor=colours()["w0"], zorder=0))
-    ax.add_patch(
-        _cell(-0.05, widget.value - 0.05, m + 0.1, 1.1, fill=False, edgecolor=colours()["query"], linewidth=1.2)
-    )
-    ax.set(
-        xticks=np.arange(m) + 0.5, yticks=np.arange(n) + 0.5, xlim=(-0.1, m + 0.1), ylim=(n + 0.1, -0.1), aspect="equal"
-    )
-    keys, queries = ([_escape(word) for word in words] for words in (widget.key_tokens, widget.tokens))
-    ax.set_xticklabels(keys, rotation=45, ha="left", rotation_mode="anchor", color=colours()["key"], fontsize=size)
-    ax.set_yticklabels(queries, color=colours()["query"], fontsize=size)
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    ax.set_title(
-        f"weights, 0 to {top:.1f}" + (f", {widget.one_is} {widget.head + 1}" if len(widget.weights) > 1 else "")
-    )
-
-
-def _cell(x, y, width, height, **look):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((x, y), width, height, **{"linewidth": 0, **look})
-
-
-def _escape(word: str) -> str:
-    """A dollar sign in a token is no formula."""
-    return word.replace("$", r"\$")

@@ -10,13 +10,67 @@ import numpy as np
 import traitlets
 
 from tfm_lib.training import warmup_lr
-from tfm_lib.widgets.base import Widget, to_numpy, to_words
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._weights import ROW_SUM, distributions
+from tfm_lib.widgets.base import Widget, Words, one_of, to_numpy, to_words
 
+RATE = Words(
+    title="Learning-rate curve",
+    question="Where does the peak lie, and how high is it?",
+    shared={
+        "paper": "the paper’s",
+        "rate": "learning rate",
+        "rivals": {
+            "constant": "constant",
+            "inverse root": "inverse root",
+            "cosine": "cosine",
+            "linear": "linear",
+        },
+    },
+    alt="d_model {d_model}, warm-up {warmup}, factor {factor:g}: the rate peaks at step {where} with {peak:.2g}; it begins "
+    "at {first:.2g} and at step {step} it is {now:.2g}.{miscounted}{others}",
+    miscounted=" Stepped for each of {count} micro-batches it would be {rate:.2g} there.",
+    others=" Other schedules at that step: {others}.",
+    stepped="stepped per micro-batch",
+    peak="{peak:.2g} at step {where}",
+    step="step, one update each",
+    log="{axis} (log)",
+)
+SMOOTHING = Words(
+    title="Label smoothing",
+    question="Where is the loss smallest?",
+    shared={"right": "right word", "each": "each other", "target": "target", "model": "model"},
+    alt="{vocabulary} words, {convention}, ε = {epsilon:g}: the target is {right:.4g} for the right word and {wrong:.3g} "
+    "for each other. A model that says {p:.3g} has a loss of {loss:.3f} nats; the least, {least:.3f}, is at {right:.4g}.",
+    conventions={"all": "ε over all words", "others": "ε over the others"},
+    probability="probability",
+    heading="{vocabulary} words, ε = {epsilon:g}",
+    smoothed="smoothed",
+    plain="not smoothed",
+    least="least: {loss:.2f} at {right:.3g}",
+    asked="model’s probability of the right word",
+    loss="loss (nats)",
+)
+REPLAY = Words(
+    title="Training replay",
+    question="What is learned first?",
+    shared={"floor": "floor", "step": "step", "head": "head {head}"},
+    alt="Step {step} of {steps}: {trained}; {exact:.1%} of the held-out examples without a fault. It writes “{written}”. "
+    "{who}, writing “{word}”: most weight on “{source}”, {weight:.2f}.",
+    trained="loss {loss:.2f}, learning rate {rate:.2g}",
+    untrained="before training",
+    mean="On average the heads",
+    head="Head {head}",
+    loss="loss (nats a token)",
+    heading="step {step}: {exact:.0%} exact",
+    all="mean of the heads",
+)
 WIDTHS = (64, 128, 256, 512, 1024)
 RUNS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
-RIVALS = ("constant", "inverse root", "cosine", "linear")  # schedules beside the paper's
+RIVALS = tuple(RATE.shared["rivals"])  # schedules beside the paper's
 VOCABULARIES = (2, 5, 10, 100, 1000, 37_000)
-CONVENTIONS = {"all": "ε over all words", "others": "ε over the others"}
+CONVENTIONS = tuple(SMOOTHING.conventions)
+PERCENTS = 0.006  # how far a recorded weight may be from what it was: percentages are whole
 
 
 class LearningRate(Widget):
@@ -28,8 +82,7 @@ class LearningRate(Widget):
     """
 
     _module = traitlets.Unicode("training/learning_rate").tag(sync=True)
-    title = traitlets.Unicode("Learning-rate curve").tag(sync=True)
-    question = traitlets.Unicode("Where does the peak lie, and how high is it?").tag(sync=True)
+    words = RATE
     d_model = traitlets.Int(512).tag(sync=True)
     warmup = traitlets.Int(4000).tag(sync=True)
     factor = traitlets.Float(1.0).tag(sync=True)
@@ -41,15 +94,15 @@ class LearningRate(Widget):
 
     @traitlets.validate("d_model")
     def _valid_d_model(self, proposal):
-        return _one_of("d_model", proposal["value"], WIDTHS)
+        return one_of("d_model", proposal["value"], WIDTHS)
 
     @traitlets.validate("steps")
     def _valid_steps(self, proposal):
-        return _one_of("steps", proposal["value"], RUNS)
+        return one_of("steps", proposal["value"], RUNS)
 
     @traitlets.validate("compare")
     def _valid_compare(self, proposal):
-        return _one_of("compare", proposal["value"], ("none", *RIVALS, "all"))
+        return one_of("compare", proposal["value"], ("none", *RIVALS, "all"))
 
     @traitlets.validate("warmup")
     def _valid_warmup(self, proposal):
@@ -74,17 +127,22 @@ class LearningRate(Widget):
 
     @property
     def alt(self) -> str:
-        step = min(self.value, self.steps)
+        say, step = self.words, min(self.value, self.steps)
         now, (where, peak) = self.rates(step), self.peak
-        text = (
-            f"d_model {self.d_model}, warm-up {self.warmup}, factor {self.factor:g}: the rate peaks at step {where} with "
-            f"{peak:.2g}; it begins at {self.rates(1)['paper']:.2g} and at step {step} it is {now['paper']:.2g}."
+        miscounted = say.miscounted.format(count=self.accumulate, rate=now["miscounted"]) if self.accumulate > 1 else ""
+        others = ", ".join(f"{say.shared['rivals'][name]} {now[name]:.2g}" for name in self._rivals)
+        return say.alt.format(
+            d_model=self.d_model,
+            warmup=self.warmup,
+            factor=self.factor,
+            where=where,
+            peak=peak,
+            first=self.rates(1)["paper"],
+            step=step,
+            now=now["paper"],
+            miscounted=miscounted,
+            others=say.others.format(others=others) if others else "",
         )
-        if self.accumulate > 1:
-            miscounted = self.rates(step)["miscounted"]
-            text += f" Stepped for each of {self.accumulate} micro-batches it would be {miscounted:.2g} there."
-        others = ", ".join(f"{name} {now[name]:.2g}" for name in self._rivals)
-        return text + (f" Other schedules at that step: {others}." if others else "")
 
     @property
     def _rivals(self) -> tuple[str, ...]:
@@ -92,31 +150,26 @@ class LearningRate(Widget):
 
     def figure(self):
         """The curve with its peak, the miscounted one and the others."""
-        from tfm_lib.book.display import colours, figure
-
-        c, (where, peak) = colours(), self.peak
+        say, (where, peak) = self.words, self.peak
         at = np.unique(np.geomspace(1, self.steps, 400).round().astype(int))
         if not self.log:
             at = np.unique(np.linspace(1, self.steps, 400).round().astype(int).tolist() + at.tolist())
         found = [self.rates(int(step)) for step in at]
-        fig, ax = figure(width=6.4, height=3.3)
+        fig, ax = draw.figure(width=6.4, height=3.3)
+        names = [say.log.format(axis=name) if self.log else name for name in (say.step, say.shared["rate"])]
+        plane = draw.Plane(ax, *names, log="xy" if self.log else "")
         looks = dict(zip(RIVALS, [("soft", ":"), ("key", "--"), ("value", "-."), ("decoder", (0, (5, 1, 1, 1)))]))
-        for name in self._rivals:
-            ax.plot(at, [rate[name] for rate in found], color=c[looks[name][0]], linestyle=looks[name][1], label=name)
+        lines = {name: (*looks[name], say.shared["rivals"][name]) for name in self._rivals}
         if self.accumulate > 1:
-            ax.plot(
-                at, [rate["miscounted"] for rate in found], "--", color=c["broken"], label="stepped per micro-batch"
-            )
-        ax.plot(at, [rate["paper"] for rate in found], color=c["query"], label="the paper’s")
+            lines["miscounted"] = ("broken", "--", say.stepped)
+        lines["paper"] = ("query", "-", say.shared["paper"])
+        for name, look in lines.items():
+            plane.line(at, [rate[name] for rate in found], *look)
         if where <= self.steps:
-            ax.plot([where], [peak], "o", color=c["ink"])
-            ax.annotate(f"{peak:.2g} at step {where}", (where, peak), (6, 4), textcoords="offset points")
-        ax.set(xlabel="step, one update each", ylabel="learning rate")
-        if self.log:
-            ax.set(xscale="log", yscale="log", xlabel="step, one update each (log)", ylabel="learning rate (log)")
-        else:
+            plane.dot(where, peak, words=say.peak.format(peak=peak, where=where))
+        if not self.log:
             ax.set(ylim=(0, 1.35 * peak))
-        ax.legend()
+        plane.key()
         return fig
 
 
@@ -143,8 +196,7 @@ class LabelSmoothing(Widget):
     """
 
     _module = traitlets.Unicode("training/label_smoothing").tag(sync=True)
-    title = traitlets.Unicode("Label smoothing").tag(sync=True)
-    question = traitlets.Unicode("Where is the loss smallest?").tag(sync=True)
+    words = SMOOTHING
     epsilon = traitlets.Float(0.1).tag(sync=True)
     vocabulary = traitlets.Int(5).tag(sync=True)
     convention = traitlets.Unicode("all").tag(sync=True)
@@ -156,11 +208,11 @@ class LabelSmoothing(Widget):
 
     @traitlets.validate("vocabulary")
     def _valid_vocabulary(self, proposal):
-        return _one_of("vocabulary", proposal["value"], VOCABULARIES)
+        return one_of("vocabulary", proposal["value"], VOCABULARIES)
 
     @traitlets.validate("convention")
     def _valid_convention(self, proposal):
-        return _one_of("convention", proposal["value"], tuple(CONVENTIONS))
+        return one_of("convention", proposal["value"], CONVENTIONS)
 
     @traitlets.validate("value")
     def _valid_value(self, proposal):
@@ -178,33 +230,37 @@ class LabelSmoothing(Widget):
     @property
     def alt(self) -> str:
         right, wrong = self.target
-        return (
-            f"{self.vocabulary} words, {CONVENTIONS[self.convention]}, ε = {self.epsilon:g}: the target is {right:.4g} for the "
-            f"right word and {wrong:.3g} for each other. A model that says {self.value:.3g} has a loss of "
-            f"{self.loss(self.value):.3f} nats; the least, {self.loss(right):.3f}, is at {right:.4g}."
+        return self.words.alt.format(
+            vocabulary=self.vocabulary,
+            convention=self.words.conventions[self.convention],
+            epsilon=self.epsilon,
+            right=right,
+            wrong=wrong,
+            p=self.value,
+            loss=self.loss(self.value),
+            least=self.loss(right),
         )
 
     def figure(self):
         """Target and answer side by side, and the loss against the answer with its lowest point."""
-        from tfm_lib.book.display import colours, figure
-
-        c, (right, wrong), p = colours(), self.target, self.value
-        fig, (bars, curve) = figure(cols=2, width=7.2, height=3.1)
-        places, model = np.arange(2), [p, (1 - p) / (self.vocabulary - 1)]
-        bars.bar(places - 0.2, [right, wrong], 0.38, color=c["value"], label="target")
-        bars.bar(places + 0.2, model, 0.38, color=c["query"], hatch="//", edgecolor=c["card"], label="model")
-        bars.set(ylim=(0, 1.05), ylabel="probability", title=f"{self.vocabulary} words, ε = {self.epsilon:g}")
-        bars.set_xticks(places, ["right word", "each other"])
+        say, (right, wrong), p = self.words, self.target, self.value
+        fig, (bars, curve) = draw.figure(cols=2, width=7.2, height=3.1)
+        places, model, c = np.arange(2), [p, (1 - p) / (self.vocabulary - 1)], draw.colours()
+        bars.bar(places - 0.2, [right, wrong], 0.38, color=c["value"], label=say.shared["target"])
+        hatched = {"hatch": "//", "edgecolor": c["card"], "label": say.shared["model"]}
+        bars.bar(places + 0.2, model, 0.38, color=c["query"], **hatched)
+        heading = say.heading.format(vocabulary=self.vocabulary, epsilon=self.epsilon)
+        bars.set(ylim=(0, 1.05), ylabel=say.probability, title=heading)
+        bars.set_xticks(places, [say.shared["right"], say.shared["each"]])
         bars.legend()
-        at = np.linspace(0.005, 0.998, 300)
-        curve.plot(at, [self.loss(x) for x in at], color=c["query"], label="smoothed")
-        curve.plot(at, -np.log(at), "--", color=c["soft"], label="not smoothed")
-        curve.plot([p], [self.loss(p)], "o", color=c["query"], markersize=8)
-        curve.plot(
-            [right], [self.loss(right)], "v", color=c["value"], label=f"least: {self.loss(right):.2f} at {right:.3g}"
+        at, plane = np.linspace(0.005, 0.998, 300), draw.Plane(curve, say.asked, say.loss, ylim=(0, 5))
+        plane.line(at, [self.loss(x) for x in at], "query", name=say.smoothed)
+        plane.line(at, -np.log(at), "soft", "--", say.plain)
+        plane.dot(p, self.loss(p), "query", markersize=8)
+        plane.dot(
+            right, self.loss(right), "value", mark="v", label=say.least.format(loss=self.loss(right), right=right)
         )
-        curve.set(xlabel="model’s probability of the right word", ylabel="loss (nats)", ylim=(0, 5))
-        curve.legend()
+        plane.key()
         return fig
 
 
@@ -234,8 +290,7 @@ class TrainingReplay(Widget):
     """
 
     _module = traitlets.Unicode("training/training_replay").tag(sync=True)
-    title = traitlets.Unicode("Training replay").tag(sync=True)
-    question = traitlets.Unicode("What is learned first?").tag(sync=True)
+    words = REPLAY
     losses = traitlets.List(traitlets.Float()).tag(sync=True)
     rates = traitlets.List(traitlets.Float()).tag(sync=True)
     looks = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -287,35 +342,35 @@ class TrainingReplay(Widget):
 
     @property
     def alt(self) -> str:
-        look, at = self.looks[self.value], self.step
-        row = self.matrix[self.focus]
+        say, look, at, row = self.words, self.looks[self.value], self.step, self.matrix[self.focus]
         best = int(row.argmax())
-        trained = f"loss {self.losses[at - 1]:.2f}, learning rate {self.rates[at - 1]:.2g}" if at else "before training"
-        who = "On average the heads" if self.head < 0 else f"Head {self.head + 1}"
-        return (
-            f"Step {at} of {len(self.losses)}: {trained}; {look['exact']:.1%} of the held-out examples without a fault. "
-            f"It writes “{look['written']}”. {who}, writing “{self.tgt_tokens[self.focus]}”: most weight on "
-            f"“{self.src_tokens[best]}”, {row[best]:.2f}."
+        trained = say.trained.format(loss=self.losses[at - 1], rate=self.rates[at - 1]) if at else say.untrained
+        return say.alt.format(
+            step=at,
+            steps=len(self.losses),
+            trained=trained,
+            exact=look["exact"],
+            written=look["written"],
+            who=say.mean if self.head < 0 else say.head.format(head=self.head + 1),
+            word=self.tgt_tokens[self.focus],
+            source=self.src_tokens[best],
+            weight=row[best],
         )
 
     def figure(self):
         """The loss up to the present look, and where the decoder looks."""
-        from tfm_lib.book.display import colours, figure, weights_colormap
-
-        c, at = colours(), self.step
-        fig, (curve, look) = figure(cols=2, width=7.4, height=3.4)
-        curve.plot(range(1, len(self.losses) + 1), self.losses, color=c["line"], linewidth=1)
-        curve.plot(range(1, at + 1), self.losses[:at], color=c["query"], linewidth=1.2)
+        say, at, losses = self.words, self.step, self.losses
+        fig, (curve, look) = draw.figure(cols=2, width=7.4, height=3.4)
+        plane = draw.Plane(curve, say.shared["step"], say.loss)
+        plane.line(range(1, len(losses) + 1), losses, "line", linewidth=1)
+        plane.line(range(1, at + 1), losses[:at], "query", linewidth=1.2)
         if self.floor is not None:
-            curve.axhline(self.floor, color=c["ink"], linestyle="--", linewidth=1, label="floor")
-            curve.legend()
-        curve.axvline(at, color=c["soft"], linewidth=1)
-        curve.set(xlabel="step", ylabel="loss (nats a token)", ylim=(0, None))
-        curve.set_title(f"step {at}: {self.looks[self.value]['exact']:.0%} exact")
-        look.imshow(self.matrix, cmap=weights_colormap(), vmin=0, vmax=1, aspect="auto")
-        look.set_xticks(range(len(self.src_tokens)), self.src_tokens, rotation=45, ha="right")
-        look.set_yticks(range(len(self.tgt_tokens)), self.tgt_tokens)
-        look.set_title("mean of the heads" if self.head < 0 else f"head {self.head + 1}")
+            plane.rule(y=self.floor, colour="ink", dash="--", name=say.shared["floor"])
+            plane.key()
+        plane.rule(x=at)
+        curve.set(ylim=(0, None), title=say.heading.format(step=at, exact=self.looks[self.value]["exact"]))
+        who = say.all if self.head < 0 else say.shared["head"].format(head=self.head + 1)
+        draw.heatmap(look, self.matrix, self.tgt_tokens, self.src_tokens, title=who, square=False)
         return fig
 
 
@@ -328,7 +383,8 @@ def recorded_replay() -> dict[str, Any]:
 
 def _look(look: Mapping[str, Any], number: int, n: int, m: int) -> dict[str, Any]:
     weights = [[_percent(row) for row in head] for head in look["weights"]]
-    weights = to_numpy(f"weights of look {number}", weights, ("heads", n, m))
+    whole = max(ROW_SUM, PERCENTS * m)
+    weights = distributions(f"weights of look {number}", weights, ("heads", n, m), ("head",), whole)
     kept = {"step": int(look["step"]), "exact": float(look["exact"]), "written": " ".join(str(look["written"]).split())}
     return {**kept, "weights": weights.round(2).tolist()}
 
@@ -341,12 +397,6 @@ def _percent(row: Any) -> Any:
 def _floor(vocabulary: int, epsilon: float) -> float:
     right, _ = target(vocabulary, epsilon, "all")
     return loss(right, vocabulary, epsilon, "all")
-
-
-def _one_of(name: str, value: Any, known: tuple) -> Any:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(str, known))}; it is {value!r}")
-    return value
 
 
 def _between(name: str, value: float, low: float, high: float) -> float:

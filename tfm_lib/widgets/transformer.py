@@ -13,8 +13,61 @@ from torch import Tensor, nn
 
 from tfm_lib._trace import Trace, trace
 from tfm_lib.transformer import Transformer, TransformerConfig, base_config, big_config, count_parameters
-from tfm_lib.widgets.base import Widget
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Widget, Words
 
+WAY = Words(
+    title="Follow a token",
+    question="At which step does a vector stop to mean what it was?",
+    shared={
+        "steps": {
+            "embedding": "embedding",
+            "+ position": "+ position",
+            "self-attention": "self-attention",
+            "masked self-attention": "masked self-attention",
+            "cross-attention": "cross-attention",
+            "feed-forward": "feed-forward",
+            "last norm": "last norm",
+            "logits": "logits",
+        },
+        "vector": "the vector",
+        "added": "what this step added",
+        "source": "source",
+        "target": "target",
+    },
+    alt="“{token}” of the {sentence}, {place}: shapes {shapes}.{length}{most} {kind}: {told}.",
+    place="layer {layer}, {step}",
+    length=" The vector has length {length:.2f}{added}.",
+    added=", what this step added {added:.2f}",
+    most=" Most weight goes to “{word}”, {weight:.2f}.",
+    nearest="Nearest words",
+    say="It would say",
+    nearest_words="nearest words",
+    would_say="would say",
+    number="number, of {width}",
+    value="value",
+    ids="ids {ids} → E[ids] · √{d_model} {rows}",
+    heads="Q {Q}, K and V {K} → weights {weights} → {whole}",
+)
+SIZE = Words(
+    title="Model size",
+    question="Which parts grow fourfold when d_model and d_ff double, and which twofold?",
+    shared={
+        "work": {
+            "attention, matrices": "attention, matrices",
+            "feed-forward": "feed-forward",
+            "scores and means": "scores and means",
+            "logits": "logits",
+        },
+    },
+    alt="{layers} layers, d_model {d_model}, d_ff {d_ff}, {heads} heads, {words:,} words, {norm}: {total:,} parameters "
+    "({parts}). In 32 bits {held}, to train with Adam {trained}. At {length} words a word takes {work} operations, "
+    "{share:.1%} of them in scores and means.",
+    norms={"post": "post-norm", "pre": "pre-norm"},
+    millions="parameters (millions)",
+    heading="{total:,} parameters",
+    parts={"norms": "norms"},  # the others are names in the code
+)
 TOLD = 4  # words that a vector would say
 SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")  # ids 0 to 3
 
@@ -59,7 +112,7 @@ def follow(model: Transformer, src_ids: Tensor, tgt_ids: Tensor) -> tuple[list[S
 
 def _entrance(model: Transformer, ids: Tensor, rows: Tensor, whole: Tensor) -> list[Stage]:
     d_model = model.config.d_model
-    first = Stage("embedding", 0, f"ids {_shape(ids)} → E[ids] · √{d_model} {_shape(rows)}", rows[0])
+    first = Stage("embedding", 0, WAY.ids.format(ids=_shape(ids), d_model=d_model, rows=_shape(rows)), rows[0])
     return [first, Stage("+ position", 0, f"{_shape(rows)} + PE → {_shape(whole)}", whole[0], (whole - rows)[0])]
 
 
@@ -78,7 +131,8 @@ def _climb(stages: list[Stage], seen: Trace, path: str, layer: nn.Module, names:
         else:
             _, h, n, m = weights.shape
             d_k = state.shape[-1] // h
-            stage.shapes = f"Q (1, {h}, {n}, {d_k}), K and V (1, {h}, {m}, {d_k}) → weights {_shape(weights)} → {whole}"
+            Q, K = f"(1, {h}, {n}, {d_k})", f"(1, {h}, {m}, {d_k})"
+            stage.shapes = WAY.heads.format(Q=Q, K=K, weights=_shape(weights), whole=whole)
             stage.weights = weights[0]
         stages.append(stage)
 
@@ -96,8 +150,7 @@ class FollowToken(Widget):
     """
 
     _module = traitlets.Unicode("transformer/follow_token").tag(sync=True)
-    title = traitlets.Unicode("Follow a token").tag(sync=True)
-    question = traitlets.Unicode("At which step does a vector stop to mean what it was?").tag(sync=True)
+    words = WAY
     src_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tgt_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     encoder = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -177,44 +230,47 @@ class FollowToken(Widget):
 
     @property
     def alt(self) -> str:
-        stage, i, of_source = self.at
-        token = (self.src_tokens if of_source else self.tgt_tokens)[i]
-        parts = [f"“{token}” of the {'source' if of_source else 'target'}, {_place(stage)}: shapes {stage['shapes']}."]
-        if stage["name"] != "logits":
-            added = f", what this step added {stage['added_lengths'][i]:.2f}" if stage["added_lengths"] else ""
-            parts.append(f"The vector has length {stage['lengths'][i]:.2f}{added}.")
-        weights = self.weights()
-        if weights:
+        say, (stage, i, of_source) = self.words, self.at
+        length = most = ""
+        if stage["lengths"]:
+            added = say.added.format(added=stage["added_lengths"][i]) if stage["added_lengths"] else ""
+            length = say.length.format(length=stage["lengths"][i], added=added)
+        if weights := self.weights():
             best = int(np.argmax(weights))
-            parts.append(f"Most weight goes to “{self.asked()[best]}”, {weights[best]:.2f}.")
-        told = ", ".join(f"“{word}” {share:.2f}" for word, share in stage["says"][i])
-        parts.append(f"{'Nearest words' if of_source else 'It would say'}: {told}.")
-        return " ".join(parts)
+            most = say.most.format(word=self.asked()[best], weight=weights[best])
+        return say.alt.format(
+            token=(self.src_tokens if of_source else self.tgt_tokens)[i],
+            sentence=say.shared["source" if of_source else "target"],
+            place=self._place(stage),
+            shapes=stage["shapes"],
+            length=length,
+            most=most,
+            kind=say.nearest if of_source else say.say,
+            told=", ".join(f"“{word}” {share:.2f}" for word, share in stage["says"][i]),
+        )
 
     def figure(self):
         """The shown numbers of the vector, what the step added, and what the vector would say."""
-        from tfm_lib.book.display import colours, figure
-
-        c, (stage, i, of_source) = colours(), self.at
-        fig, axes = figure(cols=2, width=7.2, height=3, width_ratios=[3, 1])
-        left, right = axes
-        vector = np.array(stage["vectors"][i])
+        say, (stage, i, of_source) = self.words, self.at
+        fig, (left, right) = draw.figure(cols=2, width=7.2, height=3, width_ratios=[3, 1])
+        vector, c = np.array(stage["vectors"][i]), draw.colours()
         places = np.arange(1, len(vector) + 1)
-        left.axhline(0, color=c["soft"], linewidth=1)
-        left.bar(places, vector, color=c["encoder" if of_source else "decoder"], label="the vector")
+        token = draw.plain((self.src_tokens if of_source else self.tgt_tokens)[i])
+        heading = f"“{token}”, {self._place(stage)}"
+        plane = draw.Plane(left, say.number.format(width=self.width), say.value, title=heading)
+        plane.rule(y=0)
+        left.bar(places, vector, color=c["encoder" if of_source else "decoder"], label=say.shared["vector"])
         if stage["added"]:
-            left.plot(places, stage["added"][i], ".", color=c["ink"], markersize=4, label="what this step added")
-            left.legend(loc="upper right")
-        token = (self.src_tokens if of_source else self.tgt_tokens)[i]
-        left.set(title=f"“{token}”, {_place(stage)}", xlabel=f"number, of {self.width}", ylabel="value")
+            plane.line(places, stage["added"][i], "ink", "", say.shared["added"], marker=".", markersize=4)
+            plane.key(loc="upper right")
         said = stage["says"][i][::-1]
-        right.barh([word for word, _ in said], [share for _, share in said], color=c["w1"])
-        right.set(title="nearest words" if of_source else "would say", xlim=(0, 1))
+        right.barh([draw.plain(word) for word, _ in said], [share for _, share in said], color=c["w1"])
+        right.set(title=say.nearest_words if of_source else say.would_say, xlim=(0, 1))
         return fig
 
-
-def _place(stage: dict[str, Any]) -> str:
-    return f"layer {stage['layer']}, {stage['name']}" if stage["layer"] else stage["name"]
+    def _place(self, stage: dict[str, Any]) -> str:
+        step = self.words.shared["steps"][stage["name"]]
+        return self.words.place.format(layer=stage["layer"], step=step) if stage["layer"] else step
 
 
 def _one_sentence(name: str, ids: Any) -> Tensor:
@@ -303,10 +359,7 @@ class ModelSize(Widget):
     """
 
     _module = traitlets.Unicode("transformer/model_size").tag(sync=True)
-    title = traitlets.Unicode("Model size").tag(sync=True)
-    question = traitlets.Unicode("Which parts grow fourfold when d_model and d_ff double, and which twofold?").tag(
-        sync=True
-    )
+    words = SIZE
     preset = traitlets.Unicode("base").tag(sync=True)
     n_layers = traitlets.Int(6).tag(sync=True)
     value = traitlets.Int(512).tag(sync=True)
@@ -383,27 +436,31 @@ class ModelSize(Widget):
     @property
     def alt(self) -> str:
         parts, flops = self.parts, self.flops
-        total = sum(parts.values())
-        shares = ", ".join(f"{part} {count:,}" for part, count in parts.items())
-        return (
-            f"{self.n_layers} layers, d_model {self.value}, d_ff {self.d_ff}, {self.n_heads} heads, {self.vocab_size:,} "
-            f"words, {self.norm}-norm: {total:,} parameters ({shares}). In 32 bits {_bytes(4 * total)}, to train with Adam "
-            f"{_bytes(16 * total)}. At {self.length} words a word takes {_short(sum(flops.values()))} operations, "
-            f"{flops['scores and means'] / sum(flops.values()):.1%} of them in scores and means."
+        total, operations = sum(parts.values()), sum(flops.values())
+        return self.words.alt.format(
+            layers=self.n_layers,
+            d_model=self.value,
+            d_ff=self.d_ff,
+            heads=self.n_heads,
+            words=self.vocab_size,
+            norm=self.words.norms[self.norm],
+            total=total,
+            parts=", ".join(f"{self.words.parts.get(part, part)} {count:,}" for part, count in parts.items()),
+            held=_bytes(4 * total),
+            trained=_bytes(16 * total),
+            length=self.length,
+            work=_short(operations),
+            share=flops["scores and means"] / operations,
         )
 
     def figure(self):
         """The parts as bars."""
-        from tfm_lib.book.display import colours, figure
-
-        c, parts = colours(), self.parts
-        fig, ax = figure(width=6.4, height=3)
+        say, c, parts = self.words, draw.colours(), self.parts
+        fig, ax = draw.figure(width=6.4, height=3)
         names = list(parts)[::-1]
-        colour = {"encoder": c["encoder"], "decoder": c["decoder"]}
-        ax.barh(
-            names, [parts[name] / 1e6 for name in names], color=[colour.get(n.split(".")[0], c["ink"]) for n in names]
-        )
-        ax.set(xlabel="parameters (millions)", title=f"{sum(parts.values()):,} parameters")
+        colour = [c.get(name.split(".")[0], c["ink"]) for name in names]
+        ax.barh([say.parts.get(name, name) for name in names], [parts[name] / 1e6 for name in names], color=colour)
+        ax.set(xlabel=say.millions, title=say.heading.format(total=sum(parts.values())))
         return fig
 
 

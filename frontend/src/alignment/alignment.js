@@ -1,6 +1,26 @@
 /* Alignment: a translation's weights over its source, by score function; the true links on demand. */
 
-import { card, clamp, fixed, h, heatmap, legend, links, range, s } from "../kit/index.js";
+import { card, clamp, fixed, h, heatmap, legend, links, range, s, told } from "../kit/index.js";
+
+const WORDS = {
+  map: "Weights: target words down, source words across.",
+  net: "Target words: choose one to see where it looks",
+  cell: "{target} looks at {source}: {weight}{truth}",
+  truth: { links: ", a true link", possible: ", a possible link" },
+  key: { links: "true link", possible: "possible link" },
+  caption: "{target} → {source} · thicker is more",
+  target: "target",
+  source: "source",
+  all: "All target words · each row sums to 1",
+  sentence: "sentence",
+  score: "score",
+  show: "show the truth",
+  hardest: "{target} looks hardest at {source} {weight}",
+  verdict: { links: " · a true link", possible: " · a possible link" },
+  wrong: " · not its word, {words}",
+  none: " · it has no counterpart in the source",
+  rate: " · alignment error rate of this sentence {rate}",
+};
 
 const share = fixed(2);
 
@@ -29,43 +49,43 @@ function render({ model, el }) {
   const row = () => clamp(ui.get("value") | 0, 0, example().tgt.length - 1);
   const focus = (i) => ui.set({ value: i });
   const kindOf = (i, j) => ["links", "possible"].find((kind) => example()[kind].some(([a, b]) => a === i && b === j));
-  const named = (i, j) => (ui.get("truth") ? { links: ", a true link", possible: ", a possible link" }[kindOf(i, j)] ?? "" : "");
+  const named = (i, j) => (ui.get("truth") ? WORDS.truth[kindOf(i, j)] ?? "" : "");
 
   const map = heatmap(ui, {
     rows: example().tgt,
     cols: example().src,
     name: "weights",
-    label: "Weights: target words down, source words across.",
+    label: WORDS.map,
     onFocus: focus,
     text: (i, j) => share(weights()[i][j]),
-    describe: (i, j) => `${example().tgt[i]} looks at ${example().src[j]}: ${share(weights()[i][j])}${named(i, j)}`,
+    describe: (i, j) => told(WORDS.cell, { target: example().tgt[i], source: example().src[j], weight: share(weights()[i][j]), truth: named(i, j) }),
   });
   const net = links(ui, {
     queries: example().tgt,
     keys: example().src,
     name: "value",
-    label: "Target words: choose one to see where it looks",
+    label: WORDS.net,
     onFocus: focus,
   });
   const frame = (kind) => `stroke:var(--tfm-value);stroke-width:2.6;stroke-dasharray:${kind === "links" ? "none" : "3 3"}`;
   const swatch = (kind) => s("svg", { width: 16, height: 16, "aria-hidden": "true" }, s("rect", { x: 2, y: 2, width: 12, height: 12, rx: 2, fill: "none", style: frame(kind) }));
-  const key = h("div", { class: "tfm-legend" }, swatch("links"), h("span", {}, "true link"), swatch("possible"), h("span", {}, "possible link"));
+  const key = h("div", { class: "tfm-legend" }, swatch("links"), h("span", {}, WORDS.key.links), swatch("possible"), h("span", {}, WORDS.key.possible));
   ui.stage.append(
     h(
       "div",
       { class: "tfm-columns" },
-      h("div", {}, h("p", { class: "tfm-caption" }, h("span", { class: "tfm-q" }, "target"), " → ", h("span", { class: "tfm-k" }, "source"), " · thicker is more"), net.el),
-      h("div", {}, h("p", { class: "tfm-caption" }, "All target words · each row sums to 1"), map.el, legend({}), key),
+      h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.caption, { target: h("span", { class: "tfm-q" }, WORDS.target), source: h("span", { class: "tfm-k" }, WORDS.source) })), net.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, WORDS.all), map.el, legend({}), key),
     ),
   );
 
   const plain = (words) => words.filter((word) => word !== "<eos>").join(" ");
   if (ui.get("examples").length > 1) {
-    ui.select("sentence", { label: "sentence", options: ui.get("examples").map((each, k) => [k, plain(each.src)]) });
+    ui.select("sentence", { label: WORDS.sentence, options: ui.get("examples").map((each, k) => [k, plain(each.src)]) });
   }
-  if (scores().length > 1) ui.select("score", { label: "score", options: scores() });
+  if (scores().length > 1) ui.select("score", { label: WORDS.score, options: scores() });
   const known = ui.get("examples").some((each) => each.links.length);
-  if (known) ui.toggle("truth", { label: "show the truth" });
+  if (known) ui.toggle("truth", { label: WORDS.show });
 
   function mark() {
     const shown = known && ui.get("truth");
@@ -89,12 +109,11 @@ function render({ model, el }) {
   function sentence(i) {
     const { src, tgt, links: sure, possible } = example();
     const j = heaviest(weights()[i]);
-    const said = [h("b", { class: "tfm-q" }, tgt[i]), " looks hardest at ", h("b", { class: "tfm-k" }, src[j]), ` ${share(weights()[i][j])}`];
+    const said = told(WORDS.hardest, { target: h("b", { class: "tfm-q" }, tgt[i]), source: h("b", { class: "tfm-k" }, src[j]), weight: share(weights()[i][j]) });
     if (!ui.get("truth") || !sure.length) return said;
     const due = sure.filter(([a]) => a === i).map(([, b]) => src[b]);
-    const verdict = { links: "a true link", possible: "a possible link" }[kindOf(i, j)] ?? `not its word, ${due.join(" ")}`;
-    said.push(due.length ? ` · ${verdict}` : " · it has no counterpart in the source");
-    return [...said, ` · alignment error rate of this sentence ${share(errorRate(weights(), sure, possible))}`];
+    const verdict = WORDS.verdict[kindOf(i, j)] ?? told(WORDS.wrong, { words: due.join(" ") });
+    return [...said, due.length ? verdict : WORDS.none, told(WORDS.rate, { rate: share(errorRate(weights(), sure, possible)) })];
   }
 
   const csv = () => [
@@ -109,4 +128,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["examples"], csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

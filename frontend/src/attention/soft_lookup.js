@@ -1,6 +1,30 @@
 /* Soft look-up: a query among keys in the plane; every key gets a share, the output is the mean of the values in these shares. */
 
-import { card, clamp, dot, fixed, h, onWidth, plot, range, s, set, short, softmax, transpose, widthOf } from "../kit/index.js";
+import { card, clamp, dot, fixed, h, onWidth, plot, range, s, set, short, softmax, told, transpose, widthOf } from "../kit/index.js";
+
+const WORDS = {
+  plane: "Plane of the keys and the query",
+  compare: "Compare · drag the query, or use the arrow keys",
+  share: "Share · the softmax of the scores",
+  even: "Share · 1/{keys} each, whatever the score",
+  mix: "Mix · the mean of the values in these shares",
+  score: "score",
+  temperature: "temperature",
+  uniform: "same share for every key",
+  told: "{query} {place} → {shares} → {output} {mean}",
+  broken: "Every key has the same share: move the query, and the output stays.",
+  hard: " · nearly hard",
+  axis: "{axis} of the value",
+  first: "first number",
+  second: "second number",
+  values: "Plane of the values and the output",
+  value: "value",
+  weight: "weight",
+  line: "The weights over the number line of the values, and the output",
+  key: "key",
+  bars: "Scores and weights",
+  scores: { dot: "dot", "scaled dot": "scaled dot", bilinear: "bilinear", additive: "additive" },
+};
 
 /* How one query and one key are scored, as in tfm_lib.attention; p holds the matrices that Python sends along. */
 export const SCORES = {
@@ -59,25 +83,25 @@ function render({ model, el }) {
   let now;
   let reach = 1; // half the plane's width; it may grow, so that Python can send the query anywhere
 
-  const plane = plot(ui, { ...square, x: { label: across, domain: [-1, 1] }, y: { label: up, domain: [-1, 1] }, label: "Plane of the keys and the query" });
+  const plane = plot(ui, { ...square, x: { label: across, domain: [-1, 1] }, y: { label: up, domain: [-1, 1] }, label: WORDS.plane });
   const origin = s("path", { class: "tfm-axis-line", "stroke-dasharray": "1 4" });
   plane.layer.append(origin);
   plane.custom(({ x, y }) => set(origin, { d: `M${x(0)} ${y(-reach)}V${y(reach)}M${x(-reach)} ${y(0)}H${x(reach)}` }));
   const keys = star(plane, names, DIAMOND, "key");
-  const query = plane.handle({ control: "value", colour: "query", label: "query", onmove: (value) => ui.set({ value }) });
+  const query = plane.handle({ control: "value", colour: "query", label: ui.get("shared").query, onmove: (value) => ui.set({ value }) });
 
   const mixture = flat ? balance(ui, names) : polygon(ui, names, square);
   const shares = bars(ui, names);
   const step = (words, mark, style) => h("div", { style }, h("p", { class: "tfm-caption" }, words), mark.el);
-  const compare = step("Compare · drag the query, or use the arrow keys", plane);
+  const compare = step(WORDS.compare, plane);
   const share = step("", shares, !flat && "grid-column:1/-1");
-  const mix = step("Mix · the mean of the values in these shares", mixture, flat && "margin-top:14px");
+  const mix = step(WORDS.mix, mixture, flat && "margin-top:14px");
   /* Two planes stand side by side above the shares; where they stack, the shares come between them. */
   ui.stage.append(h("div", { class: "tfm-columns", style: "grid-auto-flow:dense" }, compare, ...(flat ? [h("div", {}, share, mix)] : [share, mix])));
 
-  const score = ui.select("score", { label: "score", options: Object.keys(SCORES) });
-  const temperature = ui.slider("temperature", { label: "temperature", min: 0.05, max: 20, step: 0.01, log: true, format: two });
-  ui.toggle("uniform", { label: "same share for every key" });
+  const score = ui.select("score", { label: WORDS.score, options: Object.entries(WORDS.scores) });
+  const temperature = ui.slider("temperature", { label: WORDS.temperature, min: 0.05, max: 20, step: 0.01, log: true, format: two });
+  ui.toggle("uniform", { label: WORDS.uniform });
 
   function draw() {
     now = Object.fromEntries([...STATE, ...DATA].map((trait) => [trait, ui.get(trait)]));
@@ -88,7 +112,7 @@ function render({ model, el }) {
     query(now.value);
     mixture.update(now, reach);
     shares.update(now);
-    share.firstChild.textContent = `Share · ${now.uniform ? `1/${names.length} each, whatever the score` : "the softmax of the scores"}`;
+    share.firstChild.textContent = now.uniform ? told(WORDS.even, { keys: names.length }) : WORDS.share;
     score.enable(!now.uniform);
     temperature.enable(!now.uniform);
     ui.say(...sentence());
@@ -97,12 +121,12 @@ function render({ model, el }) {
   function sentence() {
     const { value, weights, output, uniform } = now;
     const top = range(names.length).sort((a, b) => weights[b] - weights[a]);
-    const told = top.slice(0, MOST_TOLD).sort((a, b) => a - b).map((j) => `${names[j]} ${two(weights[j])}`);
+    const heaviest = top.slice(0, MOST_TOLD).sort((a, b) => a - b).map((j) => `${names[j]} ${two(weights[j])}`);
     const rest = names.length > MOST_TOLD ? " · …" : "";
-    const [q, v] = [["tfm-q", "query"], ["tfm-v", "output"]].map(([kind, word]) => h("b", { class: kind }, word));
-    const parts = [q, ` ${point(value)} → ${told.join(" · ")}${rest} → `, v, ` ${point(output)}`];
-    if (uniform) parts.push(h("span", { class: "tfm-bad" }, "Every key has the same share: move the query, and the output stays."));
-    else if (weights[top[0]] > HARD) parts.push(" · nearly hard");
+    const [query, mixed] = [["tfm-q", "query"], ["tfm-v", "output"]].map(([kind, word]) => h("b", { class: kind }, ui.get("shared")[word]));
+    const parts = told(WORDS.told, { query, place: point(value), shares: heaviest.join(" · ") + rest, output: mixed, mean: point(output) });
+    if (uniform) parts.push(h("span", { class: "tfm-bad" }, WORDS.broken));
+    else if (weights[top[0]] > HARD) parts.push(WORDS.hard);
     return parts;
   }
 
@@ -156,8 +180,8 @@ const links = (places, end, { weights, uniform }, colour, centre) => ({
 
 /* Values of two numbers: the output stays in their convex hull. */
 function polygon(ui, names, square) {
-  const axis = (word) => ({ label: `${word} of the value`, domain: [-1, 1] });
-  const plane = plot(ui, { ...square, x: axis("first number"), y: axis("second number"), label: "Plane of the values and the output" });
+  const axis = (word) => ({ label: told(WORDS.axis, { axis: word }), domain: [-1, 1] });
+  const plane = plot(ui, { ...square, x: axis(WORDS.first), y: axis(WORDS.second), label: WORDS.values });
   const area = s("polygon", { style: "fill:var(--tfm-value);fill-opacity:.1" });
   let corners = [];
   const fence = ({ x, y }) => x && set(area, { points: corners.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" ") });
@@ -175,14 +199,14 @@ function polygon(ui, names, square) {
       corners = hull(V);
       fence(plane.at);
       values(links(V, output, now, "value", (x[0] + x[1]) / 2));
-      mean(output, "output");
+      mean(output, ui.get("shared").output);
     },
   };
 }
 
 /* Values of one number: each weight stands on its value, and the output is where they balance. */
 function balance(ui, names) {
-  const line = plot(ui, { x: { label: "value", domain: [0, 1] }, y: { label: "weight", domain: [0, 1.15] }, height: 230, label: "The weights over the number line of the values, and the output" });
+  const line = plot(ui, { x: { label: WORDS.value, domain: [0, 1] }, y: { label: WORDS.weight, domain: [0, 1.15] }, height: 230, label: WORDS.line });
   const stems = star(line, names, SQUARE, "value");
   const mean = line.rule({ colour: "value" });
   return {
@@ -191,7 +215,7 @@ function balance(ui, names) {
       line.domain({ x: around(V.flat()) });
       const [places, ends] = [weights, weights.map(() => 0)].map((heights) => V.map(([value], j) => [value, heights[j]]));
       stems({ places, ends, wide: weights.map(() => 4), link: "value", centre: output[0] });
-      mean({ x: output[0] }, "output");
+      mean({ x: output[0] }, ui.get("shared").output);
     },
   };
 }
@@ -205,13 +229,13 @@ function bars(ui, names) {
     const box = (fill) => s("rect", { y: y - 12, height: 15, rx: 3, style: `fill:var(--tfm-${fill})` });
     return { word: text("start", "tfm-k tfm-strong", short(name, 14)), number: text("end"), weight: text("end"), track: box("w0"), bar: box("w1") };
   });
-  const heads = ["key", "score", "weight"].map((word, i) => s("text", { class: "tfm-axis", y: 13, x: 0, "text-anchor": i === 1 && "end" }, word));
-  const svg = s("svg", { role: "group", "aria-label": "Scores and weights", height: ROW * (names.length + 1) }, heads, rows.flatMap(Object.values));
+  const heads = [WORDS.key, WORDS.score, WORDS.weight].map((word, i) => s("text", { class: "tfm-axis", y: 13, x: 0, "text-anchor": i === 1 && "end" }, word));
+  const svg = s("svg", { role: "group", "aria-label": WORDS.bars, height: ROW * (names.length + 1) }, heads, rows.flatMap(Object.values));
   const el = h("div", { class: "tfm-figure-box" }, svg);
   let [width, now] = [0];
   const redraw = () => {
     if (!width || !now) return;
-    const first = Math.min(130, Math.ceil(widthOf([...names, "key"])) + 12);
+    const first = Math.min(130, Math.ceil(widthOf([...names, WORDS.key])) + 12);
     const [middle, start] = [first + 44, first + 66];
     const room = width - start - 48;
     set(svg, { width });
@@ -230,4 +254,4 @@ function bars(ui, names) {
   return { el, update: (next) => ((now = next), redraw()) };
 }
 
-export default { render };
+export default { render, words: WORDS };

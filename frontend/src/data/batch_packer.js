@@ -1,6 +1,23 @@
 /* Batch packer: sentences as bars, batches as rectangles, padding hatched. */
 
-import { card, clamp, fixed, h, onWidth, range, s, set, stripes, sum, uid } from "../kit/index.js";
+import { card, clamp, fixed, h, onWidth, range, s, set, stripes, sum, told, uid } from "../kit/index.js";
+
+const WORDS = {
+  caption: "A rectangle is a batch, a bar a sentence, hatched is padding. Below: sentences × longest.",
+  rule: "rule",
+  pool: "pool",
+  sentences: "{count} sentences",
+  size: "sentences a batch",
+  places: "tokens a batch",
+  how: {
+    "any order": "{size} sentences a batch",
+    "by length": "{size} sentences a batch, pool of {pool}",
+    "by tokens": "at most {places} tokens a batch, pool of {pool}",
+  },
+  drawn: "{batches} batches, {waste} padding",
+  told: "{rule}: {batches} batches, {waste}, {least} to {most} real tokens in a batch. With these settings: {others}.",
+  padding: "{waste} padding",
+};
 
 export const RULES = ["any order", "by length", "by tokens"];
 
@@ -55,18 +72,18 @@ function render({ model, el }) {
   const names = s("g", {});
   const svg = s("svg", { role: "img" }, s("defs", {}, stripes(hatch, "tfm-hatch", false)), pads, bars, names);
   const box = h("div", { class: "tfm-figure-box" }, svg);
-  ui.stage.append(box, h("p", { class: "tfm-caption" }, "A rectangle is a batch, a bar a sentence, hatched is padding. Below: sentences × longest."));
+  ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.caption));
 
-  ui.select("value", { label: "rule", options: RULES });
-  const pool = ui.slider("pool", { label: "pool", values: [...new Set([4, 8, 16, 24, 32, 48, 64].filter((k) => k < lengths.length).concat(lengths.length))], format: (k) => `${k} sentences` });
-  const size = ui.slider("size", { label: "sentences a batch", min: 1, max: Math.min(32, lengths.length) });
-  const places = ui.slider("places", { label: "tokens a batch", min: Math.ceil(longest / 8) * 8, max: Math.ceil(longest / 8) * 64, step: 8 });
+  ui.select("value", { label: WORDS.rule, options: RULES.map((rule) => [rule, ui.get("shared").rules[rule]]) });
+  const pool = ui.slider("pool", { label: WORDS.pool, values: [...new Set([4, 8, 16, 24, 32, 48, 64].filter((k) => k < lengths.length).concat(lengths.length))], format: (count) => told(WORDS.sentences, { count }) });
+  const size = ui.slider("size", { label: WORDS.size, min: 1, max: Math.min(32, lengths.length) });
+  const places = ui.slider("places", { label: WORDS.places, min: Math.ceil(longest / 8) * 8, max: Math.ceil(longest / 8) * 64, step: 8 });
 
   let width = 0;
-  let told;
+  let drawn;
   ui.until(onWidth(box, (now) => {
     width = now;
-    if (told) layout(told);
+    if (drawn) layout(drawn);
   }));
 
   function fit(group, count, make) {
@@ -103,17 +120,21 @@ function render({ model, el }) {
     pool.enable(now.value !== "any order");
     size.enable(now.value !== "by tokens");
     places.enable(now.value === "by tokens");
-    told = groups;
+    drawn = groups;
     layout(groups);
     const real = groups.map((group) => sum(group.map((i) => lengths[i])));
     const share = waste(lengths, groups);
-    const how = { "any order": `${now.size} sentences a batch`, "by length": `${now.size} sentences a batch, pool of ${now.pool}`, "by tokens": `at most ${now.places} tokens a batch, pool of ${now.pool}` }[now.value];
-    set(svg, { "aria-label": `${groups.length} batches, ${percent(share)} padding` });
+    const { rules } = ui.get("shared");
+    set(svg, { "aria-label": told(WORDS.drawn, { batches: groups.length, waste: percent(share) }) });
     ui.say(
-      h("b", {}, `${now.value}, ${how}`),
-      `: ${groups.length} batches, `,
-      h("b", {}, `${percent(share)} padding`),
-      `, ${Math.min(...real)} to ${Math.max(...real)} real tokens in a batch. With these settings: ${RULES.map((rule) => `${rule} ${percent(waste(lengths, packed(lengths, { ...now, value: rule })))}`).join(", ")}.`,
+      ...told(WORDS.told, {
+        rule: h("b", {}, `${rules[now.value]}, ${told(WORDS.how[now.value], now)}`),
+        batches: groups.length,
+        waste: h("b", {}, told(WORDS.padding, { waste: percent(share) })),
+        least: Math.min(...real),
+        most: Math.max(...real),
+        others: RULES.map((rule) => `${rules[rule]} ${percent(waste(lengths, packed(lengths, { ...now, value: rule })))}`).join(", "),
+      }),
     );
   }
 
@@ -124,4 +145,4 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,24 @@
 /* Tokeniser: a sentence falls into letters, and the merges put it together, one after the other. */
 
-import { card, clamp, h, onWidth, plot, s, set, sum, widthOf } from "../kit/index.js";
+import { card, clamp, h, many, onWidth, plot, s, set, sum, told, widthOf } from "../kit/index.js";
+
+const WORDS = {
+  merges: "merges",
+  pieces: "pieces of the sentence",
+  plane: "How many pieces the sentence has after each merge.",
+  sentence: "sentence",
+  next: "next merge",
+  drawn: "Pieces: {pieces}",
+  empty: "No sentence yet",
+  told: "{merges}: {pieces} for {words}",
+  merge: ["{count} merge", "{count} merges"],
+  piece: ["{count} piece", "{count} pieces"],
+  word: ["{count} word", "{count} words"],
+  unknown: ", {count} unknown",
+  fires: "Merge {merge} is {pair}, and finds its place.",
+  idle: "Merge {merge} is {pair}, and finds no place here.",
+  none: "Nothing is merged yet: letters, the last of each word marked.",
+};
 
 const END = "·"; // marks the last letter of a word
 
@@ -45,7 +63,6 @@ export function trace(words, merges, used) {
 export const isUnknown = (piece, known) => known.size > 0 && [...piece.replace(END, "")].length <= 1 && !known.has(piece);
 
 const [HIGH, PAD, GAP, APART, LINE] = [30, 9, 3, 16, 44];
-const many = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "used"] });
@@ -56,28 +73,28 @@ function render({ model, el }) {
   const svg = s("svg", { role: "img" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   let width = 0;
-  let told;
+  let shown;
   ui.until(onWidth(box, (now) => {
     width = now;
-    if (told) drawPieces(told);
+    if (shown) drawPieces(shown);
   }));
 
   const plane = plot(ui, {
-    x: { label: "merges", domain: [0, Math.max(1, table.length)] },
-    y: { label: "pieces of the sentence", domain: [0, 10] },
+    x: { label: WORDS.merges, domain: [0, Math.max(1, table.length)] },
+    y: { label: WORDS.pieces, domain: [0, 10] },
     height: 190,
     most: 684,
-    label: "How many pieces the sentence has after each merge.",
+    label: WORDS.plane,
   });
   const stairs = plane.line({ colour: "ink" });
   const least = plane.rule({ colour: "soft" });
   const here = plane.dot({ colour: "query", r: 6 });
   ui.stage.append(box, plane.el);
 
-  ui.text("value", { label: "sentence", most: 120 });
-  ui.slider("used", { label: "merges", min: 0, max: table.length, format: String });
+  ui.text("value", { label: WORDS.sentence, most: 120 });
+  ui.slider("used", { label: WORDS.merges, min: 0, max: table.length, format: String });
   ui.button("next", {
-    label: "next merge",
+    label: WORDS.next,
     onclick() {
       const { firing } = now();
       ui.set({ used: firing.find((k) => k > used()) ?? 0 }); // after the last one, the letters again
@@ -110,7 +127,7 @@ function render({ model, el }) {
       });
       x += APART - GAP;
     }
-    set(svg, { width, height: Math.max(LINE, y + HIGH + 2), "aria-label": pieces.length ? `Pieces: ${pieces.map((word) => word.join(" ")).join(", ")}` : "No sentence yet" });
+    set(svg, { width, height: Math.max(LINE, y + HIGH + 2), "aria-label": pieces.length ? told(WORDS.drawn, { pieces: pieces.map((word) => word.join(" ")).join(", ") }) : WORDS.empty });
     svg.replaceChildren(...marks);
   }
 
@@ -120,18 +137,18 @@ function render({ model, el }) {
     const m = used();
     const known = new Set(ui.get("letters"));
     const fresh = firing.includes(m) ? table[m - 1].join("") : null;
-    told = { pieces, fresh, known };
-    drawPieces(told);
+    shown = { pieces, fresh, known };
+    drawPieces(shown);
     plane.domain({ x: [0, Math.max(1, table.length)], y: [0, Math.max(5, Math.ceil(counts[0] / 5) * 5)] });
     stairs(counts.flatMap((count, k) => (k ? [[k, counts[k - 1]], [k, count]] : [[0, count]])));
-    least(words.length ? { y: words.length } : null, many(words.length, "word"));
-    here([m, counts[m]], many(counts[m], "piece"));
+    least(words.length ? { y: words.length } : null, many(WORDS.word, words.length));
+    here([m, counts[m]], many(WORDS.piece, counts[m]));
     const lost = sum(pieces.map((word) => word.filter((piece) => isUnknown(piece, known)).length));
     ui.say(
-      h("b", {}, `${many(m, "merge")}: ${many(counts[m], "piece")} for ${many(words.length, "word")}`),
-      lost ? `, ${lost} unknown` : "",
+      h("b", {}, told(WORDS.told, { merges: many(WORDS.merge, m), pieces: many(WORDS.piece, counts[m]), words: many(WORDS.word, words.length) })),
+      lost ? told(WORDS.unknown, { count: lost }) : "",
       ". ",
-      m ? `Merge ${m} is ${table[m - 1].join(" + ")}${fresh ? ", and finds its place" : ", and finds no place here"}.` : "Nothing is merged yet: letters, the last of each word marked.",
+      m ? told(fresh ? WORDS.fires : WORDS.idle, { merge: m, pair: table[m - 1].join(" + ") }) : WORDS.none,
       ` ${pieces.map((word) => word.map((piece) => (isUnknown(piece, known) ? "<unk>" : piece)).join(" ")).join(" | ")}`,
     );
   }
@@ -143,4 +160,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["merges", "letters"], csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,26 @@
 /* Beam tree: a beam search over a tree of log-probabilities, step by step; width and α act at once. */
 
-import { card, clamp, fixed, h, onWidth, radios, range, s, set, short, widthOf } from "../kit/index.js";
+import { card, clamp, fixed, h, many, onWidth, radios, range, s, set, short, told, widthOf } from "../kit/index.js";
+
+const WORDS = {
+  tree: "Continuations by step, most probable at the top",
+  beam: "beam",
+  step: "step",
+  way: "step {step}, {text}{end}: log-probability {log}, {fate}",
+  end: " and end",
+  kept: "kept",
+  pruned: "pruned",
+  source: "Source: {source}",
+  finished: "Finished, best first: log P / penalty = score",
+  none: "Nothing has finished yet",
+  told: "Beam {width}, α {alpha}, step {step}: {here}, {sentences} finished. ",
+  over: "over after {steps}",
+  steps: ["{count} step", "{count} steps"],
+  continuations: ["{count} continuation", "{count} continuations"],
+  sentences: ["{count} sentence", "{count} sentences"],
+  place: " · {sum} = {total} · place {place}, {fate}",
+  leads: "{text} leads with {score}",
+};
 
 const END = 0; // the token that ends a sentence
 const PRUNED = 3; // how many of those that fell off are drawn
@@ -44,7 +64,6 @@ export function phrase(tokens, path) {
 const [ROW, TOP, HIGH] = [38, 22, 32];
 const two = fixed(2);
 const write = (node, words) => node.textContent !== words && (node.textContent = words);
-const many = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "alpha", "step", "focus"] });
@@ -54,17 +73,17 @@ function render({ model, el }) {
   const alpha = () => clamp(Number(ui.get("alpha")) || 0, 0, 1);
   const run = () => search(ui.get("tree"), width(), alpha(), ui.get("max_len"));
   const upTo = () => clamp(Math.round(Number(ui.get("step")) || 1), 1, ui.get("depth"));
-  const text = (way) => phrase(tokens(), way.path) || "(nothing)";
+  const text = (way) => phrase(tokens(), way.path) || ui.get("shared").nothing;
 
-  const svg = s("svg", { role: "radiogroup", "aria-label": "Continuations by step, most probable at the top" });
+  const svg = s("svg", { role: "radiogroup", "aria-label": WORDS.tree });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const list = h("div", { class: "tfm-caption", style: "margin-top:10px" });
   const group = radios(svg, { name: "focus", onFocus: (i) => ui.set({ focus: [marks[i].way.length, marks[i].way.rank] }) });
   const source = h("p", { class: "tfm-caption" });
   ui.stage.append(source, box, list);
-  ui.slider("value", { label: "beam", min: 1, max: widest() });
+  ui.slider("value", { label: WORDS.beam, min: 1, max: widest() });
   ui.slider("alpha", { label: "α", min: 0, max: 1, step: 0.1, format: fixed(1) });
-  ui.slider("step", { label: "step", min: 1, max: ui.get("depth") });
+  ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth") });
 
   let marks = []; // what is drawn: { way, lost } and the nodes that show it, which are used again
   const pool = [];
@@ -94,7 +113,7 @@ function render({ model, el }) {
       const { kept, pruned } = now.steps[step - 1];
       for (const way of [...kept, ...pruned]) {
         const lost = way.rank >= width();
-        const name = way.ended ? "⟨end⟩" : tokens()[way.token];
+        const name = way.ended ? ui.get("shared").end : tokens()[way.token];
         const most = Math.max(3, Math.floor(((wide - 10) * name.length) / Math.max(1, widthOf([name], 13))));
         const [a, b] = [x(step), y(way.rank) + HIGH / 2];
         const from = step > first ? [a - across + wide, y(way.from.rank) + HIGH / 2] : first === 1 ? [5, y(0) + HIGH / 2] : [0, y(way.from.rank) + HIGH / 2];
@@ -111,7 +130,7 @@ function render({ model, el }) {
       }
     }
     heads.replaceChildren(
-      ...range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i).toFixed(1), y: 12 }, `step ${first + i}`)),
+      ...range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i).toFixed(1), y: 12 }, told(ui.get("shared").step, { step: first + i }))),
     );
     set(line, { d: `M0 ${y(width()) - 9}H${room}` });
     set(start, { cy: y(0) + HIGH / 2, visibility: first === 1 ? "visible" : "hidden" });
@@ -122,7 +141,7 @@ function render({ model, el }) {
       if (!edge.parentNode) edges.append(edge);
       if (!node.parentNode) svg.append(node);
     }
-    const place = ({ way, lost }) => `step ${way.length}, ${text(way)}${way.ended ? " and end" : ""}: log-probability ${two(way.total)}, ${lost ? "pruned" : "kept"}`;
+    const place = ({ way, lost }) => told(WORDS.way, { step: way.length, text: text(way), end: way.ended && WORDS.end, log: two(way.total), fate: lost ? WORDS.pruned : WORDS.kept });
     group.adopt(marks.map(({ node }) => node), marks.map(place));
     return had;
   }
@@ -148,7 +167,7 @@ function render({ model, el }) {
     group.check(Math.max(0, index));
     const here = marks[Math.max(0, index)]?.node;
     if (had && here !== document.activeElement) here?.focus({ preventScroll: true });
-    source.textContent = ui.get("source") ? `Source: ${ui.get("source")}` : "";
+    source.textContent = ui.get("source") ? told(WORDS.source, { source: ui.get("source") }) : "";
     set(source, { hidden: !ui.get("source") });
     tell(now, last, ended, chosen);
   }
@@ -164,17 +183,19 @@ function render({ model, el }) {
   function tell(now, last, ended, chosen) {
     const sum = (way) => `${two(way.total)} / ${two(penalty(way.length, alpha()))} = ${two(way.score)}`;
     list.replaceChildren(
-      h("b", {}, ended.length ? "Finished, best first: log P / penalty = score" : "Nothing has finished yet"),
+      h("b", {}, ended.length ? WORDS.finished : WORDS.none),
       ...ended.slice(0, width()).map((way, i) => h("div", i ? {} : { style: "color:var(--tfm-decoder);font-weight:650" }, `${i + 1}. ${text(way)} · ${sum(way)}`)),
     );
-    const here = last === now.steps.length ? `over after ${many(last, "step")}` : many(now.steps[last - 1].count, "continuation");
-    const state = `Beam ${width()}, α ${fixed(1)(alpha())}, step ${upTo()}: ${here}, ${many(ended.length, "sentence")} finished. `;
+    const here = last === now.steps.length ? told(WORDS.over, { steps: many(WORDS.steps, last) }) : many(WORDS.continuations, now.steps[last - 1].count);
+    const state = told(WORDS.told, { width: width(), alpha: fixed(1)(alpha()), step: upTo(), here, sentences: many(WORDS.sentences, ended.length) });
     const parts = [];
     if (chosen) {
       for (let way = chosen; way.from; way = way.from) parts.unshift(two(way.more));
-      const fate = chosen.rank >= width() ? `place ${chosen.rank + 1}, pruned` : `place ${chosen.rank + 1}, kept`;
-      ui.say(state, h("b", {}, text(chosen)), ` · ${parts.join(" + ")} = ${two(chosen.total)} · ${fate}`);
-    } else if (ended.length) ui.say(state, h("b", { style: "color:var(--tfm-decoder)" }, text(ended[0])), ` leads with ${two(ended[0].score)}`);
+      const fate = chosen.rank >= width() ? WORDS.pruned : WORDS.kept;
+      ui.say(state, h("b", {}, text(chosen)), told(WORDS.place, { sum: parts.join(" + "), total: two(chosen.total), place: chosen.rank + 1, fate }));
+    } else if (ended.length) {
+      ui.say(state, ...told(WORDS.leads, { text: h("b", { style: "color:var(--tfm-decoder)" }, text(ended[0])), score: two(ended[0].score) }));
+    }
     else ui.say(state);
   }
 
@@ -194,4 +215,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["tokens", "tree", "max_len", "source"], csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,15 @@
 /* Sampling: what temperature, top-k and top-p make of the distribution of a next token. */
 
-import { card, clamp, entropy, fixed, general, h, onWidth, range, s, set, short } from "../kit/index.js";
+import { card, clamp, entropy, fixed, general, h, onWidth, range, s, set, short, told } from "../kit/index.js";
+
+const WORDS = {
+  temperature: "temperature",
+  top_k: "top-k",
+  top_p: "top-p",
+  drawn: "Probabilities of the {count} likeliest tokens and of all others together",
+  told: "T = {T}, top-k {k}, top-p {p}: {left}. “{best}” has {now}, at T = 1 uncut {before} · all but the first {count} together {rest} · entropy {entropy} nats, a choice among {equals} equals",
+  left: "{left} of {all} tokens are left",
+};
 
 /* Logits, best first, from the hundredths by which each lies below the one before. */
 export function logitsOf(steps) {
@@ -39,9 +48,9 @@ function render({ model, el }) {
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const where = h("p", { class: "tfm-caption" });
   ui.stage.append(where, box);
-  ui.slider("value", { label: "temperature", min: 0.1, max: 2, step: 0.1, format: fixed(1) });
-  ui.slider("top_k", { label: "top-k", values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : "all") });
-  ui.slider("top_p", { label: "top-p", min: 0.05, max: 1, step: 0.05, format: fixed(2) });
+  ui.slider("value", { label: WORDS.temperature, min: 0.1, max: 2, step: 0.1, format: fixed(1) });
+  ui.slider("top_k", { label: WORDS.top_k, values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : ui.get("shared").all) });
+  ui.slider("top_p", { label: WORDS.top_p, min: 0.05, max: 1, step: 0.05, format: fixed(2) });
 
   let room = 0;
   const count = () => names().length;
@@ -70,25 +79,35 @@ function render({ model, el }) {
     const [before, after] = [shares(as_is), shares(p)];
     where.textContent = ui.get("context");
     set(where, { hidden: !ui.get("context") });
-    set(svg, { width: room, height: TOP * 2 + rows.length * ROW, "aria-label": `Probabilities of the ${count()} likeliest tokens and of all others together` });
+    set(svg, { width: room, height: TOP * 2 + rows.length * ROW, "aria-label": told(WORDS.drawn, { count: count() }) });
     const wide = Math.max(40, room - 126 - 62);
     const most = Math.max(...before, ...after);
     rows.forEach(({ name, old, bar, number }, i) => {
       const last = i === count();
-      const label = last ? `${grouped(all - count())} others` : short(names()[i], 14);
+      const label = last ? told(ui.get("shared").others, { count: grouped(all - count()) }) : short(names()[i], 14);
       if (name.textContent !== label) name.textContent = label;
       set(name, { style: after[i] ? "" : "fill:var(--tfm-soft);text-decoration:line-through" });
       set(old, { width: ((before[i] / most) * wide).toFixed(1) });
       set(bar, { width: ((after[i] / most) * wide).toFixed(1) });
       set(number, { x: (126 + (Math.max(before[i], after[i]) / most) * wide + 6).toFixed(1) });
-      const words = after[i] ? share(after[i]) : "cut";
+      const words = after[i] ? share(after[i]) : ui.get("shared").cut;
       if (number.textContent !== words) number.textContent = words;
     });
     const tail = after.at(-1);
     ui.say(
-      `T = ${fixed(1)(T())}, top-k ${k() ? grouped(k()) : "all"}, top-p ${fixed(2)(share_p())}: `,
-      h("b", {}, `${grouped(left)} of ${grouped(all)} tokens are left`),
-      `. “${names()[0]}” has ${share(after[0])}, at T = 1 uncut ${share(before[0])} · all but the first ${count()} together ${tail ? share(tail) : "0"} · entropy ${fixed(2)(entropy(p))} nats, a choice among ${general(Math.exp(entropy(p)))} equals`,
+      ...told(WORDS.told, {
+        T: fixed(1)(T()),
+        k: k() ? grouped(k()) : ui.get("shared").all,
+        p: fixed(2)(share_p()),
+        left: h("b", {}, told(WORDS.left, { left: grouped(left), all: grouped(all) })),
+        best: names()[0],
+        now: share(after[0]),
+        before: share(before[0]),
+        count: count(),
+        rest: tail ? share(tail) : "0",
+        entropy: fixed(2)(entropy(p)),
+        equals: general(Math.exp(entropy(p))),
+      }),
     );
   }
 
@@ -106,4 +125,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["tokens", "steps", "context"], csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -10,6 +10,9 @@
    ui.until(stop)                                               // run `stop` when the widget goes away
    return ui.start(draw, { watch: ["weights"], csv: () => rows });
 
+   What a widget says stands in `const WORDS` at the head of its file, templates for `told`; what Python says too comes
+   from there, as ui.get("shared"). Its module exports them: { render, words: WORDS }.
+
    `draw` runs once now and once after every event in which a trait of `state` or `watch` changed, whoever
    changed it (a control, Python, a link); let it only change attributes. `csv` gives rows, the header first. */
 
@@ -17,6 +20,7 @@ import { h } from "./dom.js";
 import * as controls from "./controls.js";
 import { savers } from "./save.js";
 import { keyOf, linkTo, restored } from "./link.js";
+import { WORDS } from "./words.js";
 
 export function card({ model, el, state }) {
   const stops = [];
@@ -111,8 +115,8 @@ export function card({ model, el, state }) {
         { class: "tfm-actions" },
         note,
         savers({ root, stage, name: () => model.get("title"), csv, tell }),
-        action("link", "Link", "Copy a link to this state", () => linkTo(key, snapshot(), tell)),
-        action("reset", "Reset", "Back to the first state", () => set(structuredClone(first))),
+        action("link", WORDS.link, WORDS.linkHint, () => linkTo(key, snapshot(), tell)),
+        action("reset", WORDS.reset, WORDS.resetHint, () => set(structuredClone(first))),
       ),
     );
     draw();

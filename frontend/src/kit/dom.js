@@ -6,7 +6,9 @@
                                                   measured in; returns a stop function
    widthOf(words, 13)                             pixels of the widest of these words at that size
    uid("hatch")                                   an id that no other widget has
-   short("unbelievable", 8)                       "unbelie…"                                                     */
+   short("unbelievable", 8)                       "unbelie…"
+   told("{n} of {all}", { n: 1, all: 3 })         "1 of 3"; where a value is a node, a list of what to append
+   many(["{count} word", "{count} words"], 1)     "1 word": the form for one, or for any other count              */
 
 const SVG = "http://www.w3.org/2000/svg";
 let serial = 0;
@@ -15,6 +17,12 @@ export const h = (tag, attrs, ...children) => fill(document.createElement(tag), 
 export const s = (tag, attrs, ...children) => fill(document.createElementNS(SVG, tag), attrs, children);
 export const uid = (stem) => `tfm-${stem}-${++serial}`;
 export const short = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+
+export function told(template, values) {
+  const parts = template.split(/[{}]/).map((part, i) => (i % 2 ? values[part] || (values[part] === 0 ? 0 : "") : part));
+  return parts.some((part) => typeof part === "object") ? parts.flat().filter((part) => part !== "") : parts.join("");
+}
+export const many = (forms, count) => told(forms[count === 1 ? 0 : 1], { count });
 
 function fill(node, attrs, children) {
   set(node, attrs ?? {});

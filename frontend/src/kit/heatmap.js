@@ -13,9 +13,10 @@
    onToggle(i, j)   click, Enter or Space; onPaint(i, j): the pointer was dragged on into another cell
    Arrow keys move, Home and End go along the row. It measures its own width and lays itself out again.           */
 
-import { h, s, set, short, uid, widthOf, onWidth } from "./dom.js";
+import { h, s, set, short, told, uid, widthOf, onWidth } from "./dom.js";
 import { clamp, range } from "./math.js";
 import { ramp } from "./scale.js";
+import { WORDS } from "./words.js";
 
 const TILT = 48; // degrees, of words that are wider than their column
 const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
@@ -27,8 +28,8 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   const light = s("rect", { class: "tfm-row-light", rx: 4 });
   const ring = s("rect", { class: "tfm-ring", rx: 4 });
   const axes = [
-    s("text", { class: "tfm-axis tfm-q", y: 12, x: 0 }, "queries ↓"),
-    s("text", { class: "tfm-axis tfm-k", y: 12 }, "keys →"),
+    s("text", { class: "tfm-axis tfm-q", y: 12, x: 0 }, WORDS.queries),
+    s("text", { class: "tfm-axis tfm-k", y: 12 }, WORDS.keys),
   ];
   const svg = s("svg", { class: `tfm-heatmap${onToggle ? " tfm-editable" : ""}`, role: "grid", "aria-label": label, "data-control": name });
   svg.append(s("defs", {}, stripes(hatch, "tfm-hatch", false), stripes(cross, "tfm-cross", true)));
@@ -231,7 +232,7 @@ export function stripes(id, look, crossed) {
 }
 
 /* The legend of a heat-map: weight 0 → max, and what the patterns mean. legend({ max: 1, masked: "hidden, weight 0" }) */
-export function legend({ max = 1, unit = "weight", masked }) {
+export function legend({ max = 1, unit = WORDS.weight, masked }) {
   const hatch = uid("hatch");
   const swatch =
     masked &&
@@ -244,7 +245,7 @@ export function legend({ max = 1, unit = "weight", masked }) {
   return h(
     "div",
     { class: "tfm-legend" },
-    h("span", {}, `${unit} 0`),
+    h("span", {}, told(WORDS.zero, { unit })),
     s("svg", { width: 96, height: 12, "aria-hidden": "true" }, steps),
     h("span", {}, String(max)),
     swatch,

@@ -1,9 +1,10 @@
 /* The kit: what the book's widgets share. Read the comment at the top of each file for its part of the surface. */
 export { card } from "./card.js";
 export { sub } from "./controls.js";
-export { h, s, set, short, uid, widthOf, onWidth } from "./dom.js";
+export { h, many, onWidth, s, set, short, told, uid, widthOf } from "./dom.js";
 export { heatmap, legend, stripes } from "./heatmap.js";
 export { plot } from "./plot.js";
 export { links, radios, tokenRow } from "./tokens.js";
 export { ramp, scale } from "./scale.js";
 export * from "./math.js";
+export { WORDS } from "./words.js";

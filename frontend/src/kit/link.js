@@ -1,6 +1,8 @@
 /* A link that opens a widget as it was left: #tfm=<module>.<place on the page>=<state as JSON>.
    Only a state of the same form as the present one is taken back, so a foreign or stale link does nothing. */
 
+import { WORDS } from "./words.js";
+
 export function keyOf(model, el) {
   const here = el.closest(".tfm-widget");
   const place = here ? [...document.querySelectorAll(".tfm-widget")].indexOf(here) : 0;
@@ -12,10 +14,10 @@ export async function linkTo(key, state, tell) {
   url.hash = `tfm=${key}=${encodeURIComponent(JSON.stringify(state))}`;
   try {
     await navigator.clipboard.writeText(url.href);
-    tell("Link copied");
+    tell(WORDS.copied);
   } catch {
     history.replaceState(null, "", url);
-    tell("The link is in the address bar");
+    tell(WORDS.inBar);
   }
 }
 

@@ -8,6 +8,8 @@
    random(seed)                  a generator of uniforms; normal(random) draws from N(0, 1)
    fixed(2)(x), signed(1)(x)     formatters with a true minus sign; general(x) for 0.0012, 12.3, 4.5e+9              */
 
+import { WORDS } from "./words.js";
+
 export const range = (n) => Array.from({ length: n }, (_, i) => i);
 export const clamp = (x, lo, hi) => Math.min(hi, Math.max(lo, x));
 export const linspace = (a, b, n) => range(n).map((i) => a + ((b - a) * i) / (n - 1));
@@ -69,4 +71,4 @@ export const general = (x) => {
   }
   return minus(String(+x.toPrecision(3)));
 };
-const special = (x) => (Number.isNaN(x) ? "not a number" : x > 0 ? "∞" : "−∞");
+const special = (x) => (Number.isNaN(x) ? WORDS.nothing : x > 0 ? "∞" : "−∞");

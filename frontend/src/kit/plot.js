@@ -14,9 +14,10 @@
                                                             pixels; draw them in p.layer (an SVG group)
    Colours are names of the identity: query key value encoder decoder broken ink soft.                                 */
 
-import { h, s, set, widthOf, onWidth } from "./dom.js";
+import { h, s, set, told, widthOf, onWidth } from "./dom.js";
 import { scale } from "./scale.js";
 import { clamp, fixed, general } from "./math.js";
+import { WORDS } from "./words.js";
 
 const [TOP, RIGHT, BOTTOM, LEFT] = [26, 14, 40, 46];
 
@@ -129,7 +130,7 @@ function beside(x, gap, words, width) {
 
 function drawAxes(frame, at, x, y) {
   const [low, right] = [at.height - BOTTOM, at.width - RIGHT];
-  const name = (axis) => `${axis.label} · ${axis.log ? "log" : "linear"} scale`;
+  const name = (axis) => told(axis.log ? WORDS.log : WORDS.linear, { axis: axis.label });
   const parts = [s("path", { class: "tfm-axis-line", d: `M${LEFT} ${TOP}V${low}H${right}` })];
   for (const tick of at.x.ticks(Math.max(3, Math.floor(at.width / 90)))) {
     parts.push(s("path", { class: "tfm-axis-line", d: `M${at.x(tick)} ${low}v4` }), s("text", { x: at.x(tick), y: low + 17, "text-anchor": "middle" }, general(tick)));
@@ -181,7 +182,7 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "query", labe
       "aria-valuemin": at.x.domain[0],
       "aria-valuemax": at.x.domain[1],
       "aria-valuenow": now[0],
-      "aria-valuetext": `x ${say(now[0])}, y ${say(now[1])}`,
+      "aria-valuetext": told(WORDS.at, { x: say(now[0]), y: say(now[1]) }),
     });
     set(words, { ...beside(a, r + 5, label, at.width), y: b - r - 2 });
   });

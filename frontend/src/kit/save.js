@@ -1,6 +1,7 @@
 /* Save the stage as SVG, PNG or CSV. What is drawn is copied with its computed colours, so that the file stands alone. */
 
-import { h, s } from "./dom.js";
+import { h, s, told } from "./dom.js";
+import { WORDS } from "./words.js";
 
 const MARGIN = 16;
 const HEAD = 34;
@@ -18,13 +19,13 @@ export function savers({ root, stage, name, csv, tell }) {
     PNG: async () => download(file("png"), await raster(picture())),
     CSV: csv && (() => download(file("csv"), new Blob([table(csv())], { type: "text/csv" }))),
   };
-  const menu = h("details", { class: "tfm-menu" }, h("summary", { class: "tfm-button", "data-action": "save" }, "Save"));
+  const menu = h("details", { class: "tfm-menu" }, h("summary", { class: "tfm-button", "data-action": "save" }, WORDS.save));
   const list = h("div", {});
   for (const [kind, save] of Object.entries(choices)) {
     const run = async () => {
       menu.open = false;
       await save();
-      tell(`Saved as ${kind}`);
+      tell(told(WORDS.saved, { kind }));
     };
     if (save) list.append(h("button", { type: "button", class: "tfm-button", "data-action": `save-${kind.toLowerCase()}`, onclick: run }, kind));
   }

@@ -1,6 +1,20 @@
 /* LayerNorm by hand: drag the features of one word; mean, variance and the normalised vector follow. */
 
-import { card, clamp, fixed, general, h, mean, plot, range, set as attributes, sum } from "../kit/index.js";
+import { card, clamp, fixed, general, h, mean, plot, range, set as attributes, sum, told } from "../kit/index.js";
+
+const WORDS = {
+  word: "Features of one word; drag them, or use the arrow keys.",
+  norm: "The same features at mean 0 and variance 1.",
+  before: "One word, to drag. Lines: mean, mean ± σ",
+  after: "After the norm. Lines: 0, ± 1",
+  raise: "all + 1",
+  stretch: "all × 1.25",
+  level: "all equal",
+  full: { raise: " No room to raise all.", stretch: " No room to stretch all." },
+  feature: "{feature} {number}",
+  told: "{features} · mean {mean} · variance {variance} · √(variance + ε) {spread} with ε {eps} → (γ = 1, β = 0) {normalised} · mean {after}, variance {rest}.{equal}{full}",
+  equal: " All features are equal: 0 divided by √ε is 0.",
+};
 
 const LIMIT = 12; // features stay between −LIMIT and LIMIT
 const [two, one] = [fixed(2), fixed(1)];
@@ -31,9 +45,10 @@ function render({ model, el }) {
   const set = (i, to) => ui.set({ value: features().map((old, k) => (k === i ? +clamp(to, -LIMIT, LIMIT).toFixed(2) : old)) });
   let full = ""; // what there was no room for
 
-  const axis = { label: "feature", domain: [0.4, count + 0.6] };
-  const left = plot(ui, { x: axis, y: { label: "x", domain: [-LIMIT, LIMIT] }, height: 260, label: "Features of one word; drag them, or use the arrow keys." });
-  const right = plot(ui, { x: axis, y: { label: "normalised", domain: [-2.6, 2.6] }, height: 260, label: "The same features at mean 0 and variance 1." });
+  const { feature, normalised } = ui.get("shared");
+  const axis = { label: feature, domain: [0.4, count + 0.6] };
+  const left = plot(ui, { x: axis, y: { label: "x", domain: [-LIMIT, LIMIT] }, height: 260, label: WORDS.word });
+  const right = plot(ui, { x: axis, y: { label: normalised, domain: [-2.6, 2.6] }, height: 260, label: WORDS.norm });
   const stems = range(count).map(() => left.line({ colour: "soft" }));
   const meanRule = left.rule({ colour: "ink" });
   const [upper, lower] = [0, 1].map(() => left.rule({ colour: "soft" }));
@@ -57,19 +72,19 @@ function render({ model, el }) {
   );
   ui.stage.append(
     h("div", { class: "tfm-columns" },
-      h("div", {}, h("p", { class: "tfm-caption" }, "One word, to drag. Lines: mean, mean ± σ"), left.el),
-      h("div", {}, h("p", { class: "tfm-caption" }, "After the norm. Lines: 0, ± 1"), right.el)),
+      h("div", {}, h("p", { class: "tfm-caption" }, WORDS.before), left.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, WORDS.after), right.el)),
   );
 
-  const change = (words, by) => () => {
+  const change = (name, by) => () => {
     const moved = together(features(), by);
-    full = moved ? "" : ` No room to ${words}.`;
+    full = moved ? "" : WORDS.full[name];
     ui.set({ value: moved ?? [...features()] });
   };
-  ui.button("raise", { label: "all + 1", onclick: change("raise all", (x) => x + 1) });
-  ui.button("stretch", { label: "all × 1.25", onclick: change("stretch all", (x) => 1.25 * x) });
+  ui.button("raise", { label: WORDS.raise, onclick: change("raise", (x) => x + 1) });
+  ui.button("stretch", { label: WORDS.stretch, onclick: change("stretch", (x) => 1.25 * x) });
   ui.button("level", {
-    label: "all equal",
+    label: WORDS.level,
     onclick: () => {
       full = "";
       const level = +mean(features()).toFixed(2);
@@ -82,7 +97,7 @@ function render({ model, el }) {
   const handles = range(count).map((i) => left.el.querySelector(`[data-control="feature-${i + 1}"]`));
   const tell = () =>
     features().forEach((x, i) =>
-      attributes(handles[i], { "aria-label": `feature ${i + 1}`, "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT, "aria-valuenow": x, "aria-valuetext": two(x) }),
+      attributes(handles[i], { "aria-label": told(WORDS.feature, { feature, number: i + 1 }), "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT, "aria-valuenow": x, "aria-valuetext": two(x) }),
     );
   left.custom(tell);
 
@@ -95,19 +110,27 @@ function render({ model, el }) {
     lower({ y: mu - sigma }, "");
     zero({ y: 0 }, "");
     ones.forEach((rule, k) => rule({ y: [1, -1][k] }, ""));
-    x.forEach((feature, i) => {
-      stems[i]([[i + 1, mu], [i + 1, feature]]);
-      knobs[i]([i + 1, feature]);
+    x.forEach((each, i) => {
+      stems[i]([[i + 1, mu], [i + 1, each]]);
+      knobs[i]([i + 1, each]);
       outStems[i]([[i + 1, 0], [i + 1, out[i]]]);
       outs[i]([i + 1, out[i]]);
     });
     tell();
     const after = mean(out.map((z) => z * z));
     ui.say(
-      h("b", { class: "tfm-q" }, x.map(one).join("  ")),
-      ` · mean ${two(mu)} · variance ${two(variance)} · √(variance + ε) ${two(spread)} with ε ${general(eps())} → (γ = 1, β = 0) `,
-      h("b", { class: "tfm-v" }, out.map(two).join("  ")),
-      ` · mean ${two(mean(out))}, variance ${two(after)}.${variance === 0 ? " All features are equal: 0 divided by √ε is 0." : ""}${full}`,
+      ...told(WORDS.told, {
+        features: h("b", { class: "tfm-q" }, x.map(one).join("  ")),
+        mean: two(mu),
+        variance: two(variance),
+        spread: two(spread),
+        eps: general(eps()),
+        normalised: h("b", { class: "tfm-v" }, out.map(two).join("  ")),
+        after: two(mean(out)),
+        rest: two(after),
+        equal: variance === 0 && WORDS.equal,
+        full,
+      }),
     );
   }
 
@@ -118,4 +141,4 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,27 @@
 /* Mask editor: decide which query may see which key; the weights renormalise at once. */
 
-import { card, entropy, fixed, h, heatmap, legend, range, softmax } from "../kit/index.js";
+import { card, entropy, fixed, h, heatmap, legend, range, softmax, told } from "../kit/index.js";
+
+const WORDS = {
+  scoreMap: "Scores under the mask: queries down, keys across. Enter shows or hides a key.",
+  weightMap: "Weights after the softmax: queries down, keys across.",
+  cell: "query {query}, key {key}: {what}",
+  score: "score {score}",
+  hidden: "hidden, −∞",
+  empty: "no weight, the row is empty",
+  weight: "weight {weight}",
+  change: "{scores} · click or drag to change",
+  masked: "hidden",
+  mask: "mask",
+  size: "size",
+  padding: "and hide padding",
+  none: "{query} sees no key. ",
+  told: "{query} sees {seen} of {keys} keys → {shares} · sum 1.00 · entropy {entropy} nats ",
+  broken: [
+    "Row {rows} may see nothing: every score is −∞, and the softmax divides 0 by 0. Each query needs at least one key.",
+    "Rows {rows} may see nothing: every score is −∞, and the softmax divides 0 by 0. Each query needs at least one key.",
+  ],
+};
 
 const PRESETS = ["causal", "strict", "padding", "window", "block", "full"];
 const SIZED = ["window", "block"];
@@ -44,36 +65,38 @@ function render({ model, el }) {
   };
   const focus = (i) => ui.set({ focus: i });
   const words = { rows: tokens(), cols: tokens(), onFocus: focus };
+  const cell = (i, j, what) => told(WORDS.cell, { query: tokens()[i], key: tokens()[j], what });
+  const { presets, scores, weights: heading } = ui.get("shared");
 
   const scoreMap = heatmap(ui, {
     ...words,
     name: "mask",
-    label: "Scores under the mask: queries down, keys across. Enter shows or hides a key.",
+    label: WORDS.scoreMap,
     onToggle: (i, j) => put(i, j, (pen = !seen(i, j))),
     onPaint: (i, j) => seen(i, j) !== pen && put(i, j, pen),
     text: (i, j) => (seen(i, j) ? score(ui.get("scores")[i][j]) : "−∞"),
-    describe: (i, j) => `query ${tokens()[i]}, key ${tokens()[j]}: ${seen(i, j) ? `score ${score(ui.get("scores")[i][j])}` : "hidden, −∞"}`,
+    describe: (i, j) => cell(i, j, seen(i, j) ? told(WORDS.score, { score: score(ui.get("scores")[i][j]) }) : WORDS.hidden),
   });
   const weightMap = heatmap(ui, {
     ...words,
     name: "weights",
-    label: "Weights after the softmax: queries down, keys across.",
+    label: WORDS.weightMap,
     text: (i, j) => (empty(i) ? "?" : seen(i, j) ? share(weights[i][j]) : ""),
-    describe: (i, j) => `query ${tokens()[i]}, key ${tokens()[j]}: ${empty(i) ? "no weight, the row is empty" : `weight ${share(weights[i][j])}`}`,
+    describe: (i, j) => cell(i, j, empty(i) ? WORDS.empty : told(WORDS.weight, { weight: share(weights[i][j]) })),
   });
   ui.stage.append(
     h(
       "div",
       { class: "tfm-columns" },
-      h("div", {}, h("p", { class: "tfm-caption" }, "Scores, −∞ where hidden · click or drag to change"), scoreMap.el),
-      h("div", {}, h("p", { class: "tfm-caption" }, "Weights = softmax of each row"), weightMap.el, legend({ masked: "hidden" })),
+      h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.change, { scores })), scoreMap.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, heading), weightMap.el, legend({ masked: WORDS.masked })),
     ),
   );
 
   const padded = tokens().includes(PAD);
-  ui.select("preset", { label: "mask", options: [...PRESETS.filter((name) => padded || name !== "padding"), ["own", "your own"]] });
-  const size = ui.slider("size", { label: "size", min: 1, max: Math.max(2, tokens().length - 1) });
-  if (padded) ui.toggle("hide_padding", { label: "and hide padding" });
+  ui.select("preset", { label: WORDS.mask, options: [...PRESETS.filter((name) => padded || name !== "padding"), "own"].map((name) => [name, presets[name]]) });
+  const size = ui.slider("size", { label: WORDS.size, min: 1, max: Math.max(2, tokens().length - 1) });
+  if (padded) ui.toggle("hide_padding", { label: WORDS.padding });
   for (const trait of ["preset", "size", "hide_padding"]) ui.on(trait, apply);
 
   function draw() {
@@ -91,19 +114,17 @@ function render({ model, el }) {
   function sentence(i) {
     const visible = range(tokens().length).filter((j) => seen(i, j));
     const query = h("b", { class: "tfm-q" }, tokens()[i]);
-    if (!visible.length) return [query, " sees no key. "];
-    const told = [...visible].sort((a, b) => weights[i][b] - weights[i][a]).slice(0, MOST_TOLD).sort((a, b) => a - b);
-    const shares = told.map((j) => `${tokens()[j]} ${share(weights[i][j])}`).join(" · ");
-    const rest = visible.length > told.length ? " · …" : "";
-    return [query, ` sees ${visible.length} of ${tokens().length} keys → ${shares}${rest} · sum 1.00 · entropy ${share(entropy(weights[i]))} nats `];
+    if (!visible.length) return told(WORDS.none, { query });
+    const heaviest = [...visible].sort((a, b) => weights[i][b] - weights[i][a]).slice(0, MOST_TOLD).sort((a, b) => a - b);
+    const shares = heaviest.map((j) => `${tokens()[j]} ${share(weights[i][j])}`).join(" · ");
+    const rest = visible.length > heaviest.length ? " · …" : "";
+    return told(WORDS.told, { query, seen: visible.length, keys: tokens().length, shares: shares + rest, entropy: share(entropy(weights[i])) });
   }
 
   function warning(broken) {
     const names = tokens().filter((_, i) => broken[i]).map((word) => `“${word}”`);
     if (!names.length) return [];
-    const many = names.length > 1;
-    const text = `Row${many ? "s" : ""} ${names.join(", ")} may see nothing: every score is −∞, and the softmax divides 0 by 0. Each query needs at least one key.`;
-    return [h("span", { class: "tfm-bad" }, text)];
+    return [h("span", { class: "tfm-bad" }, told(WORDS.broken[names.length > 1 ? 1 : 0], { rows: names.join(", ") }))];
   }
 
   const csv = () => {
@@ -114,4 +135,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["tokens", "scores"], csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

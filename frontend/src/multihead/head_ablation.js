@@ -1,9 +1,42 @@
 /* Head ablation: the heads of the trained translator, switched off one at a time, by layers, or in an order; all as measured. */
 
-import { card, clamp, fixed, h, legend, plot, radios, range, signed, sum } from "../kit/index.js";
+import { card, clamp, fixed, h, legend, plot, radios, range, signed, sum, told } from "../kit/index.js";
 
-const MODES = { head: "one head", layer: "a whole layer", order: "least important first" };
-const NAMES = { encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
+const WORDS = {
+  grid: "Heads: choose one to switch it off",
+  layer: "layer {layer}, {kind}",
+  cell: "{layer}, head {head}",
+  costs: "costs {cost} nats",
+  untried: "not tried",
+  place: "place {place} in the order",
+  off: "off",
+  on: "on",
+  loss: "loss in nats a token",
+  curve: "Loss against the number of heads that are off",
+  key: "{blue} · dotted: asked once · grey: three random orders · dashed: {added}",
+  blue: "blue: least important first, asked anew after every eight",
+  thousandths: "{nats} thousandths of a nat",
+  alone: "alone,",
+  restore: "All heads on",
+  guess: "your guess",
+  some: "{count} of {all}",
+  reveal: "show every cost",
+  heads: "Heads 1 to 8 of each layer · loss grown without it, thousandths of a nat",
+  order: "Heads 1 to 8 of each layer · place in the order",
+  changed: "now: {text}",
+  found: "{count} of {all} heads cost more than {worth} BLEU alone · your guess {guess}",
+  guessed: "your guess: {guess} of {all} heads cost more than {worth} BLEU alone",
+  all: "all {all} heads on",
+  whole: "{all} · loss {loss} nats · BLEU {bleu}",
+  without: {
+    head: "without head {head} of {layer}",
+    layer: "without {layer}",
+    order: "without {count} of {all} heads",
+  },
+  change: "loss {whole} → {loss} nats ({grown}) · BLEU {best} → {bleu} ({lost})",
+  summed: "what these heads cost one by one adds up to {summed} nats",
+};
+
 const WORTH = 1; // BLEU, as in tfm_lib.widgets.multihead
 
 const [one, three] = [fixed(1), fixed(3)];
@@ -29,20 +62,21 @@ export const cost = (measured, entry, off) => ({
 export const worth = ({ heads, whole }) => heads.filter((entry) => whole[1] - entry[1] > WORTH).length;
 
 /* Place, layer and head, counted from 1. */
-export function nameOf({ places, n_layers, n_heads }, i) {
+export function nameOf({ places, n_layers, n_heads }, i, kinds) {
   const row = Math.floor(i / n_heads);
-  return { head: (i % n_heads) + 1, layer: `layer ${(row % n_layers) + 1}, ${NAMES[places[Math.floor(row / n_layers)]]}` };
+  return { head: (i % n_heads) + 1, layer: told(WORDS.layer, { layer: (row % n_layers) + 1, kind: kinds[places[Math.floor(row / n_layers)]] }) };
 }
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["mode", "value", "removed", "guess", "reveal", "tried"] });
   const data = ui.get("measured");
+  const { kinds, modes, places, off: headsOff, added: ifAdded } = ui.get("shared");
   const [n, across] = [data.heads.length, data.n_heads];
   const growth = data.heads.map((entry) => entry[0] - data.whole[0]);
   const top = Math.max(...growth, 1e-9);
   const rank = range(n).map((i) => data.order.indexOf(i));
   const now = () => {
-    const mode = MODES[ui.get("mode")] ? ui.get("mode") : "head";
+    const mode = modes[ui.get("mode")] ? ui.get("mode") : "head";
     const [value, wanted] = [clamp(ui.get("value"), -1, n - 1), ui.get("removed")];
     const removed = data.stops.includes(wanted) ? wanted : 0;
     return { mode, value, removed, ...stateOf(data, mode, value, removed) };
@@ -56,44 +90,44 @@ function render({ model, el }) {
   }
 
   const cells = range(n).map(() => h("div", { class: "tfm-switch" }));
-  const grid = h("div", { class: "tfm-switches", role: "radiogroup", "aria-label": "Heads: choose one to switch it off", style: `grid-template-columns:auto repeat(${across},minmax(0,46px))` });
+  const grid = h("div", { class: "tfm-switches", role: "radiogroup", "aria-label": WORDS.grid, style: `grid-template-columns:auto repeat(${across},minmax(0,46px))` });
   const group = radios(grid, { name: "value", onFocus: choose });
   const rows = range(n / across).map((row) => [
-    h("span", { class: "tfm-caption" }, `${data.places[Math.floor(row / data.n_layers)]} ${(row % data.n_layers) + 1}`),
+    h("span", { class: "tfm-caption" }, `${places[data.places[Math.floor(row / data.n_layers)]]} ${(row % data.n_layers) + 1}`),
     ...cells.slice(row * across, (row + 1) * across),
   ]);
   grid.append(...rows.flat());
-  const label = (i) => `${nameOf(data, i).layer}, head ${nameOf(data, i).head}`;
+  const label = (i) => told(WORDS.cell, nameOf(data, i, kinds));
   group.adopt(cells, cells.map((_, i) => label(i)), across);
 
   const curve = plot(ui, {
-    x: { label: "heads off", domain: [0, n] },
-    y: { label: "loss in nats a token", domain: [0, Math.ceil(Math.max(...data.random.flat(), ...data.once, ...data.pruned.map((entry) => entry[0])))] },
+    x: { label: headsOff, domain: [0, n] },
+    y: { label: WORDS.loss, domain: [0, Math.ceil(Math.max(...data.random.flat(), ...data.once, ...data.pruned.map((entry) => entry[0])))] },
     height: 230,
-    label: "Loss against the number of heads that are off",
+    label: WORDS.curve,
   });
   const chance = data.random.map(() => curve.line({ colour: "soft" }));
   const added = curve.line({ colour: "ink", dash: "5 4" });
   const once = curve.line({ colour: "ink", dash: "1.5 4" });
   const line = curve.line({ colour: "query" });
   const here = curve.dot({ colour: "query", r: 6 });
-  const key = h("p", { class: "tfm-caption" }, h("span", { class: "tfm-q" }, "blue: least important first, asked anew after every eight"), " · dotted: asked once · grey: three random orders · dashed: if costs added up");
+  const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { blue: h("span", { class: "tfm-q" }, WORDS.blue), added: ifAdded }));
   const pruning = h("div", {}, key, curve.el);
   const said = data.ours.map((source, k) => {
     const changed = h("b", { class: "tfm-bad" });
     return { el: h("div", { class: "tfm-said" }, h("span", { class: "tfm-caption" }, source), h("div", {}, data.whole[2][k]), changed), changed };
   });
   const caption = h("p", { class: "tfm-caption" });
-  const scale = legend({ max: `${milli(top)} thousandths of a nat`, unit: "alone," });
+  const scale = legend({ max: told(WORDS.thousandths, { nats: milli(top) }), unit: WORDS.alone });
   ui.stage.append(
     h("div", { class: "tfm-columns" }, h("div", {}, caption, grid, scale), h("div", {}, pruning, ...said.map((line) => line.el))),
   );
 
-  ui.select("mode", { label: "off", options: Object.entries(MODES) });
-  const pace = ui.slider("removed", { label: "heads off", values: data.stops, format: String });
-  ui.button("restore", { label: "All heads on", onclick: () => ui.set({ value: -1, removed: 0 }) });
-  ui.slider("guess", { label: "your guess", min: 0, max: n, format: (x) => `${x} of ${n}` });
-  ui.toggle("reveal", { label: "show every cost" });
+  ui.select("mode", { label: WORDS.off, options: Object.entries(modes) });
+  const pace = ui.slider("removed", { label: headsOff, values: data.stops, format: String });
+  ui.button("restore", { label: WORDS.restore, onclick: () => ui.set({ value: -1, removed: 0 }) });
+  ui.slider("guess", { label: WORDS.guess, min: 0, max: n, format: (count) => told(WORDS.some, { count, all: n }) });
+  ui.toggle("reveal", { label: WORDS.reveal });
 
   function draw() {
     const { mode, value, removed, off, entry } = now();
@@ -105,13 +139,14 @@ function render({ model, el }) {
       if (cell.textContent !== text) cell.textContent = text;
       cell.style.setProperty("--w", known ? clamp(growth[i] / top, 0, 1).toFixed(3) : 0);
       cell.classList.toggle("tfm-gone", gone.has(i));
-      const told = [label(i), known ? `costs ${signed(3)(growth[i])} nats` : "not tried", mode === "order" && `place ${rank[i] + 1} in the order`, gone.has(i) ? "off" : "on"];
-      cell.setAttribute("aria-label", told.filter(Boolean).join(", "));
+      const price = known ? told(WORDS.costs, { cost: signed(3)(growth[i]) }) : WORDS.untried;
+      const place = mode === "order" && told(WORDS.place, { place: rank[i] + 1 });
+      cell.setAttribute("aria-label", [label(i), price, place, gone.has(i) ? WORDS.off : WORDS.on].filter(Boolean).join(", "));
     });
     const checked = mode === "order" ? -1 : value;
     group.check(checked);
     if (checked < 0) cells[0].setAttribute("tabindex", 0);
-    caption.textContent = mode === "order" ? "Heads 1 to 8 of each layer · place in the order" : "Heads 1 to 8 of each layer · loss grown without it, thousandths of a nat";
+    caption.textContent = mode === "order" ? WORDS.order : WORDS.heads;
     pace.enable(mode === "order");
     pruning.hidden = mode !== "order";
     if (mode === "order") {
@@ -123,7 +158,7 @@ function render({ model, el }) {
       here([removed, entry[0]], "");
     }
     said.forEach(({ changed }, k) => {
-      const text = entry[2][k] == null ? "" : `now: ${entry[2][k]}`;
+      const text = entry[2][k] == null ? "" : told(WORDS.changed, { text: entry[2][k] });
       if (changed.textContent !== text) changed.textContent = text;
     });
     ui.say(...sentence(mode, value, off, entry));
@@ -131,15 +166,16 @@ function render({ model, el }) {
 
   function sentence(mode, value, off, entry) {
     const change = cost(data, entry, off);
-    const found = `${worth(data)} of ${n} heads cost more than ${WORTH} BLEU alone · your guess ${ui.get("guess")}`;
-    const guessed = [h("div", {}, ui.get("reveal") ? found : `your guess: ${ui.get("guess")} of ${n} heads cost more than ${WORTH} BLEU alone`)];
-    if (!off.length) return [h("div", {}, h("b", {}, `all ${n} heads on`), ` · loss ${three(entry[0])} nats · BLEU ${one(entry[1])}`), ...guessed];
-    const { head, layer } = nameOf(data, mode === "order" ? 0 : value);
-    const name = { head: `without head ${head} of ${layer}`, layer: `without ${layer}`, order: `without ${off.length} of ${n} heads` }[mode];
+    const counts = { count: worth(data), all: n, worth: WORTH, guess: ui.get("guess") };
+    const guessed = [h("div", {}, told(ui.get("reveal") ? WORDS.found : WORDS.guessed, counts))];
+    if (!off.length) return [h("div", {}, told(WORDS.whole, { all: h("b", {}, told(WORDS.all, counts)), loss: three(entry[0]), bleu: one(entry[1]) })), ...guessed];
+    const name = told(WORDS.without[mode], { ...nameOf(data, mode === "order" ? 0 : value, kinds), count: off.length, all: n });
+    const losses = { whole: three(data.whole[0]), loss: three(entry[0]), grown: signed(3)(change.loss) };
+    const scores = { best: one(data.whole[1]), bleu: one(entry[1]), lost: signed(1)(change.bleu) };
     return [
       h("div", {}, h("b", {}, name)),
-      h("div", {}, `loss ${three(data.whole[0])} → ${three(entry[0])} nats (${signed(3)(change.loss)}) · BLEU ${one(data.whole[1])} → ${one(entry[1])} (${signed(1)(change.bleu)})`),
-      ...(mode === "head" ? [] : [h("div", {}, `what these heads cost one by one adds up to ${signed(3)(change.summed)} nats`)]),
+      h("div", {}, told(WORDS.change, { ...losses, ...scores })),
+      ...(mode === "head" ? [] : [h("div", {}, told(WORDS.summed, { summed: signed(3)(change.summed) }))]),
       ...guessed,
     ];
   }
@@ -148,10 +184,10 @@ function render({ model, el }) {
     ["off", "loss", "BLEU"],
     ["none", data.whole[0], data.whole[1]],
     ...data.heads.map((entry, i) => [`${label(i)}`, entry[0], entry[1]]),
-    ...data.layers.map((entry, row) => [nameOf(data, row * across).layer, entry[0], entry[1]]),
+    ...data.layers.map((entry, row) => [nameOf(data, row * across, kinds).layer, entry[0], entry[1]]),
     ...data.pruned.map((entry, k) => [`first ${data.stops[k]} of the order`, entry[0], entry[1]]),
   ];
   return ui.start(draw, { csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

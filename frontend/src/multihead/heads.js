@@ -1,8 +1,26 @@
 /* Heads: every layer and head of an attention as small squares, and the one that is chosen as links and as a matrix. */
 
-import { card, clamp, entropy, fixed, h, heatmap, legend, links, mean, radios, range, s, sum } from "../kit/index.js";
+import { card, clamp, entropy, fixed, h, heatmap, legend, links, mean, radios, range, s, sum, told } from "../kit/index.js";
 
-const NAMES = { self: "self-attention", encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
+const WORDS = {
+  map: "Weights of the chosen head: queries down, keys across.",
+  cell: "query {query}, key {key}: {weight}",
+  hidden: "hidden",
+  net: "Queries: choose one to see its weights",
+  caption: "{query} → {keys} · thicker is more",
+  query: "query",
+  keys: "keys",
+  attention: "attention",
+  head: "Head {head} · each row sums to 1",
+  layer: "Layer {layer}, head {head} · each row sums to 1",
+  told: "{query} → {shares}",
+  average: "head {head} on average: {habits} nats",
+  grid: "Heads: choose one",
+  row: "layer {layer}",
+  square: "head {head}",
+  place: "layer {layer}, head {head}",
+};
+
 const MOST_LINKED = 18; // words a side; longer texts are read in the matrix
 const MOST_TOLD = 4; // keys that the readout names
 const FINEST = 16; // cells a side of a small square; a longer text is drawn in blocks
@@ -56,20 +74,20 @@ function render({ model, el }) {
     rows: words()[0],
     cols: words()[1],
     name: "weights",
-    label: "Weights of the chosen head: queries down, keys across.",
+    label: WORDS.map,
     onFocus: focus,
     text: (i, j) => (hidden?.[i][j] ? "" : share(place().head[i][j])),
-    describe: (i, j) => `query ${words()[0][i]}, key ${words()[1][j]}: ${hidden?.[i][j] ? "hidden" : share(place().head[i][j])}`,
+    describe: (i, j) => told(WORDS.cell, { query: words()[0][i], key: words()[1][j], weight: hidden?.[i][j] ? WORDS.hidden : share(place().head[i][j]) }),
   });
-  const net = links(ui, { queries: words()[0], keys: words()[1], name: "focus", label: "Queries: choose one to see its weights", onFocus: focus });
-  const caption = h("p", { class: "tfm-caption" }, h("span", { class: "tfm-q" }, "query"), " → ", h("span", { class: "tfm-k" }, "keys"), " · thicker is more");
+  const net = links(ui, { queries: words()[0], keys: words()[1], name: "focus", label: WORDS.net, onFocus: focus });
+  const caption = h("p", { class: "tfm-caption" }, told(WORDS.caption, { query: h("span", { class: "tfm-q" }, WORDS.query), keys: h("span", { class: "tfm-k" }, WORDS.keys) }));
   const linked = h("div", {}, caption, net.el);
   const scale = h("div", {});
   const title = h("p", { class: "tfm-caption" });
   ui.stage.append(overview.el, h("div", { class: "tfm-columns" }, linked, h("div", {}, title, map.el, scale)));
 
   const kinds = Object.keys(ui.get("weights"));
-  if (kinds.length > 1) ui.select("kind", { label: "attention", options: kinds.map((kind) => [kind, NAMES[kind]]) });
+  if (kinds.length > 1) ui.select("kind", { label: WORDS.attention, options: kinds.map((kind) => [kind, ui.get("shared").kinds[kind]]) });
   ui.on("kind", () => {
     const { l, k, i } = place();
     ui.set({ layer: l, value: k, focus: i });
@@ -83,26 +101,26 @@ function render({ model, el }) {
       max = darkest(shown);
       hidden = ui.get("kind") === "decoder" && causal(shown) ? queries.map((_, i) => keys.map((_, j) => j > i)) : undefined;
       overview.build(shown, max);
-      scale.replaceChildren(legend({ max, masked: hidden && "hidden" }));
+      scale.replaceChildren(legend({ max, masked: hidden && WORDS.hidden }));
       linked.hidden = Math.max(queries.length, keys.length) > MOST_LINKED;
     }
     overview.choose(l, k);
-    title.textContent = `${shown.length > 1 ? `Layer ${l + 1}, head` : "Head"} ${k + 1} · each row sums to 1`;
+    title.textContent = told(shown.length > 1 ? WORDS.layer : WORDS.head, { layer: l + 1, head: k + 1 });
     map.update({ rows: queries, cols: keys, values: head, row: i, max, hidden });
     if (!linked.hidden) net.update({ focus: i, weights: head[i], queries, keys });
-    ui.say(...sentence(queries[i], keys, head[i]), h("br", {}), `head ${k + 1} on average: ${habit(head)}`);
+    ui.say(...sentence(queries[i], keys, head[i]), h("br", {}), told(WORDS.average, { head: k + 1, habits: habit(head) }));
   }
 
   function sentence(query, keys, row) {
-    const told = range(keys.length).sort((a, b) => row[b] - row[a]).slice(0, MOST_TOLD);
-    const rest = keys.length > told.length ? " · …" : "";
-    return [h("b", { class: "tfm-q" }, query), ` → ${told.map((j) => `${keys[j]} ${share(row[j])}`).join(" · ")}${rest}`];
+    const heaviest = range(keys.length).sort((a, b) => row[b] - row[a]).slice(0, MOST_TOLD);
+    const rest = keys.length > heaviest.length ? " · …" : "";
+    return told(WORDS.told, { query: h("b", { class: "tfm-q" }, query), shares: heaviest.map((j) => `${keys[j]} ${share(row[j])}`).join(" · ") + rest });
   }
 
   function habit(head) {
-    const said = { itself: "on itself", before: "on the word before", after: "on the word after", entropy: "entropy" };
+    const said = ui.get("shared").habits;
     const all = habits(head, ui.get("kind") !== "cross");
-    return Object.entries(all).map(([name, x]) => `${said[name]} ${share(x)}`).join(" · ") + " nats";
+    return Object.entries(all).map(([name, x]) => `${said[name]} ${share(x)}`).join(" · ");
   }
 
   const csv = () => {
@@ -122,7 +140,7 @@ function render({ model, el }) {
 
 /* A row of small squares for each layer, one square a head: a radio group in which all arrow keys work. */
 function squares(onChoose) {
-  const el = h("div", { role: "radiogroup", "aria-label": "Heads: choose one" });
+  const el = h("div", { role: "radiogroup", "aria-label": WORDS.grid });
   let across = 1;
   const group = radios(el, { name: "value", onFocus: (at) => onChoose(Math.floor(at / across), at % across) });
   return {
@@ -130,10 +148,10 @@ function squares(onChoose) {
     build(layers, max) {
       across = layers[0].length;
       const items = layers.map((heads) => heads.map((head, k) => h("div", { class: "tfm-head" }, square(shrink(head, FINEST), max), h("small", {}, String(k + 1)))));
-      const name = (l) => layers.length > 1 && h("span", { class: "tfm-caption" }, `layer ${l + 1}`);
+      const name = (l) => layers.length > 1 && h("span", { class: "tfm-caption" }, told(WORDS.row, { layer: l + 1 }));
       const grid = `grid-template-columns:${layers.length > 1 ? "auto " : ""}repeat(${across},minmax(0,66px))`;
       el.replaceChildren(h("div", { class: "tfm-heads-grid", style: grid }, items.flatMap((row, l) => [name(l), ...row])));
-      const label = (l, k) => (layers.length > 1 ? `layer ${l + 1}, head ${k + 1}` : `head ${k + 1}`);
+      const label = (l, k) => told(layers.length > 1 ? WORDS.place : WORDS.square, { layer: l + 1, head: k + 1 });
       group.adopt(items.flat(), layers.flatMap((heads, l) => heads.map((_, k) => label(l, k))), across);
     },
     choose: (l, k) => group.check(l * across + k),
@@ -153,4 +171,4 @@ function square(weights, max) {
   return s("svg", { viewBox: `0 0 ${m} ${n}`, class: "tfm-tiny", "aria-hidden": "true" }, cell({ width: m, height: n }, 0), paths);
 }
 
-export default { render };
+export default { render, words: WORDS };

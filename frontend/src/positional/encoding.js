@@ -1,6 +1,24 @@
 /* Encoding: the sinusoidal encoding as a picture, two of its rows as clocks, and how alike any two rows are. */
 
-import { card, clamp, fixed, general, h, mean, onWidth, plot, range, s, set, sub, uid } from "../kit/index.js";
+import { card, clamp, fixed, general, h, many, mean, onWidth, plot, range, s, set, sub, told, uid } from "../kit/index.js";
+
+const WORDS = {
+  model: "model",
+  curve: "How alike each position is to position a",
+  picture: "One row a position: −1 light, 1 dark · click or drag to move a",
+  clock: "The hands of a and b, the fastest outside",
+  alike: "How alike: PE(a)·PE(b) divided by d/2 · drag b",
+  base: "base",
+  length: "length",
+  told: "{a} · {b} · {places} apart → PE(a)·PE(b) = {product} of {most} · likeness {likeness}",
+  places: ["{count} place", "{count} places"],
+  hands: "{hands} hands · the fastest is round in {fastest} places · the slowest in {slowest}",
+  row: "Position a, a row of the encoding",
+  down: "{position} ↓",
+  at: "{position} {number}",
+  across: "number 0 … {last} →",
+  dial: "Hands of position a = {a}: {angles}; of b = {b}: {others}; the fastest first, at most four told",
+};
 
 /* ω_i of every pair of numbers, as in tfm_lib.positional. */
 export const frequencies = (d, base) => range(d / 2).map((i) => base ** ((-2 * i) / d));
@@ -25,10 +43,10 @@ function render({ model, el }) {
   const map = picture(ui, (pos) => ui.set({ value: pos }));
   const dial = clock();
   const curve = plot(ui, {
-    x: { label: "position", domain: [0, ui.get("length") - 1] },
-    y: { label: "likeness to a", domain: [-1, 1] },
+    x: { label: ui.get("shared").position, domain: [0, ui.get("length") - 1] },
+    y: { label: ui.get("shared").likeness, domain: [-1, 1] },
     height: 210,
-    label: "How alike each position is to position a",
+    label: WORDS.curve,
   });
   const zero = curve.rule({ colour: "soft" });
   const own = curve.rule({ colour: "query" });
@@ -47,13 +65,13 @@ function render({ model, el }) {
     h(
       "div",
       { class: "tfm-columns" },
-      box("One row a position: −1 light, 1 dark · click or drag to move a", map),
-      h("div", { style: "display:grid;gap:14px" }, box("The hands of a and b, the fastest outside", dial), box("How alike: PE(a)·PE(b) divided by d/2 · drag b", curve)),
+      box(WORDS.picture, map),
+      h("div", { style: "display:grid;gap:14px" }, box(WORDS.clock, dial), box(WORDS.alike, curve)),
     ),
   );
-  ui.slider("d_model", { label: sub("d", "model"), values: ui.get("widths"), format: String });
-  ui.slider("base", { label: "base", values: ui.get("bases"), format: (x) => String(x) });
-  ui.slider("length", { label: "length", values: ui.get("lengths"), format: String });
+  ui.slider("d_model", { label: sub("d", WORDS.model), values: ui.get("widths"), format: String });
+  ui.slider("base", { label: WORDS.base, values: ui.get("bases"), format: (x) => String(x) });
+  ui.slider("length", { label: WORDS.length, values: ui.get("lengths"), format: String });
 
   function draw() {
     const { d, base, n, a, b } = now();
@@ -68,8 +86,8 @@ function render({ model, el }) {
     drag([b, alike]);
     const apart = Math.abs(b - a);
     ui.say(
-      h("div", {}, h("b", { class: "tfm-q" }, `a = ${a}`), " · ", h("b", { class: "tfm-k" }, `b = ${b}`), ` · ${apart} ${apart === 1 ? "place" : "places"} apart → PE(a)·PE(b) = ${share((alike * d) / 2)} of ${d / 2} · likeness `, h("b", {}, share(alike))),
-      h("div", {}, `${d / 2} hands · the fastest is round in ${places(wavelength(omegas[0]))} places · the slowest in ${places(wavelength(omegas.at(-1)))}`),
+      h("div", {}, told(WORDS.told, { a: h("b", { class: "tfm-q" }, `a = ${a}`), b: h("b", { class: "tfm-k" }, `b = ${b}`), places: many(WORDS.places, apart), product: share((alike * d) / 2), most: d / 2, likeness: h("b", {}, share(alike)) })),
+      h("div", {}, told(WORDS.hands, { hands: d / 2, fastest: places(wavelength(omegas[0])), slowest: places(wavelength(omegas.at(-1))) })),
     );
   }
 
@@ -93,9 +111,9 @@ function picture(ui, choose) {
   const mask = s("mask", { id, maskUnits: "userSpaceOnUse" }, image);
   const frames = ["query", "key"].map((colour, k) => s("rect", { fill: "none", "stroke-width": 2, style: `stroke:var(--tfm-${colour})`, "stroke-dasharray": k ? "6 4" : null, rx: 2 }));
   const names = ["q", "k"].map((kind) => s("text", { class: `tfm-${kind}`, "text-anchor": "end", "font-weight": 700 }, kind === "q" ? "a" : "b"));
-  const axes = [s("text", { class: "tfm-axis", x: 0, y: 12 }, "position ↓"), s("text", { class: "tfm-axis", y: 12, "text-anchor": "end" })];
+  const axes = [s("text", { class: "tfm-axis", x: 0, y: 12 }, told(WORDS.down, { position: ui.get("shared").position })), s("text", { class: "tfm-axis", y: 12, "text-anchor": "end" })];
   const ticks = s("g", {});
-  const svg = s("svg", { role: "slider", tabindex: 0, "aria-label": "Position a, a row of the encoding", "aria-orientation": "vertical", "data-control": "value", style: "touch-action:none;cursor:pointer" });
+  const svg = s("svg", { role: "slider", tabindex: 0, "aria-label": WORDS.row, "aria-orientation": "vertical", "data-control": "value", style: "touch-action:none;cursor:pointer" });
   svg.append(s("defs", {}, mask), ...fields, ...axes, ticks, ...frames, ...names);
   const el = h("div", { class: "tfm-figure-box" }, svg);
   let [width, last, drawn] = [0, null, ""];
@@ -138,7 +156,7 @@ function picture(ui, choose) {
   function update(next) {
     last = next;
     const { d, n, a, b } = next;
-    set(svg, { "aria-valuemin": 0, "aria-valuemax": n - 1, "aria-valuenow": a, "aria-valuetext": `position ${a}` });
+    set(svg, { "aria-valuemin": 0, "aria-valuemax": n - 1, "aria-valuenow": a, "aria-valuetext": told(WORDS.at, { position: ui.get("shared").position, number: a }) });
     if (!width) return;
     paint(next);
     const [high, wide] = [(HEIGHT - TOP) / n, width - LEFT - 2];
@@ -146,7 +164,7 @@ function picture(ui, choose) {
     for (const node of [image, mask, ...fields]) set(node, area);
     set(svg, { width, height: HEIGHT + 4 });
     set(axes[1], { x: width - 2 });
-    axes[1].textContent = `number 0 … ${d - 1} →`;
+    axes[1].textContent = told(WORDS.across, { last: d - 1 });
     [a, b].forEach((pos, k) => {
       set(frames[k], { x: LEFT - 2, y: at(pos) - 1, width: wide + 4, height: Math.max(4, high + 2) });
       set(names[k], { x: LEFT - (k ? 6 : 16), y: at(pos) + high / 2 + 5 });
@@ -181,8 +199,8 @@ function clock() {
     rings.replaceChildren(...range(count).map((i) => s("circle", { cx, cy, r: radius(i) })));
     for (const group of hands) {
       const tips = range(count).map(() => s("circle", { class: "tfm-dot", r: count > 16 ? 2.6 : 5 }));
-      const many = count > FEW ? { "stroke-opacity": 0.4 } : {};
-      group.replaceChildren(s("path", { class: "tfm-line tfm-thin", ...many }), ...tips, s("text", { class: "tfm-mark-label tfm-strong", "text-anchor": "middle" }));
+      const faint = count > FEW ? { "stroke-opacity": 0.4 } : {};
+      group.replaceChildren(s("path", { class: "tfm-line tfm-thin", ...faint }), ...tips, s("text", { class: "tfm-mark-label tfm-strong", "text-anchor": "middle" }));
     }
   }
   const radius = (i) => outer * (1 - (0.82 * i) / made);
@@ -204,9 +222,9 @@ function clock() {
         set(path, { d: points.map(([x, y], i) => (few ? `M${cx} ${cy}L${x} ${y}` : `${i ? "L" : "M"}${x} ${y}`)).join("") });
       });
       const hours = (pos) => omegas.slice(0, 4).map((omega) => `${Math.round((((pos * omega) % (2 * Math.PI)) * 180) / Math.PI)}°`).join(", ");
-      set(svg, { "aria-label": `Hands of position a = ${a}: ${hours(a)}; of b = ${b}: ${hours(b)}; the fastest first, at most four told` });
+      set(svg, { "aria-label": told(WORDS.dial, { a, b, angles: hours(a), others: hours(b) }) });
     },
   };
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,7 +1,20 @@
 /* Shift as rotation: from any position, k places on is the same turn of every pair of numbers. */
 
-import { card, fixed, general, h, radios, range, s, set, sum, uid } from "../kit/index.js";
+import { card, fixed, general, h, radios, range, s, set, sum, told, uid } from "../kit/index.js";
 import { frequencies } from "./encoding.js";
+
+const WORDS = {
+  pairs: "Pairs of numbers; the chosen one is written out below",
+  pair: "pair {pair}",
+  position: "position",
+  shift: "shift k",
+  base: "base",
+  told: "{pair} · k·ω = {k} · {omega} = {angle} rad = {degrees}, from position {position} as from any other",
+  product: "{here}·{there} = {product} of {most}, likewise",
+  turn: "turn {degrees}°",
+  heads: { matrix: "Rₖ, this pair", before: "pos", after: "pos + k" },
+  equation: "The matrix of shift {k} for this pair, rows {first} and {second}, times sine {sine} and cosine {cosine}, is {x} and {y}",
+};
 
 /* The block of R_k for one pair (sine, cosine), which turns by `angle`. */
 export const turn = (angle) => [
@@ -23,14 +36,14 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "shift", "base", "pair"] });
   const d = ui.get("d_model");
   const faces = range(d / 2).map((i) => face(i));
-  const row = h("div", { role: "radiogroup", "aria-label": "Pairs of numbers; the chosen one is written out below", style: "display:flex;flex-wrap:wrap;gap:10px" }, faces.map(({ el }) => el));
+  const row = h("div", { role: "radiogroup", "aria-label": WORDS.pairs, style: "display:flex;flex-wrap:wrap;gap:10px" }, faces.map(({ el }) => el));
   const group = radios(row, { name: "pair", onFocus: (i) => ui.set({ pair: i }) });
-  group.adopt(faces.map(({ el }) => el), faces.map((_, i) => `pair ${i}`));
+  group.adopt(faces.map(({ el }) => el), faces.map((_, pair) => told(WORDS.pair, { pair })));
   const written = equation();
   ui.stage.append(row, written.el);
-  ui.slider("value", { label: "position", min: 20, max: 120 });
-  ui.slider("shift", { label: "shift k", min: -20, max: 20 });
-  ui.slider("base", { label: "base", values: ui.get("bases"), format: String });
+  ui.slider("value", { label: WORDS.position, min: 20, max: 120 });
+  ui.slider("shift", { label: WORDS.shift, min: -20, max: 20 });
+  ui.slider("base", { label: WORDS.base, values: ui.get("bases"), format: String });
 
   function draw() {
     const [pos, k, base] = ["value", "shift", "base"].map(ui.get);
@@ -41,8 +54,8 @@ function render({ model, el }) {
     const angle = k * omegas[pair];
     written.update(turn(angle), hand(pos * omegas[pair]), k);
     ui.say(
-      h("div", {}, h("b", {}, `pair ${pair}`), ` · k·ω = ${general(k)} · ${general(omegas[pair])} = ${general(angle)} rad = `, h("b", {}, `${degrees(angle)}°`), `, from position ${pos} as from any other`),
-      h("div", {}, h("b", { class: "tfm-q" }, `PE(${pos})`), "·", h("b", { class: "tfm-k" }, `PE(${pos + k})`), ` = ${number(product(k, omegas))} of ${d / 2}, likewise`),
+      h("div", {}, told(WORDS.told, { pair: h("b", {}, told(WORDS.pair, { pair })), k: general(k), omega: general(omegas[pair]), angle: general(angle), degrees: h("b", {}, `${degrees(angle)}°`), position: pos })),
+      h("div", {}, told(WORDS.product, { here: h("b", { class: "tfm-q" }, `PE(${pos})`), there: h("b", { class: "tfm-k" }, `PE(${pos + k})`), product: number(product(k, omegas)), most: d / 2 })),
     );
   }
   const csv = () => {
@@ -60,7 +73,7 @@ function face(i) {
   const arrow = s("marker", { id: tip, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 4.5, markerHeight: 4.5, orient: "auto-start-reverse" }, s("path", { d: "M0 0L8 4L0 8z", style: "fill:var(--tfm-ink)" }));
   const hands = ["query", "key"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }, s("path", { class: "tfm-line" }), s("circle", { class: "tfm-dot", r: 5.5 })));
   const arc = s("path", { fill: "none", "stroke-width": 1.8, style: "stroke:var(--tfm-ink)", "marker-end": `url(#${tip})` });
-  const name = s("text", { x: c, y: 14, "text-anchor": "middle", "font-weight": 650 }, `pair ${i}`);
+  const name = s("text", { x: c, y: 14, "text-anchor": "middle", "font-weight": 650 }, told(WORDS.pair, { pair: i }));
   const says = s("text", { class: "tfm-axis", x: c, y: SIZE + 12, "text-anchor": "middle" });
   const ring = s("circle", { cx: c, cy: c + 6, r: R, fill: "none", style: "stroke:var(--tfm-line)", "stroke-width": 1.5 });
   const svg = s("svg", { width: SIZE, height: SIZE + 18, "aria-hidden": "true" }, s("defs", {}, arrow), ring, arc, hands, name, says);
@@ -79,7 +92,7 @@ function face(i) {
       const part = by % (2 * Math.PI); // what is left after whole rounds
       const large = Math.abs(part) > Math.PI ? 1 : 0;
       set(arc, { d: Math.abs(part) > 0.2 ? `M${at(from, R - 16)}A${R - 16} ${R - 16} 0 ${large} ${part > 0 ? 1 : 0} ${at(from + part, R - 16)}` : "" });
-      says.textContent = `turn ${degrees(by)}°`;
+      says.textContent = told(WORDS.turn, { degrees: degrees(by) });
       el.style.borderColor = `var(--tfm-${chosen ? "query" : "line"})`;
     },
   };
@@ -91,7 +104,7 @@ function equation() {
   const cell = (kind) => s("text", { "text-anchor": "end", style: mono, class: kind });
   const [matrix, before, after] = [range(4).map(() => cell()), range(2).map(() => cell("tfm-q")), range(2).map(() => cell("tfm-k"))];
   const bracket = (x, wide) => s("path", { class: "tfm-axis-line", d: `M${x + 5} 22h-5v46h5M${x + wide - 5} 22h5v46h-5` });
-  const heads = [["Rₖ, this pair", 58], ["pos", 162], ["pos + k", 252]].map(([words, x]) => s("text", { class: "tfm-axis", x, y: 14, "text-anchor": "middle" }, words));
+  const heads = [[WORDS.heads.matrix, 58], [WORDS.heads.before, 162], [WORDS.heads.after, 252]].map(([words, x]) => s("text", { class: "tfm-axis", x, y: 14, "text-anchor": "middle" }, words));
   const equals = s("text", { x: 204, y: 50, "text-anchor": "middle" }, "=");
   const svg = s("svg", { role: "img", width: 296, height: 74, style: "max-width:100%" }, heads, bracket(0, 118), bracket(132, 58), bracket(220, 58), equals, matrix, before, after);
   const put = (node, x, line, value) => {
@@ -105,9 +118,10 @@ function equation() {
       block.flat().forEach((value, c) => put(matrix[c], c % 2 ? 108 : 52, c >> 1, value));
       from.forEach((value, line) => put(before[line], 182, line, value));
       to.forEach((value, line) => put(after[line], 270, line, value));
-      set(svg, { "aria-label": `The matrix of shift ${k} for this pair, rows ${block.map((line) => line.map(number).join(" ")).join(" and ")}, times sine ${number(from[0])} and cosine ${number(from[1])}, is ${number(to[0])} and ${number(to[1])}` });
+      const [[first, second], [sine, cosine], [x, y]] = [block.map((line) => line.map(number).join(" ")), from.map(number), to.map(number)];
+      set(svg, { "aria-label": told(WORDS.equation, { k, first, second, sine, cosine, x, y }) });
     },
   };
 }
 
-export default { render };
+export default { render, words: WORDS };

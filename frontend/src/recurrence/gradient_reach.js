@@ -1,6 +1,19 @@
 /* Gradient reach: how strongly the last output hears a word, against the word's distance, before and after training. */
 
-import { card, fixed, general, h, plot, range } from "../kit/index.js";
+import { card, fixed, general, h, many, plot, range, told } from "../kit/index.js";
+
+const WORDS = {
+  distance: "distance T − t in words",
+  plane: "Gradient norm against distance, one line a model; the chosen one is thick.",
+  model: "model",
+  when: "when",
+  far: "distance",
+  told: "{kind} {stage}, {words} back: norm {mean} (seeds from {low} to {high})",
+  rival: " · attention {norm}, {ratio}",
+  louder: "{times} times as loud",
+  fainter: "{times} times fainter",
+  below: " · below the picture, which ends at {end}",
+};
 
 const LOOKS = ["ink", "encoder", "decoder", "query", "key", "value"].map((colour, i) => [colour, [undefined, "8 3", "2 3", undefined, "8 3 2 3", "4 4"][i]]);
 const BROKEN = ["broken", "6 3 2 3"];
@@ -36,11 +49,11 @@ function render({ model, el }) {
   const plain = kinds.filter((kind) => !kind.includes("×"));
   const look = (kind) => (kind.includes("×") ? BROKEN : kind === "attention" ? LOOKS[3] : LOOKS[plain.indexOf(kind) % LOOKS.length]);
   const plane = plot(ui, {
-    x: { label: "distance T − t in words", domain: [0, distances.at(-1) + 1] },
-    y: { label: "norm of ∂h_T/∂x_t", domain: [bottom, top], log: true },
+    x: { label: WORDS.distance, domain: [0, distances.at(-1) + 1] },
+    y: { label: ui.get("shared").norm, domain: [bottom, top], log: true },
     height: 300,
     most: 684,
-    label: "Gradient norm against distance, one line a model; the chosen one is thick.",
+    label: WORDS.plane,
   });
   const lines = kinds.map((kind) => plane.line({ colour: look(kind)[0], dash: look(kind)[1] }));
   const [high, low] = [0, 1].map(() => plane.line({ colour: "soft", dash: "1 3" }));
@@ -57,9 +70,9 @@ function render({ model, el }) {
     }),
   );
 
-  ui.select("kind", { label: "model", options: kinds });
-  ui.select("stage", { label: "when", options: stages });
-  ui.slider("value", { label: "distance", values: distances, format: (d) => `${d} word${d === 1 ? "" : "s"}` });
+  ui.select("kind", { label: WORDS.model, options: kinds });
+  ui.select("stage", { label: WORDS.when, options: stages });
+  ui.slider("value", { label: WORDS.far, values: distances, format: (d) => many(ui.get("shared").word, d) });
 
   function draw() {
     const [kind, stage] = [ui.get("kind"), ui.get("stage")];
@@ -78,10 +91,9 @@ function render({ model, el }) {
     dot([distances[i], shown(here.mean)]);
     const rival = kinds.includes("attention") && kind !== "attention" ? found.attention[stage][i].mean : null;
     ui.say(
-      h("b", {}, kind),
-      ` ${stage}, ${distances[i]} word${distances[i] === 1 ? "" : "s"} back: norm ${scientific(here.mean)} (seeds from ${scientific(here.low)} to ${scientific(here.high)})`,
-      rival ? ` · attention ${scientific(rival)}, ${ratio(rival / here.mean)}` : "",
-      here.mean < bottom ? ` · below the picture, which ends at ${general(bottom)}` : "",
+      ...told(WORDS.told, { kind: h("b", {}, kind), stage, words: many(ui.get("shared").word, distances[i]), mean: scientific(here.mean), low: scientific(here.low), high: scientific(here.high) }),
+      rival ? told(WORDS.rival, { norm: scientific(rival), ratio: ratio(rival / here.mean) }) : "",
+      here.mean < bottom ? told(WORDS.below, { end: general(bottom) }) : "",
     );
   }
 
@@ -92,6 +104,6 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-const ratio = (x) => (x >= 1 ? `${x < 100 ? fixed(1)(x) : scientific(x)} times as loud` : `${x > 0.01 ? fixed(1)(1 / x) : scientific(1 / x)} times fainter`);
+const ratio = (x) => (x >= 1 ? told(WORDS.louder, { times: x < 100 ? fixed(1)(x) : scientific(x) }) : told(WORDS.fainter, { times: x > 0.01 ? fixed(1)(1 / x) : scientific(1 / x) }));
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,13 +1,17 @@
 /* Interaction path: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
 
-import { card, clamp, h, onWidth, range, s, set, tokenRow } from "../kit/index.js";
+import { card, clamp, h, many, onWidth, range, s, set, tokenRow, told } from "../kit/index.js";
 
-const KINDS = [
-  ["rnn", "RNN"],
-  ["window", "windows"],
-  ["dilated", "dilated convolutions"],
-  ["attention", "attention"],
-];
+const WORDS = {
+  row: "The later word",
+  distance: "distance",
+  window: "window, each side",
+  k: "convolution k",
+  told: "From {first} to {last}, {words} apart: RNN {rnn} · windows of {window} a side {windows} · dilated convolutions, k = {k}, {dilated} · attention {attention}",
+  drawn: "{kind}: {hops} hops",
+};
+
+const KINDS = ["rnn", "window", "dilated", "attention"];
 
 /* Where the signal of a word stands after each hop, counted from that word: the first entry is 0, the last the distance. */
 export const path = {
@@ -23,11 +27,11 @@ export const path = {
 };
 
 const [GAP, EDGE] = [13, 10];
-const words = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "word", "window", "k"] });
   const tokens = () => ui.get("tokens");
+  const shared = ui.get("shared");
   /* A link may ask for more words than there are. */
   const distance = () => clamp(Math.round(ui.get("value")), 1, tokens().length - 1);
   const last = () => clamp(Math.round(ui.get("word")), distance(), tokens().length - 1);
@@ -36,15 +40,15 @@ function render({ model, el }) {
   const row = tokenRow(ui, {
     tokens: tokens(),
     name: "word",
-    label: "The later word",
+    label: WORDS.row,
     onFocus: (word) => ui.set({ word: Math.max(1, word) }),
   });
-  const panels = KINDS.map(([kind, name]) => panel(ui, kind, name));
+  const panels = KINDS.map((kind) => panel(ui, kind, shared));
   ui.stage.append(row.el, ...panels.map((one) => one.el));
 
-  ui.slider("value", { label: "distance", min: 1, max: tokens().length - 1, format: (d) => words(d, "word") });
-  ui.slider("window", { label: "window, each side", min: 1, max: 4 });
-  ui.slider("k", { label: "convolution k", min: 2, max: 5 });
+  ui.slider("value", { label: WORDS.distance, min: 1, max: tokens().length - 1, format: (d) => many(shared.word, d) });
+  ui.slider("window", { label: WORDS.window, min: 1, max: 4 });
+  ui.slider("k", { label: WORDS.k, min: 2, max: 5 });
   /* The one that was not moved follows. */
   ui.on("value", () => ui.get("word") < distance() && ui.set({ word: distance() }));
   ui.on("word", () => ui.get("word") < distance() && ui.set({ value: Math.max(1, ui.get("word")) }));
@@ -59,34 +63,39 @@ function render({ model, el }) {
     });
     panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](distance(), sizes()) }));
     ui.say(
-      "From ",
-      h("b", { class: "tfm-k" }, tokens()[first()]),
-      " to ",
-      h("b", { class: "tfm-q" }, tokens()[last()]),
-      `, ${words(distance(), "word")} apart: RNN ${words(hops("rnn"), "step")} · windows of ${sizes().window} a side ${words(hops("window"), "layer")} · `,
-      `dilated convolutions, k = ${sizes().k}, ${words(hops("dilated"), "layer")} · attention ${words(hops("attention"), "layer")}`,
+      ...told(WORDS.told, {
+        first: h("b", { class: "tfm-k" }, tokens()[first()]),
+        last: h("b", { class: "tfm-q" }, tokens()[last()]),
+        words: many(shared.word, distance()),
+        rnn: many(shared.step, hops("rnn")),
+        window: sizes().window,
+        windows: many(shared.layer, hops("window")),
+        k: sizes().k,
+        dilated: many(shared.layer, hops("dilated")),
+        attention: many(shared.layer, hops("attention")),
+      }),
     );
   }
 
   const csv = () => [
     ["model", "distance", "hops"],
-    ...KINDS.map(([kind, name]) => [name, distance(), hops(kind)]),
+    ...KINDS.map((kind) => [shared.kinds[kind], distance(), hops(kind)]),
   ];
   return ui.start(draw, { watch: ["tokens"], csv });
 }
 
 /* One model: its words below, its hops above. The RNN hops along one row, the others one layer up at a time. */
-function panel(ui, kind, name) {
+function panel(ui, kind, { kinds, step, layer }) {
   const caption = h("p", { class: "tfm-caption" });
   const grid = s("g", { class: "tfm-bars" });
   const line = s("path", { class: "tfm-line", style: "--c:var(--tfm-encoder)" });
   const marks = s("g", {});
   const svg = s("svg", { role: "img" }, grid, line, marks);
   const box = h("div", { class: "tfm-figure-box" }, svg);
-  let width, told;
+  let width, shown;
 
   function layout() {
-    const { first, last, count, places } = told;
+    const { first, last, count, places } = shown;
     const levels = kind === "rnn" ? 1 : places.length - 1;
     const up = Math.min(20, 66 / levels);
     const height = levels * up + 2 * EDGE;
@@ -96,7 +105,7 @@ function panel(ui, kind, name) {
     if (kind === "rnn") at.splice(0, 1, [x(first), y(0)], [x(first), y(1)]);
     const r = Math.min(3.4, up / 3.2, (width - 2 * EDGE) / count / 3.2);
     const dots = range((levels + 1) * count).map((i) => [x(i % count), y(Math.floor(i / count))]);
-    set(svg, { width, height, "aria-label": `${name}: ${places.length - 1} hops` });
+    set(svg, { width, height, "aria-label": told(WORDS.drawn, { kind: kinds[kind], hops: places.length - 1 }) });
     set(line, { d: at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("") });
     grid.replaceChildren(s("path", { style: "fill:var(--tfm-soft);fill-opacity:.4", d: dots.map(([a, b]) => `M${(a - r / 1.7).toFixed(1)} ${b.toFixed(1)}a${r / 1.7} ${r / 1.7} 0 1 0 ${(2 * r) / 1.7} 0a${r / 1.7} ${r / 1.7} 0 1 0 ${(-2 * r) / 1.7} 0`).join("") }));
     marks.replaceChildren(
@@ -108,18 +117,18 @@ function panel(ui, kind, name) {
 
   ui.until(onWidth(box, (now) => {
     width = Math.min(now, 684);
-    if (told) layout();
+    if (shown) layout();
   }));
   return {
     kind,
     el: h("div", {}, caption, box),
     update(now) {
-      told = now;
+      shown = now;
       const hops = now.places.length - 1;
-      caption.replaceChildren(h("b", {}, name), ` · ${words(hops, kind === "rnn" ? "step" : "layer")}`);
+      caption.replaceChildren(h("b", {}, kinds[kind]), ` · ${many(kind === "rnn" ? step : layer, hops)}`);
       if (width) layout();
     },
   };
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,22 @@
 /* Attention weights: whom does each word look at? Links and a heat-map of the weights of any model. */
 
-import { card, clamp, entropy, fixed, h, heatmap, legend, links, range, tokenRow } from "../kit/index.js";
+import { card, clamp, entropy, fixed, h, heatmap, legend, links, range, tokenRow, told } from "../kit/index.js";
+
+const WORDS = {
+  map: "Weights: queries down, keys across.",
+  cell: "query {query}, key {key}: {weight}",
+  all: "All queries · each row sums to 1",
+  one: "{one} of {all}",
+  told: "{query} → {shares} · entropy {entropy} nats",
+  net: "Queries: choose one to see its weights",
+  caption: "{query} → {keys} · thicker is more",
+  query: "query",
+  keys: "keys",
+  alone: "query, and the weight of each word as its key",
+  queries: "queries",
+  shares: "Keys with their weights",
+  weighted: "keys, with their weights",
+};
 
 const MOST_LINKED = 16; // words a side; longer texts are rows that wrap, with the weights under their words
 const MOST_TOLD = 4; // keys that the readout names
@@ -29,11 +45,11 @@ function render({ model, el }) {
     rows: tokens(),
     cols: keys(),
     name: "weights",
-    label: "Weights: queries down, keys across.",
+    label: WORDS.map,
     most: long ? clamp(Math.floor(TALLEST / longest), 3, 30) : undefined,
     onFocus: focus,
     text: long ? undefined : (i, j) => share(weights()[i][j]),
-    describe: (i, j) => `query ${tokens()[i]}, key ${keys()[j]}: ${share(weights()[i][j])}`,
+    describe: (i, j) => told(WORDS.cell, { query: tokens()[i], key: keys()[j], weight: share(weights()[i][j]) }),
   });
   const words = (long ? rows : net)(ui, { tokens, keys, focus });
   const scale = h("div", {});
@@ -42,11 +58,11 @@ function render({ model, el }) {
       "div",
       { class: long ? null : "tfm-columns" },
       words.el,
-      h("div", { style: long ? "margin-top:18px" : null }, h("p", { class: "tfm-caption" }, "All queries · each row sums to 1"), map.el, scale),
+      h("div", { style: long ? "margin-top:18px" : null }, h("p", { class: "tfm-caption" }, WORDS.all), map.el, scale),
     ),
   );
 
-  if (heads > 1) ui.select("head", { label: ui.get("one_is") ?? "head", options: range(heads).map((i) => [i, `${i + 1} of ${heads}`]) });
+  if (heads > 1) ui.select("head", { label: ui.get("one_is"), options: range(heads).map((i) => [i, told(WORDS.one, { one: i + 1, all: heads })]) });
 
   let max;
   function draw() {
@@ -55,13 +71,13 @@ function render({ model, el }) {
     if (top !== max) scale.replaceChildren(legend({ max: (max = top) }));
     map.update({ rows: tokens(), cols: keys(), values: weights(), row: i, max });
     words.update(i, weights()[i]);
-    const told = heaviest(weights()[i], MOST_TOLD).map((j) => `${keys()[j]} ${share(weights()[i][j])}`);
-    const rest = keys().length > told.length ? " · …" : "";
-    ui.say(h("b", { class: "tfm-q" }, tokens()[i]), ` → ${told.join(" · ")}${rest} · entropy ${share(entropy(weights()[i]))} nats`);
+    const largest = heaviest(weights()[i], MOST_TOLD).map((j) => `${keys()[j]} ${share(weights()[i][j])}`);
+    const rest = keys().length > largest.length ? " · …" : "";
+    ui.say(...told(WORDS.told, { query: h("b", { class: "tfm-q" }, tokens()[i]), shares: largest.join(" · ") + rest, entropy: share(entropy(weights()[i])) }));
   }
 
   const csv = () => [
-    [ui.get("one_is") ?? "head", "query", "key", "weight"],
+    [ui.get("one_is"), "query", "key", "weight"],
     ...ui.get("weights").flatMap((head, k) => head.flatMap((row, i) => row.map((weight, j) => [k + 1, tokens()[i], keys()[j], weight]))),
   ];
 
@@ -69,8 +85,8 @@ function render({ model, el }) {
 }
 
 function net(ui, { tokens, keys, focus }) {
-  const lines = links(ui, { queries: tokens(), keys: keys(), name: "value", label: "Queries: choose one to see its weights", onFocus: focus });
-  const caption = h("p", { class: "tfm-caption" }, h("span", { class: "tfm-q" }, "query"), " → ", h("span", { class: "tfm-k" }, "keys"), " · thicker is more");
+  const lines = links(ui, { queries: tokens(), keys: keys(), name: "value", label: WORDS.net, onFocus: focus });
+  const caption = h("p", { class: "tfm-caption" }, told(WORDS.caption, { query: h("span", { class: "tfm-q" }, WORDS.query), keys: h("span", { class: "tfm-k" }, WORDS.keys) }));
   return {
     el: h("div", {}, caption, lines.el),
     update: (i, row) => lines.update({ focus: i, weights: row, queries: tokens(), keys: keys() }),
@@ -80,7 +96,7 @@ function net(ui, { tokens, keys, focus }) {
 /* One row where a text asks itself, else the queries above their keys. */
 function rows(ui, { tokens, keys, focus }) {
   const alone = tokens().join("\n") === keys().join("\n");
-  const queries = tokenRow(ui, { tokens: tokens(), name: "value", label: "Queries: choose one to see its weights", onFocus: focus });
+  const queries = tokenRow(ui, { tokens: tokens(), name: "value", label: WORDS.net, onFocus: focus });
   queries.el.addEventListener("pointerover", (event) => {
     const word = event.pointerType === "mouse" && event.target.closest(".tfm-token");
     if (word) focus([...queries.el.children].indexOf(word));
@@ -88,13 +104,13 @@ function rows(ui, { tokens, keys, focus }) {
   const caption = (kind, text) => h("p", { class: "tfm-caption" }, h("span", { class: `tfm-${kind}` }, text));
   if (alone) {
     return {
-      el: h("div", {}, caption("q", "query, and the weight of each word as its key"), queries.el),
+      el: h("div", {}, caption("q", WORDS.alone), queries.el),
       update: (i, row) => queries.update({ focus: i, weights: row, tokens: tokens() }),
     };
   }
-  const shares = tokenRow(ui, { tokens: keys(), label: "Keys with their weights", kind: "k", onFocus: () => {} });
+  const shares = tokenRow(ui, { tokens: keys(), label: WORDS.shares, kind: "k", onFocus: () => {} });
   return {
-    el: h("div", {}, caption("q", "queries"), queries.el, h("div", { style: "height:14px" }), caption("k", "keys, with their weights"), shares.el),
+    el: h("div", {}, caption("q", WORDS.queries), queries.el, h("div", { style: "height:14px" }), caption("k", WORDS.weighted), shares.el),
     update(i, row) {
       queries.update({ focus: i, tokens: tokens() });
       shares.update({ focus: -1, weights: row, tokens: keys() });
@@ -108,4 +124,4 @@ function rows(ui, { tokens, keys, focus }) {
   };
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,29 @@
 /* Softmax saturation: wider vectors spread their scores; the softmax falls asleep unless the scale keeps it awake. */
 
-import { card, clamp, entropy, fixed, general, h, linspace, onWidth, plot, range, s, set, softmax, sub, sum } from "../kit/index.js";
+import { card, clamp, entropy, fixed, general, h, linspace, onWidth, plot, range, s, set, softmax, sub, sum, told } from "../kit/index.js";
+
+const WORDS = {
+  scores: "Histogram of the scores that the softmax gets, under the normal curve that theory expects",
+  nats: "entropy in nats",
+  gradient: "gradient norm",
+  gets: "What the softmax gets · curve: expected",
+  makes: "What one query makes of it",
+  entropy: "Entropy · lines: middle of {queries} queries",
+  norm: "Norm of the softmax’s Jacobian · likewise",
+  temperature: "temperature",
+  query: "query",
+  some: "{query} of {queries}",
+  divide: "divide by √",
+  spread: "scores spread by √{d_k}{divided} {equals} {spread}",
+  own: "{query} → largest weight {weight} · entropy {nats} of {most} nats · gradient norm {norm}",
+  middle: "middle of {queries} → entropy {nats} nats · gradient norm {norm}",
+  curve: "{measure} against d_k, with the scale and without",
+  key: "{key} {number}",
+  weights: "Weights of the keys: {weights}",
+  now: "as set, at another temperature",
+  this: "this query",
+  others: "the others",
+};
 
 const TEMPERATURES = range(15).map((i) => +(2 ** (i / 2 - 2)).toPrecision(3)); // 0.25 … 32
 const HEIGHT = 220;
@@ -49,18 +72,18 @@ function render({ model, el }) {
   const curve = (measure, by) => sizes.map((d_k, at) => [d_k, median(measured(at, by(d_k), measure))]);
 
   const spreads = plot(ui, {
-    x: { label: "score", domain: [-1, 1] },
-    y: { label: "density", domain: [0, 1] },
+    x: { label: ui.get("shared").score, domain: [-1, 1] },
+    y: { label: ui.get("shared").density, domain: [0, 1] },
     height: HEIGHT,
-    label: "Histogram of the scores that the softmax gets, under the normal curve that theory expects",
+    label: WORDS.scores,
   });
   const bars = spreads.bars({ colour: "query" });
   const normal = spreads.line({ colour: "ink" });
   const rules = [-1, 1].map((side) => ({ side, put: spreads.rule({ colour: "ink" }) }));
   const shares = weightBars(ui, keys);
   const curves = [
-    { label: "entropy in nats", domain: [0, 2.5] },
-    { label: "gradient norm", domain: [0, 0.6] },
+    { label: WORDS.nats, domain: [0, 2.5] },
+    { label: WORDS.gradient, domain: [0, 0.6] },
   ].map((y, k) => curvePlot(ui, y, curve(MEASURES[k], Math.sqrt), curve(MEASURES[k], () => 1), queries));
 
   const box = (caption, figure) => h("div", {}, h("p", { class: "tfm-caption" }, caption), figure.el);
@@ -68,17 +91,17 @@ function render({ model, el }) {
     h(
       "div",
       { class: "tfm-columns" },
-      box("What the softmax gets · curve: expected", spreads),
-      box("What one query makes of it", shares),
-      box(`Entropy · lines: middle of ${queries} queries`, curves[0]),
-      box("Norm of the softmax’s Jacobian · likewise", curves[1]),
+      box(WORDS.gets, spreads),
+      box(WORDS.makes, shares),
+      box(told(WORDS.entropy, { queries }), curves[0]),
+      box(WORDS.norm, curves[1]),
     ),
-    key(),
+    key(ui.get("shared")),
   );
   ui.slider("value", { label: sub("d", "k"), values: sizes, format: String });
-  ui.slider("temperature", { label: "temperature", values: TEMPERATURES });
-  ui.slider("query", { label: "query", min: 0, max: queries - 1, format: (i) => `${i + 1} of ${queries}` });
-  ui.toggle("scaled", { label: h("span", {}, "divide by √", sub("d", "k")) });
+  ui.slider("temperature", { label: WORDS.temperature, values: TEMPERATURES });
+  ui.slider("query", { label: WORDS.query, min: 0, max: queries - 1, format: (i) => told(WORDS.some, { query: i + 1, queries }) });
+  ui.toggle("scaled", { label: h("span", {}, WORDS.divide, sub("d", "k")) });
 
   function draw() {
     const [scaled, temperature] = [ui.get("scaled"), Math.max(0.01, ui.get("temperature"))]; // a link may say anything
@@ -109,9 +132,9 @@ function render({ model, el }) {
     const divided = `${scaled ? ` / √${d_k}` : ""}${temperature === 1 ? "" : ` / ${general(temperature)}`}`;
     const whole = Math.sqrt(d_k) % 1 === 0 && !divided;
     ui.say(
-      h("div", {}, `scores spread by √${d_k}${divided} ${whole || spread === 1 ? "=" : "≈"} `, h("b", {}, general(spread))),
-      h("div", {}, h("b", { class: "tfm-q" }, `query ${query + 1}`), ` → largest weight ${share(Math.max(...p))} · entropy ${fine(nats)} of ${share(Math.log(keys))} nats · gradient norm ${fine(gradient)}`),
-      h("div", {}, `middle of ${queries} → entropy ${fine(middleNats)} nats · gradient norm ${fine(middleGradient)}`),
+      h("div", {}, told(WORDS.spread, { d_k, divided, equals: whole || spread === 1 ? "=" : "≈", spread: h("b", {}, general(spread)) })),
+      h("div", {}, told(WORDS.own, { query: h("b", { class: "tfm-q" }, told(ui.get("shared").query, { query: query + 1 })), weight: share(Math.max(...p)), nats: fine(nats), most: share(Math.log(keys)), norm: fine(gradient) })),
+      h("div", {}, told(WORDS.middle, { queries, nats: fine(middleNats), norm: fine(middleGradient) })),
     );
   }
 
@@ -134,7 +157,7 @@ export function columns(counts, reach, spread) {
 
 /* A measure against d_k: with the scale, without, as set now; the present d_k with every query's value. */
 function curvePlot(ui, y, withScale, without, queries) {
-  const plane = plot(ui, { x: { label: "d_k", domain: [1, 1024], log: true }, y, height: HEIGHT, label: `${y.label} against d_k, with the scale and without` });
+  const plane = plot(ui, { x: { label: "d_k", domain: [1, 1024], log: true }, y, height: HEIGHT, label: told(WORDS.curve, { measure: y.label }) });
   const here = plane.rule({ colour: "soft" });
   plane.line({ colour: "query" })(withScale);
   plane.line({ colour: "broken", dash: "7 4" })(without);
@@ -159,12 +182,12 @@ function weightBars(ui, keys) {
   const mono = "font-family:var(--tfm-mono);font-size:12px";
   const lines = range(keys).map((j) => {
     const y = 22 + j * LINE;
-    const words = [s("text", { class: "tfm-k", x: 0, y: y + 13 }, `key ${j + 1}`), s("text", { x: 92, y: y + 13, "text-anchor": "end", style: mono })];
+    const words = [s("text", { class: "tfm-k", x: 0, y: y + 13 }, told(WORDS.key, { key: ui.get("shared").key, number: j + 1 })), s("text", { x: 92, y: y + 13, "text-anchor": "end", style: mono })];
     const bars = ["w0", "w1"].map((colour) => s("rect", { x: 104, y: y + 3, height: LINE - 6, rx: 3, style: `fill:var(--tfm-${colour})` }));
     const number = s("text", { y: y + 13, "text-anchor": "end", style: mono });
     return { words, bars, number };
   });
-  const heads = ["score", "weight"].map((word, i) => s("text", { class: "tfm-axis", x: [92, 104][i], y: 13, "text-anchor": i ? "start" : "end" }, word));
+  const heads = [ui.get("shared").score, ui.get("shared").weight].map((word, i) => s("text", { class: "tfm-axis", x: [92, 104][i], y: 13, "text-anchor": i ? "start" : "end" }, word));
   const svg = s("svg", { role: "img", height: 24 + keys * LINE }, heads, lines.flatMap(({ words, bars, number }) => [...words, ...bars, number]));
   const el = h("div", { class: "tfm-figure-box" }, svg);
   let [room, last] = [0, null];
@@ -177,7 +200,7 @@ function weightBars(ui, keys) {
       set(bars[0], { width: room });
       set(bars[1], { width: (room * weights[j]).toFixed(1) });
     });
-    set(svg, { "aria-label": `Weights of the keys: ${weights.map(share).join(", ")}` });
+    set(svg, { "aria-label": told(WORDS.weights, { weights: weights.map(share).join(", ") }) });
   };
   ui.until(
     onWidth(el, (total) => {
@@ -191,19 +214,19 @@ function weightBars(ui, keys) {
   return { el, update };
 }
 
-function key() {
+function key(shared) {
   const line = (colour, dash) => s("svg", { width: 30, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H29", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
   const dot = (colour, r) => s("svg", { width: 14, height: 12, "aria-hidden": "true" }, s("circle", { cx: 7, cy: 6, r, class: "tfm-dot", style: `--c:var(--tfm-${colour})` }));
   const entry = (mark, ...words) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark, h("span", {}, words));
   return h(
     "div",
     { class: "tfm-legend" },
-    entry(line("query"), "with the scale"),
-    entry(line("broken", "7 4"), "without"),
-    entry(line("ink", "2 3"), "as set, at another temperature"),
-    entry(dot("ink", 5.5), "this query"),
-    entry(dot("soft", 3.5), "the others"),
+    entry(line("query"), shared.with),
+    entry(line("broken", "7 4"), shared.without),
+    entry(line("ink", "2 3"), WORDS.now),
+    entry(dot("ink", 5.5), WORDS.this),
+    entry(dot("soft", 3.5), WORDS.others),
   );
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,22 @@
 /* Label smoothing: a smoothed target, a model's answer to it, and the loss with its lowest point. */
 
-import { card, clamp, fixed, general, h, linspace, onWidth, plot, s, set } from "../kit/index.js";
+import { card, clamp, fixed, general, h, linspace, onWidth, plot, s, set, told } from "../kit/index.js";
+
+const WORDS = {
+  asked: "model: probability of the right word",
+  loss: "loss in nats",
+  plane: "The loss against the model's probability of the right word",
+  shares: "What the {target} asks for, what the {model} says",
+  drag: "Drag p · green: the least · grey: without smoothing",
+  words: "words",
+  convention: "ε is shared among",
+  conventions: { all: "all words", others: "the other words" },
+  target: "{target} → {right} {share} · {others} {rest}",
+  other: "the 1 other",
+  others: "each of the {count} others",
+  told: "{p} → loss {loss} nats · least {least} at p = {right} · without smoothing {plain}",
+  bars: "Right word: target {right}, model {p}. Each other of {words}: target {wrong}, model {rest}.",
+};
 
 /* What the target gives to the right word, and to each wrong one; as tfm_lib.widgets.training.target. */
 export function target(vocabulary, epsilon, convention) {
@@ -27,12 +43,13 @@ function render({ model, el }) {
     const [epsilon, vocabulary, convention] = ["epsilon", "vocabulary", "convention"].map(ui.get);
     return { p: clamp(ui.get("value"), 0.001, 0.999), epsilon, vocabulary, convention };
   };
-  const bars = columns(ui);
+  const shared = ui.get("shared");
+  const bars = columns(ui, [shared.right, shared.each]);
   const plane = plot(ui, {
-    x: { label: "model: probability of the right word", domain: [0, 1] },
-    y: { label: "loss in nats", domain: [0, TOP] },
+    x: { label: WORDS.asked, domain: [0, 1] },
+    y: { label: WORDS.loss, domain: [0, TOP] },
     height: 270,
-    label: "The loss against the model's probability of the right word",
+    label: WORDS.plane,
   });
   const plain = plane.line({ colour: "soft", dash: "7 4" });
   const curve = plane.line({ colour: "query" });
@@ -42,13 +59,13 @@ function render({ model, el }) {
     h(
       "div",
       { class: "tfm-columns" },
-      h("div", {}, h("p", { class: "tfm-caption" }, "What the ", h("span", { class: "tfm-v" }, "target"), " asks for, what the ", h("span", { class: "tfm-q" }, "model"), " says"), bars.el),
-      h("div", {}, h("p", { class: "tfm-caption" }, "Drag p · green: the least · grey: without smoothing"), plane.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.shares, { target: h("span", { class: "tfm-v" }, shared.target), model: h("span", { class: "tfm-q" }, shared.model) })), bars.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, WORDS.drag), plane.el),
     ),
   );
   ui.slider("epsilon", { label: "ε", min: 0, max: 0.5, step: 0.01, format: fixed(2) });
-  ui.slider("vocabulary", { label: "words", values: [2, 5, 10, 100, 1000, 37000], format: String });
-  ui.select("convention", { label: "ε is shared among", options: [["all", "all words"], ["others", "the other words"]] });
+  ui.slider("vocabulary", { label: WORDS.words, values: [2, 5, 10, 100, 1000, 37000], format: String });
+  ui.select("convention", { label: WORDS.convention, options: Object.entries(WORDS.conventions) });
 
   function draw() {
     const { p, epsilon, vocabulary, convention } = now();
@@ -62,8 +79,8 @@ function render({ model, el }) {
     least([right, floor], "");
     drag([p, Math.min(TOP, here)]);
     ui.say(
-      h("div", {}, h("b", { class: "tfm-v" }, "target"), ` → right word ${share(right)} · ${vocabulary === 2 ? "the 1 other" : `each of the ${vocabulary - 1} others`} ${share(wrong)}`),
-      h("div", {}, h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), ` → loss `, h("b", {}, nats(here)), ` nats · least ${nats(floor)} at p = ${share(right)} · without smoothing ${nats(-Math.log(p))}`),
+      h("div", {}, told(WORDS.target, { target: h("b", { class: "tfm-v" }, shared.target), right: shared.right, share: share(right), others: vocabulary === 2 ? WORDS.other : told(WORDS.others, { count: vocabulary - 1 }), rest: share(wrong) })),
+      h("div", {}, told(WORDS.told, { p: h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), loss: h("b", {}, nats(here)), least: nats(floor), right: share(right), plain: nats(-Math.log(p)) })),
     );
   }
 
@@ -77,9 +94,9 @@ function render({ model, el }) {
 const [LINE, MOST, LEFT] = [26, 420, 92];
 
 /* Two words, the right one and any wrong one; for each the target's share above the model's. */
-function columns(ui) {
+function columns(ui, names) {
   const mono = "font-family:var(--tfm-mono);font-size:12px";
-  const rows = ["right word", "each other"].map((name, i) =>
+  const rows = names.map((name, i) =>
     ["value", "query"].map((colour, k) => {
       const y = 8 + i * (2 * LINE + 22) + k * LINE;
       return {
@@ -107,7 +124,7 @@ function columns(ui) {
       }),
     );
     const [[tr, tw], [mr, mw]] = shares;
-    set(svg, { "aria-label": `Right word: target ${share(tr)}, model ${share(mr)}. Each other of ${vocabulary}: target ${share(tw)}, model ${share(mw)}.` });
+    set(svg, { "aria-label": told(WORDS.bars, { right: share(tr), p: share(mr), words: vocabulary, wrong: share(tw), rest: share(mw) }) });
   }
   ui.until(
     onWidth(el, (total) => {
@@ -119,4 +136,4 @@ function columns(ui) {
   return { el, update };
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,10 +1,34 @@
 /* Learning-rate curve: the paper's schedule with its peak, miscounted by micro-batches, and beside other schedules. */
 
-import { card, clamp, fixed, general, h, logspace, linspace, plot, range, s, sub } from "../kit/index.js";
+import { card, clamp, fixed, general, h, linspace, logspace, plot, range, s, sub, told } from "../kit/index.js";
+
+const WORDS = {
+  rivals: { constant: "constant", "inverse root": "inverse root, no warm-up", cosine: "cosine", linear: "linear" },
+  model: "model",
+  warmup: "warm-up",
+  factor: "factor",
+  accumulate: "accumulate",
+  steps: "steps in all",
+  compare: "compare with",
+  none: "nothing",
+  all: "all of them",
+  log: "logarithmic axes",
+  step: "step",
+  linearPlane: "Learning rate against the step, linear axes",
+  logPlane: "Learning rate against the step, logarithmic axes",
+  top: "peak {rate}",
+  peak: "peak {rate} at step {step}{late} · first step {first}",
+  late: ", after the end",
+  told: "{step} → {rate}",
+  here: "step {step}",
+  micro: " · micro-batches {from} to {to}",
+  wrong: "stepped for each micro-batch → {rate}, peak at update {peak}",
+  rival: "{name} → {rate} · first step {first}",
+  stepped: "stepped for each micro-batch",
+};
 
 const RIVALS = ["constant", "inverse root", "cosine", "linear"];
 const LOOKS = { constant: ["soft", "2 3"], "inverse root": ["key", "8 4"], cosine: ["value", "9 3 2 3"], linear: ["decoder", "5 3"] };
-const NAMES = { constant: "constant", "inverse root": "inverse root, no warm-up", cosine: "cosine", linear: "linear" };
 const POINTS = 240;
 
 /* The rate at a step by every schedule, as tfm_lib.widgets.training.rates; the others have the paper's peak. */
@@ -41,16 +65,16 @@ function render({ model, el }) {
 
   const box = h("div", {});
   const planes = [false, true].map((log) => build(ui, log));
-  const key = legend();
+  const key = legend(ui.get("shared").paper);
   ui.stage.append(box, key.el);
 
-  ui.slider("d_model", { label: sub("d", "model"), values: [64, 128, 256, 512, 1024], format: String });
-  ui.slider("warmup", { label: "warm-up", min: 10, max: 16000, step: 10, log: true, format: whole });
-  ui.slider("factor", { label: "factor", min: 0.1, max: 4, step: 0.1, format: fixed(1) });
-  ui.slider("accumulate", { label: "accumulate", min: 1, max: 16, format: String });
-  ui.slider("steps", { label: "steps in all", values: [1000, 2000, 5000, 10000, 20000, 50000, 100000], format: whole });
-  ui.select("compare", { label: "compare with", options: [["none", "nothing"], ...RIVALS.map((name) => [name, NAMES[name]]), ["all", "all of them"]] });
-  ui.toggle("log", { label: "logarithmic axes" });
+  ui.slider("d_model", { label: sub("d", WORDS.model), values: [64, 128, 256, 512, 1024], format: String });
+  ui.slider("warmup", { label: WORDS.warmup, min: 10, max: 16000, step: 10, log: true, format: whole });
+  ui.slider("factor", { label: WORDS.factor, min: 0.1, max: 4, step: 0.1, format: fixed(1) });
+  ui.slider("accumulate", { label: WORDS.accumulate, min: 1, max: 16, format: String });
+  ui.slider("steps", { label: WORDS.steps, values: [1000, 2000, 5000, 10000, 20000, 50000, 100000], format: whole });
+  ui.select("compare", { label: WORDS.compare, options: [["none", WORDS.none], ...Object.entries(WORDS.rivals), ["all", WORDS.all]] });
+  ui.toggle("log", { label: WORDS.log });
 
   function draw() {
     const state = now();
@@ -62,10 +86,13 @@ function render({ model, el }) {
     const here = rates(state.step, state);
     const first = rates(1, state);
     const begin = (state.step - 1) * state.accumulate + 1;
+    const wrong = { rate: rate(here.miscounted), peak: whole(Math.ceil(state.warmup / state.accumulate)) };
+    const batches = { from: whole(begin), to: whole(begin + state.accumulate - 1) };
+    const miscounted = state.accumulate > 1 ? [told(WORDS.micro, batches), h("span", { class: "tfm-bad" }, told(WORDS.wrong, wrong))] : [];
     ui.say(
-      h("div", {}, "peak ", h("b", {}, rate(peak)), ` at step ${whole(state.warmup)}${state.warmup > state.steps ? ", after the end" : ""} · first step ${rate(first.paper)}`),
-      h("div", {}, h("b", { class: "tfm-q" }, `step ${whole(state.step)}`), ` → ${rate(here.paper)}`, state.accumulate > 1 && ` · micro-batches ${whole(begin)} to ${whole(begin + state.accumulate - 1)}`, state.accumulate > 1 && h("span", { class: "tfm-bad" }, `stepped for each micro-batch → ${rate(here.miscounted)}, peak at update ${whole(Math.ceil(state.warmup / state.accumulate))}`)),
-      ...rivals(state.compare).map((name) => h("div", {}, `${NAMES[name]} → ${rate(here[name])} · first step ${rate(first[name])}`)),
+      h("div", {}, told(WORDS.peak, { rate: h("b", {}, rate(peak)), step: whole(state.warmup), late: state.warmup > state.steps && WORDS.late, first: rate(first.paper) })),
+      h("div", {}, told(WORDS.told, { step: h("b", { class: "tfm-q" }, told(WORDS.here, { step: whole(state.step) })), rate: rate(here.paper) }), ...miscounted),
+      ...rivals(state.compare).map((name) => h("div", {}, told(WORDS.rival, { name: WORDS.rivals[name], rate: rate(here[name]), first: rate(first[name]) }))),
     );
   }
 
@@ -80,17 +107,17 @@ function render({ model, el }) {
 /* One plane with linear axes, one with logarithmic ones: the kit's axes do not change their kind. */
 function build(ui, log) {
   const plane = plot(ui, {
-    x: { label: "step", domain: [1, 1000], log },
-    y: { label: "learning rate", domain: log ? [1e-6, 1] : [0, 1], log },
+    x: { label: WORDS.step, domain: [1, 1000], log },
+    y: { label: ui.get("shared").rate, domain: log ? [1e-6, 1] : [0, 1], log },
     height: 300,
     most: 700,
-    label: `Learning rate against the step, ${log ? "logarithmic" : "linear"} axes`,
+    label: log ? WORDS.logPlane : WORDS.linearPlane,
   });
   const others = Object.fromEntries(RIVALS.map((name) => [name, plane.line({ colour: LOOKS[name][0], dash: LOOKS[name][1] })]));
   const miscounted = plane.line({ colour: "broken", dash: "10 3" });
   const paper = plane.line({ colour: "query" });
   const top = plane.dot({ colour: "ink", r: 5 });
-  const drag = plane.handle({ control: "value", colour: "query", label: "step", along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
+  const drag = plane.handle({ control: "value", colour: "query", label: WORDS.step, along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
   return {
     el: plane.el,
     update(state, names) {
@@ -104,21 +131,21 @@ function build(ui, log) {
       paper(points("paper"));
       miscounted(state.accumulate > 1 ? points("miscounted") : []);
       for (const name of RIVALS) others[name](names.includes(name) ? points(name) : []);
-      top(state.warmup <= state.steps ? [state.warmup, peak] : null, `peak ${rate(peak)}`);
+      top(state.warmup <= state.steps ? [state.warmup, peak] : null, told(WORDS.top, { rate: rate(peak) }));
       drag([state.step, rates(state.step, state).paper]);
     },
   };
 }
 
-function legend() {
+function legend(paperName) {
   const line = (colour, dash) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H33", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
   const seen = "display:inline-flex;gap:6px;align-items:center;margin-right:14px";
   const entry = (mark, words) => h("span", { style: seen }, mark, h("span", {}, words));
   const show = (el, on) => el.setAttribute("style", on ? seen : "display:none");
-  const wrong = entry(line("broken", "10 3"), "stepped for each micro-batch");
-  const rest = RIVALS.map((name) => entry(line(...LOOKS[name]), NAMES[name]));
+  const wrong = entry(line("broken", "10 3"), WORDS.stepped);
+  const rest = RIVALS.map((name) => entry(line(...LOOKS[name]), WORDS.rivals[name]));
   return {
-    el: h("div", { class: "tfm-legend" }, entry(line("query"), "the paper’s"), wrong, rest),
+    el: h("div", { class: "tfm-legend" }, entry(line("query"), paperName), wrong, rest),
     update(miscounted, names) {
       range(RIVALS.length).forEach((k) => show(rest[k], names.includes(RIVALS[k])));
       show(wrong, miscounted);
@@ -126,4 +153,4 @@ function legend() {
   };
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,29 @@
 /* Training replay: loss, learning rate, attention and answers of a run, as training went on. */
 
-import { card, clamp, fixed, general, h, heatmap, legend, plot, range } from "../kit/index.js";
+import { card, clamp, fixed, general, h, heatmap, legend, plot, range, told } from "../kit/index.js";
+
+const WORDS = {
+  loss: "loss in nats a token",
+  curve: "Training loss against the step",
+  rate: "learning rate",
+  rates: "Learning rate against the step",
+  map: "Cross-attention: words that are written down, words of the source across.",
+  cell: "writing {word}, looking at {source}: {weight}",
+  look: "look",
+  at: "step {step}",
+  play: "Play",
+  pause: "Pause",
+  next: "Next",
+  head: "head",
+  mean: "mean of all",
+  all: "Mean of the heads at step {step} · rows: what is written, columns: the source",
+  one: "Head {head} at step {step} · rows: what is written, columns: the source",
+  trained: "loss {loss} · rate {rate}",
+  untrained: "before training",
+  told: "{step} · {trained} · {exact}\u202f% without a fault",
+  writes: "writes “{written}”",
+  most: "{word} → most on {source} {weight}",
+};
 
 const PACE = 700; // milliseconds a look, when played
 const share = fixed(2);
@@ -27,22 +50,22 @@ function render({ model, el }) {
 
   const losses = ui.get("losses");
   const end = losses.length;
-  const curve = plot(ui, { x: { label: "step", domain: [0, end] }, y: { label: "loss in nats a token", domain: [0, Math.ceil(Math.max(...losses))] }, height: 230, label: "Training loss against the step" });
+  const curve = plot(ui, { x: { label: ui.get("shared").step, domain: [0, end] }, y: { label: WORDS.loss, domain: [0, Math.ceil(Math.max(...losses))] }, height: 230, label: WORDS.curve });
   const all = curve.line({ colour: "line" });
   const done = curve.line({ colour: "query" });
   const floor = curve.rule({ colour: "soft" });
   const here = curve.dot({ colour: "query", r: 6 });
-  const rates = plot(ui, { x: { label: "step", domain: [0, end] }, y: { label: "learning rate", domain: [0, 1.15 * Math.max(...ui.get("rates"))] }, height: 140, label: "Learning rate against the step" });
+  const rates = plot(ui, { x: { label: ui.get("shared").step, domain: [0, end] }, y: { label: WORDS.rate, domain: [0, 1.15 * Math.max(...ui.get("rates"))] }, height: 140, label: WORDS.rates });
   const whole = rates.line({ colour: "key" });
   const at = rates.dot({ colour: "key", r: 5 });
   const map = heatmap(ui, {
     rows: ui.get("tgt_tokens"),
     cols: ui.get("src_tokens"),
     name: "focus",
-    label: "Cross-attention: words that are written down, words of the source across.",
+    label: WORDS.map,
     onFocus: (i) => ui.set({ focus: i }),
     text: (i, j) => share(now().weights[i][j]),
-    describe: (i, j) => `writing ${ui.get("tgt_tokens")[i]}, looking at ${ui.get("src_tokens")[j]}: ${share(now().weights[i][j])}`,
+    describe: (i, j) => told(WORDS.cell, { word: ui.get("tgt_tokens")[i], source: ui.get("src_tokens")[j], weight: share(now().weights[i][j]) }),
     most: 46,
   });
   const caption = h("p", { class: "tfm-caption" });
@@ -69,10 +92,10 @@ function render({ model, el }) {
     move();
     name();
   };
-  ui.slider("value", { label: "look", min: 0, max: looks().length - 1, format: (i) => `step ${looks()[clamp(i, 0, looks().length - 1)].step}` });
-  const play = ui.button("play", { label: "Play", onclick: press });
+  ui.slider("value", { label: WORDS.look, min: 0, max: looks().length - 1, format: (i) => told(WORDS.at, looks()[clamp(i, 0, looks().length - 1)]) });
+  const play = ui.button("play", { label: WORDS.play, onclick: press });
   const name = () => {
-    const words = still?.matches ? "Next" : timer ? "Pause" : "Play";
+    const words = still?.matches ? WORDS.next : timer ? WORDS.pause : WORDS.play;
     if (play.el.textContent !== words) play.el.textContent = words;
   };
   /* Whoever touches another control wants to look at this step. */
@@ -86,7 +109,7 @@ function render({ model, el }) {
     still?.removeEventListener?.("change", stop);
   });
   const heads = looks()[0].weights.length;
-  ui.select("head", { label: "head", options: [[-1, "mean of all"], ...range(heads).map((k) => [k, `head ${k + 1}`])] });
+  ui.select("head", { label: WORDS.head, options: [[-1, WORDS.mean], ...range(heads).map((k) => [k, told(ui.get("shared").head, { head: k + 1 })])] });
   name();
 
   function draw() {
@@ -97,17 +120,17 @@ function render({ model, el }) {
     done(ui.get("losses").slice(0, step).map((y, i) => [i + 1, y]));
     whole(ui.get("rates").map((y, i) => [i + 1, y]));
     const least = ui.get("floor");
-    floor(least == null ? null : { y: least }, "floor");
+    floor(least == null ? null : { y: least }, ui.get("shared").floor);
     here(point(ui.get("losses")), "");
     at(step ? point(ui.get("rates")) : [0, 0], "");
     map.update({ rows: ui.get("tgt_tokens"), cols: ui.get("src_tokens"), values: weights, row: focus, max: 1 });
-    caption.textContent = `${head < 0 ? "Mean of the heads" : `Head ${head + 1}`} at step ${step} · rows: what is written, columns: the source`;
+    caption.textContent = told(head < 0 ? WORDS.all : WORDS.one, { head: head + 1, step });
     const [row, key] = [weights[focus], best(weights[focus])];
-    const trained = step ? `loss ${share(ui.get("losses")[step - 1])} · rate ${rate(ui.get("rates")[step - 1])}` : "before training";
+    const trained = step ? told(WORDS.trained, { loss: share(ui.get("losses")[step - 1]), rate: rate(ui.get("rates")[step - 1]) }) : WORDS.untrained;
     ui.say(
-      h("div", {}, h("b", {}, `step ${step}`), ` · ${trained} · ${fixed(1)(100 * look.exact)}\u202f% without a fault`),
-      h("div", {}, `writes “${look.written}”`),
-      h("div", {}, h("b", { class: "tfm-q" }, ui.get("tgt_tokens")[focus]), ` → most on `, h("b", { class: "tfm-k" }, ui.get("src_tokens")[key]), ` ${share(row[key])}`),
+      h("div", {}, told(WORDS.told, { step: h("b", {}, told(WORDS.at, { step })), trained, exact: fixed(1)(100 * look.exact) })),
+      h("div", {}, told(WORDS.writes, look)),
+      h("div", {}, told(WORDS.most, { word: h("b", { class: "tfm-q" }, ui.get("tgt_tokens")[focus]), source: h("b", { class: "tfm-k" }, ui.get("src_tokens")[key]), weight: share(row[key]) })),
     );
   }
 
@@ -118,4 +141,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["losses", "rates", "looks", "src_tokens", "tgt_tokens", "floor"], csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,32 @@
 /* Follow a token: one word's vector, stage by stage on its way up the machine, with shapes and the numbers of a real model. */
 
-import { card, clamp, fixed, h, mean, range, s, set, tokenRow } from "../kit/index.js";
+import { card, clamp, fixed, h, mean, range, s, set, tokenRow, told } from "../kit/index.js";
+
+const WORDS = {
+  layer: "layer {layer} · {step}",
+  words: "Words of the source, then of the target: choose one",
+  encoder: "source, read by the encoder",
+  decoder: "target, read by the decoder",
+  head: "weights of",
+  all: "all {heads} heads, mean",
+  one: "head {head}",
+  steps: "Steps, the first at the bottom: choose one",
+  upward: "steps, upward",
+  number: "number",
+  drawn: "{label}, {count} numbers: {numbers}",
+  logits: "the {count} largest logits",
+  vector: "the vector of “{token}”, {count} of its {width} numbers, between ± {top}",
+  active: "{added} · {count} hidden units are above 0",
+  looks: "weights of “{token}”: where it looks",
+  nearest: "words whose embeddings lie nearest (cosine)",
+  says: "what it would say, were this the end",
+  told: "{token} of the {sentence}, {step}. Number {number} is {value}{added}.{length}{most} {kind}: {words}",
+  added: ", of which {value} was added here",
+  length: " Length {length}{added}.",
+  lengthened: ", added {length}",
+  most: " Most weight: “{word}” {weight}.",
+  kinds: { source: "Nearest", target: "Would say" },
+};
 
 const two = fixed(2);
 const [WIDE, HIGH] = [640, 150]; // of the drawing of a vector
@@ -27,39 +53,41 @@ export function weightsOf(stage, i, head) {
 
 export const reach = (...vectors) => Math.max(0.01, ...vectors.flat().map(Math.abs));
 
-const nameOf = ({ name, layer }) => (layer ? `layer ${layer} · ${name}` : name);
+const nameIn = (steps) => ({ name, layer }) => (layer ? told(WORDS.layer, { layer, step: steps[name] }) : steps[name]);
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["word", "value", "head", "number"] });
+  const shared = ui.get("shared");
+  const nameOf = nameIn(shared.steps);
   const traits = ["encoder", "decoder", "src_tokens", "tgt_tokens"];
   const now = () => placeOf(Object.fromEntries(traits.map((trait) => [trait, ui.get(trait)])), { value: ui.get("value"), word: ui.get("word") });
   const heads = Math.max(...ui.get("decoder").map(({ weights }) => weights.length));
   const kept = () => now().stage.vectors[0].length;
   const number = () => whole(ui.get("number"), 1, kept(), 1);
 
-  const words = tokenRow(ui, { tokens: [...ui.get("src_tokens"), ...ui.get("tgt_tokens")], name: "word", label: "Words of the source, then of the target: choose one", onFocus: (word) => ui.set({ word }) });
+  const words = tokenRow(ui, { tokens: [...ui.get("src_tokens"), ...ui.get("tgt_tokens")], name: "word", label: WORDS.words, onFocus: (word) => ui.set({ word }) });
   const said = (text) => h("span", { class: "tfm-caption", style: "flex-basis:100%;margin:0" }, text);
   const part = () => {
-    words.el.prepend(said("source, read by the encoder"));
-    words.el.children[ui.get("src_tokens").length].after(said("target, read by the decoder"));
+    words.el.prepend(said(WORDS.encoder));
+    words.el.children[ui.get("src_tokens").length].after(said(WORDS.decoder));
   };
   part();
-  const head = ui.select("head", { label: "weights of", options: [[0, `all ${heads} heads, mean`], ...range(heads).map((k) => [k + 1, `head ${k + 1}`])] });
-  let column = tokenRow(ui, { tokens: now().stages.map(nameOf).reverse(), name: "value", label: "Steps, the first at the bottom: choose one", onFocus: (i) => ui.set({ value: now().stages.length - 1 - i }) });
+  const head = ui.select("head", { label: WORDS.head, options: [[0, told(WORDS.all, { heads })], ...range(heads).map((k) => [k + 1, told(WORDS.one, { head: k + 1 })])] });
+  let column = tokenRow(ui, { tokens: now().stages.map(nameOf).reverse(), name: "value", label: WORDS.steps, onFocus: (i) => ui.set({ value: now().stages.length - 1 - i }) });
   column.el.style = "flex-direction:column;align-items:stretch;gap:3px";
 
   const shapes = h("p", { class: "tfm-caption", style: "font-family:var(--tfm-mono);overflow-wrap:anywhere" });
-  const [first, second] = [vectorOf("the vector"), vectorOf("what this step added")];
+  const [first, second] = [vectorOf(shared.vector), vectorOf(shared.added)];
   const looks = h("div", {});
   const says = h("div", {});
   ui.stage.append(
     words.el,
     h("div", {}, head.el),
     h("div", { style: "display:flex;flex-wrap:wrap;gap:14px 26px" },
-      h("div", { style: "flex:1 1 13rem" }, h("p", { class: "tfm-caption" }, "steps, upward"), column.el),
+      h("div", { style: "flex:1 1 13rem" }, h("p", { class: "tfm-caption" }, WORDS.upward), column.el),
       h("div", { style: "flex:3 1 17rem;min-width:0" }, shapes, first.el, second.el, looks, says)),
   );
-  ui.slider("number", { label: "number", min: 1, max: kept(), format: String });
+  ui.slider("number", { label: WORDS.number, min: 1, max: kept(), format: String });
 
   /* Bars up and down from 0; pointing at one chooses it. */
   function vectorOf(label) {
@@ -76,7 +104,7 @@ function render({ model, el }) {
       svg,
       draw(row, top, colour, words, chosen) {
         caption.textContent = words;
-        set(svg, { "aria-label": `${label}, ${row.length} numbers: ${row.map(two).join(" ")}` });
+        set(svg, { "aria-label": told(WORDS.drawn, { label, count: row.length, numbers: row.map(two).join(" ") }) });
         while (group.childElementCount < row.length) group.append(s("rect", {}));
         while (group.childElementCount > row.length) group.lastChild.remove();
         const step = WIDE / row.length;
@@ -114,23 +142,31 @@ function render({ model, el }) {
     const top = reach(vector, added ?? []);
     const width = ui.get("width");
     shapes.textContent = stage.shapes;
-    first.draw(vector, top, source ? "encoder" : "decoder", logits ? `the ${vector.length} largest logits` : `the vector of “${token}”, ${vector.length} of its ${width} numbers, between ± ${two(top)}`, chosen);
+    first.draw(vector, top, source ? "encoder" : "decoder", told(logits ? WORDS.logits : WORDS.vector, { token, count: vector.length, width, top: two(top) }), chosen);
     second.el.hidden = !added;
-    second.draw(added ?? [], top, "soft", `what this step added${stage.active[i] === undefined ? "" : ` · ${stage.active[i]} hidden units are above 0`}`, chosen);
-    const told = stage.says[i];
+    second.draw(added ?? [], top, "soft", stage.active[i] === undefined ? shared.added : told(WORDS.active, { added: shared.added, count: stage.active[i] }), chosen);
+    const meant = stage.says[i];
     const key = JSON.stringify([at, step, row]);
     if (key !== shown) {
       shown = key;
-      looks.replaceChildren(...(row.length ? chips("k", `weights of “${token}”: where it looks`, asked.map((word, j) => [word, row[j]])) : []));
-      says.replaceChildren(...chips(source ? "q" : "v", source ? "words whose embeddings lie nearest (cosine)" : "what it would say, were this the end", told));
+      looks.replaceChildren(...(row.length ? chips("k", told(WORDS.looks, { token }), asked.map((word, j) => [word, row[j]])) : []));
+      says.replaceChildren(...chips(source ? "q" : "v", source ? WORDS.nearest : WORDS.says, meant));
     }
     const best = row.indexOf(Math.max(...row));
+    const sentence = source ? "source" : "target";
     ui.say(
-      h("b", {}, `“${token}”`),
-      ` of the ${source ? "source" : "target"}, ${nameOf(stage)}. Number ${chosen + 1} is ${two(vector[chosen])}${added ? `, of which ${two(added[chosen])} was added here` : ""}.`,
-      logits ? "" : ` Length ${two(stage.lengths[i])}${added ? `, added ${two(stage.added_lengths[i])}` : ""}.`,
-      row.length ? ` Most weight: “${asked[best]}” ${two(row[best])}.` : "",
-      ` ${source ? "Nearest" : "Would say"}: ${told.map(([word, share]) => `“${word}” ${two(share)}`).join(" · ")}`,
+      ...told(WORDS.told, {
+        token: h("b", {}, `“${token}”`),
+        sentence: shared[sentence],
+        step: nameOf(stage),
+        number: chosen + 1,
+        value: two(vector[chosen]),
+        added: added && told(WORDS.added, { value: two(added[chosen]) }),
+        length: logits ? "" : told(WORDS.length, { length: two(stage.lengths[i]), added: added && told(WORDS.lengthened, { length: two(stage.added_lengths[i]) }) }),
+        most: row.length > 0 && told(WORDS.most, { word: asked[best], weight: two(row[best]) }),
+        kind: WORDS.kinds[sentence],
+        words: meant.map(([word, share]) => `“${word}” ${two(share)}`).join(" · "),
+      }),
     );
   }
 
@@ -142,4 +178,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: traits, csv });
 }
 
-export default { render };
+export default { render, words: WORDS };

@@ -1,6 +1,29 @@
 /* Model size: the parameters of a Transformer part by part, its memory, and its work for a word. */
 
-import { card, clamp, fixed, h, range, s, set, sub, sum } from "../kit/index.js";
+import { card, clamp, fixed, h, range, s, set, sub, sum, told } from "../kit/index.js";
+
+const WORDS = {
+  parts: {
+    "words, E": "words, E",
+    "encoder attention": "encoder attention",
+    "encoder feed-forward": "encoder feed-forward",
+    "decoder attention": "decoder attention",
+    "cross-attention": "cross-attention",
+    "decoder feed-forward": "decoder feed-forward",
+    norms: "norms",
+  },
+  preset: "model",
+  presets: { base: "the paper's base", big: "the paper's big", translator: "this book's translator", own: "your own" },
+  model: "model",
+  ff: "ff",
+  words: "words",
+  norm: "norm",
+  norms: { post: "after the sum", pre: "before the sub-layer" },
+  length: "length n",
+  total: "{total} parameters",
+  work: "{operations} operations for a word, in sentences of {words}",
+  told: "{total} · in 32 bits {held}B, in 16 bits {half}B, to train with Adam {trained}B and what the layers must remember · {heads} heads of {wide} · all attention together holds {weights} weights for a pair of sentences · scores and means are {share} of the work",
+};
 
 const FIELDS = ["n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm"];
 const CHOICES = {
@@ -58,12 +81,12 @@ function render({ model, el }) {
     length: known("length", 32, 1, 4096),
   });
 
-  const bars = (names, colours) => {
+  const bars = (names, colours, words) => {
     const rows = names.map((name, i) => {
       const bar = s("rect", { y: 2, height: 12, rx: 2, style: `fill:var(--tfm-${colours[i]})` });
       const svg = s("svg", { viewBox: "0 0 200 16", preserveAspectRatio: "none", "aria-hidden": "true", style: "width:100%;height:16px;display:block" }, s("rect", { y: 2, height: 12, width: 200, rx: 2, style: "fill:var(--tfm-line);fill-opacity:.6" }), bar);
       const value = h("span", { style: "text-align:right;font-family:var(--tfm-mono);font-size:.9em;white-space:nowrap" });
-      return { bar, value, cells: [h("span", {}, name), svg, value] };
+      return { bar, value, cells: [h("span", {}, words[name]), svg, value] };
     });
     const grid = h("div", { style: "display:grid;grid-template-columns:fit-content(40%) minmax(30px,1fr) 8.6em;gap:2px 10px;align-items:center;font-size:.93em" }, rows.flatMap(({ cells }) => cells));
     return {
@@ -77,19 +100,19 @@ function render({ model, el }) {
       },
     };
   };
-  const partBars = bars(Object.keys(parts(sizes())), ["ink", "encoder", "encoder", "decoder", "decoder", "decoder", "soft"]);
-  const workBars = bars(Object.keys(work(sizes())), range(4).map(() => "ink"));
+  const partBars = bars(Object.keys(parts(sizes())), ["ink", "encoder", "encoder", "decoder", "decoder", "decoder", "soft"], WORDS.parts);
+  const workBars = bars(Object.keys(work(sizes())), range(4).map(() => "ink"), ui.get("shared").work);
   const [partTitle, workTitle] = [0, 1].map(() => h("p", { class: "tfm-caption" }));
   ui.stage.append(h("div", {}, partTitle, partBars.el), h("div", {}, workTitle, workBars.el));
 
-  ui.select("preset", { label: "model", options: [["base", "the paper's base"], ["big", "the paper's big"], ["translator", "this book's translator"], ["own", "your own"]] });
+  ui.select("preset", { label: WORDS.preset, options: Object.entries(WORDS.presets) });
   ui.slider("n_layers", { label: "N", min: 1, max: 24, format: String });
-  ui.slider("value", { label: sub("d", "model"), values: CHOICES.value, format: String });
-  ui.slider("d_ff", { label: sub("d", "ff"), values: CHOICES.d_ff, format: String });
+  ui.slider("value", { label: sub("d", WORDS.model), values: CHOICES.value, format: String });
+  ui.slider("d_ff", { label: sub("d", WORDS.ff), values: CHOICES.d_ff, format: String });
   ui.slider("n_heads", { label: "h", values: CHOICES.n_heads, format: String });
-  ui.slider("vocab_size", { label: "words", min: 100, max: 200000, log: true, step: 100, format: grouped });
-  ui.select("norm", { label: "norm", options: [["post", "after the sum"], ["pre", "before the sub-layer"]] });
-  ui.slider("length", { label: "length n", min: 1, max: 4096, log: true, step: 1, format: String });
+  ui.slider("vocab_size", { label: WORDS.words, min: 100, max: 200000, log: true, step: 100, format: grouped });
+  ui.select("norm", { label: WORDS.norm, options: Object.entries(WORDS.norms) });
+  ui.slider("length", { label: WORDS.length, min: 1, max: 4096, log: true, step: 1, format: String });
 
   /* A preset sets the sizes; another size makes it your own. */
   ui.on("preset", () => presets[ui.get("preset")] && ui.set({ ...presets[ui.get("preset")] }));
@@ -113,13 +136,21 @@ function render({ model, el }) {
     const now = sizes();
     const [found, flops] = [parts(now), work(now)];
     const [total, operations] = [sum(Object.values(found)), sum(Object.values(flops))];
-    partTitle.textContent = `${grouped(total)} parameters`;
+    partTitle.textContent = told(WORDS.total, { total: grouped(total) });
     partBars.update(found, (x, share) => `${short(x)} · ${percent(share)}`);
-    workTitle.textContent = `${short(operations)} operations for a word, in sentences of ${now.length}`;
+    workTitle.textContent = told(WORDS.work, { operations: short(operations), words: now.length });
     workBars.update(flops, (x, share) => `${short(x)} · ${percent(share)}`);
     ui.say(
-      h("b", {}, `${grouped(total)} parameters`),
-      ` · in 32 bits ${short(4 * total)}B, in 16 bits ${short(2 * total)}B, to train with Adam ${short(16 * total)}B and what the layers must remember · ${now.n_heads} heads of ${now.value / now.n_heads} · all attention together holds ${short(weightsHeld(now))} weights for a pair of sentences · scores and means are ${percent(flops["scores and means"] / operations)} of the work`,
+      ...told(WORDS.told, {
+        total: h("b", {}, told(WORDS.total, { total: grouped(total) })),
+        held: short(4 * total),
+        half: short(2 * total),
+        trained: short(16 * total),
+        heads: now.n_heads,
+        wide: now.value / now.n_heads,
+        weights: short(weightsHeld(now)),
+        share: percent(flops["scores and means"] / operations),
+      }),
     );
   }
 
@@ -130,4 +161,4 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-export default { render };
+export default { render, words: WORDS };
