@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
+from torch.utils.checkpoint import checkpoint
 
 from tfm_lib._trace import trace
 from tfm_lib.attention import AdditiveScore
@@ -383,6 +384,7 @@ def test_all_weights_see_what_a_trace_around_them_replaces():
         ({"encoder.0.output": 3}, TypeError, r"replace\['encoder\.0\.output'\] must be a tensor or a function; got 3\."),
         ({"encoder.0.output": torch.zeros(4, 8)}, ValueError, r"replace\['encoder\.0\.output'\] must give a tensor of shape \(1, 4, 8\) in torch\.float64; got shape \(4, 8\) in torch\.float32\."),
         ({"encoder.0.output": lambda X: None}, ValueError, r"replace\['encoder\.0\.output'\] must give a tensor of shape \(1, 4, 8\) in torch\.float64; got None\."),
+        ({"encoder.0.feed_forward.weights": torch.relu}, ValueError, r"replace must change weights that a softmax makes; got none in a FeedForward\."),
         ({"encoder.0.self_attention.weights": lambda w: w.float()}, ValueError, r"replace\['encoder\.0\.self_attention\.weights'\] must give a tensor of shape \(1, 2, 4, 4\) in torch\.float64; got shape \(1, 2, 4, 4\) in torch\.float32\."),
     ],
 )  # fmt: skip
@@ -393,9 +395,20 @@ def test_a_replacement_that_does_not_fit_gets_a_sentence(replace, kind, words):
     assert hooks_of(model) == []
 
 
-def test_what_is_no_model_gets_a_sentence():
-    with pytest.raises(TypeError, match="^model must be a torch.nn.Module; got None.$"), trace(None):
+@pytest.mark.parametrize(
+    ("given", "kind", "words"),
+    [
+        ({"model": None}, TypeError, "model must be a torch.nn.Module; got None."),
+        ({"names": ["*"]}, TypeError, 'names must be a pattern such as "*.weights"; got a list.'),
+        ({"replace": "output"}, TypeError, "replace must map names to tensors or functions; got 'output'."),
+        ({"replace": {"x": torch.relu}}, ValueError, "replace must name what the model computes; got 'x'; print a trace to see the names."),
+        ({"model": torch.compile(nn.ReLU())}, ValueError, "model must be traced as it was before torch.compile, whose code calls no hooks; got a compiled one."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_traced_gets_a_sentence(given, kind, words):
+    with pytest.raises(kind) as caught, trace(**{"model": machine(), **given}):
         pass
+    assert str(caught.value) == words
 
 
 # everything is as it was
@@ -513,6 +526,55 @@ def test_modules_that_nobody_here_wrote():
     assert torch.equal(seen["heads.a.output"], alone)
     assert not any(name.endswith("weights") for name in seen) and "output" not in seen
     assert seen["gru.output"].shape == (2, 3, 3) and seen["lstm.output"].shape == (2, 3, 2)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_takes_no_hooks_is_passed_over():
+    model, X = nn.Sequential(torch.jit.script(nn.Linear(3, 3)), nn.ReLU()), torch.randn(2, 3)
+    alone = model(X)
+    with trace(model) as seen:
+        assert torch.equal(model(X), alone)
+    assert list(seen) == ["1.output", "output"]
+
+
+def test_the_shape_of_each_value_is_seen_where_there_are_no_numbers():
+    with torch.device("meta"):
+        model, empty = machine(), torch.zeros(1, 4).long()
+        with trace(model) as seen:
+            model(empty, empty)
+    assert seen["decoder.1.cross_attention.weights"].shape == (1, 2, 4, 4) and seen["output"].is_meta
+
+
+def test_a_call_within_a_call_of_the_same_module():
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = MultiHeadAttention(8, 2)
+
+        def forward(self, X, left=2):
+            return X if left == 0 else self(self.inner(X, X, X, need_weights=False)[0], left - 1)
+
+    model, X = Twice(), torch.randn(1, 3, 8)
+    alone = model(X)
+    with trace(model) as seen:
+        assert_close(model(X), alone)
+    assert len(seen.calls("inner.weights")) == 2 and len(seen.calls("output")) == 3
+
+
+def test_a_checkpointed_pass_may_be_computed_again_while_it_is_traced():
+    class Light(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = MultiHeadAttention(8, 2)
+
+        def forward(self, X):
+            return checkpoint(lambda Y: self.inner(Y, Y, Y, need_weights=False)[0], X, use_reentrant=False)
+
+    model, X = Light(), torch.randn(1, 3, 8, requires_grad=True)
+    (wanted,) = torch.autograd.grad(model(X).square().sum(), X)
+    with trace(model):
+        (slope,) = torch.autograd.grad(model(X).square().sum(), X)
+    assert_close(slope, wanted)
 
 
 def test_pytorchs_own_layers():

@@ -69,33 +69,36 @@ def trace(model: nn.Module, names: str = "*", replace: Mapping[str, Change] | No
     where a fused kernel gives none. Calls of other threads are not seen; of two blocks the inner is nearer to the model.
     """
     require_kind("model", model, nn.Module, "be a torch.nn.Module")
-    places: dict[nn.Module, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for module, place, name in _names(model):
-        places[module][place].append(name)
-    known = [name for named in places.values() for all_names in named.values() for name in all_names]
-    changes = {}
+    require_kind("names", names, str, 'be a pattern such as "*.weights"')
+    require_kind("replace", replace or {}, Mapping, "map names to tensors or functions")
+    if any(hasattr(part, "_orig_mod") or part._compiled_call_impl for part in model.modules()):
+        raise bad_input(
+            "model", "be traced as it was before torch.compile, whose code calls no hooks", "a compiled one"
+        )
+    places, changes = list(_places(model)), {}
+    known = [name for _, _, name in places]
     for name, change in (replace or {}).items():
         if name not in known:
             raise bad_input("replace", "name what the model computes", f"{name!r}; {_near(name, known)}")
         require_kind(f"replace[{name!r}]", change, (Tensor, Callable), "be a tensor or a function")
         changes[name] = partial(_replaced, name, change)
     kept: dict[str, list[Tensor]] = {}
+    watches: dict[nn.Module, _Watch] = defaultdict(lambda: _Watch(kept, changes))
+    for module, place, name in places:
+        if name in changes or fnmatchcase(name, names):
+            watches[module].names[place].append(name)
     with ExitStack() as hooks:
-        for module, named in places.items():
-            wanted = {
-                place: [n for n in all_names if n in changes or fnmatchcase(n, names)]
-                for place, all_names in named.items()
-            }
-            if any(wanted.values()):
-                watch = _Watch(kept, wanted, changes)
-                hooks.enter_context(module.register_forward_pre_hook(watch.before, with_kwargs=True))
-                hooks.enter_context(module.register_forward_hook(watch.after, prepend=True, always_call=True))
+        for module, watch in watches.items():
+            hooks.enter_context(module.register_forward_pre_hook(watch.before, with_kwargs=True))
+            hooks.enter_context(module.register_forward_hook(watch.after, prepend=True, always_call=True))
         yield Trace(kept)
 
 
-def _names(model: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
+def _places(model: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
     """What passes before ("input"), in ("weights") and after ("output") each module; a shared one has many names."""
     for path, module in model.named_modules(remove_duplicate=False):
+        if isinstance(module, torch.jit.ScriptModule):
+            continue  # it takes no hooks
         parent, _, child = path.rpartition(".")
         place, name = INSIDE.get(child, ("output", f"{child}.output"))
         if child == "W_2" and len(signature(model.get_submodule(parent).forward).parameters) > 1:
@@ -109,9 +112,10 @@ class _Watch:
 
     thread: int | None = None  # whose calls are seen; a copy of the model has a copy of this, which sees none
 
-    def __init__(self, kept: dict[str, list[Tensor]], named: dict[str, list[str]], changes: dict[str, Callable]):
-        self.kept, self.named, self.changes, self.thread = kept, named, changes, threading.get_ident()
-        self.begun: list[tuple[bool, ExitStack]] = []  # calls that have not ended
+    def __init__(self, kept: dict[str, list[Tensor]], changes: dict[str, Callable[[Tensor], Tensor]]):
+        self.kept, self.changes, self.thread = kept, changes, threading.get_ident()
+        self.names: dict[str, list[str]] = {"input": [], "weights": [], "output": []}
+        self.begun: list[tuple[bool, _Softmax | None]] = []  # calls that have not ended
 
     def __reduce__(self) -> tuple:
         return object.__new__, (_Watch,)
@@ -119,55 +123,62 @@ class _Watch:
     def before(self, module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
         if threading.get_ident() != self.thread:
             return None
-        unasked, inside = False, ExitStack()
+        unasked, changes = False, [self.changes[name] for name in self.names["weights"] if name in self.changes]
         with suppress(TypeError):  # of arguments that do not fit, of which the module itself will tell
             bound = signature(module.forward).bind(*args, **kwargs)
             bound.apply_defaults()
-            if unasked := bool(self.named["weights"]) and bound.arguments.get("need_weights") is False:
+            if unasked := bool(self.names["weights"]) and bound.arguments.get("need_weights") is False:
                 bound.arguments["need_weights"] = True
                 args, kwargs = bound.args, bound.kwargs
         if args and isinstance(args[0], Tensor):
             args = (self.passes("input", args[0]), *args[1:])
-        for name in self.changes.keys() & set(self.named["weights"]):
-            inside.enter_context(_Softmax(self.changes[name]))
-        self.begun.append((unasked, inside))
+        self.begun.append((unasked, _Softmax(changes).__enter__() if changes else None))
         return args, kwargs
 
     def after(self, module: nn.Module, args: tuple, output: Any) -> Any:
         if threading.get_ident() != self.thread or not self.begun:
             return None
-        unasked, inside = self.begun.pop()
-        inside.close()
-        if isinstance(output, Tensor):
-            return self.passes("output", output)
-        if not isinstance(output, tuple) or not output or not isinstance(output[0], Tensor):
+        unasked, softmax = self.begun.pop()
+        if softmax:
+            softmax.__exit__(None, None, None)
+        first, *rest = output if isinstance(output, tuple) and output else (output,)
+        if not isinstance(first, Tensor):
             return None  # nothing that has a name, or an exception is on its way
-        first, *rest = output
+        if softmax and not softmax.used:
+            raise bad_input("replace", "change weights that a softmax makes", f"none in a {type(module).__name__}")
         if len(rest) == 1 and isinstance(rest[0], Tensor) and not isinstance(module, nn.RNNBase):  # it gives its state
             rest[0] = self.passes("weights", rest[0])
-        parts = [self.passes("output", first), *(map(_nothing_like, rest) if unasked else rest)]
-        return type(output)(*parts) if hasattr(output, "_fields") else tuple(parts)
+        if unasked and rest:  # a decoder layer has two
+            rest[0] = (None,) * len(rest[0]) if isinstance(rest[0], tuple) else None
+        first = self.passes("output", first)
+        if isinstance(output, Tensor):
+            return first
+        return type(output)(first, *rest) if hasattr(output, "_fields") else (first, *rest)
 
     def passes(self, place: str, value: Tensor) -> Tensor:
         """Keep `value`, or what replaces it; a clone goes on, for the model may write into it."""
-        names = self.named.get(place, [])
-        for name in names if place != "weights" else []:
-            value = self.changes[name](value) if name in self.changes else value
-        for name in names:
+        for name in self.names[place]:
+            if name in self.changes and place != "weights":
+                value = self.changes[name](value)
+        for name in self.names[place]:
             self.kept.setdefault(name, []).append(value)
-        return value.clone() if names else value
+        return value.clone() if self.names[place] else value
 
 
 class _Softmax(TorchFunctionMode):
     """A softmax makes the weights of an attention: while this mode lasts, they are changed before they mix values."""
 
-    def __init__(self, change: Callable[[Tensor], Tensor]):
+    def __init__(self, changes: list[Callable[[Tensor], Tensor]]):
         super().__init__()
-        self.change = change
+        self.changes, self.used = changes, False
 
     def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         found = function(*args, **(kwargs or {}))
-        return self.change(found) if function in (Tensor.softmax, torch.softmax, F.softmax) else found
+        if function in (Tensor.softmax, torch.softmax, F.softmax):
+            self.used = True
+            for change in self.changes:
+                found = change(found)
+        return found
 
 
 def _replaced(name: str, change: Change, value: Tensor) -> Tensor:
@@ -181,8 +192,3 @@ def _replaced(name: str, change: Change, value: Tensor) -> Tensor:
 def _near(name: object, known: Mapping | list) -> str:
     near = difflib.get_close_matches(str(name), known, n=1)
     return f"the nearest name is {near[0]!r}" if near else "print a trace to see the names"
-
-
-def _nothing_like(part: Any) -> Any:
-    """None for each tensor: what a call gets that asked for no weights."""
-    return None if isinstance(part, Tensor) else tuple(map(_nothing_like, part)) if isinstance(part, tuple) else part
