@@ -33,10 +33,7 @@ INSIDE = {  # a projection: on which side of it something has a name of its own
 
 
 class Trace(Mapping[str, Tensor]):
-    """`seen[name]` is the latest value of this name, `seen.calls(name)` all of them: a decoder writes in many calls.
-
-    `print(seen)` lists the names with their shapes, in the order in which they came.
-    """
+    """`seen[name]` is the latest value, `seen.calls(name)` has one for each call; `print(seen)` lists names and shapes."""
 
     def __init__(self, kept: dict[str, list[Tensor]]) -> None:
         self._kept = kept
@@ -56,8 +53,8 @@ class Trace(Mapping[str, Tensor]):
         return len(self._kept)
 
     def __repr__(self) -> str:
-        times = {name: f" × {len(values)}" if len(values) > 1 else "" for name, values in self._kept.items()}
-        return "\n".join(f"{name}  {tuple(X.shape)}{times[name]}" for name, X in self.items()) or "Nothing has passed."
+        rows = [f"{name}  {tuple(X.shape)} × {len(self._kept[name])}" for name, X in self.items()]
+        return "\n".join(row.removesuffix(" × 1") for row in rows) or "Nothing has passed."
 
 
 @contextmanager
@@ -72,9 +69,7 @@ def trace(model: nn.Module, names: str = "*", replace: Mapping[str, Change] | No
     require_kind("names", names, str, 'be a pattern such as "*.weights"')
     require_kind("replace", replace or {}, Mapping, "map names to tensors or functions")
     if any(hasattr(part, "_orig_mod") or part._compiled_call_impl for part in model.modules()):
-        raise bad_input(
-            "model", "be traced as it was before torch.compile, whose code calls no hooks", "a compiled one"
-        )
+        raise bad_input("model", "be as it was before torch.compile, whose code calls no hooks", "a compiled one")
     places, changes = list(_places(model)), {}
     known = [name for _, _, name in places]
     for name, change in (replace or {}).items():
