@@ -1,6 +1,7 @@
 """A chapter's notebook is plain: any Jupyter reads it, it runs with the wheel alone, and it gives no assigned solution away."""
 
 import base64
+import dataclasses
 import io
 import re
 from pathlib import Path
@@ -8,13 +9,15 @@ from pathlib import Path
 import jupytext
 import nbformat
 import pytest
+import yaml
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from PIL import Image
 from project import CHAPTERS, ROOT
 
 from tfm_lib.book.drawing.macros import expand_macros
 from tfm_lib.book.notebooks.export import export_notebook, included_code
-from tfm_lib.book.notebooks.myst import blocks, convert, pieces
+from tfm_lib.book.notebooks.myst import blocks, convert, parser, pieces
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
 FIGURED = [path for path in NOTEBOOKS if "{figure}" in path.read_text(encoding="utf-8")]
@@ -236,8 +239,7 @@ def test_macros_are_expanded_where_they_stand_for_themselves() -> None:
 
 def test_fences_are_respected() -> None:
     kinds = [
-        (block.kind, block.name)
-        for block in blocks("````\n```{ref}\n````\n:::{note}\n```\n# x\n```\n:::\n```a``` b".splitlines())
+        (block.kind, block.name) for block in blocks("````\n```{ref}\n````\n:::{note}\n```\n# x\n```\n:::\n```a``` b")
     ]
     assert kinds == [("code", ""), ("directive", "note"), ("text", "")]
 
@@ -246,6 +248,73 @@ def test_pieces_give_the_text_back() -> None:
     text = r"a \` `b ``c`` ` {x}`y` $z\$$ [p [q]]{.q} [l](u) { ] [ $ \\"
     assert "".join(piece.raw for piece in pieces(text)) == text
     assert convert(text, lambda piece: piece.raw) == text
+    for chapter in CHAPTERS.glob("*.md"):
+        for block in blocks(chapter.read_text(encoding="utf-8")):
+            if block.kind == "text":
+                assert "".join(piece.raw for piece in block.pieces) == "\n".join(block.lines)
+
+
+def pages_parser() -> MarkdownIt:
+    """The parser that reads the chapters for the page, with the settings of the book."""
+    from myst_parser.config.main import MdParserConfig
+    from myst_parser.parsers.mdit import create_md_parser
+
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    names = settings["parse"]["myst_enable_extensions"]
+    options = {name.removeprefix("myst_"): value for name, value in settings["sphinx"]["config"].items()}
+    known = {field.name for field in dataclasses.fields(MdParserConfig)}
+    config = MdParserConfig(
+        enable_extensions=names, **{name: value for name, value in options.items() if name in known}
+    )
+    return create_md_parser(config, RendererHTML)
+
+
+TRICKY = [
+    "- costs $5, {eq}`a`\n- costs $6\n",
+    "| a | $x \\| y$ |\n|---|---|\n| {eq}`b` | `c\\|d` |\n",
+    "> quoted {term}`key\n> words` and [a [b]]{.q}`c`{.x}\n>\n> ```\n> {ref}`x`\n> ```\n",
+    "Text\n$$\nx\n$$ (label)\n\n1. one\n\n   $$\n   y\n   $$\n\n   more {ref}`z`[^1]\n\n[^1]: A note.\n",
+]
+
+
+@pytest.mark.parametrize("text", [*NOTEBOOKS, *TRICKY], ids=lambda text: getattr(text, "stem", None))
+def test_the_reader_reads_what_the_page_reads(text: Path | str) -> None:
+    text = text if isinstance(text, str) else text.read_text(encoding="utf-8")
+
+    def read(by: MarkdownIt) -> list[tuple]:
+        outer = by.parse(text)
+        every = [part for token in outer for part in (token, *(token.children or []))]
+        return [(part.type, part.tag, part.content, part.info, part.attrs, part.map) for part in every]
+
+    assert read(parser()) == read(pages_parser())
+
+
+@pytest.mark.parametrize("box", ["important", "seealso", "sidebar", "admonition", "dropdown", "note"])
+def test_what_stands_in_a_box_is_numbered_and_can_be_referred_to(book: Path, box: str) -> None:
+    argument = " Title" if box in ("sidebar", "admonition", "dropdown") else ""
+    inside = f":::{{{box}}}{argument}\n$$\nx\n$$ (eq:box)\n:::\n"
+    (book / "chapters/toy.md").write_text(f"# T\n\n{inside}\nAs {{eq}}`eq:box` says.\n", encoding="utf-8")
+    text = markdown(toy(book))
+    assert "As (1) says." in text
+    assert "\\tag{1}" in text
+
+
+def test_dollars_of_two_items_are_no_formula(book: Path) -> None:
+    (book / "chapters/toy.md").write_text("# T\n\n- costs $5, {doc}`other`\n- costs $6, `x`\n", encoding="utf-8")
+    assert "- costs $5, *The other*\n- costs $6, `x`" in markdown(toy(book))
+
+
+def test_what_stands_in_a_list_a_quotation_or_a_table_is_read_too(book: Path) -> None:
+    source = (
+        "# T\n\n10. one\n\n    then {doc}`other`\n\n    $$\n    \\R\n    $$\n\n> said {doc}`other`\n\n| a | b |\n|---|---|\n"
+        "| $\\R \\| x$ | {doc}`other` |\n"
+    )
+    (book / "chapters/toy.md").write_text(source, encoding="utf-8")
+    text = markdown(toy(book))
+    assert "    then *The other*\n" in text
+    assert "    $$\n    \\mathbb{R}\n    $$" in text
+    assert "> said *The other*" in text
+    assert "| *The other* |" in text
 
 
 def test_included_code_is_the_object_alone(book: Path) -> None:

@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tfm_lib._refusal import Refusal
-from tfm_lib.book.notebooks.myst import Block, blocks, without_front_matter
+from tfm_lib.book.notebooks.myst import Block, blocks, front_matter, without_front_matter
 from tfm_lib.classroom.inside.cells import Cell, without_commands
 from tfm_lib.classroom.inside.slices import Statement, needed, statements
 
@@ -77,7 +75,7 @@ def written_in(path: Path, values: dict[str, Any] | None = None) -> list[Written
     if left := re.search(r"\{\{(\w+)\}\}", text) if values is not None else None:
         raise BadSource(f"{path.name}: {{{{{left[1]}}}}} is not among the parameters at the top.")
     found: list[Written] = []
-    for block in blocks(text.splitlines()):
+    for block in blocks(text):
         if block.kind == "directive" and block.name == "exercise":
             found.append(_begin(path, block))
         elif block.kind == "heading":
@@ -93,7 +91,7 @@ def written_in(path: Path, values: dict[str, Any] | None = None) -> list[Written
 def code_before(path: Path) -> list[str]:
     """The code cells of the chapter at `path` that stand before its first exercise."""
     cells = []
-    for block in blocks(without_front_matter(path.read_text(encoding="utf-8")).splitlines()):
+    for block in blocks(path.read_text(encoding="utf-8")):
         if block.name == "exercise":
             break
         if block.name == "code-cell":
@@ -103,9 +101,7 @@ def code_before(path: Path) -> list[str]:
 
 def parameters(path: Path) -> dict[str, list[Any]]:
     """The values that each parameter of the file at `path` may take; raises BadSource."""
-    found = re.match(r"\A---\n(.*?)\n---\n", path.read_text(encoding="utf-8"), re.DOTALL)
-    made = (yaml.safe_load(found[1]) or {}) if found else {}
-    given = made.get("parameters", {}) if isinstance(made, dict) else {}
+    given = front_matter(path.read_text(encoding="utf-8")).get("parameters", {})
     if not isinstance(given, dict) or not all(isinstance(values, list) and values for values in given.values()):
         raise BadSource(f"{path.name}: `parameters:` must give each name a list of values, as `back: [1, 2, 3]`.")
     return given

@@ -15,7 +15,7 @@ import nbformat
 
 from tfm_lib.book.notebooks import references
 from tfm_lib.book.drawing.macros import expand_macros
-from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction, without_front_matter
+from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction
 from tfm_lib.book.notebooks.outline import Outline, outline
 from tfm_lib.book.notebooks.rasters import raster
 from tfm_lib.book.notebooks.reading_order import listed
@@ -106,7 +106,7 @@ class _Exporter:
     def notebook(self) -> nbformat.NotebookNode:
         self.text.append(INSTALL.format(wheel=wheel_name(self.root)))
         self._flush()
-        self.read(blocks(without_front_matter(self.path.read_text(encoding="utf-8")).splitlines()))
+        self.read(blocks(self.path.read_text(encoding="utf-8")))
         if self.cited:
             lines = [f"- {references.listed(self.root, key)}" for key in sorted(self.cited)]
             self.text.append("## References\n\n" + "\n".join(lines))
@@ -148,21 +148,20 @@ class _Exporter:
 
     # ── blocks ────────────────────────────────────────────────────────────
     def _body(self, lines: list[str]) -> str:
-        parts = [self._block(block) for block in blocks(lines)]
+        parts = [self._block(block) for block in blocks("\n".join(lines))]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def _block(self, block: Block) -> str:
         if block.kind == "text":
-            return self._inline("\n".join(block.lines))
+            return "".join(map(self._piece, block.pieces))
         if block.kind == "heading":
             return f"{'#' * block.level} {self._inline(block.lines[0])}"
         if block.kind == "code":
             return "\n".join(block.lines)
-        if block.kind == "math":
-            return self._formula("\n".join(block.lines), block.name)
         if block.kind in ("target", "comment"):
             return ""
-        made = self._directive(block)
+        math = block.kind == "math"
+        made = self._formula("\n".join(block.lines), block.name) if math else self._directive(block)
         return "\n".join(block.indent + line if line else line for line in made.splitlines())
 
     def _formula(self, tex: str, label: str) -> str:
@@ -290,6 +289,8 @@ class _Exporter:
             )
         if piece.kind == "role":
             return self._role(piece.name, piece.text)
+        if piece.kind == "image":
+            return f"![{piece.text}]({_data_uri(self.path.parent / piece.name)})"
         return piece.raw
 
     def _role(self, name: str, text: str) -> str:

@@ -1,23 +1,57 @@
-"""Reads the MyST that chapters are written in: blocks, fences respected, and the pieces of a line.
+"""Reads the MyST that chapters are written in: by the parser that reads them for the page, without Sphinx.
 
-Small on purpose: it knows the vocabulary of the chapters, and hands on as text what it does not know.
+Blocks and pieces keep the words of the source, so that a notebook has as it was written what it need not change.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-FENCE = re.compile(r"^( *)(`{3,}|~{3,}|:{3,})(.*)$")
-TARGET = re.compile(r"^\(([^()\s][^()]*)\)=\s*$")
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.attrs import attrs_plugin
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+from mdit_py_plugins.myst_blocks import myst_block_plugin
+from mdit_py_plugins.myst_role import myst_role_plugin
+
+DIRECTIVE = re.compile(r"^\{([\w:-]+)\} *(.*)$")
 OPTION = re.compile(r"^:([\w-]+):(?:\s+(.*))?$")
-HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +\{[^{}]*\})?\s*$")
+#: Directives whose body is no MyST.
+VERBATIM = ("code-cell", "code-block", "code", "literalinclude", "math")
+
+_KINDS = {
+    "code_inline": "code",
+    "image": "image",
+    "link_open": "link",
+    "math_inline": "math",
+    "math_inline_double": "math",
+    "myst_role": "role",
+    "span_open": "span",
+}
+_COMMENTS = ("front_matter", "myst_block_break", "myst_line_comment")
+
+
+class Piece(NamedTuple):
+    """A piece of running text: `kind` is text, code, math, role, span, link or image."""
+
+    kind: str
+    text: str  # what stands in it
+    name: str = ""  # of a role, the classes of a span, the address of a link
+    raw: str = ""
 
 
 @dataclass
 class Block:
-    """A piece of a chapter: `kind` is text, heading, code (verbatim), math, target or directive."""
+    """A piece of a chapter: `kind` is text, heading, code (verbatim), math, target, comment or directive."""
 
     kind: str
     lines: list[str]
@@ -25,7 +59,49 @@ class Block:
     argument: str = ""
     options: dict[str, str] = field(default_factory=dict)
     level: int = 0  # of a heading
-    indent: str = ""
+    indent: str = ""  # what stands before it in each line
+    pieces: list[Piece] = field(default_factory=list)  # of a text
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The parser with what `_config.yml` asks of MyST, noting where in the text each piece begins and ends."""
+    made = MarkdownIt("commonmark").enable("table")
+    made.use(front_matter_plugin).use(myst_block_plugin).use(myst_role_plugin)
+    made.use(footnote_plugin).disable(["footnote_inline", "footnote_tail"])
+    made.use(dollarmath_plugin, double_inline=True).use(colon_fence_plugin).use(deflist_plugin)
+    made.use(attrs_plugin, spans=True, span_after="footnote_ref")
+    rules = made.inline.ruler
+    for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
+        rules.at(name, _noting(rule))
+    return made
+
+
+def _noting(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
+    def noted(state: Any, silent: bool) -> bool:
+        start, count = state.pos, len(state.tokens)
+        if not rule(state, silent):
+            return False
+        fresh = [token for token in state.tokens[count:] if token.type in _KINDS and "at" not in token.meta]
+        if fresh and not silent:
+            fresh[0].meta |= {"at": (start, state.pos), "upto": state.pos}
+        elif not silent:  # attributes, `{.class}`, belong to the piece that they touch
+            for token in reversed(state.tokens):
+                if token.meta.get("upto") == start and state.src[start] == "{":
+                    token.meta["upto"] = state.pos
+                    break
+        return True
+
+    return noted
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    """What the YAML block at the top of `text` says; nothing where there is none."""
+    import yaml
+
+    found = re.match(r"\A---\n(.*?)\n---\n", text, re.DOTALL)
+    said = yaml.safe_load(found[1]) if found else None
+    return said if isinstance(said, dict) else {}
 
 
 def without_front_matter(text: str) -> str:
@@ -33,56 +109,54 @@ def without_front_matter(text: str) -> str:
     return re.sub(r"\A---\n.*?\n---\n", "", text, count=1, flags=re.DOTALL)
 
 
-def blocks(lines: list[str]) -> Iterator[Block]:
-    """The blocks of `lines` in order. The body of a directive is left to be read in its turn."""
-    at, text = 0, []
-
-    def flush() -> Iterator[Block]:
-        if any(line.strip() for line in text):
-            yield Block("text", text[:])
-        text.clear()
-
-    while at < len(lines):
-        block, after = _special(lines, at)
-        if block is None:
-            text.append(lines[at])
-        else:
-            yield from flush()
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of `text` in order. The body of a directive is left to be read in its turn: `within`."""
+    lines = text.split("\n")
+    tokens = parser().parse(text)
+    at = 0
+    for number, token in enumerate(tokens):
+        if token.map and token.map[0] >= at and (block := _special(tokens, number, lines)):
+            yield from _text(lines, at, token.map[0], tokens)
             yield block
-        at = after
-    yield from flush()
+            at = token.map[1]
+    yield from _text(lines, at, len(lines), tokens)
 
 
-def _special(lines: list[str], at: int) -> tuple[Block | None, int]:
-    """The block other than text that begins in line `at`, and the line after it."""
-    line = lines[at]
-    if fence := FENCE.match(line):
-        return _fenced(lines, at, fence)
-    if line.strip().startswith("$$"):
-        return _formula(lines, at)
-    if target := TARGET.match(line):
-        return Block("target", [], name=target[1]), at + 1
-    if heading := HEADING.match(line):
-        return Block("heading", [heading[2]], level=len(heading[1])), at + 1
-    if line.startswith(("% ", "+++")) or line.strip() == "%":
-        return Block("comment", [line]), at + 1
-    return None, at + 1
+def within(block: Block) -> Iterator[Block]:
+    """The block, and those in the bodies of directives, at any depth."""
+    yield block
+    if block.kind == "directive" and block.name not in VERBATIM:
+        for inner in blocks("\n".join(block.lines)):
+            yield from within(inner)
 
 
-def _fenced(lines: list[str], at: int, fence: re.Match[str]) -> tuple[Block | None, int]:
-    indent, mark, info = fence.groups()
-    if mark[0] == "`" and "`" in info:  # ```code``` in one line is a code span
-        return None, at + 1
-    closing = re.compile(rf"^ {{0,{len(indent) + 3}}}{re.escape(mark[0])}{{{len(mark)},}} *$")
-    end = next((i for i in range(at + 1, len(lines)) if closing.match(lines[i])), len(lines))
-    body = [line.removeprefix(indent) for line in lines[at + 1 : end]]
-    directive = re.match(r"^\{([\w:-]+)\} *(.*)$", info.strip())
+def _special(tokens: list[Token], number: int, lines: list[str]) -> Block | None:
+    """The block that the token is, if it is other than text."""
+    token = tokens[number]
+    first, end = token.map or (0, 0)
+    indent = re.match(r"[ >]*", lines[first])[0]
+    if token.type in ("fence", "colon_fence"):
+        return _fenced(token, lines[first:end], indent)
+    if token.type in ("math_block", "math_block_label"):
+        return Block("math", token.content.split("\n"), name=token.info, indent=indent)
+    if token.type == "myst_target":
+        return Block("target", [], name=token.content)
+    if token.type == "heading_open" and token.level == 0:
+        return Block("heading", [tokens[number + 1].content], level=int(token.tag[1]))
+    if token.type in _COMMENTS:
+        return Block("comment", lines[first:end])
+    return None
+
+
+def _fenced(token: Token, lines: list[str], indent: str) -> Block:
+    body = token.content.removesuffix("\n").split("\n") if token.content else []
+    directive = DIRECTIVE.match(token.info.strip())
     if directive:
         options, body = _options(body)
-        return Block("directive", body, directive[1], directive[2].strip(), options, indent=indent), end + 1
-    if mark[0] == ":":
-        return Block("directive", body, "div", info.strip(), indent=indent), end + 1
-    return Block("code", lines[at : end + 1]), end + 1
+        return Block("directive", body, directive[1], directive[2].strip(), options, indent=indent)
+    if token.type == "colon_fence":
+        return Block("directive", body, "div", token.info.strip(), indent=indent)
+    return Block("code", lines)
 
 
 def _options(body: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -95,102 +169,75 @@ def _options(body: list[str]) -> tuple[dict[str, str], list[str]]:
     return options, body
 
 
-def _formula(lines: list[str], at: int) -> tuple[Block | None, int]:
-    """A formula between `$$`, in one line or several, with its label behind it."""
-    closing = re.compile(r"^(.*)\$\$ *(?:\(([^()]+)\))? *$")
-    first = lines[at].strip()[2:]
-    if found := closing.match(first):
-        return Block("math", [found[1]], name=found[2] or ""), at + 1
-    if "$$" in first:  # a formula in display style inside a line of text
-        return None, at + 1
-    for end in range(at + 1, len(lines)):
-        if found := closing.match(lines[end]):
-            return Block("math", [first, *lines[at + 1 : end], found[1]], name=found[2] or ""), end + 1
-    raise ValueError(f"The formula that begins with {lines[at]!r} has no closing $$.")
+def _text(lines: list[str], first: int, end: int, tokens: Iterable[Token]) -> Iterator[Block]:
+    """The lines from `first` to before `end` as a block, with the pieces that the parser found in them."""
+    if not any(line.strip() for line in lines[first:end]):
+        return
+    text = "\n".join(lines[first:end])
+    begins = [0, *accumulate(len(line) + 1 for line in lines[first:end])]
+    found: list[tuple[int, int, Piece]] = []
+    cursor = 0
+    for token in tokens:
+        if token.type != "inline" or not token.map or not first <= token.map[0] < end:
+            continue
+        if token.content.startswith("$$") and token.children[0].type == "text":
+            raise ValueError(f"The formula that begins with {token.content.partition(chr(10))[0]!r} has no closing $$.")
+        places, cursor = _places(token.content, text, max(cursor, begins[token.map[0] - first]))
+        found += [(places[a], places[b - 1] + 1, piece) for a, b, piece in _pieces(token, text, places)]
+    yield Block("text", lines[first:end], pieces=_with_text(text, found))
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A piece of running text: `kind` is text, code, math, role, span or link."""
-
-    kind: str
-    text: str  # what stands in it
-    name: str = ""  # of a role, the classes of a span, the address of a link
-    raw: str = ""
-
-
-_ROLE = re.compile(r"\{([a-zA-Z][\w:.-]*)\}(`+)")
-_AFTER_BRACKET = re.compile(r"\{([^{}]*)\}|\(([^()\s]*(?:\([^()]*\)[^()\s]*)*)\)")
+def _places(content: str, text: str, cursor: int) -> tuple[list[int], int]:
+    """Where in `text` each character of `content` stands, which lacks what a list or a quotation puts before its lines."""
+    places: list[int] = []
+    for line in content.split("\n"):
+        start = text.find(line, cursor)
+        if start < 0:  # a cell of a table, whose `\\|` the parser reads as `|`
+            start = cursor
+        places += range(start, start + len(line) + 1)
+        cursor = start + len(line)
+    return places, cursor
 
 
-def pieces(text: str) -> Iterator[Piece]:
-    """The pieces of a paragraph, in order; code and formulas are never looked into."""
-    at, plain = 0, 0
-    while at < len(text):
-        piece, after = _piece(text, at)
-        if piece is not None:
-            if plain < at:
-                yield Piece("text", text[plain:at], raw=text[plain:at])
-            yield piece
-            plain = after
-        at = after
-    if plain < len(text):
-        yield Piece("text", text[plain:], raw=text[plain:])
+def _pieces(token: Token, text: str, places: list[int] | None = None) -> Iterator[tuple[int, int, Piece]]:
+    """The outermost pieces of an inline token, each with where it begins and ends in the token's content."""
+    after = 0
+    for child in token.children or []:
+        start, end = child.meta.get("at", (0, 0))
+        if start < end and start >= after:
+            raw = text[places[start] : places[end - 1] + 1] if places else text[start:end]
+            if piece := _piece(child, raw):
+                after = child.meta["upto"]
+                yield start, after, piece
 
 
-def _piece(text: str, at: int) -> tuple[Piece | None, int]:
-    char = text[at]
-    if char == "\\":
-        return None, at + 2
-    if char == "{" and (role := _ROLE.match(text, at)):
-        inside, end = _code_span(text, role.start(2))
-        return (Piece("role", inside, role[1], text[at:end]), end) if end else (None, role.end())
-    if char == "`":
-        inside, end = _code_span(text, at)
-        return (Piece("code", inside, raw=text[at:end]), end) if end else (None, at + 1)
-    if char == "$":
-        return _inline_formula(text, at)
-    if char == "[":
-        return _bracket(text, at)
-    return None, at + 1
+def _piece(token: Token, raw: str) -> Piece | None:
+    kind = _KINDS[token.type]
+    if kind == "role":
+        return Piece(kind, token.content, token.meta["name"], raw)
+    if kind in ("code", "math"):
+        return Piece(kind, token.content, raw=raw)
+    inside, mark, rest = raw.rpartition("]{" if kind == "span" else "](")
+    return Piece(kind, inside.removeprefix("!")[1:], rest[:-1], raw) if mark else None
 
 
-def _code_span(text: str, at: int) -> tuple[str, int]:
-    mark = re.compile(r"`+").match(text, at)[0]
-    end = re.compile(rf"(?<!`){mark}(?!`)").search(text, at + len(mark))
-    return (text[at + len(mark) : end.start()], end.end()) if end else ("", 0)
+def _with_text(text: str, found: list[tuple[int, int, Piece]]) -> list[Piece]:
+    made, at = [], 0
+    for start, end, piece in found:
+        made += [Piece("text", text[at:start], raw=text[at:start])] if at < start else []
+        made.append(piece)
+        at = end
+    return made + ([Piece("text", text[at:], raw=text[at:])] if at < len(text) else [])
 
 
-def _inline_formula(text: str, at: int) -> tuple[Piece | None, int]:
-    mark = "$$" if text.startswith("$$", at) else "$"
-    end = re.compile(rf"(?<!\\){re.escape(mark)}").search(text, at + len(mark))
-    if end is None:
-        return None, at + 1
-    return Piece("math", text[at + len(mark) : end.start()], raw=text[at : end.end()]), end.end()
-
-
-def _bracket(text: str, at: int) -> tuple[Piece | None, int]:
-    depth = 0
-    for end in range(at, len(text)):
-        if text[end] in "[]" and text[end - 1 : end] != "\\":
-            depth += 1 if text[end] == "[" else -1
-            if depth == 0:
-                break
-    else:
-        return None, at + 1
-    after = _AFTER_BRACKET.match(text, end + 1)
-    if after is None:
-        return None, at + 1
-    inside, raw = text[at + 1 : end], text[at : after.end()]
-    if after[1] is not None:
-        return Piece("span", inside, after[1], raw), after.end()
-    return Piece("link", inside, after[2], raw), after.end()
+def pieces(text: str) -> list[Piece]:
+    """The pieces of a line of `text`, in order; code and formulas are never looked into."""
+    return _with_text(text, [found for token in parser().parseInline(text) for found in _pieces(token, text)])
 
 
 def convert(text: str, change: Callable[[Piece], str]) -> str:
-    """`text` with each of its pieces, paragraph by paragraph, replaced by what `change` makes of it."""
-    paragraphs = re.split(r"(\n[ \t]*\n)", text)
-    return "".join(part if i % 2 else "".join(map(change, pieces(part))) for i, part in enumerate(paragraphs))
+    """A line of `text` with each of its pieces replaced by what `change` makes of it."""
+    return "".join(map(change, pieces(text)))
 
 
 def split_prediction(lines: list[str]) -> tuple[list[str], list[tuple[bool, list[str]]], list[str]]:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
-from tfm_lib.book.notebooks.myst import Block, blocks, without_front_matter
-
-NESTING = ("admonition", "dropdown", "div", "note", "tip", "warning", "exercise", "solution", "predict", "margin")
+from tfm_lib.book.notebooks.myst import Block, blocks, within
 
 
 @dataclass
@@ -63,7 +62,8 @@ def outline(path: Path) -> Outline:
 def _outline(path: Path, changed: int) -> Outline:
     made = Outline(path)
     waiting: list[str] = []
-    for block in _all_blocks(without_front_matter(path.read_text(encoding="utf-8")).splitlines()):
+    read = blocks(path.read_text(encoding="utf-8"))
+    for block in chain.from_iterable(map(within, read)):
         if block.kind == "target":
             waiting.append(block.name)
             continue
@@ -85,10 +85,3 @@ def _outline(path: Path, changed: int) -> Outline:
                 made.assigned.add(label)
         waiting = []
     return made
-
-
-def _all_blocks(lines: list[str]) -> Iterator[Block]:
-    for block in blocks(lines):
-        yield block
-        if block.kind == "directive" and block.name in NESTING:
-            yield from _all_blocks(block.lines)

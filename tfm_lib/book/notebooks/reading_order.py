@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tfm_lib.book.notebooks.contents import pages
+from tfm_lib.book.notebooks.myst import front_matter
 
 
 def teaser(path: Path) -> str:
     """What the chapter at `path` promises in the list of chapters; empty where it is not to be listed."""
-    import yaml
-
-    text = path.read_text(encoding="utf-8")
-    front = text.removeprefix("---\n").partition("\n---\n")[0] if text.startswith("---\n") else ""
-    return (yaml.safe_load(front) or {}).get("teaser", "")
+    return front_matter(path.read_text(encoding="utf-8")).get("teaser", "")
 
 
 def listed(root: Path) -> str:
