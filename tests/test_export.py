@@ -4,12 +4,14 @@ import base64
 import dataclasses
 import io
 import re
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from PIL import Image
@@ -231,6 +233,67 @@ def test_what_it_does_not_know_is_said(book: Path, source: str, complaint: str) 
     (book / "chapters/toy.md").write_text(f"# T\n\n{source}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=complaint):
         toy(book)
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (21840, ":,", "21,840"),
+        (0.5, ":.1f", "0.5"),
+        (3, ":.1f", "3.0"),
+        ("2\N{NO-BREAK SPACE}000", "", "2\N{NO-BREAK SPACE}000"),
+        ("it's", "", "it's"),
+        (0.25, ":.0%", "25%"),
+    ],
+)
+def test_a_glued_value_is_shown_as_the_page_shows_it(book: Path, value: object, form: str, shown: str) -> None:
+    from myst_nb.core.variables import format_plain_text
+
+    (book / "chapters/toy.md").write_text(f"# T\n\nHere {{glue:text}}`x{form}`.\n", encoding="utf-8")
+    text = markdown(export_notebook(book / "chapters/toy.md", book, values={"x": repr(value)}))
+    assert f"Here {shown}." in text
+    assert format_plain_text(repr(value), form.removeprefix(":")) == shown
+
+
+FORMULA = re.compile(r"\$\$.*?\$\$|(?<![\\$])\$[^$]+\$", re.DOTALL)
+#: What only the page or only the notebook says.
+OF_THE_PAGE = ".cell, .math, .tfm-kicker, .tfm-file, .tfm-outcome > strong:first-child, .tfm-wheel, .headerlink, svg, script, button"
+OF_THE_NOTEBOOK = (
+    r"From `tfm_lib/\w+\.py`:",
+    r"\*The big picture of the Transformer stands on the first page of the book\.\*",
+    r"\*In the big picture of the Transformer, this chapter is the block\* \*\*[\w-]+\*\*\.",
+    r"(?<=\d) in \*[^*]+\*",  # Exercise 3 in *Masking*: there it is a link
+)
+
+
+def words_by_section(html: BeautifulSoup) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    section = ""
+    for text in html.find_all(string=True):
+        heading = text.find_parent(["h1", "h2"])
+        section = heading.get_text() if heading else section
+        found[section].update(re.findall(r"[^\W_]+", text))
+    return found
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_downloaded_notebook_says_what_the_page_says(path: Path, built_book: Path) -> None:
+    """Section by section and word by word, each read from what is shown of it."""
+    page = BeautifulSoup((built_book / f"chapters/{path.stem}.html").read_text(encoding="utf-8"), "html.parser")
+    article = page.find("article")
+    for element in article.select(OF_THE_PAGE):
+        element.decompose()
+    notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)
+    text = "\n\n".join(cell.source for cell in notebook.cells[1:] if cell.cell_type == "markdown")
+    text = re.sub(r"^# (.*)\n\n\*.*\*$", r"# \1", text, count=1, flags=re.MULTILINE)  # the kicker
+    text = FORMULA.sub("", re.sub("|".join(OF_THE_NOTEBOOK), "", text))
+    shown = BeautifulSoup(MarkdownIt("commonmark").enable("table").render(text), "html.parser")
+    expected, found = words_by_section(article), words_by_section(shown)
+    found.pop("References", None)
+    for section, said in expected.items():
+        section = section.removesuffix("#")
+        said["Figure"] += said.pop("Fig", 0)
+        assert +(said - found[section]) == +(found[section] - said) == Counter(), section
 
 
 def test_macros_are_expanded_where_they_stand_for_themselves() -> None:

@@ -336,11 +336,10 @@ class _Exporter:
         name, _, form = text.partition(":")
         if name not in self.values:
             return "*(a number that the cells of this chapter measure)*"
-        value = self.values[name].strip("\"'")
         try:
-            return f"{float(value):{form}}" if form else value
-        except ValueError:
-            return value
+            return format(ast.literal_eval(self.values[name]), form)
+        except (ValueError, SyntaxError):  # no literal, or a form that is not for it
+            return self.values[name].strip("\"'")
 
 
 def _titled(text: str) -> tuple[str, str]:
