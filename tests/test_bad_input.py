@@ -44,6 +44,7 @@ from tfm_lib.transformer import (
     DecoderOnly,
     Embedding,
     EncoderOnly,
+    Memory,
     Transformer,
     TransformerConfig,
     base_config,
@@ -87,14 +88,23 @@ P = torch.tensor([[0.5, 0.5], [1.0, 0.0]])
 SRC, TGT = torch.tensor([[4, 5, 6], [7, 8, 0]]), torch.tensor([[1, 4], [1, 5]])
 CONFIG = TransformerConfig(12, d_model=8, n_heads=2, d_ff=16, n_layers=1, dropout=0.0, max_len=16)
 MODEL = Transformer(CONFIG).eval()
-MEMORY = torch.randn(2, 3, 8)
+MEMORY, SEEN = torch.randn(2, 3, 8), (SRC != 0)[:, None]
 EXAMPLES = [Example([4, 5], [6]), Example([4], [5, 6, 7])]
 RNN, LSTM = Seq2Seq(9, 9, 4), Seq2Seq(9, 9, 4, "lstm")
 STATE = torch.zeros(1, 2, 4)
 READER = AttentiveSeq2Seq(9, 9, 4)
 FACTS, QUESTION = torch.tensor([[[4, 5], [6, 0]]] * 2), torch.tensor([[4, 5]] * 2)
 SOURCE, ROWS = torch.tensor([[4, 5, 6]]), torch.tensor([[3], [4]])
-LAYERS = dict(d_model=SIZE, n_heads=(*SIZE, 3), d_ff=SIZE, dropout=SHARE, norm=WORD)
+LAYERS = dict(
+    d_model=SIZE,
+    n_heads=(*SIZE, 3),
+    d_ff=SIZE,
+    dropout=SHARE,
+    norm=WORD,
+    attention=CALLABLE,
+    feed_forward=CALLABLE,
+    norm_layer=CALLABLE,
+)
 HEADS = dict(d_model=SIZE, n_heads=(*SIZE, 3), dropout=SHARE)
 SEARCH = dict(bos_id=(*WHOLE, -1), eos_id=(*WHOLE, -1), max_len=SIZE)
 MODELS = (None, "model", 20, nn.Linear(2, 2))
@@ -153,7 +163,7 @@ TABLE = {
     "LayerNorm()": (LayerNorm(4), dict(X=X), dict(X=floats(X, False) + like(X))),
     "FeedForward": (FeedForward, dict(d_model=4, d_ff=8), dict(d_model=SIZE, d_ff=SIZE)),
     "FeedForward()": (FeedForward(4, 8), dict(X=X), dict(X=floats(X, False) + like(X))),
-    "Residual": (Residual, dict(d_model=4, dropout=0.1, norm="pre"), dict(d_model=SIZE, dropout=SHARE, norm=WORD)),
+    "Residual": (Residual, dict(d_model=4, dropout=0.1, norm="pre"), dict(d_model=SIZE, dropout=SHARE, norm=WORD, norm_layer=CALLABLE)),
     "Residual()": (Residual(4), dict(X=X, sublayer=lambda x: x), {"X": floats(X, False) + like(X), "sublayer": CALLABLE, "sublayer → change": [lambda x: x[..., :1], lambda x: (x, x), lambda x: x.double(), lambda x: x[:1]]}),
     "EncoderLayer": (EncoderLayer, dict(d_model=4, n_heads=2, d_ff=8, dropout=0.1, norm="pre"), LAYERS),
     "EncoderLayer()": (EncoderLayer(4, 2, 8), dict(X=X, mask=SQUARE), {"X": floats(X, False)[:1], "X → (X|query)": floats(X)[1:] + like(X), "mask": SQUARES}),
@@ -189,12 +199,12 @@ TABLE = {
     "Embedding.unembed": (MODEL.embedding.unembed, dict(X=MEMORY), dict(X=floats(MEMORY, False) + like(MEMORY))),
     "Transformer": (Transformer, dict(config=CONFIG), dict(config=(None, 20, {"d_model": 8}))),
     "EncoderOnly": (EncoderOnly, dict(config=CONFIG), dict(config=(None, 20, "base"))),
-    "DecoderOnly": (DecoderOnly, dict(config=CONFIG), dict(config=(None, 20, "base"))),
+    "DecoderOnly": (DecoderOnly, dict(config=CONFIG, positions=torch.zeros, attention=RotaryAttention), dict(config=(None, 20, "base"), attention=CALLABLE, feed_forward=CALLABLE, norm_layer=CALLABLE, positions=CALLABLE)),
     "EncoderOnly()": (EncoderOnly(CONFIG), dict(ids=SRC), dict(ids=(*ids(SRC, 12), SRC * 0))),
-    "DecoderOnly()": (DecoderOnly(CONFIG), dict(ids=SRC), {"ids": ids(SRC, 12), "ids → (ids|masks)": [SRC * 0, SRC.flip(1)]}),
+    "DecoderOnly()": (DecoderOnly(CONFIG), dict(ids=SRC), {"ids": ids(SRC, 12), "ids → (ids|masks)": [SRC * 0, SRC.flip(1)], "caches": ("cache", [KeyValueCache()] * 2)}),
     "Transformer()": (MODEL, dict(src_ids=SRC, tgt_ids=TGT), {"src_ids → ids": (*ids(SRC, 12), SRC * 0), "tgt_ids → (tgt_)?ids": (*ids(TGT, 12), TGT[:1])}),
     "Transformer.encode": (MODEL.encode, dict(src_ids=SRC), {"src_ids → ids": ids(SRC, 12)}),
-    "Transformer.decode": (MODEL.decode, dict(tgt_ids=TGT, memory=MEMORY, memory_mask=None, caches=None), {"tgt_ids → (tgt_)?ids": (*ids(TGT, 12), TGT[:1]), "memory → memory|key|tgt_ids": [None, MEMORY.tolist(), MEMORY.numpy(), MEMORY * torch.nan, MEMORY[..., :4], MEMORY.long(), *like(MEMORY), MEMORY[:1]], "memory_mask → mask": [[True], SRC, (SRC == 99)[:, None]], "caches": ("cache", decoder_caches(2))}),
+    "Transformer.decode": (MODEL.decode, dict(tgt_ids=TGT, memory=Memory(MEMORY, SEEN), caches=None), {"tgt_ids → (tgt_)?ids": (*ids(TGT, 12), TGT[:1]), "memory": [None, MEMORY], "memory → memory|key|tgt_ids": [Memory(H, SEEN) for H in (None, MEMORY.tolist(), MEMORY.numpy(), MEMORY * torch.nan, MEMORY[..., :4], MEMORY.long(), *like(MEMORY), MEMORY[:1])], "memory → mask": [Memory(MEMORY, mask) for mask in ([True], SRC, (SRC == 99)[:, None])], "caches": ("cache", decoder_caches(2))}),
     "Transformer.all_weights": (MODEL.all_weights, dict(src_ids=SRC, tgt_ids=TGT), {"src_ids → ids": ids(SRC, 12), "tgt_ids → (tgt_)?ids": ids(TGT, 12)}),
     "decoder_caches": (decoder_caches, dict(n_layers=2), dict(n_layers=SIZE)),
     "count_parameters": (count_parameters, dict(model=MODEL), dict(model=(None, "base", CONFIG))),
@@ -288,12 +298,12 @@ def test_there_are_cases_for_everybody():
 #: Tuples that are given back, what a subclass makes whole, and the tokenizer, whose misfits are in test_data.
 WITHOUT_MISFITS = {
     "Beam",
-    "BiasedAttention",
     "Reading",
     "Tokenizer",
     "Batch",
     "Example",
     "Hypothesis",
+    "Memory",
     "Step",
     "KeyValueCache",
     "MemoryCache",

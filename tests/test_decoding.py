@@ -12,19 +12,21 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from tfm_lib.decoding import Beam, NextToken, beam_search, filter_logits, greedy_decode, length_penalty, sample
-from tfm_lib.transformer import Transformer, TransformerConfig, decoder_caches
+from tfm_lib.transformer import DecoderOnly, EncoderOnly, Transformer, TransformerConfig, decoder_caches
 
 PAD, BOS, EOS = 0, 1, 2
 seeds = st.integers(0, 1000)
 
 
-def small_model(vocab_size: int = 7, seed: int = 0, spread: float = 2.0, norm: str = "post") -> Transformer:
+def small_model(
+    vocab_size: int = 7, seed: int = 0, spread: float = 2.0, norm: str = "post", kind=Transformer
+) -> Transformer | DecoderOnly:
     """A random model in double precision; `spread` makes it surer of its words."""
     torch.manual_seed(seed)
     config = TransformerConfig(
         vocab_size, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.1, norm=norm, max_len=40
     )
-    model = Transformer(config).double().eval()
+    model = kind(config).double().eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.5)
     with torch.no_grad():
@@ -438,9 +440,62 @@ def test_attention_of_a_finished_translation_is_what_the_decoder_saw_as_it_wrote
         for i in range(5):
             Y = model.embedding(read[:, i : i + 1], start=i)
             for number, (layer, kept) in enumerate(zip(model.decoder, caches)):
-                Y, (own, cross) = layer(Y, memory, need_weights=True, caches=kept)
+                Y, (own, cross) = layer(Y, memory.H, need_weights=True, caches=kept)
                 assert_close(own[:, :, 0], on_demand["decoder"][:, number, :, i, : i + 1])
                 assert_close(cross[:, :, 0], on_demand["cross"][:, number, :, i])
+
+
+# a decoder that goes on with beginnings
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("use_cache", [True, False])
+@settings(max_examples=10)
+@given(n=st.integers(0, 4), batch=st.integers(1, 3), seed=seeds)
+def test_a_decoder_alone_goes_on_as_whole_passes_do(norm, use_cache, n, batch, seed):
+    model = small_model(seed=seed, norm=norm, kind=DecoderOnly)
+    begun = torch.randint(3, 7, (batch, n))
+    written = greedy_decode(model, begun, BOS, EOS, max_len=6, use_cache=use_cache)
+    for row, found in zip(begun.tolist(), written.tolist()):
+        expected: list[int] = []
+        while len(expected) < 6 and EOS not in expected:
+            with torch.no_grad():
+                expected.append(model(torch.tensor([[BOS, *row, *expected]]))[0, -1].argmax().item())
+        assert found == expected + [PAD] * (len(found) - len(expected))
+
+
+def test_a_decoder_alone_reads_each_token_once_with_its_cache():
+    model, read = small_model(kind=DecoderOnly), []
+    model.embedding.tokens.register_forward_hook(lambda _, given, __: read.append(given[0].shape[1]))
+    greedy_decode(model, torch.tensor([[3, 4, 5]]), BOS, 99, max_len=4)
+    assert read == [1 + 3, 1, 1, 1]
+    read.clear()
+    greedy_decode(model, torch.tensor([[3, 4, 5]]), BOS, 99, max_len=4, use_cache=False)
+    assert read == [4, 5, 6, 7]
+
+
+def test_a_decoder_alone_samples_and_beams():
+    model, begun = small_model(kind=DecoderOnly), torch.tensor([[3, 4], [5, 6]])
+    greedily = greedy_decode(model, begun, BOS, 99, max_len=5)
+    assert sample(model, begun, BOS, 99, max_len=5, top_k=1).equal(greedily)
+    narrow = beam_search(model, begun, BOS, 99, beam=1, max_len=5)
+    assert [found.ids for (found,) in narrow] == greedily.tolist()
+    with torch.no_grad():
+        p = model(torch.tensor([[BOS, 3, 4]]))[0, -1].softmax(dim=-1)
+    draw = torch.Generator().manual_seed(0)
+    drawn = sample(model, begun[:1].expand(4000, -1), BOS, 99, max_len=1, generator=draw)
+    assert_close(drawn.flatten().bincount(minlength=7) / 4000, p.float(), rtol=0, atol=0.03)
+    # a beam that swaps its rows goes on with the caches and the beginnings of those that it kept
+    wide = beam_search(model, begun, BOS, EOS, beam=3, max_len=5)
+    for row, found in zip(begun, wide):
+        by_itself = beam_search(model, row[None], BOS, EOS, beam=3, max_len=5)[0]
+        assert [each.ids for each in found] == [each.ids for each in by_itself]
+        for each in found:
+            whole = torch.tensor([[BOS, *row.tolist(), *each.ids]])
+            with torch.no_grad():
+                log_p = model(whole)[0, 2:].log_softmax(dim=-1)
+            steps = [*each.ids, EOS][: len(log_p)] if len(each.ids) < 5 else each.ids
+            assert_close(each.log_p, sum(log_p[i, token].item() for i, token in enumerate(steps)))
 
 
 # bad input
@@ -508,6 +563,16 @@ BAD_INPUT = {
         ValueError,
         "top_p must be a share above 0 and at most 1; got 90.",
     ),
+    "beginnings of several lengths": (
+        lambda: greedy_decode(small_model(kind=DecoderOnly), SRC, BOS, EOS),
+        ValueError,
+        "src_ids must be beginnings of one length; got some that are padded.",
+    ),
+    "half a machine": (
+        lambda: greedy_decode(EncoderOnly(MODEL.config), SRC, BOS, EOS),
+        TypeError,
+        "model must be a Transformer or a DecoderOnly; got an EncoderOnly.",
+    ),
     "more than there are positions": (
         lambda: greedy_decode(MODEL, SRC, BOS, 99, max_len=41),
         ValueError,
@@ -528,18 +593,18 @@ def test_bad_input_gets_a_sentence(call, kind, sentence):
 
 MUTATIONS = {  # what is removed, and the test that must turn red
     "the cache reads everything again": (
-        "read = ids if self.caches else self.written",
+        "read = new if self.caches else self.written",
         "read = self.written",
         "test_cached_logits_equal_those_of_whole_passes",
     ),
     "without a cache the past is forgotten": (
-        "read = ids if self.caches else self.written",
-        "read = ids",
+        "read = new if self.caches else self.written",
+        "read = new",
         "test_cached_logits_equal_those_of_whole_passes",
     ),
     "padding of the source is seen": (
-        "self.model.decode(read, self.memory, self.memory_mask, self.caches)",
-        "self.model.decode(read, self.memory, None, self.caches)",
+        "self.model.decode(read, self.memory, self.caches)",
+        "self.model.decode(read, self.memory._replace(mask=None), self.caches)",
         "test_selected_rows_go_on_as_if_they_had_been_alone[rows0-True]",
     ),
     "rows keep the cache of others": (

@@ -527,8 +527,8 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_encoder_layer_is_two_sublayers_each_within_its_residual",
     ),
     "mask of the encoder layer dropped": (
-        "self.self_attention(inner, inner, inner, mask, need_weights)",
-        "self.self_attention(inner, inner, inner, None, need_weights)",
+        "self.self_attention(inner, inner, inner, mask, need_weights, cache)",
+        "self.self_attention(inner, inner, inner, None, need_weights, cache)",
         "test_padding_is_invisible",
     ),
     "mask of the decoder layer dropped": (

@@ -367,6 +367,48 @@ def test_bad_input_gets_a_sentence(call, kind, sentence):
         call()
 
 
+# what is compared
+
+
+class Pulled(MultiHeadAttention):
+    """Scores with a table of numbers added."""
+
+    def __init__(self, table: torch.Tensor, dropout: float = 0.0):
+        super().__init__(8, 2, dropout)
+        self.table = table
+
+    def compared(self, Q, K):
+        return Q, K, self.table
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_a_bias_enters_the_scores_and_leaves_the_mask_its_place(need_weights):
+    table, X, mask = torch.randn(2, 4, 5), torch.randn(3, 5, 8), torch.rand(3, 4, 5) > 0.4
+    mask[..., 0] = True
+    layer = Pulled(table)
+    output, weights = layer(X[:, :4], X, X, mask, need_weights)
+    Q, K, V = (split_heads(W(Z), 2) for W, Z in ((layer.W_Q, X[:, :4]), (layer.W_K, X), (layer.W_V, X)))
+    scores = torch.einsum("bhnd,bhmd->bhnm", Q, K) / 2 + table
+    expected = scores.where(mask[:, None], -torch.inf).softmax(dim=-1)
+    assert_close(output, layer.W_O(merge_heads(expected @ V)))
+    if need_weights:
+        assert_close(weights, expected)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_a_bias_of_zero_is_plain_attention(need_weights):
+    layer, plain, X = Pulled(torch.zeros(5, 5)), MultiHeadAttention(8, 2), torch.randn(2, 5, 8)
+    plain.load_state_dict(layer.state_dict())
+    assert_close(layer(X, X, X, causal_mask(5), need_weights), plain(X, X, X, causal_mask(5), need_weights))
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_dropout_falls_on_biased_weights_too(need_weights):
+    layer, X = Pulled(torch.zeros(20, 20), dropout=0.5), torch.randn(1, 20, 8)
+    one, two = (layer(X, X, X, need_weights=need_weights)[0] for _ in range(2))
+    assert not torch.allclose(one, two)
+
+
 # mutations
 
 
@@ -422,14 +464,29 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_heads_do_not_see_each_other",
     ),
     "fused without the mask": (
-        "attn_mask=mask",
+        "attn_mask=seen",
         "attn_mask=None",
         "test_padding_is_invisible",
     ),
     "fused scaled otherwise": (
-        "attn_mask=mask, dropout_p=dropout",
-        "attn_mask=mask, dropout_p=dropout, scale=1.0",
+        "attn_mask=seen, dropout_p=dropout",
+        "attn_mask=seen, dropout_p=dropout, scale=1.0",
         "test_fused_kernel_equals_the_clear_form",
+    ),
+    "the bias forgotten": (
+        "weights = (scaled_dot_score(Q, K) + B).softmax(dim=-1)",
+        "weights = (scaled_dot_score(Q, K) + 0 * B).softmax(dim=-1)",
+        "test_a_bias_enters_the_scores_and_leaves_the_mask_its_place",
+    ),
+    "the mask forgotten where there is a bias": (
+        "B = B.masked_fill(~mask, -torch.inf)",
+        "pass",
+        "test_a_bias_enters_the_scores_and_leaves_the_mask_its_place",
+    ),
+    "dropout forgotten where there is a bias": (
+        "(F.dropout(weights, dropout) @ V if dropout else heads)",
+        "(F.dropout(weights, dropout) @ V if dropout and B is None else heads)",
+        "test_dropout_falls_on_biased_weights_too",
     ),
     "dropout also at rest": (
         "self.dropout if self.training else 0.0",

@@ -1,6 +1,7 @@
 """The whole machine against torch.nn.Transformer with copied weights, its sizes against the paper's, and what it promises."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -9,12 +10,15 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
+from tfm_lib.layers import FeedForward, LayerNorm
 from tfm_lib.masking import causal_mask, leak, padding_mask
-from tfm_lib.positional import sinusoidal_encoding
+from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
+from tfm_lib.positional import AlibiAttention, RelativeAttention, RotaryAttention, ShawAttention, sinusoidal_encoding
 from tfm_lib.transformer import (
     DecoderOnly,
     Embedding,
     EncoderOnly,
+    Memory,
     Transformer,
     TransformerConfig,
     base_config,
@@ -192,7 +196,7 @@ def test_positions_are_no_parameters_and_are_not_saved():
 @both_norms
 def test_forward_is_encode_then_decode_then_unembed(norm):
     model, src, tgt = machine(norm), padded(2, 5), words(2, 4)
-    Y = model.decode(tgt, model.encode(src), padding_mask(src, 0))
+    Y = model.decode(tgt, model.encode(src))
     assert torch.equal(model(src, tgt), model.embedding.unembed(Y))
     assert torch.equal(model.hidden(src, tgt), Y)
 
@@ -234,7 +238,7 @@ def test_every_decoder_layer_reads_the_finished_memory(norm):
     seen = []
     for layer in model.decoder:
         layer.cross_attention.register_forward_hook(lambda _, inputs, __: seen.append(inputs[1:3]))
-    memory = model.encode(src)
+    memory = model.encode(src).H
     model(src, tgt)
     assert len(seen) == 2
     for key, value in seen:
@@ -265,11 +269,11 @@ def test_matrices_are_drawn_as_by_the_authors_and_biases_are_0():
 def test_cached_equals_uncached(norm, n, cut, batch, seed):
     torch.manual_seed(seed)
     model, src, tgt = machine(norm), padded(batch, 5), words(batch, n)
-    memory, mask = model.encode(src), padding_mask(src, 0)
-    whole = model.decode(tgt, memory, mask)
+    memory = model.encode(src)
+    whole = model.decode(tgt, memory)
     caches, cut = decoder_caches(2), min(cut, n)
     pieces = tgt.split([cut, *[1] * (n - cut)] if cut else 1, dim=1)  # a beginning at once, then token by token
-    parts = [model.decode(piece, memory, mask, caches) for piece in pieces]
+    parts = [model.decode(piece, memory, caches) for piece in pieces]
     close_to(torch.cat(parts, dim=1), whole)
     assert [cache.length for cache, _ in caches] == [n, n]
 
@@ -277,10 +281,10 @@ def test_cached_equals_uncached(norm, n, cut, batch, seed):
 def test_caches_keep_the_memory_and_do_not_project_it_again():
     model, src = machine(), words(1, 4)
     memory, caches = model.encode(src), decoder_caches(2)
-    first = model.decode(words(1, 1), memory, None, caches)
+    first = model.decode(words(1, 1), memory, caches)
     assert [of_memory.length for _, of_memory in caches] == [4, 4]
     tgt = words(1, 1)
-    kept = model.decode(tgt, memory, None, caches)
+    kept = model.decode(tgt, memory, caches)
     assert first.shape == kept.shape == (1, 1, 8)
     assert [of_memory.length for _, of_memory in caches] == [4, 4]
 
@@ -303,8 +307,9 @@ def test_all_weights_are_those_of_every_layer_and_head(norm):
     # the second layers, from what the first ones hand over
     X, mask = model.encoder[0](model.embedding(src), padding_mask(src, 0))[0], padding_mask(src, 0)
     close_to(found["encoder"][:, 1], model.encoder[1](X, mask, need_weights=True)[1])
-    Y, (own, cross) = model.decoder[0](model.embedding(tgt), model.encode(src), causal_mask(3), mask, True)
-    _, (own_too, cross_too) = model.decoder[1](Y, model.encode(src), causal_mask(3), mask, True)
+    H = model.encode(src).H
+    Y, (own, cross) = model.decoder[0](model.embedding(tgt), H, causal_mask(3), mask, True)
+    _, (own_too, cross_too) = model.decoder[1](Y, H, causal_mask(3), mask, True)
     close_to(found["decoder"], torch.stack([own, own_too], dim=1))
     close_to(found["cross"], torch.stack([cross, cross_too], dim=1))
 
@@ -372,6 +377,107 @@ def test_a_tied_module_counts_once():
     assert count_parameters(Tied()) == {"one.weight": 9}
 
 
+# other parts
+
+
+class SwiGLU(nn.Module):
+    """(SiLU(xW) ⊙ xV) U, as many call it."""
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        self.W, self.V = nn.Linear(d_model, d_ff, bias=False), nn.Linear(d_model, d_ff, bias=False)
+        self.U = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, X):
+        return self.U(nn.functional.silu(self.W(X)) * self.V(X))
+
+
+PARTS = {
+    "rotary": dict(attention=RotaryAttention, positions=torch.zeros),
+    "alibi": dict(attention=AlibiAttention, positions=torch.zeros),
+    "relative": dict(attention=partial(RelativeAttention, max_distance=3)),
+    "shaw": dict(attention=partial(ShawAttention, max_distance=3)),
+    "llama": dict(attention=RotaryAttention, feed_forward=SwiGLU, norm_layer=nn.RMSNorm, positions=torch.zeros),
+}
+other_parts = pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
+
+
+def test_default_parts_are_those_that_stand_in_the_signature():
+    """The same numbers are drawn in the same order, and bear the same names, as by hand from the pieces."""
+    torch.manual_seed(0)
+    model = Transformer(config("pre"))
+    torch.manual_seed(0)
+    named = dict(attention=MultiHeadAttention, feed_forward=FeedForward, norm_layer=LayerNorm)
+    spelled_out = Transformer(config("pre"), positions=sinusoidal_encoding, **named)
+    torch.manual_seed(0)
+    by_hand = {f"embedding.{name}": value for name, value in Embedding(config()).state_dict().items()}
+    attentions = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_attention")}
+    for stack, names in attentions.items():
+        for i in range(2):
+            pieces = {name: MultiHeadAttention(8, 2) for name in names} | {"feed_forward": FeedForward(8, 12)}
+            pieces |= {f"residuals.{k}.norm": LayerNorm(8) for k in range(len(names) + 1)}
+            for name, piece in pieces.items():
+                by_hand |= {f"{stack}.{i}.{name}.{key}": value for key, value in piece.state_dict().items()}
+        by_hand |= {f"{stack}_norm.{key}": value for key, value in LayerNorm(8).state_dict().items()}
+    assert model.state_dict().keys() == by_hand.keys()
+    for name, value in model.state_dict().items():
+        assert value.equal(spelled_out.state_dict()[name])
+        if "W_" in name and name.endswith("weight"):
+            nn.init.xavier_uniform_(by_hand[name])
+        assert value.equal(torch.zeros_like(value) if "W_" in name and name.endswith("bias") else by_hand[name]), name
+
+
+@other_parts
+@pytest.mark.parametrize("kind", [Transformer, DecoderOnly])
+def test_other_parts_enter_and_learn(kind, parts):
+    torch.manual_seed(0)
+    model = kind(config("pre", d_model=16, d_ff=32), **parts)
+    layers = model.layers if kind is DecoderOnly else [*model.encoder, *model.decoder]
+    attention = parts["attention"]
+    for layer in layers:
+        assert type(layer.self_attention) is getattr(attention, "func", attention)
+        assert type(layer.feed_forward) is parts.get("feed_forward", FeedForward)
+        assert all(type(around.norm) is parts.get("norm_layer", LayerNorm) for around in layer.residuals)
+    assert type(model.norm if kind is DecoderOnly else model.decoder_norm) is parts.get("norm_layer", LayerNorm)
+    optimiser, src = torch.optim.Adam(model.parameters(), lr=0.01), words(8, 5)
+    read, said = torch.nn.functional.pad(src.flip(1), (1, -1), value=1), src.flip(1)
+    losses = []
+    for _ in range(25):
+        logits = model(src, read) if kind is Transformer else model(src[:, :-1])
+        wanted = said if kind is Transformer else src[:, 1:]
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        assert all(
+            parameter.grad.abs().sum() > 0 for name, parameter in model.named_parameters() if "W_K.bias" not in name
+        )
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0], losses
+
+
+@other_parts
+def test_other_parts_see_neither_future_nor_padding_and_write_with_caches(parts):
+    torch.manual_seed(0)
+    model, src, tgt = Transformer(config("pre"), **parts).double(), words(2, 4), words(2, 5)
+    whole = model(src, tgt)
+    for i in range(5):
+        close_to(model(src, tgt[:, : i + 1]), whole[:, : i + 1])
+    close_to(model(torch.nn.functional.pad(src, (0, 3)), tgt), whole)
+    memory, caches = model.encode(src), decoder_caches(2)
+    steps = [model.decode(word, memory, caches) for word in tgt.split(1, dim=1)]
+    close_to(model.embedding.unembed(torch.cat(steps, dim=1)), whole)
+
+
+def test_without_positions_plain_attention_sees_a_set():
+    torch.manual_seed(0)
+    ids, order = words(1, 5), torch.tensor([3, 1, 4, 0, 2])
+    blind = EncoderOnly(config(), positions=torch.zeros)
+    close_to(blind(ids)[:, order], blind(ids[:, order]))
+    seeing = EncoderOnly(config(), positions=torch.zeros, attention=RotaryAttention)
+    assert (seeing(ids)[:, order] - seeing(ids[:, order])).abs().max() > 1e-3
+
+
 # encoder alone, decoder alone
 
 
@@ -381,7 +487,7 @@ def test_encoder_only_is_the_encoder_with_its_embedding_at_both_ends(norm):
     alone.embedding.load_state_dict(whole.embedding.state_dict())
     alone.layers.load_state_dict(whole.encoder.state_dict())
     alone.norm.load_state_dict(whole.encoder_norm.state_dict())
-    close_to(alone(ids), whole.embedding.unembed(whole.encode(ids)))
+    close_to(alone(ids), whole.embedding.unembed(whole.encode(ids).H))
 
 
 @both_norms
@@ -407,13 +513,30 @@ def test_who_sees_ahead(norm, kind, sees_ahead):
     model, ids = machine(norm, kind), words(1, 4)
 
     def through(X):
-        for layer in model.layers:
-            X, _ = layer(X, model.mask(ids))
-        return model.norm(X)
+        given = model.embedding.register_forward_hook(lambda *_: X)
+        logits = model(ids)
+        given.remove()
+        return logits
 
     seen = leak(through, model.embedding(ids).detach())
     assert bool((seen.triu(1) > 0).any()) == sees_ahead
     assert (seen.tril().diagonal() > 0).all()
+
+
+@both_norms
+@settings(max_examples=15)
+@given(n=st.integers(1, 7), cut=st.integers(1, 7), batch=st.integers(1, 3), seed=seeds)
+def test_a_decoder_alone_with_caches_equals_one_without(norm, n, cut, batch, seed):
+    torch.manual_seed(seed)
+    model, ids = machine(norm, DecoderOnly), padded(batch, n)
+    caches, cut = [KeyValueCache() for _ in model.layers], min(cut, n)
+    pieces = ids.split([cut, *[1] * (n - cut)], dim=1)
+    close_to(torch.cat([model(piece, caches) for piece in pieces], dim=1), model(ids))
+    assert [cache.length for cache in caches] == [n, n]
+
+
+def test_a_decoder_alone_is_no_encoder():
+    assert not issubclass(DecoderOnly, EncoderOnly)
 
 
 @pytest.mark.parametrize("kind", [EncoderOnly, DecoderOnly])
@@ -423,6 +546,10 @@ def test_padding_is_invisible_to_one_stack(kind):
 
 
 # bad input
+
+
+def vectors(m: int, d_model: int) -> Memory:
+    return Memory(torch.zeros(1, m, d_model), torch.ones(1, 1, m, dtype=torch.bool))
 
 
 def on(device_ids, **changed):
@@ -470,16 +597,32 @@ BAD = {
         "ids must end before position max_len = 16; got 17 positions.",
     ),
     "caches for another depth": (
-        lambda: Transformer(config()).decode(torch.tensor([[1]]), torch.zeros(1, 2, 8), None, decoder_caches(3)),
+        lambda: Transformer(config()).decode(torch.tensor([[1]]), vectors(2, 8), decoder_caches(3)),
         "caches must hold a pair for each of the 2 decoder layers; got 3.",
     ),
     "a memory of another width": (
-        lambda: Transformer(config()).decode(torch.tensor([[1]]), torch.zeros(1, 2, 6)),
+        lambda: Transformer(config()).decode(torch.tensor([[1]]), vectors(2, 6)),
         "key must have shape (batch, positions, 8); got shape (1, 2, 6).",
+    ),
+    "caches for another stack": (
+        lambda: DecoderOnly(config())(torch.tensor([[1]]), [KeyValueCache()]),
+        "caches must hold one for each of the 2 layers; got 1.",
+    ),
+    "a memory without its mask": (
+        lambda: Transformer(config()).decode(torch.tensor([[1]]), torch.zeros(1, 2, 8)),
+        "memory must be what encode gives; got a tensor of shape (1, 2, 8).",
+    ),
+    "a part that is none": (
+        lambda: Transformer(config(), attention="rotary"),
+        "attention must be a function; got 'rotary'.",
+    ),
+    "positions that are none": (
+        lambda: EncoderOnly(config(), positions=None),
+        "positions must be a function; got None.",
     ),
     "padding on the left of one stack": (
         lambda: DecoderOnly(config())(torch.tensor([[0, 1]])),
-        "masks must allow every query at least one key; got none in row 0, 0.",
+        "ids must begin with a token in every row, padding stands at the end; got padding in row 0.",
     ),
 }
 
@@ -528,37 +671,37 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_logits_are_dot_products_with_the_embeddings",
     ),
     "padding of the source is read": (
-        "            X, _ = layer(X, mask)\n        return self.encoder_norm(X)",
-        "            X, _ = layer(X, None)\n        return self.encoder_norm(X)",
+        "            X, _ = layer(X, mask)\n        return Memory(",
+        "            X, _ = layer(X, None)\n        return Memory(",
         "test_padding_is_invisible",
     ),
     "padding of the memory is read": (
-        "return self.decode(tgt_ids, memory, padding_mask(src_ids, self.config.pad_id))",
-        "return self.decode(tgt_ids, memory)",
+        "memory.H, mask, memory.mask,",
+        "memory.H, mask, None,",
         "test_padding_is_invisible",
     ),
     "the decoder sees the future": (
-        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
-        "Y, _ = layer(Y, memory, None, memory_mask, caches=layer_caches)",
+        "memory.H, mask, memory.mask,",
+        "memory.H, None, memory.mask,",
         "test_future_token_changes_nothing_earlier",
     ),
     "memory and target swapped": (
-        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
-        "Y, _ = layer(Y, Y, mask, None, caches=layer_caches)",
+        "memory.H, mask, memory.mask,",
+        "Y, mask, None,",
         "test_every_output_depends_on_every_source_token",
     ),
     "a decoder layer reads what the last one made of the memory": (
-        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)",
-        "Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)\n            memory = memory * 0.9",
+        "Y, _ = layer(Y, memory.H, mask, memory.mask, caches=layer_caches)",
+        "Y, _ = layer(Y, memory.H, mask, memory.mask, caches=layer_caches); memory.H.mul_(0.9)",
         "test_every_decoder_layer_reads_the_finished_memory",
     ),
     "a norm after the stack under post-norm": (
-        'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
-        "LayerNorm(config.d_model)",
+        'nn.Identity() if config.norm == "post" else norm_layer(config.d_model)',
+        "norm_layer(config.d_model)",
         "test_post_norm_has_no_norm_after_the_stack_and_pre_norm_has_one",
     ),
     "no norm after the stack under pre-norm": (
-        'nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)',
+        'nn.Identity() if config.norm == "post" else norm_layer(config.d_model)',
         "nn.Identity()",
         "test_transformer_equals_torch",
     ),
@@ -588,14 +731,24 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_paper_sizes_part_by_part",
     ),
     "GPT that looks ahead": (
-        "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
-        "return super().mask(ids)",
+        "X, _ = layer(X, mask.to(X.device), cache=cache)",
+        "X, _ = layer(X, None, cache=cache)",
         "test_who_sees_ahead",
     ),
-    "GPT that reads padding as words": (
-        "return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))",
-        "return causal_mask(ids.shape[1]).T.expand(len(ids), -1, -1)",
-        "test_decoder_only_is_encoder_only_under_a_causal_mask",
+    "GPT whose new tokens are masked as if they came first": (
+        "causal_mask(start + ids.shape[1])[start:]",
+        "causal_mask(start + ids.shape[1])[: ids.shape[1]]",
+        "test_a_decoder_alone_with_caches_equals_one_without",
+    ),
+    "GPT that forgets where it is": (
+        "X, mask = self.embedding(ids, start)",
+        "X, mask = self.embedding(ids)",
+        "test_a_decoder_alone_with_caches_equals_one_without",
+    ),
+    "the layers' attention is always the same": (
+        "kind(*sizes, **parts)",
+        "kind(*sizes)",
+        "test_other_parts_enter_and_learn",
     ),
     "an id beyond the vocabulary goes unnoticed": (
         'require_tokens("ids", ids, self.tokens.weight)',

@@ -418,6 +418,36 @@ def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
         raise bad_input(argument, f"be rows of the batch, below {batch}", found[1] if found[1] >= batch else found[0])
 
 
+def require_room(end: int, max_len: int) -> None:
+    """A model has `max_len` positions; the `end` of its ids must be among them."""
+    if end > max_len:
+        raise bad_input("ids", f"end before position max_len = {max_len}", f"{end} positions")
+
+
+def require_partners(tgt_ids: Tensor, memory: Tensor, caches: list, n_layers: int) -> None:
+    """A target for each row of the `memory`, and a pair of caches for each layer."""
+    require_ids("tgt_ids", tgt_ids)
+    require_tensor("memory", memory)
+    if tgt_ids.shape[0] != memory.shape[0]:
+        raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
+    _require_caches(caches, n_layers, "pairs, as decoder_caches makes it", "a pair for each of the {} decoder layers")
+
+
+def require_continuation(ids: Tensor, caches: list, n_layers: int, pad_id: int) -> None:
+    """A cache for each layer, and no padding before the first token of a sentence."""
+    require_ids("ids", ids)
+    _require_caches(caches, n_layers, "KeyValueCaches", "one for each of the {} layers")
+    if (caches[0] is None or not caches[0].length) and _numbers(ids[:, :1], lambda first: (first == pad_id).any()):
+        row = first_index(ids[:, 0] == pad_id)[0]
+        raise bad_input("ids", "begin with a token in every row, padding stands at the end", f"padding in row {row}")
+
+
+def _require_caches(caches: list, n_layers: int, of: str, each: str) -> None:
+    require_kind("caches", caches, list, f"be a list of {of}")
+    if len(caches) != n_layers:
+        raise bad_input("caches", f"hold {each.format(n_layers)}", len(caches))
+
+
 def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
     """`ids` must be one whole number for each row of what is `written`."""
     require_ids(argument, ids)

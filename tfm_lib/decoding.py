@@ -13,9 +13,9 @@ from tfm_lib._errors import (
     bad_input, require_chance, require_column, require_continuations, require_flags,
     require_float_type, require_ids, require_kind, require_no_nan, require_number,
     require_rows_of_batch, require_sizes, require_token_ids, require_whole, require_within_beam,
+    shape_of,
 )  # fmt: skip
-from tfm_lib.masking import padding_mask
-from tfm_lib.transformer import Transformer, decoder_caches
+from tfm_lib.transformer import DecoderOnly, Memory, Transformer, decoder_caches
 
 __all__ = [
     "Beam",
@@ -32,27 +32,36 @@ __all__ = [
 class NextToken:
     """The logits of the next token, for a batch of sources that are read once.
 
-    With the cache each token is read once too; without it, all tokens so far are read again at
-    every call.
+    A `DecoderOnly` has no memory to keep them in: it reads them after the first token, and goes
+    on with them. With the cache each token is read once too; without it, all tokens so far are
+    read again at every call.
     """
 
-    def __init__(self, model: Transformer, src_ids: Int[Tensor, "batch m"], use_cache: bool = True):
+    def __init__(
+        self,
+        model: Transformer | DecoderOnly,
+        src_ids: Int[Tensor, "batch m"],
+        use_cache: bool = True,
+    ):
         _require_ready(model, src_ids)
         require_flags(use_cache=use_cache)
         self.model = model
-        self.memory = model.encode(src_ids)
-        self.memory_mask = padding_mask(src_ids, model.config.pad_id)
+        self.memory = model.encode(src_ids) if isinstance(model, Transformer) else None
+        self.begun = [] if self.memory else [src_ids]
         rows = torch.arange(len(src_ids), device=src_ids.device)
-        self.sources = rows  # which source each row translates
+        self.sources = rows  # which source each row goes on with
         self.caches = decoder_caches(model.config.n_layers) if use_cache else None
         self.written = src_ids[:, :0]
 
     def __call__(self, ids: Int[Tensor, "batch 1"]) -> Float[Tensor, "batch v"]:
         """The logits after `ids`, the newest token of each row."""
         require_column("ids", ids, self.written)
-        self.written = torch.cat([self.written, ids], dim=1)
-        read = ids if self.caches else self.written
-        Y = self.model.decode(read, self.memory, self.memory_mask, self.caches)
+        new, self.begun = torch.cat([ids, *self.begun], dim=1), []
+        self.written = torch.cat([self.written, new], dim=1)
+        read = new if self.caches else self.written
+        if self.memory is None:
+            return self.model(read, self.caches and [own for own, _ in self.caches])[:, -1]
+        Y = self.model.decode(read, self.memory, self.caches)
         return self.model.embedding.unembed(Y[:, -1])
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
@@ -62,8 +71,8 @@ class NextToken:
         # rows that swap within one source keep their memory
         moved = not sources.equal(self.sources)
         self.sources, self.written = sources, self.written[rows]
-        if moved:
-            self.memory, self.memory_mask = self.memory[rows], self.memory_mask[rows]
+        if moved and self.memory:
+            self.memory = Memory(*(of_sources[rows] for of_sources in self.memory))
         for own, of_memory in self.caches or []:
             own.select(rows)
             if moved:
@@ -72,7 +81,7 @@ class NextToken:
 
 @torch.no_grad()
 def greedy_decode(
-    model: Transformer,
+    model: Transformer | DecoderOnly,
     src_ids: Int[Tensor, "batch m"],
     bos_id: int,
     eos_id: int,
@@ -86,7 +95,7 @@ def greedy_decode(
 
 @torch.no_grad()
 def sample(
-    model: Transformer,
+    model: Transformer | DecoderOnly,
     src_ids: Int[Tensor, "batch m"],
     bos_id: int,
     eos_id: int,
@@ -235,7 +244,7 @@ class Beam:
 
 @torch.no_grad()
 def beam_search(
-    model: Transformer,
+    model: Transformer | DecoderOnly,
     src_ids: Int[Tensor, "batch m"],
     bos_id: int,
     eos_id: int,
@@ -269,7 +278,7 @@ def beam_search(
 
 
 def _write(
-    model: Transformer,
+    model: Transformer | DecoderOnly,
     src_ids: Tensor,
     bos_id: int,
     eos_id: int,
@@ -292,12 +301,14 @@ def _write(
     return torch.stack(written, dim=1)
 
 
-def _require_ready(model: Transformer, src_ids: Tensor) -> None:
-    """Sources to read, and a model that does not drop out."""
-    require_kind("model", model, Transformer)
+def _require_ready(model: Transformer | DecoderOnly, src_ids: Tensor) -> None:
+    """Sources to read or beginnings to go on with, and a model that does not drop out."""
+    require_kind("model", model, (Transformer, DecoderOnly), "be a Transformer or a DecoderOnly")
     require_ids("src_ids", src_ids)
-    if src_ids.numel() == 0:
-        raise bad_input("src_ids", "hold at least one token of one source", f"shape {tuple(src_ids.shape)}")
+    if isinstance(model, DecoderOnly) and (src_ids == model.config.pad_id).any():
+        raise bad_input("src_ids", "be beginnings of one length", "some that are padded")
+    if len(src_ids) == 0 or (src_ids.numel() == 0 and isinstance(model, Transformer)):
+        raise bad_input("src_ids", "hold at least one token of one source", shape_of(src_ids))
     if model.training and model.config.dropout:
         raise bad_input(
             "model",

@@ -80,11 +80,18 @@ class Residual(nn.Module):
     Source: Vaswani et al. (2017), sections 3.1 and 5.4; Xiong et al. (2020) for `norm="pre"`.
     """
 
-    def __init__(self, d_model: int, dropout: float = 0.0, norm: Literal["post", "pre"] = "post"):
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float = 0.0,
+        norm: Literal["post", "pre"] = "post",
+        norm_layer: Callable[[int], nn.Module] = LayerNorm,
+    ):
         super().__init__()
         require_choice("norm", norm, ("post", "pre"), 'be "post" or "pre"')
         require_share("dropout", dropout)
-        self.norm = LayerNorm(d_model)
+        require_callable(norm_layer=norm_layer)
+        self.norm = norm_layer(d_model)
         self.dropout = nn.Dropout(dropout)
         self.is_post = norm == "post"
 
@@ -113,6 +120,8 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network, each within its residual connection.
 
+    `attention`, `feed_forward` and `norm_layer` make its parts: a class, or a `partial` of one.
+
     Source: Vaswani et al. (2017), section 3.1, figure 1 left.
     """
 
@@ -123,21 +132,27 @@ class EncoderLayer(nn.Module):
         d_ff: int,
         dropout: float = 0.0,
         norm: Literal["post", "pre"] = "post",
+        attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
+        feed_forward: Callable[[int, int], nn.Module] = FeedForward,
+        norm_layer: Callable[[int], nn.Module] = LayerNorm,
     ):
         super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, n_heads, dropout)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(2))
+        require_callable(attention=attention, feed_forward=feed_forward)
+        self.self_attention = attention(d_model, n_heads, dropout)
+        self.feed_forward = feed_forward(d_model, d_ff)
+        around = (Residual(d_model, dropout, norm, norm_layer) for _ in range(2))
+        self.residuals = nn.ModuleList(around)
 
     def forward(
         self,
         X: Float[Tensor, "batch n d_model"],
-        mask: Bool[Tensor, "*#batch #n n"] | None = None,
+        mask: Bool[Tensor, "*#batch #n #total"] | None = None,
         need_weights: bool = False,
-    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n n"] | None]:
+        cache: KeyValueCache | None = None,
+    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
         around_attention, around_feed_forward = self.residuals
         inner = around_attention.enter(X)
-        change, weights = self.self_attention(inner, inner, inner, mask, need_weights)
+        change, weights = self.self_attention(inner, inner, inner, mask, need_weights, cache)
         X = around_attention.leave(X, change)
         return around_feed_forward(X, self.feed_forward), weights
 
@@ -155,12 +170,17 @@ class DecoderLayer(nn.Module):
         d_ff: int,
         dropout: float = 0.0,
         norm: Literal["post", "pre"] = "post",
+        attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
+        feed_forward: Callable[[int, int], nn.Module] = FeedForward,
+        norm_layer: Callable[[int], nn.Module] = LayerNorm,
     ):
         super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, n_heads, dropout)
-        self.cross_attention = MultiHeadAttention(d_model, n_heads, dropout)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.residuals = nn.ModuleList(Residual(d_model, dropout, norm) for _ in range(3))
+        require_callable(attention=attention, feed_forward=feed_forward)
+        self.self_attention = attention(d_model, n_heads, dropout)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads, dropout)  # no distance here
+        self.feed_forward = feed_forward(d_model, d_ff)
+        around = (Residual(d_model, dropout, norm, norm_layer) for _ in range(3))
+        self.residuals = nn.ModuleList(around)
 
     def forward(
         self,

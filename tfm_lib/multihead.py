@@ -12,9 +12,12 @@ from tfm_lib._errors import (
     bad_input, require_axes, require_flags, require_heads, require_kind, require_mask, require_rows_of_batch,
     require_share, require_sizes, require_words,
 )  # fmt: skip
-from tfm_lib.attention import attention
+from tfm_lib.attention import attention, scaled_dot_score
 
 __all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads", "without_heads"]
+
+Heads = Float[Tensor, "batch n_heads _ d_k"]  # of queries, of keys or of values
+Bias = Float[Tensor, "*#batch #n #m"]
 
 
 def split_heads(
@@ -131,13 +134,24 @@ class MultiHeadAttention(nn.Module):
     def attend(
         self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Attention in every head at once; here positions change what they change."""
+        """Attention in every head at once."""
+        Q, K, B = self.compared(Q, K)
+        if B is not None and mask is not None:
+            B = B.masked_fill(~mask, -torch.inf)
         dropout = self.dropout if self.training else 0.0
         if not need_weights:
-            fused = F.scaled_dot_product_attention
-            return fused(Q, K, V, attn_mask=mask, dropout_p=dropout), None
-        heads, weights = attention(Q, K, V, mask)
+            fused, seen = F.scaled_dot_product_attention, mask if B is None else B
+            return fused(Q, K, V, attn_mask=seen, dropout_p=dropout), None
+        if B is None:
+            heads, weights = attention(Q, K, V, mask)
+        else:
+            weights = (scaled_dot_score(Q, K) + B).softmax(dim=-1)
+            heads = weights @ V
         return (F.dropout(weights, dropout) @ V if dropout else heads), weights
+
+    def compared(self, Q: Heads, K: Heads) -> tuple[Heads, Heads, Bias | None]:
+        """Q, K and B of the scores QKᵀ / √d_k + B: here the words alone; a subclass adds more."""
+        return Q, K, None
 
 
 @contextmanager

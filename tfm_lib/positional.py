@@ -3,20 +3,17 @@
 import math
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_attention_inputs, require_axes, require_buckets, require_float_type,
-    require_number, require_sizes, require_whole,
+    bad_input, require_axes, require_buckets, require_float_type, require_number, require_sizes,
+    require_whole,
 )  # fmt: skip
-from tfm_lib.attention import scaled_dot_score
-from tfm_lib.multihead import MultiHeadAttention
+from tfm_lib.multihead import Bias, Heads, MultiHeadAttention
 
 __all__ = [
     "AlibiAttention",
-    "BiasedAttention",
     "LearnedPositions",
     "RelativeAttention",
     "RotaryAttention",
@@ -112,9 +109,9 @@ def rotary(
 class RotaryAttention(MultiHeadAttention):
     """Multi-head self-attention; queries and keys are turned by their positions (`rotary`)."""
 
-    def attend(self, Q, K, V, mask, need_weights):
+    def compared(self, Q: Heads, K: Heads) -> tuple[Heads, Heads, Bias | None]:
         start = _first_query(Q.shape[-2], K.shape[-2])
-        return super().attend(rotary(Q, start), rotary(K), V, mask, need_weights)
+        return rotary(Q, start), rotary(K), None
 
 
 def distances(n: int, m: int) -> Int[Tensor, "{n} {m}"]:
@@ -126,33 +123,7 @@ def distances(n: int, m: int) -> Int[Tensor, "{n} {m}"]:
     return torch.arange(m) - torch.arange(first, m)[:, None]
 
 
-class BiasedAttention(MultiHeadAttention):
-    """Multi-head self-attention with something added to the scores, softmax(QKᵀ / √d_k + B) V.
-
-    What B is, a subclass says in `bias`.
-    """
-
-    def bias(self, Q: Tensor, m: int) -> Tensor:
-        """B for queries `Q`, (batch, n_heads, n, d_k), and `m` keys.
-
-        Broadcasts to (batch, n_heads, n, m).
-        """
-        raise NotImplementedError
-
-    def attend(self, Q, K, V, mask, need_weights):
-        B = self.bias(Q, K.shape[-2])
-        dropout = self.dropout if self.training else 0.0
-        if mask is not None:
-            B = B.masked_fill(~mask, -torch.inf)
-        if not need_weights:
-            fused = F.scaled_dot_product_attention
-            return fused(Q, K, V, attn_mask=B, dropout_p=dropout), None
-        require_attention_inputs(Q, K, V, mask)
-        weights = (scaled_dot_score(Q, K) + B).softmax(dim=-1)
-        return F.dropout(weights, dropout) @ V, weights
-
-
-class ShawAttention(BiasedAttention):
+class ShawAttention(MultiHeadAttention):
     """Scores q · (k + a) / √d_k with a learned vector a for each distance.
 
     Distances are clipped to ±`max_distance`; all heads share the vectors.
@@ -175,13 +146,13 @@ class ShawAttention(BiasedAttention):
         d_k = d_model // n_heads
         self.a = nn.Parameter(torch.randn(2 * max_distance + 1, d_k) * 0.1)
 
-    def bias(self, Q, m):
+    def compared(self, Q: Heads, K: Heads) -> tuple[Heads, Heads, Bias | None]:
         every = Q @ self.a.T / math.sqrt(Q.shape[-1])  # a column for each distance
-        place = _clipped(Q.shape[-2], m, self.max_distance).to(Q.device)
-        return every.gather(-1, place.expand(*every.shape[:-1], m))
+        place = _clipped(Q.shape[-2], K.shape[-2], self.max_distance).to(Q.device)
+        return Q, K, every.gather(-1, place.expand(*every.shape[:-1], -1))
 
 
-class RelativeAttention(BiasedAttention):
+class RelativeAttention(MultiHeadAttention):
     """Scores plus one learned number for each head and each distance.
 
     Distances are clipped to ±`max_distance`.
@@ -203,9 +174,9 @@ class RelativeAttention(BiasedAttention):
         self.max_distance = max_distance
         self.b = nn.Parameter(torch.zeros(n_heads, 2 * max_distance + 1))
 
-    def bias(self, Q, m):
-        place = _clipped(Q.shape[-2], m, self.max_distance).to(Q.device)
-        return self.b[:, place]  # (n_heads, n, m)
+    def compared(self, Q: Heads, K: Heads) -> tuple[Heads, Heads, Bias | None]:
+        place = _clipped(Q.shape[-2], K.shape[-2], self.max_distance).to(Q.device)
+        return Q, K, self.b[:, place]  # (n_heads, n, m)
 
 
 def distance_buckets(
@@ -249,11 +220,11 @@ def alibi_bias(
     return -slopes[:, None, None] * distances(n, n if m is None else m).abs()
 
 
-class AlibiAttention(BiasedAttention):
+class AlibiAttention(MultiHeadAttention):
     """Scores that fall with distance, in each head at its own rate (`alibi_bias`)."""
 
-    def bias(self, Q, m):
-        return alibi_bias(self.n_heads, Q.shape[-2], m).to(Q)
+    def compared(self, Q: Heads, K: Heads) -> tuple[Heads, Heads, Bias | None]:
+        return Q, K, alibi_bias(self.n_heads, Q.shape[-2], K.shape[-2]).to(Q)
 
 
 def _require_pairs(n: int, d: int, base: float, start: int) -> None:

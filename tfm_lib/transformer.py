@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -11,12 +12,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_below, require_choice, require_ids, require_input, require_kind,
-    require_share, require_sizes, require_tokens, require_whole, shape_of,
+    bad_input, require_below, require_callable, require_choice, require_continuation, require_input,
+    require_kind, require_partners, require_room, require_share, require_sizes, require_tokens,
+    require_whole,
 )  # fmt: skip
 from tfm_lib._trace import trace
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
-from tfm_lib.masking import causal_mask, combine, padding_mask
+from tfm_lib.masking import causal_mask, padding_mask
 from tfm_lib.multihead import KeyValueCache, MemoryCache
 from tfm_lib.positional import sinusoidal_encoding
 
@@ -24,6 +26,7 @@ __all__ = [
     "DecoderOnly",
     "Embedding",
     "EncoderOnly",
+    "Memory",
     "Transformer",
     "TransformerConfig",
     "base_config",
@@ -67,19 +70,21 @@ def big_config(vocab_size: int) -> TransformerConfig:
 class Embedding(nn.Module):
     """Token ids to vectors times √d_model, plus positions, then dropout.
 
-    `unembed` goes back with the same matrix.
+    `positions(max_len, d_model)` makes them; `torch.zeros` adds none. `unembed` goes back with
+    the same matrix.
 
     Source: Vaswani et al. (2017), sections 3.4, 3.5 and 5.4.
     """
 
-    def __init__(self, config: TransformerConfig):
+    def __init__(self, config: TransformerConfig, positions: Callable = sinusoidal_encoding):
         super().__init__()
         require_kind("config", config, TransformerConfig)
+        require_callable(positions=positions)
         self.scale = math.sqrt(config.d_model)
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)  # 1 / scale
-        positions = sinusoidal_encoding(config.max_len, config.d_model)
-        self.register_buffer("positions", positions, persistent=False)
+        made = positions(config.max_len, config.d_model)
+        self.register_buffer("positions", made, persistent=False)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -91,7 +96,7 @@ class Embedding(nn.Module):
         require_tokens("ids", ids, self.tokens.weight)
         require_whole("start", start, 0)
         end = start + ids.shape[1]
-        _require_room(end, len(self.positions))
+        require_room(end, len(self.positions))
         return self.dropout(self.tokens(ids) * self.scale + self.positions[start:end])
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
@@ -100,26 +105,32 @@ class Embedding(nn.Module):
         return F.linear(X, self.tokens.weight)
 
 
+class Memory(NamedTuple):
+    """What the encoder made of each source token, and which of the tokens are no padding."""
+
+    H: Float[Tensor, "batch m d_model"]
+    mask: Bool[Tensor, "batch 1 m"]
+
+
 class Transformer(nn.Module):
     """The encoder–decoder of *Attention Is All You Need*: source and target ids to logits.
 
     `src_ids` (batch, m) and `tgt_ids` (batch, n) are padded with `config.pad_id`, the target
     on the right, where the causal mask hides it. The logits at position i are for the token
-    after position i.
+    after position i. `parts` are `attention`, `feed_forward` and `norm_layer` of its layers, and
+    `positions` of its embedding.
 
     Source: Vaswani et al. (2017), section 3, figure 1.
     """
 
-    def __init__(self, config: TransformerConfig):
+    def __init__(self, config: TransformerConfig, **parts: Callable):
         super().__init__()
-        require_kind("config", config, TransformerConfig)
         self.config = config
-        sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, config.norm
-        self.embedding = Embedding(config)
-        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config.n_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(*sizes) for _ in range(config.n_layers))
-        self.encoder_norm = _final_norm(config)
-        self.decoder_norm = _final_norm(config)
+        self.embedding = Embedding(config, parts.pop("positions", sinusoidal_encoding))
+        self.encoder = _stack(EncoderLayer, config, parts)
+        self.decoder = _stack(DecoderLayer, config, parts)
+        self.encoder_norm = _final_norm(config, parts)
+        self.decoder_norm = _final_norm(config, parts)
         _initialise(self)
 
     def forward(
@@ -133,22 +144,20 @@ class Transformer(nn.Module):
         self, src_ids: Int[Tensor, "batch m"], tgt_ids: Int[Tensor, "batch n"]
     ) -> Float[Tensor, "batch n d_model"]:
         """The decoder's last vectors, which `embedding.unembed` turns into logits."""
-        memory = self.encode(src_ids)
-        return self.decode(tgt_ids, memory, padding_mask(src_ids, self.config.pad_id))
+        return self.decode(tgt_ids, self.encode(src_ids))
 
-    def encode(self, src_ids: Int[Tensor, "batch m"]) -> Float[Tensor, "batch m d_model"]:
-        """The memory: one vector for each source token, in its context."""
+    def encode(self, src_ids: Int[Tensor, "batch m"]) -> Memory:
+        """One vector for each source token, in its context."""
         mask = padding_mask(src_ids, self.config.pad_id)
         X = self.embedding(src_ids)
         for layer in self.encoder:
             X, _ = layer(X, mask)
-        return self.encoder_norm(X)
+        return Memory(self.encoder_norm(X), mask)
 
     def decode(
         self,
         tgt_ids: Int[Tensor, "batch n"],
-        memory: Float[Tensor, "batch m d_model"],
-        memory_mask: Bool[Tensor, "batch 1 m"] | None = None,
+        memory: Memory,
         caches: list[tuple[KeyValueCache, MemoryCache]] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
         """The decoder's last vectors.
@@ -156,12 +165,13 @@ class Transformer(nn.Module):
         With `caches` (from `decoder_caches`), `tgt_ids` are the new tokens only.
         """
         caches = caches or [(None, None)] * len(self.decoder)
-        _require_partners(tgt_ids, memory, caches, len(self.decoder))
+        require_kind("memory", memory, Memory, "be what encode gives")
+        require_partners(tgt_ids, memory.H, caches, len(self.decoder))
         start = caches[0][0].length if caches[0][0] else 0
         Y = self.embedding(tgt_ids, start)
         mask = causal_mask(start + tgt_ids.shape[1])[start:].to(Y.device)
         for layer, layer_caches in zip(self.decoder, caches):
-            Y, _ = layer(Y, memory, mask, memory_mask, caches=layer_caches)
+            Y, _ = layer(Y, memory.H, mask, memory.mask, caches=layer_caches)
         return self.decoder_norm(Y)
 
     def all_weights(
@@ -194,32 +204,46 @@ def decoder_caches(n_layers: int) -> list[tuple[KeyValueCache, MemoryCache]]:
 class EncoderOnly(nn.Module):
     """The encoder by itself, as in BERT: logits for each position's own token."""
 
-    def __init__(self, config: TransformerConfig):
+    def __init__(self, config: TransformerConfig, **parts: Callable):
         super().__init__()
-        require_kind("config", config, TransformerConfig)
         self.config = config
-        sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, config.norm
-        self.embedding = Embedding(config)
-        self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config.n_layers))
-        self.norm = _final_norm(config)
+        self.embedding = Embedding(config, parts.pop("positions", sinusoidal_encoding))
+        self.layers = _stack(EncoderLayer, config, parts)
+        self.norm = _final_norm(config, parts)
         _initialise(self)
 
     def forward(self, ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
-        X, mask = self.embedding(ids), self.mask(ids)
+        X, mask = self.embedding(ids), padding_mask(ids, self.config.pad_id)
         for layer in self.layers:
             X, _ = layer(X, mask)
         return self.embedding.unembed(self.norm(X))
 
-    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, " batch #n n"]:
-        """What each token may see: every token that is no padding."""
-        return padding_mask(ids, self.config.pad_id)
 
+class DecoderOnly(nn.Module):
+    """The same layers under a causal mask, as in GPT: logits for the next token.
 
-class DecoderOnly(EncoderOnly):
-    """The same layers under a causal mask, as in GPT: logits for the next token."""
+    `ids` are padded on the right, where the causal mask hides it.
+    """
 
-    def mask(self, ids: Int[Tensor, "batch n"]) -> Bool[Tensor, " batch #n n"]:
-        return combine(causal_mask(ids.shape[1]).to(ids.device), super().mask(ids))
+    def __init__(self, config: TransformerConfig, **parts: Callable):
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config, parts.pop("positions", sinusoidal_encoding))
+        self.layers = _stack(EncoderLayer, config, parts)
+        self.norm = _final_norm(config, parts)
+        _initialise(self)
+
+    def forward(
+        self, ids: Int[Tensor, "batch n"], caches: list[KeyValueCache] | None = None
+    ) -> Float[Tensor, "batch n v"]:
+        """With `caches`, one for each layer, `ids` are the new tokens only."""
+        caches = caches or [None] * len(self.layers)
+        require_continuation(ids, caches, len(self.layers), self.config.pad_id)
+        start = caches[0].length if caches[0] else 0
+        X, mask = self.embedding(ids, start), causal_mask(start + ids.shape[1])[start:]
+        for layer, cache in zip(self.layers, caches):
+            X, _ = layer(X, mask.to(X.device), cache=cache)
+        return self.embedding.unembed(self.norm(X))
 
 
 def count_parameters(model: nn.Module) -> dict[str, int]:
@@ -237,9 +261,15 @@ def count_parameters(model: nn.Module) -> dict[str, int]:
     return dict(counts)
 
 
-def _final_norm(config: TransformerConfig) -> nn.Module:
+def _stack(kind: type[nn.Module], config: TransformerConfig, parts: dict) -> nn.ModuleList:
+    sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, config.norm
+    return nn.ModuleList(kind(*sizes, **parts) for _ in range(config.n_layers))
+
+
+def _final_norm(config: TransformerConfig, parts: dict) -> nn.Module:
     """Post-norm ends each layer with a norm; pre-norm needs one more after the stack."""
-    return nn.Identity() if config.norm == "post" else LayerNorm(config.d_model)
+    norm_layer = parts.get("norm_layer", LayerNorm)
+    return nn.Identity() if config.norm == "post" else norm_layer(config.d_model)
 
 
 def _initialise(model: nn.Module) -> None:
@@ -247,12 +277,13 @@ def _initialise(model: nn.Module) -> None:
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
 
 
 def _require_sizes(config: TransformerConfig) -> None:
-    for name in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"):
-        require_sizes(**{name: getattr(config, name)})
+    sizes = "vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"
+    require_sizes(**{name: getattr(config, name) for name in sizes})
     if config.d_model % 2:
         raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", config.d_model)
     if config.d_model % config.n_heads:
@@ -260,18 +291,3 @@ def _require_sizes(config: TransformerConfig) -> None:
     require_share("dropout", config.dropout)
     require_choice("norm", config.norm, ("post", "pre"), 'be "post" or "pre"')
     require_below("pad_id", config.pad_id, config.vocab_size)
-
-
-def _require_room(end: int, max_len: int) -> None:
-    if end > max_len:
-        raise bad_input("ids", f"end before position max_len = {max_len}", f"{end} positions")
-
-
-def _require_partners(tgt_ids: Tensor, memory: Tensor, caches: list, n_layers: int) -> None:
-    require_ids("tgt_ids", tgt_ids)
-    require_kind("memory", memory, Tensor, "be a torch tensor")
-    require_kind("caches", caches, list, "be a list of pairs, as decoder_caches makes it")
-    if tgt_ids.shape[0] != memory.shape[0]:
-        raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
-    if len(caches) != n_layers:
-        raise bad_input("caches", f"hold a pair for each of the {n_layers} decoder layers", len(caches))
