@@ -41,10 +41,10 @@ BETAS, EPS = (0.9, 0.98), 1e-9
 class Encoder(nn.Module):
     """A stack of encoder layers that writes one letter at each position."""
 
-    def __init__(self, n_letters: int, norm: str, n_layers: int):
+    def __init__(self, n_letters: int, norm: str, n_layers: int, **parts: type[nn.Module]):
         super().__init__()
         self.letters = nn.Embedding(n_letters, D_MODEL)
-        self.layers = nn.ModuleList(EncoderLayer(D_MODEL, N_HEADS, D_FF, norm=norm) for _ in range(n_layers))
+        self.layers = nn.ModuleList(EncoderLayer(D_MODEL, N_HEADS, D_FF, norm=norm, **parts) for _ in range(n_layers))
         self.norm = LayerNorm(D_MODEL) if norm == "pre" else nn.Identity()  # a pre-norm stack ends with one
         self.read = nn.Linear(D_MODEL, n_letters)
         for module in self.layers.modules():
@@ -113,7 +113,9 @@ def run(n_layers: int, rate: float, norm: str, warmup: int, seed: int, steps: in
 class Plain(MultiHeadAttention):
     """The formula without the fused kernel, which `vmap` would call once for each model."""
 
-    def attend(self, Q, K, V, mask, need_weights):
+    def attend(
+        self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
         return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ V, None
 
@@ -123,11 +125,7 @@ def side_by_side(n_layers: int, norm: str, cases: list[tuple[float, int]], seed:
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     data = corpus()
-    model = Encoder(len(data.src_vocab), norm, n_layers)
-    for layer in model.layers:
-        plain = Plain(D_MODEL, N_HEADS)
-        plain.load_state_dict(layer.self_attention.state_dict())
-        layer.self_attention = plain
+    model = Encoder(len(data.src_vocab), norm, n_layers, attention=Plain)
     names, parameters = zip(*model.named_parameters())
     sizes = [p.numel() for p in parameters]
     rows = torch.cat([p.detach().flatten() for p in parameters]).repeat(len(cases), 1)
