@@ -79,6 +79,31 @@ def require_share(argument: str, value: float, must: str = "be a probability bel
     require_number(argument, value, lambda share: 0 <= share < 1, must)
 
 
+def require_norm(eps: float, d_model: int = 1) -> None:
+    """What a norm is made with."""
+    require_sizes(d_model=d_model)
+    require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
+
+
+def require_residual(dropout: float, norm: str, norm_layer: Callable) -> None:
+    """What a residual connection is made with."""
+    require_choice("norm", norm, ("post", "pre"), 'be "post" or "pre"')
+    require_share("dropout", dropout)
+    require_callable(norm_layer=norm_layer)
+
+
+def require_model_sizes(config: object) -> None:
+    """The sizes of a Transformer's configuration must fit each other."""
+    sizes = "vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"
+    require_sizes(**{name: getattr(config, name) for name in sizes})
+    if config.d_model % 2:
+        raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", config.d_model)
+    if config.d_model % config.n_heads:
+        raise bad_input("n_heads", f"divide d_model = {config.d_model}", config.n_heads)
+    require_residual(config.dropout, config.norm, callable)
+    require_below("pad_id", config.pad_id, config.vocab_size)
+
+
 def require_epsilon(value: float) -> None:
     """The `epsilon` of label smoothing must be at least 0 and below 1."""
     require_share("epsilon", value, "be at least 0 and below 1")
@@ -253,6 +278,7 @@ def require_score_input(Q: Tensor, K: Tensor, W_q: Tensor, W_k: Tensor) -> None:
 
 def require_heads(n_heads: int, width: int) -> None:
     """`n_heads` must be a whole number of at least 1 that divides the vectors' `width`."""
+    require_sizes(d_model=width)
     if not _is_whole(n_heads) or n_heads < 1 or width % n_heads:
         raise bad_input("n_heads", f"be a whole number of at least 1 that divides the width {width}", shown(n_heads))
 

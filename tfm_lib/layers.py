@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    require_axes, require_callable, require_change, require_choice, require_float_type,
-    require_floats, require_input, require_number, require_share, require_sizes,
+    require_axes, require_callable, require_change, require_float_type, require_floats,
+    require_input, require_norm, require_residual, require_sizes,
 )  # fmt: skip
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 
@@ -28,7 +28,7 @@ def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor
     """
     require_floats("X", X)
     require_axes("X", X, 1, "(..., d)")
-    require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
+    require_norm(eps)
     centred = X - X.mean(dim=-1, keepdim=True)
     variance = centred.square().mean(dim=-1, keepdim=True)
     return centred / torch.sqrt(variance + eps)
@@ -44,8 +44,7 @@ class LayerNorm(nn.Module):
 
     def __init__(self, d_model: int, eps: float = 1e-5):
         super().__init__()
-        require_sizes(d_model=d_model)
-        require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
+        require_norm(eps, d_model)
         self.eps = eps
         self.gain = nn.Parameter(torch.ones(d_model))  # γ
         self.bias = nn.Parameter(torch.zeros(d_model))  # β
@@ -88,9 +87,7 @@ class Residual(nn.Module):
         norm_layer: Callable[[int], nn.Module] = LayerNorm,
     ):
         super().__init__()
-        require_choice("norm", norm, ("post", "pre"), 'be "post" or "pre"')
-        require_share("dropout", dropout)
-        require_callable(norm_layer=norm_layer)
+        require_residual(dropout, norm, norm_layer)
         self.norm = norm_layer(d_model)
         self.dropout = nn.Dropout(dropout)
         self.is_post = norm == "post"
@@ -119,8 +116,6 @@ class Residual(nn.Module):
 
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network, each within its residual connection.
-
-    `attention`, `feed_forward` and `norm_layer` make its parts: a class, or a `partial` of one.
 
     Source: Vaswani et al. (2017), section 3.1, figure 1 left.
     """

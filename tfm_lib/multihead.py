@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     bad_input, require_axes, require_flags, require_heads, require_kind, require_mask, require_rows_of_batch,
-    require_share, require_sizes, require_words,
+    require_share, require_words,
 )  # fmt: skip
 from tfm_lib.attention import attention, scaled_dot_score
 
@@ -93,7 +93,6 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
         super().__init__()
-        require_sizes(d_model=d_model)
         require_heads(n_heads, d_model)
         require_share("dropout", dropout)
         self.n_heads, self.dropout = n_heads, dropout

@@ -12,9 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_below, require_callable, require_choice, require_continuation, require_input,
-    require_kind, require_partners, require_room, require_share, require_sizes, require_tokens,
-    require_whole,
+    require_callable, require_continuation, require_input, require_kind, require_model_sizes,
+    require_partners, require_room, require_sizes, require_tokens, require_whole,
 )  # fmt: skip
 from tfm_lib._trace import trace
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
@@ -54,7 +53,7 @@ class TransformerConfig:
     max_len: int = 512
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        require_model_sizes(self)
 
 
 def base_config(vocab_size: int) -> TransformerConfig:
@@ -279,15 +278,3 @@ def _initialise(model: nn.Module) -> None:
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-
-
-def _require_sizes(config: TransformerConfig) -> None:
-    sizes = "vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"
-    require_sizes(**{name: getattr(config, name) for name in sizes})
-    if config.d_model % 2:
-        raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", config.d_model)
-    if config.d_model % config.n_heads:
-        raise bad_input("n_heads", f"divide d_model = {config.d_model}", config.n_heads)
-    require_share("dropout", config.dropout)
-    require_choice("norm", config.norm, ("post", "pre"), 'be "post" or "pre"')
-    require_below("pad_id", config.pad_id, config.vocab_size)
