@@ -2,13 +2,14 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book test tests parity serve lab bench wheel clean browser sandbox
+.PHONY: help book test tests old new tried parity serve lab bench wheel clean browser sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
 DONE := $(VENV)/.done
+CONSTRAINTS := constraints.txt
 # -P: the script's own folder stays out of the way of the standard library
-PIP := $(PY) -P tfm_lib/book/installing.py -c constraints.txt
+PIP := $(PY) -P tfm_lib/book/installing.py -c $(CONSTRAINTS)
 # A fetched Node lies in the environment; a machine's own is found behind it.
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
@@ -26,6 +27,13 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 
 test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser sandbox  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
+
+old: $(BUNDLES) $(WHEEL)  ## with the oldest packages that pyproject.toml allows, in .venv-old: build, and the tests that touch them
+	@mkdir -p .venv-old && $(PY) tests/floors.py > .venv-old/floors.txt
+	@$(MAKE) tried VENV=.venv-old CONSTRAINTS=.venv-old/floors.txt
+
+new: $(BUNDLES) $(WHEEL)  ## the same with the newest that are there, in .venv-new
+	@PIP_UPGRADE=1 PIP_UPGRADE_STRATEGY=eager $(MAKE) --always-make tried VENV=.venv-new CONSTRAINTS=/dev/null
 
 tests:  # there is a folder of this name
 	@echo "The tests are run by: make test" >&2; exit 2
@@ -93,6 +101,12 @@ $(DONE)/npm: $(DONE)/venv frontend/package.json frontend/package-lock.json
 
 browser: $(DONE)/dev
 	@$(PY) -m tfm_lib.book.browser
+
+# All tests but those that no other version of a package can break: the browser's, the sandbox's, and those of our own text.
+APART := $(addprefix --ignore=tests/,browser hostile test_frontend.py test_gates.py test_layout.py test_mutations.py test_network_cut.py)
+tried: $(DONE)/dev
+	@$(PY) -m tfm_lib.cli build --force --out $(VENV)/book
+	@$(PY) -m pytest $(or $(TESTS),$(AT_ONCE) $(APART) tests)
 
 sandbox: $(DONE)/book
 	@$(PY) -m tfm_lib.classroom.backends

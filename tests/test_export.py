@@ -160,7 +160,7 @@ def test_the_whole_vocabulary_becomes_plain_markdown(book: Path) -> None:
     text = markdown(notebook)
     assert not TOKEN.search(outside_code(text))
     for expected in [
-        "pip install tfm_lib-",
+        "pip install './tfm_lib-",
         "# Toy\n\n*Part I · 5 minutes*",
         "> **In this chapter**\n>\n> - **see** **query**, 마스크 and *The other*",
         '> ```python\n> inner = "{doc}`not a role`"\n> ```',

@@ -156,6 +156,6 @@ def test_an_unpacked_wheel_names_the_wheel(tmp_path):
 
 
 def test_every_extra_that_is_named_exists_and_no_sentence_names_a_package_of_no_index():
-    assert set(_extras.NEEDED.values()) <= EXTRAS.keys()
+    assert {*_extras.EXTRA_OF.values(), *_extras.APART.values()} <= EXTRAS.keys()
     for path in [*(ROOT / "tfm_lib").rglob("*.py"), ROOT / "README.md", *(ROOT / "chapters").glob("*.md")]:
         assert "pip install 'tfm-lib" not in path.read_text(encoding="utf-8"), path

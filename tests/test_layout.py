@@ -197,7 +197,7 @@ def test_no_name_is_defined_twice_in_the_core():
 
 #: room → the rooms that it may use, and the extras with each of which it has all that it imports
 ROOMS = {
-    "drawing": ((), ((),)),
+    "drawing": ((), (("notebook",),)),
     "notebooks": (("drawing",), (("lab",), ("classroom",))),
     "site": (("drawing", "notebooks"), (("book",),)),
 }

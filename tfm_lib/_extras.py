@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, distribution, version
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-NEEDED = {  # by the package that is missing, the extra that brings it
-    "jupyterlab": "lab",
-    "jupytext": "lab",
-    "msgspec": "classroom",
-    "nbformat": "classroom",
-    "resvg_py": "classroom",
-    "yaml": "classroom",
-    "distributed": "dask",
-    "nbgrader": "hub",
-    "jupyterhub": "hub",
-    "datasets": "wmt14",
-    "docutils": "book",
-    "sphinx": "book",
-    "jupyter_book": "book",
-    "myst_nb": "book",
+from tfm_lib import __version__
+
+EXTRA_OF = {  # by the first word after `tfm`, the extra that brings what the command needs
+    "build": "book",
+    "serve": "command",
+    "lab": "lab",
+    "train": "train",
+    "translate": "train",
+    "assign": "classroom",
+    "collect": "classroom",
+    "grade": "classroom",
+    "report": "classroom",
+    "bench": "dev",
+    "new": "book",
 }
+APART = {"distributed": "dask", "nbgrader": "hub", "datasets": "wmt14"}  # what a command needs for some of its options
 
 
 def command(extra: str) -> str:
@@ -32,13 +33,14 @@ def command(extra: str) -> str:
         return f"cd {_quoted(str(where))} && pip install -c constraints.txt -e '.[{extra}]'"
     if where is not None and where.is_file():
         return f"pip install {_quoted(f'{where}[{extra}]')}"
-    return f"pip install './{_wheel()}[{extra}]' (in the folder where that file lies)"
+    return f"pip install './tfm_lib-{__version__}-py3-none-any.whl[{extra}]' (in the folder where that file lies)"
 
 
-def missing(package: str) -> str:
-    """The sentence about a missing `package`; nothing for one that no extra brings."""
-    extra = NEEDED.get(package.partition(".")[0])
-    return f"This needs {package.partition('.')[0]}, which is not installed: {command(extra)}" if extra else ""
+def missing(package: str, words: Sequence[str]) -> str:
+    """The sentence about a `package` that `tfm` with these `words` misses; nothing where no extra is known to bring it."""
+    name = package.partition(".")[0]
+    extra = APART.get(name) or EXTRA_OF.get(next(iter(words), ""), "command" if name in ("typer", "rich") else "")
+    return f"This needs {name}, which is not installed: {command(extra)}" if extra and name != "tfm_lib" else ""
 
 
 def _origin() -> Path | None:
@@ -51,13 +53,6 @@ def _origin() -> Path | None:
         return Path(unquote(urlparse(json.loads(noted or "{}").get("url", "")).path)) if noted else None
     except (PackageNotFoundError, ValueError):
         return None
-
-
-def _wheel() -> str:
-    try:
-        return f"tfm_lib-{version('tfm-lib')}-py3-none-any.whl"
-    except PackageNotFoundError:
-        return "tfm_lib-*.whl"
 
 
 def _quoted(text: str) -> str:

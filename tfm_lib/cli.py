@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-from rich.console import Console
-
 from tfm_lib import _extras
 from tfm_lib._refusal import Refusal
+
+try:
+    import typer
+    from rich.console import Console
+except ModuleNotFoundError as error:  # the library alone: a sentence is all that can be said
+    sys.exit(_extras.missing(error.name or "", sys.argv[1:]))
+
 from tfm_lib.classroom import commands as classroom
 from tfm_lib.engine import commands as engine
 from tfm_lib.new import commands as making
@@ -186,7 +190,11 @@ def main() -> None:
         full = next((cause for cause in _causes(error) if _disk_full(cause)), None)
         if full is None and isinstance(error, BuildStopped):
             sys.exit(_say(str(error), 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1))
-        if full is None and isinstance(error, ModuleNotFoundError) and (said := _extras.missing(error.name or "")):
+        if (
+            full is None
+            and isinstance(error, ModuleNotFoundError)
+            and (said := _extras.missing(error.name or "", sys.argv[1:]))
+        ):
             sys.exit(_say(said))
         if full is None:
             raise

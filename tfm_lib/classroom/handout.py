@@ -32,9 +32,9 @@ INSTALL = """\
 **Before you run this notebook**, install the library of the book, once, from a terminal in this notebook's folder:
 
     {cpu}
-    pip install ./{wheel}
+    pip install './{wheel}[notebook]'
 
-`README.md`, beside this notebook, has every step. In a hosted notebook service, upload the file `{wheel}` and run `%pip install ./{wheel}` in a cell."""
+`README.md`, beside this notebook, has every step. In a hosted notebook service, upload the file `{wheel}` and run `%pip install './{wheel}[notebook]'` in a cell."""
 README = """\
 # {title}
 

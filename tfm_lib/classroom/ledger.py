@@ -18,7 +18,7 @@ from tfm_lib.classroom.records import Bound, Record, Status, TestRow
 FILE = "ledger.jsonl"
 
 
-class Judgement(Record, tag_field="what", tag="judged"):
+class Judgement(Record, tag_field="what", tag="judged", frozen=True):
     """A number that a judge gave, with all that it depends on."""
 
     student: str
@@ -32,7 +32,7 @@ class Judgement(Record, tag_field="what", tag="judged"):
     tests: tuple[TestRow, ...] = ()
 
 
-class Marked(Record, tag_field="what", tag="marked"):
+class Marked(Record, tag_field="what", tag="marked", frozen=True):
     """A mark by hand, as it was first seen; `subject` is the SHA-256 of the words, or of the notebook, that it is for."""
 
     student: str
@@ -52,14 +52,14 @@ class Marked(Record, tag_field="what", tag="marked"):
         return self.student, self.exercise, self.points, self.reason, self.author, self.time, self.text, self.criteria
 
 
-class Withdrawn(Record, tag_field="what", tag="withdrawn"):
+class Withdrawn(Record, tag_field="what", tag="withdrawn", frozen=True):
     """A mark by hand that was given before, and is not any more."""
 
     student: str
     exercise: str
 
 
-class Exported(Record, tag_field="what", tag="exported"):
+class Exported(Record, tag_field="what", tag="exported", frozen=True):
     """Files that were written, each with its SHA-256."""
 
     folder: str
@@ -70,7 +70,7 @@ class Exported(Record, tag_field="what", tag="exported"):
 Event = Judgement | Marked | Withdrawn | Exported
 
 
-class Line(Record):
+class Line(Record, frozen=True):
     """One line of the file: an event, when it was noted, by which user of this machine, and the line before it."""
 
     at: str

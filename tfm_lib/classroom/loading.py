@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GRACE = 3.0  # seconds for a notebook that was told to stop, until it is ended
 
 
-class Note(Record, forbid_unknown_fields=True):
+class Note(Record, forbid_unknown_fields=True, frozen=True):
     """What happened in a code cell: a kind, a place, a name. It has no text that a cell could fill."""
 
     kind: Literal["raised", "syntax", "shell", "magic"]
@@ -36,7 +36,7 @@ class Note(Record, forbid_unknown_fields=True):
     name: str
 
 
-class Loaded(Record, forbid_unknown_fields=True):
+class Loaded(Record, forbid_unknown_fields=True, frozen=True):
     """What a cell says of a notebook that it has loaded."""
 
     callable: list[str]

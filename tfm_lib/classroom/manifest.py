@@ -29,7 +29,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something in the manifest: no other names than these, for one that is misspelt would count for nothing."""
 
 
-class Limits(Part):
+class Limits(Part, frozen=True):
     """What one exercise of one submission may take."""
 
     # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
@@ -45,7 +45,7 @@ class Limits(Part):
         return msgspec.structs.asdict(self)
 
 
-class Late(Part):
+class Late(Part, frozen=True):
     """What lateness costs: `per_day` of the points for each day begun after `free_days`."""
 
     per_day: Annotated[float, Meta(ge=0, le=1)] = 0.0
@@ -62,14 +62,14 @@ class Late(Part):
         return when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
 
 
-class Criterion(Part):
+class Criterion(Part, frozen=True):
     """What an answer in words earns points for."""
 
     name: Annotated[str, Meta(min_length=1, max_length=200)]
     points: Points
 
 
-class Entry(Part):
+class Entry(Part, frozen=True):
     """An exercise of an assignment."""
 
     id: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -86,14 +86,14 @@ class Entry(Part):
     own_questions: dict[str, str] = {}  # of the students who have numbers of their own
 
 
-class Chapter(Part):
+class Chapter(Part, frozen=True):
     """A chapter of an assignment."""
 
     exercises: list[Entry]
     given: str = ""  # digests of the lines that were handed out, by which the student's own are known
 
 
-class Manifest(Part):
+class Manifest(Part, frozen=True):
     """All but the hidden tests."""
 
     name: str

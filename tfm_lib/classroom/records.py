@@ -29,7 +29,7 @@ class Record(msgspec.Struct, frozen=True):
 # ── handed in ─────────────────────────────────────────────────────────────
 
 
-class Submission(Record):
+class Submission(Record, frozen=True):
     """The file of one student for one chapter; `data` is None where there is none, `trouble` says why it cannot be read."""
 
     student: str
@@ -42,7 +42,7 @@ class Submission(Record):
         return hashlib.sha256(self.data).hexdigest() if self.data is not None else ""
 
 
-class Job(Record):
+class Job(Record, frozen=True):
     """A notebook to be judged: the exercises `ids` of the chapter `stem` in it."""
 
     student: str
@@ -54,7 +54,7 @@ class Job(Record):
 # ── judged ────────────────────────────────────────────────────────────────
 
 
-class TestRow(Record):
+class TestRow(Record, frozen=True):
     """One test of one exercise."""
 
     __test__ = False  # nothing for pytest
@@ -68,14 +68,14 @@ class TestRow(Record):
     cause: str = ""  # why a hidden test did not hold: for the instructor, on no student's page
 
 
-class Took(Record):
+class Took(Record, frozen=True):
     """What judging took, in seconds: on the clock, and of the processor in the sandbox."""
 
     seconds: float
     cpu: float
 
 
-class Graded(Record):
+class Graded(Record, frozen=True):
     """What of a notebook was run for an exercise: all of it, perhaps only up to a cell, or slices; and why not all."""
 
     what: Literal["notebook", "slices"]
@@ -97,7 +97,7 @@ class Graded(Record):
         return f"Run as a whole, your notebook {why}. So only those lines were run that the answer needs."
 
 
-class Bound(Record):
+class Bound(Record, frozen=True):
     """What a result was made from: the SHA-256 of the notebook, of the bundle's part in it, and the grader in words."""
 
     handed_in: str = ""
@@ -105,7 +105,7 @@ class Bound(Record):
     grader: str = ""
 
 
-class ExerciseResult(Record):
+class ExerciseResult(Record, frozen=True):
     """One exercise of one student."""
 
     id: str
@@ -125,7 +125,7 @@ class ExerciseResult(Record):
     bound: Bound = Bound()
 
 
-class Judged(Record, tag_field="is", tag="judged"):
+class Judged(Record, tag_field="is", tag="judged", frozen=True):
     """What the judge made of a notebook: results by exercise, and every answer in words by exercise."""
 
     exercises: dict[str, ExerciseResult] = {}
@@ -135,13 +135,13 @@ class Judged(Record, tag_field="is", tag="judged"):
     cpu: float = 0.0
 
 
-class Unreadable(Record, tag_field="is", tag="unreadable"):
+class Unreadable(Record, tag_field="is", tag="unreadable", frozen=True):
     """A file that cannot be read as a notebook, and why."""
 
     unreadable: str
 
 
-class NotJudged(Record, tag_field="is", tag="not judged"):
+class NotJudged(Record, tag_field="is", tag="not judged", frozen=True):
     """A failure of ours, which costs nobody points, and why."""
 
     infrastructure: str
@@ -153,7 +153,7 @@ Result = Judged | Unreadable | NotJudged
 # ── known of a student ────────────────────────────────────────────────────
 
 
-class ChapterResult(Record):
+class ChapterResult(Record, frozen=True):
     """One chapter of one student."""
 
     submitted: bool
@@ -162,7 +162,7 @@ class ChapterResult(Record):
     exercises: list[ExerciseResult] = []
 
 
-class StudentResult(Record):
+class StudentResult(Record, frozen=True):
     """All of one student in one assignment: the file that grading leaves."""
 
     student: str
@@ -187,7 +187,7 @@ def worst(exercises: Iterable[ExerciseResult]) -> Status:
 # ── between the command and its judging processes ─────────────────────────
 
 
-class Begin(Record):
+class Begin(Record, frozen=True):
     """What a judging process must know first."""
 
     manifest: Manifest
@@ -198,13 +198,13 @@ class Begin(Record):
     grace: float = 60  # seconds for a busy machine to compute what a test makes of an answer
 
 
-class Ready(Record, tag_field="is", tag="ready"):
+class Ready(Record, tag_field="is", tag="ready", frozen=True):
     """The sandbox holds; what was tried."""
 
     tried: list[str]
 
 
-class Step(Record, tag_field="is", tag="step"):
+class Step(Record, tag_field="is", tag="step", frozen=True):
     """What a judging process does next, so that who waits for it knows how long to wait, and whose fault it is if it ends."""
 
     id: str  # of the exercise; empty while the notebook is read
@@ -214,13 +214,13 @@ class Step(Record, tag_field="is", tag="step"):
     judged: int = 0  # how many of the tests in that are
 
 
-class Done(Record, tag_field="is", tag="done"):
+class Done(Record, tag_field="is", tag="done", frozen=True):
     """The result of an exercise, before that of the others."""
 
     result: ExerciseResult
 
 
-class Refused(Record, tag_field="is", tag="refused"):
+class Refused(Record, tag_field="is", tag="refused", frozen=True):
     """The judging process does not judge, and why."""
 
     why: str

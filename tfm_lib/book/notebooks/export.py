@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import nbformat
 
+import tfm_lib
 from tfm_lib.book.notebooks import references
 from tfm_lib.book.drawing.macros import expand_macros
 from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction
@@ -26,11 +27,11 @@ INSTALL = """\
 **Before you run this notebook**, install the library of the book, once, from a terminal:
 
     pip install torch --index-url https://download.pytorch.org/whl/cpu
-    pip install {wheel}
+    pip install './{wheel}[notebook]'
 
 The first line takes PyTorch's build for processors, which is enough here; on Linux the usual one brings several gigabytes \
 for graphics cards. The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
-upload it and run `%pip install {wheel}` in a cell."""
+upload it and run `%pip install './{wheel}[notebook]'` in a cell."""
 
 BOXES = {
     "note": "Note",
@@ -86,13 +87,7 @@ def wheel_name(root: Path) -> str:
     """The file name of the library's wheel: the built one, else what its version will make it."""
     if built := built_wheel(root):
         return built.name
-    project = root / "pyproject.toml"
-    version = (
-        re.search(r'^version = "([^"]+)"', project.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        if project.exists()
-        else None
-    )
-    return f"tfm_lib-{version[1] if version else '0.1.0'}-py3-none-any.whl"
+    return f"tfm_lib-{tfm_lib.__version__}-py3-none-any.whl"
 
 
 class _Exporter:
