@@ -13,7 +13,7 @@ from project import ROOT
 from typer.testing import CliRunner
 from users import Users
 
-from tfm_lib.classroom import collect, grade
+from tfm_lib.classroom import collect, grade, roster
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.ledger import Ledger
 from tfm_lib.classroom.manifest import manifest
@@ -215,11 +215,8 @@ def test_a_roster_gives_every_student_numbers_of_their_own(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("name", ["../evil", "a/b", ".hidden", "x" * 101])
 def test_a_name_that_makes_no_folder_is_refused(tmp_path, name):
-    from tfm_lib.classroom.assign import read_roster
-    from tfm_lib.classroom.source import BadSource
-
     text = io.StringIO()
     csv.writer(text).writerows([["student"], ["anna"], [name]])
     (tmp_path / "class.csv").write_text(text.getvalue(), encoding="utf-8")
-    with pytest.raises(BadSource, match="cannot name a folder"):
-        read_roster(tmp_path / "class.csv")
+    with pytest.raises(roster.BadRoster, match="cannot name a folder"):
+        roster.read(tmp_path / "class.csv")

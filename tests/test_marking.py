@@ -13,10 +13,10 @@ from test_classroom import Tags, refusal, tfm
 from tfm_lib.classroom import marks
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.feedback import student_page
-from tfm_lib.classroom.ledger import digest_of
 from tfm_lib.classroom.manifest import Chapter, Criterion, Entry, Manifest
 from tfm_lib.classroom.marking import Desk, holds_more, require_within
 from tfm_lib.classroom.marks import BadMarks
+from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.overview import class_page
 from tfm_lib.classroom.records import Bound, Graded, TestRow
 from tfm_lib.classroom.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
@@ -41,7 +41,7 @@ NASTY = [
 
 def waiting(entry: Entry, words: str, lacks: str = MARK, **more) -> Row:
     row = Row(entry.id, entry.title, "text", "ok", None, entry.points, "", [], [], words, waits=True, lacks=lacks)
-    return Row(**{**row.__dict__, "subject": digest_of(words), **more})
+    return Row(**{**row.__dict__, "subject": digest(words), **more})
 
 
 def a_class(count: int) -> list[Score]:
@@ -87,7 +87,7 @@ def test_three_hundred_answers_are_marked_in_a_spreadsheet_and_come_back(tmp_pat
     for (student, exercise), mark in given.items():
         (row,) = [row for row in scores[int(student[1:])].rows if row.id == exercise]
         assert mark.points == pytest.approx(by_answer[student, exercise])
-        assert mark.text == digest_of(row.text), "bound to the words that were marked"
+        assert mark.text == digest(row.text), "bound to the words that were marked"
 
 
 def test_a_sheet_keeps_what_was_marked_before_and_asks_for_the_rest():
@@ -100,7 +100,7 @@ def test_a_sheet_keeps_what_was_marked_before_and_asks_for_the_rest():
     again = {(row["student"], row["exercise"], row["criterion"]): row for row in lines(desk.sheet())}
     assert again["s000", "m.words", "the mechanism"]["points"] == "1"
     assert again["s000", "m.words", "'=a number"]["points"] == "0.5"
-    assert again["s001", "m.words", "the mechanism"]["text"] == digest_of("Another answer by now.")
+    assert again["s001", "m.words", "the mechanism"]["text"] == digest("Another answer by now.")
     assert again["s001", "m.words", "the mechanism"]["answer"] == "Another answer by now."
     assert desk.waiting == 5 and len(again) == 9
     assert not holds_more(first, desk)
@@ -174,7 +174,7 @@ def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):
     given = marks.require_known(marks.read(tmp_path / "marking.csv"), most, tmp_path / "marking.csv").given
     assert len(given) == 7
     assert {(mark.exercise, mark.points) for mark in given.values()} == {("m.words", 1.0), ("m.plain", 0.5)}
-    assert given["s000", "m.words"].text == digest_of(scores[0].rows[0].text)
+    assert given["s000", "m.words"].text == digest(scores[0].rows[0].text)
     assert 'Good; "really", =1' in given["s000", "m.words"].reason
 
 

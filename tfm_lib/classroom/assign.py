@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tfm_lib.classroom import bundle as bundles
-from tfm_lib.classroom import roster as rosters
 from tfm_lib.classroom.entries import entry
 from tfm_lib.classroom.handout import Handout, Terms, put_wheel, readme
 from tfm_lib.classroom.kept import MADE, Before, record
@@ -148,14 +147,6 @@ def _given(parts: Iterable[Handout], stem: str, before: Before | None) -> str:
     """The digests of all lines that students were given of chapter `stem`, in the run `before` too."""
     given = digests(text for part in parts if part.stem == stem for text in part.given)
     return " ".join(sorted({*(before.given(stem) if before else "").split(), *given.split()}))
-
-
-def read_roster(path: Path) -> tuple[str, ...]:
-    """The students of the roster at `path`; raises BadSource for one that cannot be used."""
-    try:
-        return rosters.read(path).students
-    except rosters.BadRoster as fault:
-        raise BadSource(str(fault)) from None
 
 
 def _varying(wishes: Wishes, stem: str) -> dict[str, list[Any]]:

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from tfm_lib.classroom import results
 from tfm_lib.classroom.bundle import Bundle
-from tfm_lib.classroom.ledger import Judgement, Ledger, digest_of
+from tfm_lib.classroom.ledger import Judgement, Ledger
 from tfm_lib.classroom.manifest import Entry
+from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.notebook import MAX_BYTES
 from tfm_lib.classroom.records import (
     NOTHING,
@@ -167,7 +168,7 @@ def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, led
 
 
 def _judgement(student: str, row: ExerciseResult) -> Judgement:
-    text = digest_of(row.text) if row.text else ""
+    text = digest(row.text) if row.text else ""
     return Judgement(student, row.id, row.status, row.points, row.of, row.bound, row.reason, text, tuple(row.tests))
 
 

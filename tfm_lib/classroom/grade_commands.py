@@ -17,7 +17,13 @@ from tfm_lib.classroom.lock import FILE as HELD
 from tfm_lib.classroom.written import FILE as WRITTEN
 
 if TYPE_CHECKING:
+    from tfm_lib.classroom.bundle import Bundle
+    from tfm_lib.classroom.cluster import Cluster
+    from tfm_lib.classroom.grade import Plan
+    from tfm_lib.classroom.ledger import Ledger
     from tfm_lib.classroom.lms import Filled
+    from tfm_lib.classroom.pool import Pool
+    from tfm_lib.classroom.records import Begin
     from tfm_lib.classroom.report import Report
     from tfm_lib.classroom.scores import Score
 
@@ -54,10 +60,8 @@ def grade(
     from tfm_lib.classroom import bundle as bundles
     from tfm_lib.classroom import grade as grading
     from tfm_lib.classroom.backends import require_outside
-    from tfm_lib.classroom.cluster import Cluster
     from tfm_lib.classroom.ledger import Ledger
     from tfm_lib.classroom.lock import only_one
-    from tfm_lib.classroom.pool import Pool
     from tfm_lib.classroom.records import Begin
 
     if engine not in ("local", "dask") or (engine == "dask") != bool(scheduler):
@@ -65,39 +69,50 @@ def grade(
     to = to or submissions.resolve().parent / "results"
     if not submissions.is_dir():
         raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
-    loaded = bundles.load(bundle)
+    loaded, wanted = bundles.load(bundle), set(only or ())
     require_outside([submissions, bundle, to.parent])
-    known = {entry.id for stem in loaded.stems for entry in loaded.exercises(stem)}
-    if unknown := set(only or ()) - known:
-        raise Refusal(f"The bundle has no exercise {', '.join(sorted(unknown))}. It has {', '.join(sorted(known))}.")
+    _require_known(wanted, loaded)
     with only_one(to, "tfm grade"):
         found, ledger = grading.submissions_in(submissions, loaded), Ledger(to)
-        students = len({each.student for each in found})
-        if not students:
+        if not found:
             raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
-        if write and not again:
+        if again or not write:
+            place = anew.beside(to) if again else to
+            plan = grading.plan(loaded, found, place, wanted, force or again)
+            private = [str(path.resolve()) for path in (submissions, bundle, to)]
+            begin = Begin(loaded.manifest, loaded.tests, sandbox, image, private)
+            with _engine(begin, scheduler, jobs, len(plan.jobs)) as pool:
+                _judge(loaded, plan, pool, place, None if again else ledger)
+        if _wanted(to, write) if again else write:
             say(f"The numbers of {anew.write(to, loaded, found, ledger)} students were written: {to}")
-            return
-        place = anew.beside(to) if again else to
-        plan = grading.plan(loaded, found, place, set(only or ()), force or again)
-        begin = Begin(
-            manifest=loaded.manifest,
-            tests=loaded.tests,
-            sandbox=sandbox,
-            image=image,
-            private=[str(path.resolve()) for path in (submissions, bundle, to)],
-        )
-        size = min(jobs or os.cpu_count() or 1, max(1, len(plan.jobs)))
-        with Pool(begin, size) if engine == "local" else Cluster(begin.but(private=[]), scheduler) as pool:
-            if plan.jobs:
-                say(f"The sandbox holds: {', '.join(pool.start())}.")
-            judged = grading.carry_out(loaded, plan, pool, place, None if again else ledger)
-            seen = _watched(judged, len(plan.jobs))
-        words = [f"{students} students", f"{len(plan.jobs)} notebooks judged", f"{plan.cached} exercises judged before"]
-        say(f"{', '.join(words)}: {place}")
-        _tell_troubles(seen, plan.foreign)
-        if again and _wanted(to, write):
-            say(f"The numbers of {anew.write(to, loaded, found, ledger)} students were written: {to}")
+
+
+def _require_known(only: set[str], bundle: Bundle) -> None:
+    known = {entry.id for stem in bundle.stems for entry in bundle.exercises(stem)}
+    if unknown := only - known:
+        raise Refusal(f"The bundle has no exercise {', '.join(sorted(unknown))}. It has {', '.join(sorted(known))}.")
+
+
+def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | Pool:
+    """Where judging happens: on a cluster if there is a scheduler, else here, by no more processes than there is work for."""
+    from tfm_lib.classroom.cluster import Cluster
+    from tfm_lib.classroom.pool import Pool
+
+    if scheduler:
+        return Cluster(begin.but(private=[]), scheduler)
+    return Pool(begin, min(jobs or os.cpu_count() or 1, max(1, waiting)))
+
+
+def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger: Ledger | None) -> None:
+    """Carry out `plan`, and tell how it went."""
+    from tfm_lib.classroom.grade import carry_out
+
+    if plan.jobs:
+        say(f"The sandbox holds: {', '.join(pool.start())}.")
+    seen = _watched(carry_out(bundle, plan, pool, place, ledger), len(plan.jobs))
+    students = len({student for student, _ in plan.submissions})
+    say(f"{students} students, {len(plan.jobs)} notebooks judged, {plan.cached} exercises judged before: {place}")
+    _tell_troubles(seen, plan.foreign)
 
 
 def _tell_troubles(seen: dict[str, str], foreign: int) -> None:

@@ -5,7 +5,6 @@ Nothing that was handed in is lost: what does not count lies in the student's fo
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from tfm_lib.classroom import roster as rosters
 from tfm_lib.classroom.claims import Claim
 from tfm_lib.classroom.collected import FILE, BadRecord, Book, HandIn, Known, Line, Refused
 from tfm_lib.classroom.lock import only_one
+from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.notebook import MAX_BYTES
 from tfm_lib.classroom.roster import Person, Roster
 from tfm_lib.classroom.sources import Entry, Folder
@@ -49,7 +49,7 @@ class Found:
 
     @property
     def sha256(self) -> str:
-        return hashlib.sha256(self.data).hexdigest()
+        return digest(self.data)
 
 
 @dataclass
@@ -132,7 +132,7 @@ class _Keeper:
         """Let one count, unless what lies there was handed in later; what became of it."""
         folder, files = self.to / student, self.book.students[student].files
         lies, known = _content(folder, f"{one.stem}.ipynb"), files.get(one.stem)
-        same = lies is not None and hashlib.sha256(lies).hexdigest() == one.sha256
+        same = lies is not None and digest(lies) == one.sha256
         if lies is not None and known is not None and _is_older(one, known):
             if same:
                 return "again"
@@ -209,6 +209,6 @@ def _content(folder: Path, name: str) -> bytes | None:
 
 def _keep_earlier(folder: Path, stem: str, data: bytes) -> None:
     _make_folder(folder / "earlier")
-    path = folder / "earlier" / f"{stem}-{hashlib.sha256(data).hexdigest()[:16]}.ipynb"
+    path = folder / "earlier" / f"{stem}-{digest(data)[:16]}.ipynb"
     if not path.exists():
         replace(path, data)

@@ -6,7 +6,6 @@ value tell whose change is whose.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.manifest import manifest as checked
+from tfm_lib.classroom.names import digest
 
 PARTS = ("student", "solution", "bundle")
 MADE, MANIFEST = "bundle/.made.json", "bundle/manifest.json"
@@ -142,10 +142,6 @@ def move_aside(folder: Path) -> Path | None:
     for part in parts:
         part.rename(aside / part.name)
     return aside
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _merged(base: Any, yours: Any, new: Any, where: tuple[str, ...], clashes: list[str]) -> Any:

@@ -6,13 +6,13 @@ Each line holds the hash of the line before it, so that a line that was changed 
 from __future__ import annotations
 
 import getpass
-import hashlib
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.records import Bound, Record, Status, TestRow
 
 FILE = "ledger.jsonl"
@@ -98,7 +98,7 @@ class Ledger:
                 self._keep(line)
                 if line.after != self._last:
                     self.faults.append(f"{self.path}, line {number}: what stood before it was changed or taken out.")
-            self._last = _digest(raw)
+            self._last = digest(raw)
 
     def _raw(self) -> bytes:
         try:
@@ -119,7 +119,7 @@ class Ledger:
                 raw = msgspec.json.encode(line)
                 file.write(raw + b"\n")
                 self._keep(line)
-                self._last = _digest(raw)
+                self._last = digest(raw)
 
     def _keep(self, line: Line) -> None:
         self.lines.append(line)
@@ -146,18 +146,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def digest_of(text: str) -> str:
-    """The SHA-256 of an answer in words."""
-    return _digest(text.encode("utf-8", "replace"))
-
-
 def user() -> str:
     """Who works here, as the machine knows them."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a user without a name
         return f"user {os.getuid()}"
-
-
-def _digest(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()

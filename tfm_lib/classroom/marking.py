@@ -13,10 +13,9 @@ from typing import Any
 
 from tfm_lib.classroom import pages, tables
 from tfm_lib.classroom.bundle import Bundle
-from tfm_lib.classroom.marks import BadMarks
+from tfm_lib.classroom.marks import WHOLE, BadMarks
 from tfm_lib.classroom.scores import NEW_MARK, RESCALED, Row, Score
 
-WHOLE = "as a whole"  # the criterion of an answer without a rubric
 KEPT = ("student", "exercise", "criterion", "points", "reason", "text", "author", "time")  # what a mark consists of
 COLUMNS = ("student", "name", "exercise", "criterion", "of", "points", "reason", "text", "author", "time", "answer")
 LOOK = "It was not found under its question for sure. Look whether this answers it."

@@ -51,9 +51,9 @@ def plain(text: str) -> str:
     return text
 
 
-def digest(name: str) -> str:
-    """The SHA-256 of a name, also of one that is no text."""
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+def digest(made: str | bytes) -> str:
+    """The SHA-256 of a file or a text, also of a name that is no text."""
+    return hashlib.sha256(made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _safe(name: str) -> tuple[str, str]:

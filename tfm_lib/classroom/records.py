@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
 from tfm_lib.classroom.manifest import FORMAT, Kind, Manifest
+from tfm_lib.classroom.names import digest
 
 Status = Literal["ok", "stopped", "infrastructure"]
 Outcome = Literal["passed", "refused", "unsolved", "missing", "stopped", "not judged"]
@@ -39,7 +39,7 @@ class Submission(Record, frozen=True):
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(self.data).hexdigest() if self.data is not None else ""
+        return digest(self.data) if self.data is not None else ""
 
 
 class Job(Record, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.collected import Known, late_days, roster
 from tfm_lib.classroom.grade import submissions_in
 from tfm_lib.classroom.ledger import Event, Exported, Ledger
+from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.own import Own
 from tfm_lib.classroom.pseudonyms import pseudonymised
 from tfm_lib.classroom.records import StudentResult, Submission
@@ -142,8 +142,7 @@ class Report:
 
 def exported(folder: Path, files: dict[str, str | bytes], stale: bool) -> Exported:
     """The line of the ledger that tells what was written."""
-    data = {name: made.encode() if isinstance(made, str) else made for name, made in files.items() if "/" not in name}
-    hashes = {name: hashlib.sha256(each).hexdigest() for name, each in data.items()}
+    hashes = {name: digest(made) for name, made in files.items() if "/" not in name}
     return Exported(str(folder), hashes, stale)
 
 

@@ -12,7 +12,8 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-CANVAS = re.compile(r"[^_/]+_(?:LATE_)?\d+_\d+_.+")
+from tfm_lib.classroom.claims import CANVAS
+
 MOODLE = re.compile(r"([^/_]+_\d+_assignsubmission_(?:file|onlinetext))(_?)(?:/.*|(?<=_)[^/]*|)")
 PAGE = "feedback.html"
 

@@ -18,6 +18,7 @@ import msgspec
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.claims import Claim
 from tfm_lib.classroom.names import fold, names_a_folder, plain
+from tfm_lib.classroom.tables import separator
 
 FILE = "roster.json"
 MAX_BYTES = 8 << 20
@@ -124,8 +125,7 @@ def _refuse(file: str, faults: list[str]) -> None:
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The lines of the file with their numbers, the cells without what surrounds them."""
     text = _text(path)
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(text.partition("\n")[0]), strict=True)
     try:
         for row in reader:
             yield reader.line_num, [unicodedata.normalize("NFC", cell).strip() for cell in row]

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tfm_lib.classroom.bundle import Bundle
-from tfm_lib.classroom.ledger import digest_of
 from tfm_lib.classroom.manifest import Entry, Late
 from tfm_lib.classroom.marks import Mark, Marks
+from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.records import NOTHING, Bound, ChapterResult, ExerciseResult, StudentResult, TestRow
 from tfm_lib.classroom.waivers import Waiver
 
@@ -198,7 +198,7 @@ def _row(
 
 def _subject(row: ExerciseResult, chapter: ChapterResult | None) -> str:
     if row.kind == "text" and row.text.strip():
-        return digest_of(row.text)
+        return digest(row.text)
     return row.bound.handed_in or (chapter.sha256 if chapter else "")
 
 

@@ -40,9 +40,8 @@ def read_rows(path: Path, columns: Iterable[str], more: Iterable[str] = ()) -> l
     that the first line uses, as spreadsheets of some countries write a semicolon.
     """
     text = io.StringIO(read_text(path), newline=None)  # any line end is one
-    first = text.readline()
+    reader = csv.reader(text, delimiter=separator(text.readline()))
     text.seek(0)
-    reader = csv.reader(text, delimiter=max(",;\t", key=first.count))
     try:
         head = [name.strip().lower() for name in next(reader, [])]
         if missing := [name for name in columns if name not in head]:
@@ -59,6 +58,11 @@ def read_rows(path: Path, columns: Iterable[str], more: Iterable[str] = ()) -> l
     except csv.Error as error:
         raise BadTable(f"{path}, line {reader.line_num}: {error}. Save it again from your spreadsheet.") from None
     return rows
+
+
+def separator(first: str) -> str:
+    """What separates the cells of a table whose `first` line this is."""
+    return max(",;\t", key=first.count)
 
 
 def cell(value: Any) -> Any:

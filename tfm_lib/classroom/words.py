@@ -8,12 +8,12 @@ it is shown to the instructor, and nothing is decided.
 from __future__ import annotations
 
 import ast
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tfm_lib.classroom.manifest import Chapter
+from tfm_lib.classroom.names import digest
 
 ANSWER_HERE = "*Double-click here, and write your answer in words.*"  # what stands where an answer in words belongs
 MAX_CELL, MAX_ALL = 100_000, 1_000_000  # letters; an answer in words is shorter
@@ -166,4 +166,4 @@ def _headings(text: str) -> list[re.Match[str]]:
 
 
 def _digest(line: str) -> str:
-    return hashlib.sha256(" ".join(line.split()).encode("utf-8", "replace")).hexdigest()[:10]
+    return digest(" ".join(line.split()))[:10]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+
+from tfm_lib.classroom.names import digest
 
 FILE = ".written"
 
@@ -16,16 +17,16 @@ def replace(folder: Path, files: Mapping[str, str | bytes]) -> None:
     Only what is as it was written goes: a file that somebody has worked in stays.
     """
     made = {name: text if isinstance(text, bytes) else text.encode() for name, text in files.items()}
-    for name, digest in _before(folder).items():
+    for name, before in _before(folder).items():
         path = folder / name
-        if name not in made and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+        if name not in made and path.is_file() and digest(path.read_bytes()) == before:
             path.unlink()
             if not any(path.parent.iterdir()):
                 path.parent.rmdir()
     for name, data in made.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
+    digests = {name: digest(data) for name, data in made.items()}
     (folder / FILE).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
 
 
@@ -36,4 +37,4 @@ def _before(folder: Path) -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     whole = folder.resolve()
-    return {name: digest for name, digest in made.items() if (whole / name).resolve().is_relative_to(whole)}
+    return {name: before for name, before in made.items() if (whole / name).resolve().is_relative_to(whole)}
