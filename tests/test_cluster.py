@@ -79,6 +79,30 @@ def settings(folder) -> dict:
     return {**tls, "distributed.comm.require-encryption": comm["require-encryption"]}
 
 
+def test_nobody_without_the_key_reads_what_a_cluster_tells_over_http(tmp_path):
+    import asyncio
+    import urllib.error
+    import urllib.request
+
+    dask, distributed = __import__("dask"), __import__("distributed")
+    make_keys(tmp_path / "keys")
+
+    def page(port: int, path: str) -> int:
+        try:
+            return urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    async def told() -> set[int]:
+        here = {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0", "dashboard": False}
+        async with distributed.Scheduler(protocol="tls", security=distributed.Security(), **here) as scheduler:
+            paths = ("/info/main/workers.html", "/info/main/logs.html", "/json/identity.json", "/health")
+            return {await asyncio.to_thread(page, scheduler.http_server.port, path) for path in paths}
+
+    with dask.config.set(dask.config.merge(dask.config.config, dask.config.collect([str(tmp_path / "keys")], env={}))):
+        assert asyncio.run(told()) == {404}
+
+
 def start(folder, *words: str) -> subprocess.Popen:
     """A program of Dask's, with the key in `folder`."""
     program = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]

@@ -188,6 +188,14 @@ def test_what_jupyter_and_a_mac_leave_among_the_submissions_is_nobody(course):
     assert "2 students" in course.grade() and set(points_reported(course)) == {"ann", "ben"}
 
 
+def test_nothing_is_written_among_the_students_folders(course):
+    inside = course.folder / "submissions" / "results"
+    for command in (course.grade, course.reported):
+        with pytest.raises(Refusal, match="where every folder is a student's"):
+            command("--to", inside)
+    assert not inside.exists()
+
+
 def points_reported(course) -> dict:
     course.reported()
     return points(course)

@@ -16,6 +16,8 @@ from tfm_lib._refusal import Refusal
 
 DAYS = 200  # a term, and the next one's resits
 SETTINGS = """distributed:
+  scheduler: {{http: {{routes: []}}}}  # pages about workers, tasks and logs, which anybody could read
+  worker: {{http: {{routes: []}}}}
   comm:
     require-encryption: true
     tls:

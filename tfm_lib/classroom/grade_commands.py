@@ -69,6 +69,7 @@ def grade(
     to = to or submissions.resolve().parent / "results"
     if not submissions.is_dir():
         raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
+    _require_beside(to, submissions)
     loaded, wanted = bundles.load(bundle), set(only or ())
     require_outside([submissions, bundle, to.parent])
     _require_known(wanted, loaded)
@@ -85,6 +86,12 @@ def grade(
                 _judge(loaded, plan, pool, place, None if again else ledger)
         if _wanted(to, write) if again else write:
             say(f"The numbers of {anew.write(to, loaded, found, ledger)} students were written: {to}")
+
+
+def _require_beside(to: Path, submissions: Path) -> None:
+    """Nothing is written among the students' folders, where it would be one of them."""
+    if to.resolve().is_relative_to(submissions.resolve()):
+        raise Refusal(f"{to} lies in {submissions}, where every folder is a student's. Name one beside it with --to.")
 
 
 def _require_known(only: set[str], bundle: Bundle) -> None:
@@ -214,11 +221,13 @@ def report(
     to = to or beside / ("pseudonyms" if pseudonyms else "report")
     if to.resolve() == results.resolve():
         raise Refusal(f"{to} holds the results. Name another folder for the report.")
+    submissions = submissions or beside / "submissions"
+    _require_beside(to, submissions)
     if pseudonyms:
         require_empty(to, pseudonyms)
     loaded = bundles.load(bundle)
     nothing = 0.0 if (missing or loaded.manifest.missing) == "zero" else None
-    sources = Sources(results, loaded, submissions or beside / "submissions", marks, waivers, nothing)
+    sources = Sources(results, loaded, submissions, marks, waivers, nothing)
     with only_one(results, "tfm report"), only_one(to, "tfm report"):
         try:
             ledger = Ledger(results)
