@@ -1,5 +1,6 @@
 """A quiet cell: nothing passes from one submission to another, and nothing of the machine or of a hidden test comes out."""
 
+import ctypes
 import json
 import random
 import threading
@@ -14,6 +15,7 @@ from hostile.ways import BITS, WAYS, receiver, sender
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.exports import gradescope
 from tfm_lib.classroom.feedback import student_page
+from tfm_lib.classroom.inside import caches
 from tfm_lib.classroom.manifest import Late, manifest
 from tfm_lib.classroom.pool import JudgeProcess
 from tfm_lib.classroom.records import Begin, ChapterResult, ExerciseResult, Job, StudentResult
@@ -77,6 +79,16 @@ def test_bits_that_one_submission_sends_do_not_reach_another(judges, name, seed)
     assert len(got) == BITS and set(got) <= {"0", "1"}, got
     right = sum(int(a) == b for a, b in zip(got, bits, strict=True))
     assert right in CHANCE, f"{right} of {BITS} bits arrived: {heard[0]}"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_memory_stays_as_it_is_when_the_caches_are_emptied(monkeypatch, known):
+    if not known:
+        monkeypatch.setattr(caches, "OUT_OF_CACHES", {})
+    held = ctypes.create_string_buffer(random.Random(0).randbytes((1 << 20) + 100))
+    before, first = held.raw, ctypes.addressof(held)
+    caches.cleaner()([("", first, first + len(held)), *caches.shared_memory()[:3]])
+    assert held.raw == before
 
 
 def judge_band(process: JudgeProcess, body: str, *before: str) -> dict:

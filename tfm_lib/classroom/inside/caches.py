@@ -40,7 +40,10 @@ def cleaner() -> Callable[[list[Piece]], None]:
     if code is None or not _known():
         return _read
     rights = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
-    place = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, rights)
+    try:
+        place = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, rights)
+    except OSError:  # where memory that is written may not be run
+        return _read
     place.write(bytes.fromhex(code))
     first_byte = ctypes.c_char.from_buffer(place)  # which keeps the place
     flush = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(ctypes.addressof(first_byte))
