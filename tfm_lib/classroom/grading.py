@@ -169,6 +169,7 @@ class Answers:
     def __init__(self, task: Task, cell: Cell, program: Program, way: Graded, limits: Limits):
         self.task = task
         self.held: list[str] = []
+        self.raised = ""  # what an answer did in the test that runs
         self.peer = JudgePeer(cell.channel, cell.tell)
         try:
             self.loaded = load(self.peer, cell, task, program, way, limits)
@@ -188,7 +189,7 @@ class Answers:
             return _row(test, "unsolved", message="The answer is still the stub.")
         if self.missing:
             return _row(test, "missing", message=f"The notebook defines no {' and no '.join(self.missing)}.")
-        self.held = []
+        self.held, self.raised = [], ""
         self.peer.begin_test()
 
         def judge(student: Any, expect: Any) -> None:
@@ -207,7 +208,7 @@ class Answers:
 
         exercise = Exercise(self.task.id, self.task.answers, judge, may_change_input=self.task.may_change_input)
         verdict = judge_student(exercise, self.student, _mixed(seed, self.task.id, test.name))
-        told, why = clean(self._told(test, verdict)), clean(verdict.message)
+        told, why = clean(self._told(test, verdict)), self.raised or clean(verdict.message)
         return _row(
             test,
             "refused" if test.hidden and not verdict.passed else verdict.status,
@@ -215,7 +216,7 @@ class Answers:
             held=[clean(text) for text in verdict.held],
             message=told,
             mistake=verdict.mistake,
-            cause=why if test.hidden and why != told else "",
+            cause=why if test.hidden and not verdict.passed and why != told else "",
         )
 
     def _told(self, test: Test, verdict: Verdict) -> str:
@@ -235,6 +236,9 @@ class Answers:
             except Raised as raised:
                 if raised.name == "NotImplementedError" and raised.bare:
                     raise Unsolved from None
+                self.raised = clean(
+                    f"{name} raised {raised.name}{_place(raised)}."
+                )  # without its text, nor what it was given
                 raise Refused(_sentence(name, args, raised)) from None
             if result is ...:
                 raise Unsolved
@@ -266,8 +270,11 @@ def _sentence(name: str, args: tuple, raised: Raised) -> str:
     inputs = ", ".join(
         f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else clean(repr(arg))[:40] for arg in args
     )
-    where = f" in line {raised.line} of its cell" if raised.line else ""
-    return f"{name}({inputs}) raised {raised.name}{where}: {clean(raised.text)[:160]}"
+    return f"{name}({inputs}) raised {raised.name}{_place(raised)}: {clean(raised.text)[:160]}"
+
+
+def _place(raised: Raised) -> str:
+    return f" in line {raised.line} of its cell" if raised.line else ""
 
 
 def _mixed(seed: int, *parts: str) -> int:
