@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book test tests old new tried parity serve lab bench wheel clean browser sandbox
+.PHONY: help book test quick tests old new tried parity serve lab bench wheel clean browser sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -27,6 +27,9 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 
 test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser sandbox  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
+
+quick: $(DONE)/dev $(BUNDLES)  ## try what your changes concern, in three minutes (options: SINCE=main~3)
+	@$(WITH_NODE) $(PY) tests/quick.py $(SINCE)
 
 old: $(BUNDLES) $(WHEEL)  ## with the oldest packages that pyproject.toml allows, in .venv-old: build, and the tests that touch them
 	@mkdir -p .venv-old && $(PY) tests/floors.py > .venv-old/floors.txt

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from distributions import EXTRAS, brought, foreign
-from project import CHAPTERS, CORE, ROOT
+from project import CHAPTERS, CORE, IN_THE_SANDBOX, ROOT, imports, tree
 
 PACKAGE = ROOT / "tfm_lib"
 PRIVATE = sorted(path.stem for path in PACKAGE.glob("_*.py") if path.stem != "__init__")
@@ -26,29 +26,6 @@ def reading_order() -> list[str]:
     for part in toc["parts"]:
         entries += [chapter["file"] for chapter in part["chapters"]]
     return [Path(entry).stem for entry in entries]
-
-
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
-IN_THE_SANDBOX = (
-    "tfm_lib.classroom.inside"  # has another name in there, so that its modules import each other relatively
-)
-
-
-def imports(nodes, package: str = "") -> set[str]:
-    """The dotted names that the import statements among `nodes`, of a module in `package`, may bring in."""
-    names = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            relative = node.level == 1 and package == IN_THE_SANDBOX
-            assert node.level == 0 or relative, f"line {node.lineno}: relative imports hide where a name comes from"
-            module = ".".join(filter(None, [package, node.module])) if relative else node.module
-            names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
-    return names
 
 
 def all_imports(module: str) -> set[str]:

@@ -1,0 +1,157 @@
+"""What a change concerns, and `make quick`, which tries that much in three minutes.
+
+A change reaches what imports it, near things first, and by the law “one idea, one name” all that bears its stem:
+the chapter, its exercises, its widgets, its mutations. A library that measures which test runs which line was weighed
+and left: it needs a run of everything first, and sees no chapter and no JavaScript.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from project import CHAPTERS, ROOT, imports, tree
+
+SECONDS = 150  # after which no further test begins; the last, and the chapters, may take half a minute
+ALWAYS = ("layout", "unfinished", "gates", "notation", "reading_order")  # of the repository as a whole, seconds
+BY_STEM = ("exercises", "judges_look_at_arguments", "mutations", "frontend", "export", "widgets", "bad_input")
+HUB = "tfm_lib/cli.py"  # brings everything together, so that what imports it has to do with one thing in a hundred
+OF_A_STEM = re.compile(
+    r"(?:tfm_lib|tfm_lib/checks|tfm_lib/widgets|chapters|tests/banks|tests/samples|tests/unseen|tests/habits)/(?P<a>\w+)\.(?:py|md)"
+    r"|frontend/src/(?P<b>\w+)/\w+\.js|frontend/tests/(?P<c>\w+)\.test\.mjs|tests/(?:test|golden|test_widgets)_(?P<d>\w+)\.py"
+)
+
+
+@dataclass
+class Concerned:
+    """What a change concerns: test files by how near they are to it, stems, and chapters that show it."""
+
+    files: dict[str, int] = field(default_factory=dict)
+    stems: set[str] = field(default_factory=set)
+    chapters: set[str] = field(default_factory=set)
+
+    def keeps(self, nodeid: str, fixtures: set[str]) -> bool:
+        """Whether the test is tried: near, not on the built book, and of a stem where its file is about all of them."""
+        file, _, name = nodeid.removeprefix("tests/").partition("::")
+        if file not in self.files or fixtures & {"built_book", "lab"}:
+            return False
+        parameters = re.search(r"\[(.*)\]", name)
+        if self.files[file] or file not in {f"test_{each}.py" for each in BY_STEM} or not parameters:
+            return True
+        return bool({*re.findall(r"[a-z_]+", parameters[1])} & self.stems)
+
+
+def changed(since: str = "") -> tuple[str, list[str]]:
+    """The commit to compare with, where the branch left main unless `since` is given, and the files that differ."""
+    if not since:
+        left = _git("merge-base", "main", "HEAD", check=False).strip()
+        since = left or "HEAD"
+    names = _git("diff", "--name-only", "-z", since) + _git("ls-files", "-z", "--others", "--exclude-standard")
+    return since, sorted({*names.split("\0")} - {""})
+
+
+def concerned(paths: list[str]) -> Concerned:
+    """What a change of these files concerns."""
+    found = Concerned()
+    known = {path.stem for path in CHAPTERS.glob("*.md")}
+    for path in paths:
+        if (match := OF_A_STEM.fullmatch(path)) and (stem := next(filter(None, match.groups()))) in known:
+            found.stems.add(stem)
+    found.chapters = {stem for stem in known if any(_shows(stem, path) for path in paths)}
+    near = _nearness(paths)
+    tests = ROOT / "tests"
+    for path in sorted(tests.rglob("test_*.py")):
+        name = path.relative_to(tests).as_posix()
+        if (rank := near.get(f"tests/{name}")) is not None:
+            found.files[name] = rank + 1
+    if paths:
+        found.files |= {f"test_{name}.py": 0 for name in ALWAYS}
+    if found.stems:
+        found.files |= {f"test_{name}.py": 0 for name in BY_STEM}
+    for path in paths:  # a changed test is tried as a whole
+        if path.removeprefix("tests/") in found.files:
+            found.files[path.removeprefix("tests/")] = 1
+    return found
+
+
+def _shows(stem: str, path: str) -> bool:
+    """Whether the chapter is the file, or shows code from it."""
+    if path == f"chapters/{stem}.md":
+        return True
+    return bool(
+        re.search(
+            rf"literalinclude\}} \.\./{re.escape(path)}$",
+            (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    )
+
+
+def _nearness(paths: list[str]) -> dict[str, int]:
+    """How many imports lie between each file and the nearest of `paths`; files that import none of them are left out."""
+    files = {path.relative_to(ROOT).as_posix() for top in ("tfm_lib", "tests") for path in (ROOT / top).rglob("*.py")}
+    modules = {name: file for file in files for name in _names(file)}
+    importers = defaultdict(set)
+    for file in files:
+        package = ".".join(Path(file).parent.parts)
+        for name in imports(ast.walk(tree(ROOT / file)), package):
+            if name in modules:
+                importers[modules[name]].add(file)
+    near, edge, distance = {}, {path for path in paths if path in files}, 0
+    while edge:
+        near |= dict.fromkeys(edge, distance)
+        edge = set().union(*(importers[file] for file in edge if file != HUB)) - near.keys()
+        distance += 1
+    return near
+
+
+def _names(file: str) -> list[str]:
+    """By what names `file` is imported: dotted from the root, and from the folder of the tests."""
+    dotted = ".".join(Path(file).with_suffix("").parts).removesuffix(".__init__")
+    return [dotted, dotted.removeprefix("tests.")] if dotted.startswith("tests.") else [dotted]
+
+
+def _git(*words: str, check: bool = True) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=check).stdout
+
+
+def main(since: str = "") -> int:
+    began = time.monotonic()
+    base, paths = changed(since)
+    if not paths:
+        print(f"Nothing has changed since {base[:12]}: there is nothing to try. Everything is tried by: make test")
+        return 0
+    found = concerned(paths)
+    print(
+        f"{len(paths)} files have changed since {base[:12]}; they concern {len(found.files)} of the test files.",
+        flush=True,
+    )
+    environment = {**os.environ, "TFM_QUICK": json.dumps({"paths": paths, "until": time.time() + SECONDS})}
+    files = [f"tests/{name}" for name in sorted(found.files)]
+    options = ["-p", "tests.plugins.quick", "--numprocesses=auto", "--maxprocesses=4", "--dist=load"]
+    code = subprocess.call([sys.executable, "-m", "pytest", *options, *files], cwd=ROOT, env=environment)
+    built = (ROOT / "_build" / "html" / "index.html").is_file()
+    if code == 0 and found.chapters and built and time.monotonic() - began < SECONDS:
+        code = subprocess.call([sys.executable, "-m", "tfm_lib.cli", "build", *sorted(found.chapters)], cwd=ROOT)
+    elif found.chapters and not built:
+        print(
+            f"The book is not built here, so its chapters were not run: {', '.join(sorted(found.chapters))} (make book)."
+        )
+    print(
+        "Left to make test: tests of the built pages, in browsers and in JupyterLab, and whatever the changed files reach "
+        "by no import and no name.",
+        f"({time.monotonic() - began:.0f} s)",
+    )
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
