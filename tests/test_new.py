@@ -17,7 +17,6 @@ from project import ROOT
 BY_HAND = {
     path.relative_to(ROOT / "tests/new").as_posix() for path in (ROOT / "tests/new").rglob("*.*") if path.is_file()
 }
-LEFT_BEHIND = ("models", "experiments", "benchmarks", "habits", "hostile", "unseen", "browser", "hub")
 TESTS = (
     *("layout", "unfinished", "gates", "exercises", "soft_cap", "bad_input", "widgets", "notation", "frontend"),
     *("reading_order", "mutations", "judges_look_at_arguments"),
@@ -37,7 +36,7 @@ class Copy:
         listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
         for name in names:
-            if name and (ROOT / name).is_file() and not {*Path(name).parts} & {*LEFT_BEHIND}:
+            if name and (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / name, root / name)
         self.run("git", "init", "-q")
@@ -125,7 +124,6 @@ def test_a_second_exercise_goes_behind_the_first(copy):
 
 def test_an_experiment_is_a_module_that_says_what_is_left(copy):
     assert copy.new("experiment", "cap_at_work") == {"experiments/cap_at_work.py"}
-    shutil.copyfile(ROOT / "experiments/record.py", copy.root / "experiments/record.py")
     run = copy.run(sys.executable, "-m", "experiments.cap_at_work")
     assert "✎ Write the run in experiments/cap_at_work.py." in run.stderr
 
@@ -146,3 +144,14 @@ def test_what_cannot_be_written_is_a_sentence(copy, words, sentence):
     done = copy.tfm("new", *words)
     assert done.returncode == 1 and done.stderr.startswith(sentence), done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_guide_names_tests_and_commands_that_are_there(copy):
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"tests/[\w/]+\.py", guide)} - {"tests/banks/soft_cap.py", "tests/test_soft_cap.py"}
+    assert len(named) > 8 and all((ROOT / name).is_file() for name in named)
+    targets = {*re.findall(r"make (\w+)", guide)}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert targets and all(f"\n{target}:" in makefile for target in targets)
+    for kind in set(re.findall(r"tfm new (\w+)", guide)):
+        assert copy.tfm("new", kind, "--help").returncode == 0, kind
