@@ -10,6 +10,7 @@ NOT_CORE = {"cli"}  # the command line stands beside the packages, not among the
 CORE = sorted(
     path.stem for path in (ROOT / "tfm_lib").glob("*.py") if not path.stem.startswith("_") and path.stem not in NOT_CORE
 )
+PRIVATE = sorted(path.stem for path in (ROOT / "tfm_lib").glob("_*.py") if path.stem != "__init__")
 
 
 def tree(path: Path) -> ast.Module:

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 from distributions import EXTRAS, brought, foreign
-from project import CHAPTERS, CORE, IN_THE_SANDBOX, ROOT, imports, tree
+from project import CHAPTERS, CORE, IN_THE_SANDBOX, PRIVATE, ROOT, imports, tree
 
 PACKAGE = ROOT / "tfm_lib"
-PRIVATE = sorted(path.stem for path in PACKAGE.glob("_*.py") if path.stem != "__init__")
 BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "new", "cli")
 FOREIGN_TO_THE_CORE = ("IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
 

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from project import CORE, PRIVATE, ROOT
 
-ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
-CORE = [path for path in sorted((ROOT / "tfm_lib").glob("*.py")) if path.stem not in {"__init__", "_errors", "cli"}]
+MODULES = [ROOT / "tfm_lib" / f"{stem}.py" for stem in [*CORE, *PRIVATE] if stem != "_errors"]
 NOTATION = (ROOT / "chapters" / "notation.md").read_text(encoding="utf-8")
 GLOSSARY = (ROOT / "chapters" / "glossary.md").read_text(encoding="utf-8")
 LATER = "*(later)*"
@@ -92,29 +92,29 @@ def glossary_entries() -> dict[str, str]:
     return entries
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_every_axis_of_the_core_stands_in_the_table(path):
     known = {letter for row in table("notation-axes") for letter in codes(row[0])}
     assert axes_of(path) <= known, f"{path.name} uses axes that notation does not define"
 
 
 def test_every_axis_of_the_table_is_used_by_the_core():
-    used = set().union(*map(axes_of, CORE))
+    used = set().union(*map(axes_of, MODULES))
     for row in table("notation-axes"):
         for letter in codes(row[0]):
             assert letter in used or LATER in row[0], f"no signature uses the axis {letter}"
 
 
 def test_every_name_of_the_table_occurs_in_the_core():
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in CORE)
-    known = set().union(*map(identifiers, CORE))
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in MODULES)
+    known = set().union(*map(identifiers, MODULES))
     for row in table("notation-symbols"):
         for name in codes(row[1]):
             there = name in known if name.isidentifier() else name in sources
             assert there != (LATER in row[1]), f"notation and core disagree about {name}"
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_the_core_has_no_rival_names(path):
     assert not identifiers(path) & RIVALS
 

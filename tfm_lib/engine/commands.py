@@ -19,9 +19,12 @@ from rich.console import Console
 from tfm_lib._refusal import Refusal
 
 if TYPE_CHECKING:
+    from tfm_lib.engine.presets import Preset
+    from tfm_lib.engine.run import RunFolder
     from tfm_lib.engine.translator import Translator
 
 MODELS = Path("trained")
+UNBOUNDED = 10**9  # updates: the clock ends the run
 
 
 def train(
@@ -79,18 +82,10 @@ def train(
 
     On several processes: torchrun --nproc-per-node 2 -m tfm_lib.cli train …
     """
-    from tfm_lib.corpora.real import CorpusUnavailable
-    from tfm_lib.engine.presets import PRESETS
-    from tfm_lib.engine.progress import Bar
-    from tfm_lib.engine.run import FolderHeld, RunFolder, train_run, wait_for_all
-    from tfm_lib.engine.trained import BITS
-    from tfm_lib.engine.trainer import OtherRun
+    from tfm_lib.engine.run import RunFolder
 
-    if config not in PRESETS:
-        raise Refusal(f"There is no preset {config!r}; there are {', '.join(PRESETS)}.")
-    preset = PRESETS[config]
-    given = {
-        "steps": 10**9 if minutes and not steps else steps,
+    asked = {
+        "steps": steps,
         "seconds": minutes and 60 * minutes,
         "max_tokens": max_tokens,
         "accumulate": accumulate,
@@ -101,19 +96,48 @@ def train(
         "typed": typed or None,
         "weight_decay": 0.0 if optimiser == "adam" and weight_decay is None else weight_decay,
     }
-    if optimiser not in (None, "adam", "muon"):
-        raise Refusal(f"--optimiser must be adam or muon; got {optimiser!r}.")
-    if bits not in (None, *BITS) or (half and bits not in (None, 16)):
-        raise Refusal(f"--bits must be 8, 16 or 32, and 16 beside --half; got {bits}{' with --half' * half}.")
-    chosen = {name: value for name, value in given.items() if value is not None}
+    preset = _preset(config, asked, seed, precision, dropout)
+    folder = RunFolder(to or MODELS / f"{Path(corpus).stem}-{config}")
+    _run(corpus, preset, folder, checkpoint_every, _bits(bits, half), fresh)
+
+
+def _preset(config: str, asked: dict[str, Any], seed: int, precision: str, dropout: float | None) -> Preset:
+    """The preset called `config`, with what was asked in the place of its own."""
+    from tfm_lib.engine.presets import PRESETS
+
+    if config not in PRESETS:
+        raise Refusal(f"There is no preset {config!r}; there are {', '.join(PRESETS)}.")
+    if asked["optimiser"] not in (None, "adam", "muon"):
+        raise Refusal(f"--optimiser must be adam or muon; got {asked['optimiser']!r}.")
+    if asked["seconds"] and not asked["steps"]:
+        asked = {**asked, "steps": UNBOUNDED}
+    preset = PRESETS[config]
     try:
+        chosen = {name: value for name, value in asked.items() if value is not None}
         options = replace(preset.options, seed=seed, **chosen)
     except ValueError as error:
         raise Refusal(f"{error}.") from None
     options = replace(options, bfloat16=_bfloat16(precision, preset.model.d_model))
     model = preset.model if dropout is None else replace(preset.model, dropout=dropout)
-    preset = replace(preset, options=options, model=model)
-    folder = RunFolder(to or MODELS / f"{Path(corpus).stem}-{config}")
+    return replace(preset, options=options, model=model)
+
+
+def _bits(bits: int | None, half: bool) -> int:
+    """In how many bits a number of the trained model is kept."""
+    from tfm_lib.engine.trained import BITS
+
+    if bits not in (None, *BITS) or (half and bits not in (None, 16)):
+        raise Refusal(f"--bits must be 8, 16 or 32, and 16 beside --half; got {bits}{' with --half' * half}.")
+    return bits or (16 if half else 32)
+
+
+def _run(corpus: str, preset: Preset, folder: RunFolder, checkpoint_every: int, bits: int, fresh: bool) -> None:
+    """Train in the folder, and tell how it ended; what stands in the way is a sentence."""
+    from tfm_lib.corpora.real import CorpusUnavailable
+    from tfm_lib.engine.progress import Bar
+    from tfm_lib.engine.run import FolderHeld, train_run, wait_for_all
+    from tfm_lib.engine.trainer import OtherRun
+
     with _processes() as rank:
         console = Console(highlight=False, quiet=rank > 0)
         try:
@@ -121,7 +145,7 @@ def train(
                 if fresh and rank == 0:
                     folder.clear()
                 wait_for_all()
-                last = train_run(corpus, preset, folder, bar, checkpoint_every, bits or (16 if half else 32))
+                last = train_run(corpus, preset, folder, bar, checkpoint_every, bits)
         except OtherRun as error:
             raise Refusal(f"{error} Begin anew with --fresh, or take another folder with --to.") from None
         except (CorpusUnavailable, FolderHeld, ValueError) as error:
