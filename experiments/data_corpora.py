@@ -8,7 +8,7 @@ import random
 import re
 from collections import Counter
 
-from experiments.record import record
+from experiments.record import record, short
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import Example, Tokenizer, batches, padding_waste
 
@@ -114,7 +114,7 @@ def rounded(value):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
         return [rounded(item) for item in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+    return short(value, 4) if isinstance(value, float) else value
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
-from experiments.record import UNTIMED, piece, record
+from experiments.record import UNTIMED, curve, piece, record, short
 from experiments.sampling import first_of
 from tfm_lib.corpora import PAD_ID, Corpus, load_corpus
 from tfm_lib.layers import EncoderLayer, LayerNorm
@@ -103,10 +103,9 @@ def run(n_layers: int, rate: float, norm: str, warmup: int, seed: int, steps: in
         optimiser.step()
         losses.append(loss.item())
     loss, exact = judge(model, val_src, val_tgt)
-    curve = [sum(losses[i : i + EVERY]) / EVERY for i in range(0, steps, EVERY)]
     return {
         "n_layers": n_layers, "norm": norm, "warmup": warmup, "lr": rate, "seed": seed,
-        "loss": _short(loss), "exact": round(exact, 4), "curve": [_short(x) for x in curve],
+        "loss": short(loss), "exact": round(exact, 4), "curve": curve(losses, EVERY),
     }, model  # fmt: skip
 
 
@@ -154,7 +153,7 @@ def side_by_side(n_layers: int, norm: str, cases: list[tuple[float, int]], seed:
         if step % LOOK == 0:
             looks.append([judged(row) for row in rows])
             print(norm, seed, step, [(round(a, 2), round(b, 3)) for a, b in looks[-1]], flush=True)
-    return {"looks": [[[_short(a), round(b, 4)] for a, b in each] for each in zip(*looks)]}, None
+    return {"looks": [[[short(a), round(b, 4)] for a, b in each] for each in zip(*looks)]}, None
 
 
 def longer(seed: int) -> list[dict[str, Any]]:
@@ -174,10 +173,6 @@ def kept(n_layers: int, rate: float, norm: str, warmup: int, seed: int, steps: i
     """`run`, or what was kept of it."""
     key = f"{norm}, {warmup}, {rate}, {seed}, {n_layers} layers, {steps} steps"
     return piece("layers_norm_warmup", key, partial(run, n_layers, rate, norm, warmup, seed, steps))
-
-
-def _short(x: float) -> float | None:
-    return float(f"{x:.3g}") if math.isfinite(x) else None
 
 
 def main() -> None:

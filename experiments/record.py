@@ -6,10 +6,11 @@ epochs of each, and its CPU seconds; `rows` names the places in the record where
 """
 
 import json
+import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from functools import partial
@@ -131,6 +132,16 @@ def piece(experiment: str, key: str, make: Callable[[], Made]) -> dict[str, Any]
             torch.save(model.state_dict(), kept.with_name(f"{key}.pt"))
         kept.write_text(json.dumps(numbers, ensure_ascii=False) + "\n", encoding="utf-8")
     return numbers
+
+
+def short(x: float, digits: int = 3) -> float | None:
+    """`x` to so many significant digits; None where it is no finite number."""
+    return float(f"{x:.{digits}g}") if math.isfinite(x) else None
+
+
+def curve(losses: Sequence[float], every: int) -> list[float | None]:
+    """The means of `every` losses after one another, shortened: a curve that a figure can draw."""
+    return [short(sum(losses[start : start + every]) / every) for start in range(0, len(losses), every)]
 
 
 def cpu_seconds() -> float:

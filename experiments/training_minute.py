@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from experiments.record import record
+from experiments.record import record, short
 from tfm_lib.engine.presets import PRESETS
 from tfm_lib.engine.run import RunFolder, exact_match, sentences, train_run
 from tfm_lib.engine.trainer import Trainer
@@ -40,7 +40,7 @@ class Watcher:
     def validated(self, record: dict[str, Any], better: bool) -> None:
         kept = {
             "step": record["step"],
-            "val_loss": float(f"{record['val_loss']:.3g}"),
+            "val_loss": short(record["val_loss"]),
             "exact": round(record["exact"], 4),
         }
         self.validations.append({**kept, "cpu_seconds": round(time.process_time() - self.began, 1)})

@@ -9,9 +9,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from experiments.record import record
+from experiments.record import record, short
 from experiments.training_task import MAX_TOKENS, Dates
 from tfm_lib.data import Tokenizer
 from tfm_lib.decoding import greedy_decode
@@ -39,10 +38,6 @@ def look(dates: Dates, model: Transformer, watched: Batch) -> dict[str, Any]:
         "written": dates.tokenizer.decode(written),
         "weights": [[" ".join(f"{100 * w:.0f}" for w in row) for row in head] for head in weights.tolist()],  # percent
     }
-
-
-def short(x: float | Tensor) -> float:
-    return float(f"{float(x):.3g}")
 
 
 def main() -> None:

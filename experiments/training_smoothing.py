@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from experiments.record import piece, record
+from experiments.record import piece, record, short
 from experiments.training_task import HELD_OUT, MAX_TOKENS, Dates
 from tfm_lib.data import Tokenizer
 from tfm_lib.decoding import sample
@@ -50,9 +50,9 @@ def judged(dates: Dates, model: Transformer) -> dict[str, float]:
     return {
         "greedy": round(dates.judge(model)[1], 4),
         "drawn": round(drawn(dates, model, src), 4),
-        "outside": float(f"{outside.mean():.3g}"),
-        "log_p_a_token": float(f"{right.mean():.3g}"),
-        "log_p_empty": float(f"{log_p[:, 0, Tokenizer.eos_id].mean():.4g}"),
+        "outside": short(outside.mean()),
+        "log_p_a_token": short(right.mean()),
+        "log_p_empty": short(log_p[:, 0, Tokenizer.eos_id].mean(), 4),
     }
 
 

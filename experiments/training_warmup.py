@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from experiments.record import piece, record
+from experiments.record import curve, piece, record, short
 from experiments.training_task import HELD_OUT, Dates
 from tfm_lib.training import train
 from tfm_lib.transformer import Transformer
@@ -53,12 +53,12 @@ def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> tuple
         losses.append(step.loss)
         if step.step in LOOKS:
             loss, exact = dates.judge(model)
-            looks.append({"step": step.step, "loss": float(f"{loss:.3g}"), "exact": round(exact, 3)})
+            looks.append({"step": step.step, "loss": short(loss), "exact": round(exact, 3)})
             if step.step == STEPS or (len(looks) > 1 and min(look["exact"] for look in looks[-2:]) >= LEARNT):
                 break
     return {
         "norm": norm, "schedule": schedule, "lr": peak, "seed": seed, "updates": len(losses), "looks": looks,
-        "curve": [float(f"{sum(losses[i : i + EVERY]) / EVERY:.3g}") for i in range(0, len(losses), EVERY)],
+        "curve": curve(losses, EVERY),
     }, model  # fmt: skip
 
 

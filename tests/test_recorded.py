@@ -16,7 +16,7 @@ from torch import nn
 
 from experiments import multihead_ablation, training_minute
 from experiments import record as recording
-from experiments.record import complaints, cpu_seconds, piece, record
+from experiments.record import complaints, cpu_seconds, curve, piece, record, short
 from experiments.sampling import first_of, sample_of
 from tests.project import ROOT
 from tfm_lib.book import basis, recorded
@@ -84,6 +84,11 @@ def small(unequal: str | None = None, longer: int = 10, seeds: tuple[int, ...] =
         numbers.rows("short", "shares/short")
         numbers.rows("long", "shares/long")
     return json.loads((recording.RESULTS / "small.json").read_text())
+
+
+def test_numbers_are_kept_as_long_as_a_figure_needs_them() -> None:
+    assert [short(0.123456), short(torch.tensor(1234.5), 2), short(float("inf"))] == [0.123, 1200.0, None]
+    assert curve([1.0, 2.0, 4.0, 5.0, 9.0], every=2) == [1.5, 4.5, 4.5]
 
 
 def test_a_record_that_agrees_is_written(folder: Path) -> None:
