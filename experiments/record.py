@@ -141,7 +141,8 @@ def short(x: float, digits: int = 3) -> float | None:
 
 def curve(losses: Sequence[float], every: int) -> list[float | None]:
     """The means of `every` losses after one another, shortened: a curve that a figure can draw."""
-    return [short(sum(losses[start : start + every]) / every) for start in range(0, len(losses), every)]
+    groups = (losses[start : start + every] for start in range(0, len(losses), every))
+    return [short(sum(group) / len(group)) for group in groups]
 
 
 def cpu_seconds() -> float:
