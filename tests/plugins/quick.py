@@ -25,6 +25,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(kept, key=lambda item: found.files[item.nodeid.removeprefix("tests/").partition("::")[0]])
 
 
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    from xdist.scheduler import LoadScheduling
+
+    return LoadScheduling(config, log)  # in the order given, whereas the whole suite begins with its large groups
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if time.time() > ASKED["until"]:
         pytest.skip(LATE)
