@@ -50,7 +50,7 @@ def axes_of(path: Path) -> set[str]:
         and isinstance(node.slice.elts[1].value, str)
     ]
     words = {word.strip("*#{}") for annotation in annotations for word in annotation.split()}
-    return {word for word in words if word not in {"", "..."} and not word.isdigit()}
+    return {word for word in words if word not in {"", "...", "_"} and not word.isdigit()}  # _ is any size
 
 
 def identifiers(path: Path) -> set[str]:
