@@ -1,6 +1,6 @@
 """Train on short texts, test on long ones: accuracy against length for seven ways to tell a model about order.
 
-About half an hour of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+About an hour and a half of one core; with the variable TFM_RUNS set, each training is kept as it ends.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import torch
@@ -34,11 +34,13 @@ SHORT, LONG = 32, 256  # letters in training, and in the test
 LETTERS, D_MODEL, N_HEADS, D_FF, N_LAYERS = 12, 64, 4, 128, 2
 MAX_DISTANCE = 16  # the paper's k of Shaw et al., for both that learn distances
 BATCH, STEPS, LR, WARMUP = 16, 1200, 2e-3, 100
-LONGER = 10 * STEPS  # is it practice that they lack? One seed of those of whom the page says most
+LONGER = 10 * STEPS  # is it practice that they lack? Asked of those of whom the page says most
 PRACTISED = {
     "three back": ["sinusoidal", "rotary", "relative", "alibi"],
     "after last time": ["sinusoidal", "rotary", "shaw", "alibi"],
 }
+SWEPT = ("three back", "alibi")  # what practice changes most: with other rates too, and more seeds
+SWEPT_SEEDS, RATES = [0, 1, 2, 3, 4], [LR, LR / 3, 2 * LR]
 JUDGED, GROUP = 100, 16  # texts in the test; places whose accuracies are averaged
 IGNORED = -100
 
@@ -97,13 +99,13 @@ def texts(count: int, length: int, generator: torch.Generator) -> Tensor:
     return torch.randint(LETTERS, (count, length), generator=generator)
 
 
-def run(task: str, kind: str, seed: int, steps: int) -> tuple[dict[str, Any], Reader]:
+def run(task: str, kind: str, seed: int, steps: int, rate: float) -> tuple[dict[str, Any], Reader]:
     """Accuracy at the places of long texts, of a model trained on short ones."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     model = Reader(kind)
-    optimiser = torch.optim.Adam(model.parameters(), lr=LR, fused=True)
+    optimiser = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min((step + 1) / WARMUP, max(0.02, 1 - step / steps))
     )
@@ -119,9 +121,10 @@ def run(task: str, kind: str, seed: int, steps: int) -> tuple[dict[str, Any], Re
     return {"short": short, "long": long, "loss": round(loss.item(), 4)}, model
 
 
-def kept(task: str, kind: str, seed: int, steps: int) -> dict[str, Any]:
+def kept(task: str, kind: str, seed: int, steps: int, rate: float = LR) -> dict[str, Any]:
     """`run`, or what was kept of it."""
-    return piece("positional_extrapolation", f"{task}, {kind}, {seed}, {steps}", partial(run, task, kind, seed, steps))
+    key = f"{task}, {kind}, {seed}, {steps}" + ("" if rate == LR else f", {rate:.2g}")
+    return piece("positional_extrapolation", key, partial(run, task, kind, seed, steps, rate))
 
 
 @torch.no_grad()
@@ -153,39 +156,60 @@ def main() -> None:
         f"Causal models of {N_LAYERS} layers, trained on random texts of {SHORT} of {LETTERS} letters, judged on {JUDGED} "
         f"fresh texts of {SHORT} and of {LONG}. Tasks: say the letter three places back; say the letter that followed "
         f"when the present one stood there last. Entries are shares of right letters, one list a seed, one number for "
-        f"each {GROUP} places; null where the model has no positions. longer_on: the same with ten times the updates, one seed."
+        f"each {GROUP} places; null where the model has no positions. longer_on: the same with ten times the updates; "
+        f"swept_on: so does {SWEPT[1]} on {SWEPT[0]}, by learning rate."
     )
-    longer = [(task, kind, SEEDS[0], LONGER) for task, kinds in PRACTISED.items() for kind in kinds]
-    cases = [(task, kind, seed, STEPS) for task in TASKS for kind in KINDS for seed in SEEDS] + longer
+    arms = {  # name: task, kind, updates, rate, seeds, where its numbers stand
+        **{
+            f"{task}, {kind}": (task, kind, STEPS, LR, SEEDS, f"on_{{}}/{task}/{kind}")
+            for task in TASKS
+            for kind in KINDS
+        },
+        **{
+            f"{task}, {kind}, longer": (task, kind, LONGER, LR, SEEDS, f"longer_on_{{}}/{task}/{kind}")
+            for task, kinds in PRACTISED.items()
+            for kind in kinds
+        },
+        **{
+            f"{', '.join(SWEPT)}, longer, rate {rate:.2g}": (
+                *SWEPT,
+                LONGER,
+                rate,
+                SWEPT_SEEDS,
+                f"swept_on_{{}}/{rate:.2g}",
+            )
+            for rate in RATES
+        },
+    }
+    cases = {(task, kind, seed, steps, rate) for task, kind, steps, rate, seeds, _ in arms.values() for seed in seeds}
     with record("positional_extrapolation", what, UNEQUAL) as numbers:
         done = {}
         with pool(jobs) as workers:
-            waiting = {workers.submit(kept, *case): case for case in cases}
+            waiting = {workers.submit(kept, *case): case for case in sorted(cases)}
             for count, future in enumerate(as_completed(waiting), 1):
                 done[waiting[future]] = result = future.result()
                 print(f"{count}/{len(cases)}", *waiting[future], result, flush=True)
         model = {"letters": LETTERS, "d_model": D_MODEL, "n_heads": N_HEADS, "d_ff": D_FF, "n_layers": N_LAYERS}
-        training = {"batch": BATCH, "steps": STEPS, "longer": LONGER, "lr": LR, "warmup": WARMUP}
+        training = {"batch": BATCH, "steps": STEPS, "longer": LONGER, "lr": LR, "rates": RATES, "warmup": WARMUP}
         numbers["settings"] = {**model, "norm": "pre", "max_distance": MAX_DISTANCE, **training, "judged": JUDGED}
         numbers.update(jobs=jobs, short=SHORT, long=LONG, group=GROUP, chance=round(1 / LETTERS, 4))
-        for part in ("short", "long"):
-            numbers[f"on_{part}"] = {
-                task: {kind: [done[task, kind, seed, STEPS][part] for seed in SEEDS] for kind in KINDS}
-                for task in TASKS
-            }
-            numbers[f"longer_on_{part}"] = {
-                task: {kind: [done[task, kind, SEEDS[0], LONGER][part]] for kind in kinds}
-                for task, kinds in PRACTISED.items()
-            }
-        for task, kind, seed, steps in cases:
-            arm, which = (f"{task}, {kind}", "on") if steps == STEPS else (f"{task}, {kind}, longer", "longer_on")
-            numbers.ran(arm, seed, steps, None, done[task, kind, seed, steps]["cpu_seconds"], group=task)
-            numbers.rows(arm, *(f"{which}_{part}/{task}/{kind}" for part in ("short", "long")))
-            if done[task, kind, seed, steps]["cpu_seconds"] is None:
+        for arm, (task, kind, steps, rate, seeds, where) in arms.items():
+            runs = [done[task, kind, seed, steps, rate] for seed in seeds]
+            for part in ("short", "long"):
+                *folders, last = where.format(part).split("/")
+                reduce(lambda within, key: within.setdefault(key, {}), folders, numbers)[last] = [
+                    one[part] for one in runs
+                ]
+            for seed, one in zip(seeds, runs):
+                numbers.ran(arm, seed, steps, None, one["cpu_seconds"], group=task)
+            numbers.rows(arm, *(where.format(part) for part in ("short", "long")))
+            if any(one["cpu_seconds"] is None for one in runs):
                 numbers.unknown(arm, UNTIMED)
 
 
-UNEQUAL = "Ten times the updates ask whether practice is what is lacking; one seed, of some, for want of time."
+UNEQUAL = (
+    "Ten times the updates ask whether practice is what is lacking, and only of some; one job has more seeds and rates."
+)
 
 
 if __name__ == "__main__":
