@@ -1,4 +1,4 @@
-"""Alignment error rate per score function: `python -m experiments.alignment_error`, about 6 minutes of one core.
+"""Alignment error rate per score function: `python -m experiments.alignment_error`, about 50 minutes of one core.
 
 With the variable TFM_RUNS set, each training is kept as it ends.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from experiments.alignment_models import epochs, error_rate, exact_match, trained, weights_of, written
+from experiments.alignment_models import LR, epochs, error_rate, exact_match, trained, weights_of, written
 from experiments.record import Record, piece, record
 from experiments.sampling import first_of
 from tfm_lib.corpora import Corpus, Pair, load_corpus
@@ -19,6 +19,13 @@ CORPORA = {
     "dates": ({"first_year": 1970, "last_year": 2029}, 600),
     "numbers": ({}, 400),
 }
+LONGER = 10  # times the updates: is it practice that moves the links?
+PRACTISED = {  # corpus: score, learning rates, seeds
+    "dates": [(score, [LR], SEEDS[:1]) for score in SCORES],
+    "numbers": [
+        (score, [LR / 3, LR, 2 * LR] if score in ("additive", "bilinear") else [LR], SEEDS) for score in SCORES
+    ],
+}
 REVERSE = ({"size": 20_000, "max_len": 24}, 1000, [0, 1, 2])
 EXAMPLES = 4  # of each corpus, for the widget
 
@@ -26,7 +33,8 @@ EXAMPLES = 4  # of each corpus, for the widget
 def main() -> None:
     torch.set_num_threads(1)
     what = "Attentive translators on dates and number words: exact match and alignment error rate on the test split"
-    with record("alignment_error", what) as result:
+    unequal = "Ten times the updates ask whether practice moves the links; where it does, with more seeds and rates."
+    with record("alignment_error", what, unequal) as result:
         result["examples"] = []
         for name, (options, steps) in CORPORA.items():
             corpus = load_corpus(name, **options)
@@ -44,15 +52,34 @@ def main() -> None:
             for score in SCORES:
                 result.rows(f"{name}, {score}", f"{name}/exact/{score}", f"{name}/aer/{score}")
             print(name, result[name], flush=True)
+            practised(result, name)
             shown = piece("alignment_error", f"{name}, examples", partial(first_models, name))
             result["examples"] += shown["examples"]
         result["reverse"] = reversed_lists(result)
 
 
-def translator(name: str, score: str, seed: int) -> tuple[dict[str, Any], Any]:
+def practised(result: Record, name: str) -> None:
+    """The arms with `LONGER` times the updates, into the record of their corpus."""
+    options, steps = CORPORA[name]
+    seen = epochs(load_corpus(name, **options), LONGER * steps)
+    result[name]["longer"] = {"exact": {}, "aer": {}}
+    for score, rates, seeds in PRACTISED[name]:
+        for rate in rates:
+            key = f"{score}, rate {rate:.2g}"
+            arm, make = (
+                f"{name}, {key}, {LONGER * steps} steps",
+                partial(translator, name, score, times=LONGER, rate=rate),
+            )
+            runs = result.pieces(arm, seeds, make, LONGER * steps, seen, name)
+            for measure, found in result[name]["longer"].items():
+                found[key] = [one[measure] for one in runs]
+            result.rows(arm, *(f"{name}/longer/{measure}/{key}" for measure in ("exact", "aer")))
+
+
+def translator(name: str, score: str, seed: int, times: int = 1, rate: float = LR) -> tuple[dict[str, Any], Any]:
     options, steps = CORPORA[name]
     corpus = load_corpus(name, **options)
-    model, test = trained(corpus, score, steps, seed), corpus.split("test")
+    model, test = trained(corpus, score, times * steps, seed, rate=rate), corpus.split("test")
     exact = round(exact_match(model, corpus, test), 4)
     return {"exact": exact, "aer": _rate(model, corpus, test)}, model
 

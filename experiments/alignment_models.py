@@ -13,7 +13,7 @@ from tfm_lib.recurrence import Seq2Seq, greedy
 BATCH, LR = 64, 0.01
 
 
-def trained(corpus: Corpus, score: str | None, steps: int, seed: int, d_model: int = 64) -> Seq2Seq:
+def trained(corpus: Corpus, score: str | None, steps: int, seed: int, d_model: int = 64, rate: float = LR) -> Seq2Seq:
     """A GRU translator trained on `corpus`; without a `score` it is the bottleneck model.
 
     Adam; the learning rate stays for the first half of the steps and then falls to 0 in a straight line.
@@ -22,7 +22,7 @@ def trained(corpus: Corpus, score: str | None, steps: int, seed: int, d_model: i
     draw, pairs = random.Random(seed), corpus.split("train")
     sizes = len(corpus.src_vocab), len(corpus.tgt_vocab), d_model
     model = AttentiveSeq2Seq(*sizes, score=score) if score else Seq2Seq(*sizes)
-    optimiser = torch.optim.Adam(model.parameters(), lr=LR)
+    optimiser = torch.optim.Adam(model.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: min(1, 2 - 2 * step / steps))
     for _ in range(steps):
         src, inputs, outputs = corpus.tensors(draw.sample(pairs, BATCH))
