@@ -63,5 +63,5 @@ def ablation() -> dict[str, Any]:
             {"mode": mode, "value": value, "removed": removed, "off": widget.off, "cost": widget.cost, "said": new}
         )
     widget = HeadAblation(data)
-    names = {"names": [widget.name(i) for i in range(widget.n)], "kinds": widget.shared["kinds"]}
+    names = {"names": [widget.name(i) for i in range(widget.n)], "shared": widget.shared}
     return {"measured": data, "states": states, "worth": widget.worth, **names}

@@ -6,7 +6,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from samples import MODULES, fits, made, sample
+from matplotlib.text import Text
+from pseudo import data_of, pseudo, untranslated
+from samples import MODULES, fits, kind, made, sample
 
 from tfm_lib.widgets import base
 from tfm_lib.widgets.base import WIDGET_VIEW, to_list, to_numpy, to_words
@@ -84,6 +86,27 @@ def test_a_widget_without_a_sample_is_told_where_to_write_one() -> None:
             AssertionError, match=rf"tests/samples/{module[:-4]}.py must hold SAMPLES with a Sample for one"
         ):
             sample(module)
+
+
+# What all say
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_word_stands_outside_the_words_at_the_head_of_the_file(module, monkeypatch) -> None:
+    monkeypatch.setattr(kind(module), "words", pseudo(kind(module).words))
+    for state in ({}, *sample(module).states):
+        widget = made(module, **state)
+        data = data_of({name: each for name, each in widget.get_state().items() if name not in ("_esm", "_css")})
+        texts = [widget.title, widget.question, widget.alt]
+        texts += [text.get_text() for text in widget.figure().findobj(Text)]
+        for text in texts:
+            left = untranslated(text, data)
+            assert not left, f"{text!r}: put {', '.join(left)} into the Words of {module}"
+
+
+def test_a_word_that_stands_elsewhere_is_found() -> None:
+    assert pseudo("{count:.2f} words") == "{count:.2f} ｗｏｒｄｓ"
+    assert untranslated("ｗｏｒｄｓ and a cat of 3 MB", ["the cat"]) == ["and", "of"]
 
 
 # Three lives

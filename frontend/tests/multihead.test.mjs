@@ -57,7 +57,7 @@ test("heads that cost more than 1 BLEU are counted as tfm_lib counts them", () =
 
 test("a head has the same name in the page and in Python", () => {
   ablation.names.forEach((name, i) => {
-    const { head, layer } = nameOf(ablation.measured, i, ablation.kinds);
+    const { head, layer } = nameOf(ablation.measured, i, ablation.shared);
     assert.equal(`head ${head} of ${layer}`, name);
   });
 });

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import pytest
 import torch
+from reading import numbers
 from samples import MODULES, samples
 from torch.testing import assert_close
 
@@ -28,23 +29,9 @@ from tfm_lib.widgets.training import TrainingReplay, rates
 from tfm_lib.widgets.transformer import PRESETS as MACHINES
 from tfm_lib.widgets.transformer import ModelSize
 
-# 0.44, −12, 3·10⁻⁵, 10⁻⁴
-NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?\d+(?:\.\d+)?)")
-RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-
 
 def tensor(rows) -> torch.Tensor:
     return torch.tensor(rows, dtype=torch.float64)
-
-
-def numbers(text: str) -> list[tuple[float, float]]:
-    """The numbers in a text, each with half a unit of its last digit."""
-    found = []
-    for factor, power, plain in NUMBER.findall(text):
-        digits = (plain or factor or "1").replace("−", "-")
-        tail = f"e{power.translate(RAISED) or 0}"
-        found.append((float(digits + tail), float("0.5" + tail) * 10.0 ** -len(digits.partition(".")[2])))
-    return found
 
 
 def assert_shows(text: str, *expected: float) -> None:

@@ -7,7 +7,7 @@ Tests of all widgets go through these files, so that a widget without a sample f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,8 @@ class Sample(NamedTuple):
     `code` makes one, in a cell that knows its class and torch. `change` is what a cell sets of it then, and `says`
     words of the readout that follow from that. `refused` holds the sentences that bad input gets, each with what
     asks for it, and a ValueError; `mistyped` those that come with a TypeError. … in a sentence stands for anything.
+    `states` are others to look at, as traits to set. `still(axes, widget)` goes through the numbers of the still
+    picture's axes, each time with those that the browser's `widget` (browser.driving.Widget) shows in the same state.
     """
 
     code: str
@@ -33,6 +35,8 @@ class Sample(NamedTuple):
     says: str
     refused: Mapping[str, Callable[[], Any]] = {}
     mistyped: Mapping[str, Callable[[], Any]] = {}
+    states: Sequence[dict[str, Any]] = ()
+    still: Callable[[Any, Any], Iterator[tuple[Any, Any]]] | None = None
 
 
 def sample(module: str) -> Sample:
@@ -60,9 +64,15 @@ def importing(module: str) -> str:
 
 def made(module: str, **state: Any) -> Any:
     """The widget of the sample, set to `state`."""
-    known = {"torch": torch}
-    exec(importing(module), known)  # noqa: S102 (our own table)
+    known = {"torch": torch, kind(module).__name__: kind(module)}
     return changed(eval(sample(module).code, known), **state)  # noqa: S307 (our own table)
+
+
+def kind(module: str) -> Any:
+    """The class of the widget; an instance is of a class of its own."""
+    return getattr(
+        import_module(f"tfm_lib.widgets.{module.split('/', maxsplit=1)[0]}"), sample(module).code.partition("(")[0]
+    )
 
 
 def changed(widget: Any, **state: Any) -> Any:

@@ -1,6 +1,7 @@
 """Samples of the widget of chapter `alignment`."""
 
 import torch
+from reading import cells, chosen, column, marked
 
 from samples import Sample
 from tfm_lib.widgets.alignment import Alignment
@@ -14,11 +15,23 @@ EXAMPLE = {
     "links": [(0, 0), (1, 1)],
 }
 
+
+def alignment_still(axes, widget):
+    state = widget.model()
+    rows = chosen(widget.rows(), score=state["score"])
+    weights = cells(axes[0])
+    yield weights.ravel(), column(rows, "weight")
+    links = [divmod(at, weights.shape[1]) for at, row in enumerate(rows) if row["truth"] != "none"]
+    yield marked(axes[0], "value"), links if state["truth"] else []
+
+
 SAMPLES = {
     "alignment": Sample(
         code="Alignment()",
         change="truth = True",
         says="alignment error rate",
+        states=[{"truth": True, "sentence": 2, "score": "additive"}],
+        still=alignment_still,
         refused={
             "examples must be a list with at least one translation": lambda: Alignment([]),
             "examples[0] must hold src, tgt and weights; it lacks tgt, weights": lambda: Alignment([{"src": "a"}]),

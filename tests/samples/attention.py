@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from reading import column
 
 from samples import Sample, changed
 from tfm_lib.attention import BilinearScore
@@ -14,11 +15,29 @@ def lookup(**arguments) -> SoftLookup:
     return SoftLookup(**{"keys": TRIANGLE, **arguments})
 
 
+def soft_lookup_still(axes, widget):
+    rows = widget.rows()
+    weights, keys = column(rows, "weight"), column(rows, "key x", "key y")
+    ties = axes[0].lines[2 : 2 + len(rows)]  # after the two lines through 0
+    yield [tie.get_linewidth() for tie in ties], np.maximum(0.5, 11 * weights)
+    yield [tie.get_xydata()[0] for tie in ties], keys
+    values = [name for name in rows[0] if name.startswith("value")]
+    output = weights @ column(rows, *values).reshape(len(rows), -1)
+    if len(values) == 1:
+        stems, mean = axes[1].collections[0], axes[1].lines[-1]
+        yield [end[1][1] for end in stems.get_segments()], weights
+        yield mean.get_xdata()[:1], output
+    else:
+        yield axes[1].lines[0].get_xydata()[1], output
+
+
 SAMPLES = {
     "soft_lookup": Sample(
         code="SoftLookup()",
         change="value = [-1.4, 1.6]",
         says="lemon 0.9",
+        states=[{"value": [-1.0, 0.4], "score": "dot"}, {"uniform": True}],
+        still=soft_lookup_still,
         refused={
             "keys must have shape (m, 2); it has shape (3, 4)": lambda: lookup(keys=np.zeros((3, 4))),
             "values must have shape (3, 1 or 2); it has shape (1, 1)": lambda: lookup(values=[[1.0]]),

@@ -1,13 +1,41 @@
 """Samples of the widgets of chapter `data`."""
 
+from reading import column, heading, points, rectangles, words
+
 from samples import Sample
 from tfm_lib.widgets.data import BatchPacker, MergeSteps
+
+
+def merge_steps_still(axes, widget):
+    rows = widget.rows()
+    pieces = [piece for row in rows for piece in row["pieces"].split()]
+    yield words(axes[0]), pieces
+    steps, here, rule = points(axes[1])
+    yield here[0], [widget.model()["used"], len(pieces)]
+    yield rule[:1, 1], [float(len(rows))]
+    yield steps[int(here[0, 0])], here[0]
+
+
+def batch_packer_still(axes, widget):
+    frames, real = [], []
+    for patch in rectangles(axes[0]):
+        if patch.get_hatch():
+            frames.append((patch.get_height(), patch.get_width()))
+            real.append(0)
+        else:
+            real[-1] += patch.get_width()
+    yield frames, column(widget.rows(), "sentences", "longest")
+    yield real, column(widget.rows(), "real tokens")
+    yield heading(axes[0]).split(": ")[1], widget.readout().split("batches, ")[1].split(",")[0]
+
 
 SAMPLES = {
     "merge_steps": Sample(
         code="MergeSteps('the keeper')",
         change="value = 'the lamp and the keeper'",
         says="for 5 words",
+        states=[{"value": "the lamp and the keeper", "used": 120}, {"used": 0}],
+        still=merge_steps_still,
         refused={
             "value must have at most 120 letters; it has 121": lambda: MergeSteps(value="x" * 121),
             "used must be between 0 and 300; it is -1": lambda: MergeSteps(used=-1),
@@ -18,6 +46,8 @@ SAMPLES = {
         code="BatchPacker([3, 9, 4, 2, 7, 5], size=2)",
         change="value = 'by tokens'",
         says="by tokens, at most",
+        states=[{"value": "by tokens"}, {"value": "by length", "size": 3, "pool": 4}],
+        still=batch_packer_still,
         refused={
             "value must be one of any order, by length, by tokens; it is 'by chance'": lambda: BatchPacker(
                 value="by chance"

@@ -1,13 +1,41 @@
 """Samples of the widgets of chapter `decoding`."""
 
+from reading import bars, column, words
+
 from samples import Sample, changed
 from tfm_lib.widgets.decoding import BeamTree, Sampling
+
+
+def chosen_steps(rows: list[dict[str, str]], step: int) -> list[dict[str, str]]:
+    """The rows of the steps that the picture has room for."""
+    last = min(step, max(int(row["step"]) for row in rows))
+    return [row for row in rows if last - 7 < int(row["step"]) <= last]
+
+
+def beam_tree_still(axes, widget):
+    shown = chosen_steps(widget.rows(), widget.model()["step"])
+    told = [text.split("\n") for text in words(axes[0])]
+    yield [float(log_p.replace("−", "-")) for _, log_p in told], [round(float(row["log_p"]), 2) for row in shown]
+    ends = [
+        "⟨end⟩" if row["fate"] == "finished" or word == "⟨end⟩" else row["text"].split()[-1]
+        for (word, _), row in zip(told, shown)
+    ]
+    yield [word for word, _ in told], [end[:11] for end in ends]
+
+
+def sampling_still(axes, widget):
+    now, before = bars(axes[0])
+    yield now, column(widget.rows(), "p")
+    yield before, column(widget.rows(), "as it is")
+
 
 SAMPLES = {
     "beam_tree": Sample(
         code="BeamTree()",
         change="value = 3",
         says="rain pours leads with",
+        states=[{"value": 3}, {"value": 4, "alpha": 0.0, "step": 2}],
+        still=beam_tree_still,
         refused={
             "value, the width of the beam, must be from 1 to 4; it is 0": lambda: changed(BeamTree(), value=0),
             "value, the width of the beam, must be from 1 to 4; it is 5": lambda: changed(BeamTree(), value=5),
@@ -24,6 +52,8 @@ SAMPLES = {
         code="Sampling()",
         change="top_k = 2",
         says="2 of 5 tokens are left",
+        states=[{"top_k": 2}, {"value": 2.0, "top_p": 0.6}],
+        still=sampling_still,
         refused={
             "logits must come best first; sort them, and the tokens with them": lambda: Sampling([0.0, 1.0]),
             "tokens must name at most the 2 tokens of logits; there are 3 names": lambda: Sampling([1.0, 0.0], "a b c"),

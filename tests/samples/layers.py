@@ -2,6 +2,8 @@
 
 from functools import cache
 
+from reading import column, heading, points
+
 from samples import Sample
 from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand, measure
 
@@ -20,11 +22,30 @@ def through(stack=None, lengths=None, **arguments) -> GradientThroughDepth:
 
 PRE = (True, "pre")
 
+
+def layer_norm_still(axes, widget):
+    for ax, name in zip(axes, ("x", "normalised")):
+        yield points(ax)[-1], column(widget.rows(), "feature", name)
+
+
+def gradient_depth_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    drawn, _ = points(axes[0])
+    yield drawn, column(rows, "layer", "geometric mean")
+    edge = axes[0].collections[0].get_paths()[0].vertices
+    for layer, row in enumerate(rows):
+        ends = edge[edge[:, 0] == layer, 1]
+        yield [ends.min(), ends.max()], column([row], "least", "greatest")[0]
+    assert heading(axes[0]).startswith(f"{state['value']} layers")
+
+
 SAMPLES = {
     "layer_norm": Sample(
         code="LayerNormByHand()",
         change="value = [2.0] * 6",
         says="mean 2.00 · variance 0.00",
+        states=[{"value": [2.0] * 6}, {"value": [-2.5, 0.0, 4.0, 1.0, 1.0, 7.0], "eps": 0.5}],
+        still=layer_norm_still,
         refused={
             "value must hold 2 to 8 features; it holds 1": lambda: LayerNormByHand([1]),
             "value must lie between −12 and 12; it holds -13.0": lambda: LayerNormByHand([1, -13]),
@@ -36,6 +57,8 @@ SAMPLES = {
         code="GradientThroughDepth()",
         change="residual = False",
         says="without residuals",
+        states=[{"residual": False, "norm": "none"}, {"value": 4, "norm": "pre"}],
+        still=gradient_depth_still,
         refused={
             "norms must hold all six stacks; it lacks (True, 'pre')": lambda: through(PRE),
             "the lengths at depth 3 must have shape (seeds, 4)…": lambda: through(

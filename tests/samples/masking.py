@@ -1,15 +1,32 @@
 """Samples of the widget of chapter `masking`."""
 
 import numpy as np
+from reading import cells, column, fixed, marked, words
 
 from samples import Sample
 from tfm_lib.widgets.masking import MaskEditor
+
+
+def mask_editor_still(axes, widget):
+    rows, n = widget.rows(), len(widget.model()["tokens"])
+    seen = [row["visible"] == "true" for row in rows]
+    weights = np.nan_to_num(column(rows, "weight"))
+    yield cells(axes[1]).ravel(), weights
+    hidden = [divmod(at, n) for at, visible in enumerate(seen) if not visible]
+    yield sorted({*marked(axes[0], "soft"), *marked(axes[0], "broken")}), hidden
+    scores = ["−∞" if not visible else fixed(row["score"], 1) for row, visible in zip(rows, seen)]
+    yield words(axes[0]), scores
+    empty = [i for i in range(n) if not any(seen[n * i : n * (i + 1)])]
+    yield [text for text in words(axes[1]) if text == "?"], ["?"] * n * len(empty)
+
 
 SAMPLES = {
     "mask_editor": Sample(
         code="MaskEditor('The cat sat on the mat', focus=2)",
         change="preset = 'strict'",
         says="sees 2 of 6 keys",
+        states=[{"preset": "strict"}, {"preset": "window", "size": 1, "focus": 5}],
+        still=mask_editor_still,
         refused={
             "mask must have shape (2, 2); it has shape (1, 1)": lambda: MaskEditor("a b", mask=[[True]]),
             "mask must hold booleans…": lambda: MaskEditor("a b", mask=[[0.5, 1], [1, 1]]),

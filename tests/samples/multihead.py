@@ -2,19 +2,50 @@
 
 import numpy as np
 from golden_multihead import measured
+from reading import cells, chosen, column, fixed, heading, marked, named, words
 
 from samples import Sample, changed
+from tfm_lib.widgets._weights import darkest
 from tfm_lib.widgets.multihead import HeadAblation, Heads
 
 SRC = "le chat dort"
 UNIFORM = np.full((2, 3, 3), 1 / 3)
 TURNED = np.array([[0.2, 0.5, 0.9], [0.3, 0.4, 0.05], [0.5, 0.1, 0.05]])
 
+
+def heads_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    top = darkest(state["weights"][state["kind"]])
+    for head, ax in enumerate(axes, start=1):
+        shown = chosen(rows, attention=state["kind"], layer=state["layer"] + 1, head=head)
+        yield cells(ax, top).ravel(), column(shown, "weight")
+    yield heading(axes[state["value"]]), f"head {state['value'] + 1}"
+
+
+def head_ablation_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    whole, data = float(rows[0]["loss"]), state["measured"]
+    heads = len(data["heads"])
+    growth = column(rows[1 : 1 + heads], "loss") - whole
+    yield cells(axes[0], growth.max()).ravel(), np.maximum(growth, 0)
+    yield words(axes[0]), [fixed(1000 * grown, 0) for grown in growth]
+    off = {
+        "head": [state["value"]] if state["value"] >= 0 else [],
+        "layer": [state["value"] // data["n_heads"] * data["n_heads"] + k for k in range(data["n_heads"])],
+        "order": data["order"][: state["removed"]],
+    }[state["mode"]]
+    yield marked(axes[0], "broken"), sorted(divmod(i, data["n_heads"]) for i in off)
+    pruned = [row for row in rows if row["off"].startswith("first")]
+    yield named(axes[1])["least important first"][:, 1], column(pruned, "loss")
+
+
 SAMPLES = {
     "heads": Sample(
         code="Heads(torch.stack([torch.eye(3), torch.eye(3).roll(1, 1)]), 'it was tired')",
         change="value = 1",
         says="head 2 on average",
+        states=[{"value": 1, "focus": 2}],
+        still=heads_still,
         refused={
             "…with encoder, decoder or cross; it holds 'middle'": lambda: Heads({"middle": UNIFORM}, SRC),
             "…it holds nothing": lambda: Heads({}, SRC),
@@ -36,6 +67,8 @@ SAMPLES = {
         code="HeadAblation()",
         change="value = 9",
         says="without head 2 of layer 2, encoder",
+        states=[{"value": 9}, {"mode": "layer", "value": 30}, {"mode": "order", "removed": 16}],
+        still=head_ablation_still,
         refused={
             "…it has no 'n_layers'": lambda: HeadAblation({"places": []}),
             "measured['heads'] must hold 6 entries; it holds 1": lambda: HeadAblation(

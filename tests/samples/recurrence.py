@@ -1,5 +1,8 @@
 """Samples of the widgets of chapter `recurrence`."""
 
+import numpy as np
+from reading import chosen, column, heading, named, points
+
 from samples import Sample
 from tfm_lib.widgets.recurrence import GradientReach, InteractionPath
 
@@ -10,11 +13,33 @@ def reach(**arguments) -> GradientReach:
     return GradientReach(**{"reach": NORMS, "value": 3, **arguments})
 
 
+def interaction_path_still(axes, widget):
+    rows = widget.rows()
+    hops = [len(points(ax)[0]) - 1 - (k == 0) for k, ax in enumerate(axes)]  # the RNN climbs to its row first
+    yield hops, column(rows, "hops").astype(int)
+    yield [heading(ax).split(": ")[0] for ax in axes], [row["model"] for row in rows]
+    yield [int(heading(ax).split(": ")[1].split()[0]) for ax in axes], column(rows, "hops").astype(int)
+    start, *_, last = points(axes[-1])[0][:, 0]
+    yield last - start, float(rows[0]["distance"])
+
+
+def gradient_reach_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    for stage, ax in zip(state["stages"], axes, strict=True):
+        for kind in state["kinds"]:
+            shown = chosen(rows, model=kind, when=stage)
+            drawn = named(ax)[kind]
+            yield drawn[:, 0], column(shown, "distance")
+            yield np.log(drawn[:, 1]), np.log(np.maximum(column(shown, "geometric mean"), state["floor"]))
+
+
 SAMPLES = {
     "interaction_path": Sample(
         code="InteractionPath()",
         change="window = 4",
         says="windows of 4 a side",
+        states=[{"window": 4, "k": 5}, {"value": 5}],
+        still=interaction_path_still,
         refused={
             "tokens must hold at least two words; it holds 1": lambda: InteractionPath("alone"),
             "value must be a distance from 1 to 1; it is 2": lambda: InteractionPath("a b", value=2),
@@ -25,6 +50,8 @@ SAMPLES = {
         code="GradientReach()",
         change="kind = 'GRU'",
         says="GRU at the start",
+        states=[{"kind": "GRU", "stage": "trained", "value": 63}],
+        still=gradient_reach_still,
         refused={
             "reach must hold at least one model…": lambda: reach(reach={}),
             "reach['GRU'] must be above 0, for a logarithmic scale; it holds 0": lambda: reach(

@@ -2,9 +2,12 @@
 
 import math
 
+import numpy as np
 import torch
+from reading import bars, cells, chosen, column, marked, points
 
 from samples import Sample, changed
+from tfm_lib.widgets._weights import darkest
 from tfm_lib.widgets.self_attention import QUERIES, AttentionWeights, SoftmaxSaturation
 
 
@@ -16,11 +19,34 @@ def weights(weights=((1.0, 0.0), (0.5, 0.5)), tokens="a b", **arguments) -> Atte
     return AttentionWeights(tokens, weights, **arguments)
 
 
+def attention_weights_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    shown = column(chosen(rows, head=state["head"] + 1), "weight").reshape(len(state["tokens"]), -1)
+    yield cells(axes[1], darkest(state["weights"])), shown
+    row = shown[state["value"]]
+    yield [line.get_linewidth() for line in axes[0].lines], 0.4 + 11 * row[row >= 0.005]
+    yield marked(axes[1], "query"), [(state["value"], 0)]
+
+
+def softmax_saturation_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    label = widget.box.locator('svg[aria-label^="Weights of the keys"]').get_attribute("aria-label")
+    yield bars(axes[1])[0], [float(weight) for weight in label.split(": ")[1].split(", ")]
+    for ax, name in zip(axes[2:], ("entropy", "gradient norm")):
+        for drawn, which in zip(points(ax), ("with scale", "without")):
+            yield drawn, column(rows, "d_k", f"{name} {which}")
+    edges, counts = axes[0].patches[0].get_data().edges, axes[0].patches[0].get_data().values
+    histogram = np.array(state["histogram"][state["sizes"].index(state["value"])])
+    yield counts * np.diff(edges), histogram / histogram.sum()
+
+
 SAMPLES = {
     "attention_weights": Sample(
         code="AttentionWeights('it was tired', torch.eye(3).roll(1, 1))",
         change="weights = torch.eye(3)[None]",
         says="it → it 1.00",
+        states=[{"value": 2}],
+        still=attention_weights_still,
         refused={
             "weights must have shape (2, 2); it has shape (1, 2)": lambda: weights([[1.0, 0.0]]),
             "weights must have shape (3, 2, 2); it has shape (3, 2, 3)": lambda: weights(of(3, 2, 3)),
@@ -43,6 +69,8 @@ SAMPLES = {
         code="SoftmaxSaturation(d_k=64)",
         change="scaled = True",
         says="√64 / √64",
+        states=[{"scaled": True, "query": 3}, {"value": 1024, "temperature": 2.0}],
+        still=softmax_saturation_still,
         refused={
             "d_k must be a whole number from 1 to 1024; it is 0": lambda: SoftmaxSaturation(d_k=0),
             "d_k must be a whole number from 1 to 1024; it is 2048": lambda: SoftmaxSaturation(d_k=2048),

@@ -1,5 +1,8 @@
 """Samples of the widgets of chapter `training`."""
 
+import numpy as np
+from reading import bars, cells, column, named, numbers, points
+
 from samples import Sample, changed
 from tfm_lib.widgets.training import LabelSmoothing, LearningRate, TrainingReplay
 
@@ -19,11 +22,45 @@ def replay(**other) -> TrainingReplay:
     return TrainingReplay({**RUN, **other})
 
 
+def learning_rate_still(axes, widget):
+    rows = {int(row["step"]): row for row in widget.rows()}
+    names = {"the paper’s": "paper", "stepped per micro-batch": "miscounted"}
+    for label, drawn in named(axes[0]).items():
+        both = [(y, float(rows[int(x)][names.get(label, label)])) for x, y in drawn if int(x) in rows]
+        assert len(both) > 50
+        yield np.array(both).T * 1e4
+
+
+def label_smoothing_still(axes, widget):
+    rows, lines = widget.rows(), named(axes[1])
+    inside = [row for row in rows if 0.02 < float(row["p"]) < 0.98]
+    for label, name in (("smoothed", "smoothed loss"), ("not smoothed", "plain loss")):
+        drawn = np.interp(column(inside, "p"), *lines[label].T)
+        yield drawn / 10, column(inside, name) / 10  # the two grids have other steps
+    label = widget.box.locator('svg[aria-label^="Right word"]').get_attribute("aria-label")
+    right, p, _, wrong, rest = (number for number, _ in numbers(label))
+    yield bars(axes[0]), [[right, wrong], [p, rest]]
+
+
+def training_replay_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    all_steps, up_to_now = points(axes[0])[:2]
+    yield all_steps, column(rows, "step", "loss")
+    step = state["looks"][state["value"]]["step"]
+    yield up_to_now[:, 1], column(rows, "loss")[:step]
+    yield cells(axes[1]).ravel(), [float(label.rsplit(": ", 1)[1]) for label in widget.cells("focus")]
+
+
 SAMPLES = {
     "learning_rate": Sample(
         code="LearningRate()",
         change="warmup = 1000",
         says="at step 1000",
+        states=[
+            {"log": True, "compare": "all", "accumulate": 4},
+            {"d_model": 64, "warmup": 200, "steps": 2000, "compare": "cosine"},
+        ],
+        still=learning_rate_still,
         refused={
             "d_model must be one of 64, 128, 256, 512, 1024; it is 100": lambda: LearningRate(d_model=100),
             "warmup must lie between 10 and 16000; it is 0": lambda: LearningRate(warmup=0),
@@ -39,6 +76,11 @@ SAMPLES = {
         code="LabelSmoothing()",
         change="value = 0.92",
         says="p = 0.920",
+        states=[
+            {"value": 0.92, "epsilon": 0.3, "vocabulary": 100, "convention": "others"},
+            {"epsilon": 0.0, "vocabulary": 2},
+        ],
+        still=label_smoothing_still,
         refused={
             "epsilon must lie between 0 and 0.5; it is 0.6": lambda: LabelSmoothing(epsilon=0.6),
             "vocabulary must be one of 2, 5, 10, 100, 1000, 37000; it is 7": lambda: LabelSmoothing(vocabulary=7),
@@ -50,6 +92,8 @@ SAMPLES = {
         code="TrainingReplay()",
         change="value = 23",
         says="step 600",
+        states=[{"value": 23, "head": 1, "focus": 3}],
+        still=training_replay_still,
         refused={
             "looks must hold at least one look; it is empty": lambda: replay(looks=[]),
             "rates must have shape (3); it has shape (1,)": lambda: replay(rates=[1.0]),

@@ -1,6 +1,7 @@
 """Samples of the widgets of chapter `transformer`."""
 
 import torch
+from reading import bars, chosen, column, heading, points
 
 from samples import Sample
 from tfm_lib.transformer import Transformer, TransformerConfig
@@ -20,11 +21,32 @@ def follower(src_ids=SRC, tgt_ids=TGT, **arguments) -> FollowToken:
     return FollowToken(machine(), src_ids, tgt_ids, **arguments)
 
 
+def follow_token_still(axes, widget):
+    state = widget.model()
+    m = len(state["src_tokens"])
+    stages = state["encoder"] if state["word"] < m else state["decoder"]
+    stage = stages[min(state["value"], len(stages) - 1)]
+    rows = chosen(widget.rows(), layer=stage["layer"], step=stage["name"])
+    yield bars(axes[0])[0], column(rows, "value")
+    for drawn in points(axes[0])[1:]:  # after the line at 0
+        yield drawn, column(rows, "number", "added")
+    shares = [float(told.rsplit(" ", 1)[1]) for told in widget.readout().rsplit(": ", 1)[1].split(" · ")]
+    yield bars(axes[1])[0][::-1], shares
+
+
+def model_size_still(axes, widget):
+    rows = chosen(widget.rows(), what="parameters")
+    yield sorted(1e6 * width for width in bars(axes[0])[0]), sorted(column(rows, "number"))
+    yield heading(axes[0]), widget.readout().split(" · ")[0]
+
+
 SAMPLES = {
     "follow_token": Sample(
         code="FollowToken()",
         change="word = 1",
         says="“6” of the source",
+        states=[{"word": 1, "value": 2, "head": 1}, {"value": 0}, {"value": 8}],
+        still=follow_token_still,
         refused={
             "value must be from 0 to 8; it is 99": lambda: follower(value=99),
             "word must be from 0 to 6; it is 7": lambda: follower(word=7),
@@ -42,6 +64,8 @@ SAMPLES = {
         code="ModelSize()",
         change="preset = 'big'",
         says="214,245,376 parameters",
+        states=[{"preset": "translator"}, {"norm": "pre", "length": 900}],
+        still=model_size_still,
         refused={
             "preset must be one of base, big, translator or own; it is 'huge'": lambda: ModelSize(preset="huge"),
             "value must be one of 64, 128, 256, 512, 1024, 2048, 4096; it is 500": lambda: ModelSize(value=500),

@@ -13,7 +13,7 @@ from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_wor
 WORDS = Words(
     title="Soft look-up",
     question="Where must the query stand so that two keys get the same weight?",
-    shared={"query": "query", "output": "output"},
+    shared={"query": "query", "output": "output", "axes": ["first number", "second number"]},
     alt="A query at {query} among {keys} keys ({how}{heat}) gets the weights {shares}; the output, the mean of the "
     "values in these shares, is {output}.",
     uniform="the same share for every key",
@@ -26,7 +26,6 @@ WORDS = Words(
     second="second number",
     value="value",
     weight="weight",
-    axes=("first number", "second number"),
     key="k{number}",
 )
 SCORES = ("dot", "scaled dot", "bilinear", "additive")
@@ -69,7 +68,7 @@ class SoftLookup(Widget):
             K=K,
             V=_values("values", K if values is None else values, len(K)),
             labels=to_words("labels", self._letters(len(K)) if labels is None else labels, len(K)),
-            axes=to_words("axes", axes or self.words.axes, 2),
+            axes=to_words("axes", axes or self.words.shared["axes"], 2),
             value=to_list("query", query, (2,)),
             score=score,
             parameters=parameters,

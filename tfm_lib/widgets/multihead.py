@@ -32,12 +32,12 @@ HEADS = Words(
             "after": "on the word after",
             "entropy": "entropy",
         },
+        "head": "head {head}",
     },
     alt="Head {head} of {heads}{layer}, {kind}. The query “{query}” over {keys} keys{most}: {shares}. On average over "
     "{queries} queries: {habits}.",
     layer=" in layer {layer} of {layers}",
     most=", the largest",
-    head="head {head}",
     heading="{kind}, layer {layer}, weights 0 to {top:.1f}",
 )
 ABLATION = Words(
@@ -49,6 +49,7 @@ ABLATION = Words(
         "places": {"encoder": "encoder", "decoder": "decoder", "cross": "cross"},
         "off": "heads off",
         "added": "if costs added up",
+        "layer": "layer {layer}, {kind}",
     },
     whole="All {heads} heads on: loss {loss:.3f} nats, BLEU {bleu:.1f}.{guessed}",
     alt="Without {what}: loss {whole:.3f} → {loss:.3f} nats ({grown:+.3f}), BLEU {best:.1f} → {bleu:.1f} ({change:+.1f})."
@@ -57,7 +58,6 @@ ABLATION = Words(
     becomes="“{source}” becomes “{new}”",
     head="head {head} of {layer}",
     heads="all heads of {layer}",
-    layer="layer {layer}, {kind}",
     first="the {removed} least important of {heads} heads",
     costs="loss grown without the head, nats/1000",
     random="random orders",
@@ -170,7 +170,7 @@ class Heads(Widget):
             rows = queries if i % across == 0 else [""] * n
             draw.heatmap(ax, layer[i], rows, keys, top, size=min(9, 70 / max(n, m)), below=True)
             chosen = draw.colours()["query" if i == self.value else "ink"]
-            ax.set_title(say.head.format(head=i + 1), color=chosen)
+            ax.set_title(say.shared["head"].format(head=i + 1), color=chosen)
         heading = {"kind": say.shared["kinds"][self.kind], "layer": self.layer + 1, "top": top}
         fig.suptitle(say.heading.format(**heading), fontsize=10.5)
         return fig
@@ -273,7 +273,7 @@ class HeadAblation(Widget):
     def _layer(self, i: int) -> str:
         place, layer = divmod(i // self.measured["n_heads"], self.measured["n_layers"])
         kind = self.words.shared["kinds"][self.measured["places"][place]]
-        return self.words.layer.format(layer=layer + 1, kind=kind)
+        return self.words.shared["layer"].format(layer=layer + 1, kind=kind)
 
     @property
     def _entry(self) -> list:

@@ -230,7 +230,7 @@ class GradientReach(Widget):
 
 def recorded_reach(every: int = 2) -> tuple[dict[str, list], list[int], list[str]]:
     """Norms, distances and stages of the recorded run, every so many distances."""
-    from tfm_lib.book.recorded import recorded
+    from tfm_lib.book import recorded
 
     run = recorded("recurrence_reach")
     names = {"rnn": "RNN", "rnn ×4": "RNN, U × 4", "lstm": "LSTM", "gru": "GRU"}

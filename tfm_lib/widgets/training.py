@@ -54,11 +54,10 @@ SMOOTHING = Words(
 REPLAY = Words(
     title="Training replay",
     question="What is learned first?",
-    shared={"floor": "floor", "step": "step", "head": "head {head}"},
+    shared={"floor": "floor", "step": "step", "head": "head {head}", "untrained": "before training"},
     alt="Step {step} of {steps}: {trained}; {exact:.1%} of the held-out examples without a fault. It writes “{written}”. "
     "{who}, writing “{word}”: most weight on “{source}”, {weight:.2f}.",
     trained="loss {loss:.2f}, learning rate {rate:.2g}",
-    untrained="before training",
     mean="On average the heads",
     head="Head {head}",
     loss="loss (nats a token)",
@@ -344,7 +343,9 @@ class TrainingReplay(Widget):
     def alt(self) -> str:
         say, look, at, row = self.words, self.looks[self.value], self.step, self.matrix[self.focus]
         best = int(row.argmax())
-        trained = say.trained.format(loss=self.losses[at - 1], rate=self.rates[at - 1]) if at else say.untrained
+        trained = (
+            say.trained.format(loss=self.losses[at - 1], rate=self.rates[at - 1]) if at else say.shared["untrained"]
+        )
         return say.alt.format(
             step=at,
             steps=len(self.losses),
@@ -376,7 +377,7 @@ class TrainingReplay(Widget):
 
 def recorded_replay() -> dict[str, Any]:
     """The recorded run of chapter `training`."""
-    from tfm_lib.book.recorded import recorded
+    from tfm_lib.book import recorded
 
     return recorded("training_replay")
 

@@ -15,8 +15,6 @@ const WORDS = {
   broken: "Every key has the same share: move the query, and the output stays.",
   hard: " · nearly hard",
   axis: "{axis} of the value",
-  first: "first number",
-  second: "second number",
   values: "Plane of the values and the output",
   value: "value",
   weight: "weight",
@@ -181,7 +179,7 @@ const links = (places, end, { weights, uniform }, colour, centre) => ({
 /* Values of two numbers: the output stays in their convex hull. */
 function polygon(ui, names, square) {
   const axis = (word) => ({ label: told(WORDS.axis, { axis: word }), domain: [-1, 1] });
-  const plane = plot(ui, { ...square, x: axis(WORDS.first), y: axis(WORDS.second), label: WORDS.values });
+  const plane = plot(ui, { ...square, x: axis(ui.get("shared").axes[0]), y: axis(ui.get("shared").axes[1]), label: WORDS.values });
   const area = s("polygon", { style: "fill:var(--tfm-value);fill-opacity:.1" });
   let corners = [];
   const fence = ({ x, y }) => x && set(area, { points: corners.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" ") });

@@ -4,7 +4,6 @@ import { card, clamp, fixed, h, legend, plot, radios, range, signed, sum, told }
 
 const WORDS = {
   grid: "Heads: choose one to switch it off",
-  layer: "layer {layer}, {kind}",
   cell: "{layer}, head {head}",
   costs: "costs {cost} nats",
   untried: "not tried",
@@ -62,15 +61,16 @@ export const cost = (measured, entry, off) => ({
 export const worth = ({ heads, whole }) => heads.filter((entry) => whole[1] - entry[1] > WORTH).length;
 
 /* Place, layer and head, counted from 1. */
-export function nameOf({ places, n_layers, n_heads }, i, kinds) {
+export function nameOf({ places, n_layers, n_heads }, i, { kinds, layer }) {
   const row = Math.floor(i / n_heads);
-  return { head: (i % n_heads) + 1, layer: told(WORDS.layer, { layer: (row % n_layers) + 1, kind: kinds[places[Math.floor(row / n_layers)]] }) };
+  return { head: (i % n_heads) + 1, layer: told(layer, { layer: (row % n_layers) + 1, kind: kinds[places[Math.floor(row / n_layers)]] }) };
 }
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["mode", "value", "removed", "guess", "reveal", "tried"] });
   const data = ui.get("measured");
-  const { kinds, modes, places, off: headsOff, added: ifAdded } = ui.get("shared");
+  const shared = ui.get("shared");
+  const { modes, places, off: headsOff, added: ifAdded } = shared;
   const [n, across] = [data.heads.length, data.n_heads];
   const growth = data.heads.map((entry) => entry[0] - data.whole[0]);
   const top = Math.max(...growth, 1e-9);
@@ -97,7 +97,7 @@ function render({ model, el }) {
     ...cells.slice(row * across, (row + 1) * across),
   ]);
   grid.append(...rows.flat());
-  const label = (i) => told(WORDS.cell, nameOf(data, i, kinds));
+  const label = (i) => told(WORDS.cell, nameOf(data, i, shared));
   group.adopt(cells, cells.map((_, i) => label(i)), across);
 
   const curve = plot(ui, {
@@ -169,7 +169,7 @@ function render({ model, el }) {
     const counts = { count: worth(data), all: n, worth: WORTH, guess: ui.get("guess") };
     const guessed = [h("div", {}, told(ui.get("reveal") ? WORDS.found : WORDS.guessed, counts))];
     if (!off.length) return [h("div", {}, told(WORDS.whole, { all: h("b", {}, told(WORDS.all, counts)), loss: three(entry[0]), bleu: one(entry[1]) })), ...guessed];
-    const name = told(WORDS.without[mode], { ...nameOf(data, mode === "order" ? 0 : value, kinds), count: off.length, all: n });
+    const name = told(WORDS.without[mode], { ...nameOf(data, mode === "order" ? 0 : value, shared), count: off.length, all: n });
     const losses = { whole: three(data.whole[0]), loss: three(entry[0]), grown: signed(3)(change.loss) };
     const scores = { best: one(data.whole[1]), bleu: one(entry[1]), lost: signed(1)(change.bleu) };
     return [
@@ -184,7 +184,7 @@ function render({ model, el }) {
     ["off", "loss", "BLEU"],
     ["none", data.whole[0], data.whole[1]],
     ...data.heads.map((entry, i) => [`${label(i)}`, entry[0], entry[1]]),
-    ...data.layers.map((entry, row) => [nameOf(data, row * across, kinds).layer, entry[0], entry[1]]),
+    ...data.layers.map((entry, row) => [nameOf(data, row * across, shared).layer, entry[0], entry[1]]),
     ...data.pruned.map((entry, k) => [`first ${data.stops[k]} of the order`, entry[0], entry[1]]),
   ];
   return ui.start(draw, { csv });

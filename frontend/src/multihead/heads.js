@@ -17,7 +17,6 @@ const WORDS = {
   average: "head {head} on average: {habits} nats",
   grid: "Heads: choose one",
   row: "layer {layer}",
-  square: "head {head}",
   place: "layer {layer}, head {head}",
 };
 
@@ -69,7 +68,7 @@ function render({ model, el }) {
   let hidden; // the future, where no head looks ahead
   let shown, max;
 
-  const overview = squares((layer, value) => ui.set({ layer, value }));
+  const overview = squares(ui.get("shared").head, (layer, value) => ui.set({ layer, value }));
   const map = heatmap(ui, {
     rows: words()[0],
     cols: words()[1],
@@ -139,7 +138,7 @@ function render({ model, el }) {
 }
 
 /* A row of small squares for each layer, one square a head: a radio group in which all arrow keys work. */
-function squares(onChoose) {
+function squares(headName, onChoose) {
   const el = h("div", { role: "radiogroup", "aria-label": WORDS.grid });
   let across = 1;
   const group = radios(el, { name: "value", onFocus: (at) => onChoose(Math.floor(at / across), at % across) });
@@ -151,7 +150,7 @@ function squares(onChoose) {
       const name = (l) => layers.length > 1 && h("span", { class: "tfm-caption" }, told(WORDS.row, { layer: l + 1 }));
       const grid = `grid-template-columns:${layers.length > 1 ? "auto " : ""}repeat(${across},minmax(0,66px))`;
       el.replaceChildren(h("div", { class: "tfm-heads-grid", style: grid }, items.flatMap((row, l) => [name(l), ...row])));
-      const label = (l, k) => told(layers.length > 1 ? WORDS.place : WORDS.square, { layer: l + 1, head: k + 1 });
+      const label = (l, k) => told(layers.length > 1 ? WORDS.place : headName, { layer: l + 1, head: k + 1 });
       group.adopt(items.flat(), layers.flatMap((heads, l) => heads.map((_, k) => label(l, k))), across);
     },
     choose: (l, k) => group.check(l * across + k),

@@ -19,7 +19,6 @@ const WORDS = {
   all: "Mean of the heads at step {step} · rows: what is written, columns: the source",
   one: "Head {head} at step {step} · rows: what is written, columns: the source",
   trained: "loss {loss} · rate {rate}",
-  untrained: "before training",
   told: "{step} · {trained} · {exact}\u202f% without a fault",
   writes: "writes “{written}”",
   most: "{word} → most on {source} {weight}",
@@ -126,7 +125,7 @@ function render({ model, el }) {
     map.update({ rows: ui.get("tgt_tokens"), cols: ui.get("src_tokens"), values: weights, row: focus, max: 1 });
     caption.textContent = told(head < 0 ? WORDS.all : WORDS.one, { head: head + 1, step });
     const [row, key] = [weights[focus], best(weights[focus])];
-    const trained = step ? told(WORDS.trained, { loss: share(ui.get("losses")[step - 1]), rate: rate(ui.get("rates")[step - 1]) }) : WORDS.untrained;
+    const trained = step ? told(WORDS.trained, { loss: share(ui.get("losses")[step - 1]), rate: rate(ui.get("rates")[step - 1]) }) : ui.get("shared").untrained;
     ui.say(
       h("div", {}, told(WORDS.told, { step: h("b", {}, told(WORDS.at, { step })), trained, exact: fixed(1)(100 * look.exact) })),
       h("div", {}, told(WORDS.writes, look)),
