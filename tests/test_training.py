@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from tfm_lib.data import Example
+from tfm_lib._vocabulary import Vocabulary
+from tfm_lib.alignment import AttentiveSeq2Seq
+from tfm_lib.corpora import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from tfm_lib.data import Example, Tokenizer, pad
+from tfm_lib.recurrence import Seq2Seq
 from tfm_lib.training import (
     Batch,
     Step,
@@ -327,6 +331,43 @@ def test_bad_input_gets_a_sentence(call, sentence):
         call()
 
 
+# special ids
+
+
+class PaddedByThree(Vocabulary):
+    special = ("<bos>", "<eos>", "<unk>", "<pad>")
+    bos_id, eos_id, unk_id, pad_id = range(4)
+
+
+def test_a_model_trains_on_no_padding_whatever_its_id():
+    """Two targets of 2 and 4 tokens, <eos> counted, fill a rectangle of 8 places, of which 6 count."""
+    pairs = [Example([7, 8], [9]), Example([7], [5, 6, 9])]
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(11, d_model=8, n_heads=2, d_ff=12, n_layers=1, dropout=0.0, pad_id=3))
+    batch = Batch.of(pairs, PaddedByThree)
+    assert batch.src.tolist() == [[7, 8, 1], [7, 1, 3]]
+    assert batch.tgt_in.tolist() == [[0, 9, 3, 3], [0, 5, 6, 9]]
+    assert batch.tgt_out.tolist() == [[9, 1, 3, 3], [5, 6, 9, 1]]
+    alone = [Batch.of([pair], PaddedByThree) for pair in pairs]  # without any padding
+    with torch.no_grad():
+        apart = [label_smoothed_loss(model(one.src, one.tgt_in), one.tgt_out, pad_id=3) for one in alone]
+    (step,) = train(model, [batch], lambda step: 0.01)
+    assert step.tokens == 6
+    assert step.loss == pytest.approx((2 * apart[0].item() + 4 * apart[1].item()) / 6)
+    with pytest.raises(ValueError, match=r"^batches must be padded with the model's pad_id = 3; got 0\.$"):
+        next(train(model, [Batch.of(pairs)], lambda step: 0.01))
+
+
+def test_one_vocabulary_says_which_ids_are_special():
+    sizes = dict(d_model=8, n_heads=2, d_ff=12, n_layers=1)
+    own = [TransformerConfig(9, **sizes).pad_id, Seq2Seq(9, 9, 4).pad_id, AttentiveSeq2Seq(9, 9, 4).pad_id, PAD_ID]
+    own += [Tokenizer.pad_id, pad([[5], [5, 5]])[0, 1].item(), Batch.of([Example([5], [5])]).pad_id]
+    assert own == [Vocabulary.pad_id] * 7
+    assert [Vocabulary.special[i] for i in (PAD_ID, BOS_ID, EOS_ID, UNK_ID)] == ["<pad>", "<bos>", "<eos>", "<unk>"]
+    for name in ("bos_id", "eos_id", "unk_id"):
+        assert getattr(Tokenizer, name) == getattr(Vocabulary, name)
+
+
 # mutations
 
 
@@ -375,6 +416,16 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "tgt_in=pad([[bos, *example.tgt]",
         "tgt_in=pad([[*example.tgt, eos]",
         "test_a_batch_shifts_the_target_right",
+    ),
+    "whatever batches are padded with": (
+        "require_padding(batch.pad_id, pad_id)",
+        "pass",
+        "test_a_model_trains_on_no_padding_whatever_its_id",
+    ),
+    "padded with 0 whatever the vocabulary": (
+        "for example in examples], pad_id),\n            pad_id=pad_id",
+        "for example in examples], 0),\n            pad_id=pad_id",
+        "test_a_model_trains_on_no_padding_whatever_its_id",
     ),
     "PyTorch's own β₂": (
         "betas=(0.9, 0.98)",

@@ -135,6 +135,19 @@ def require_flags(**flags: bool) -> None:
             raise bad_input(argument, "be True or False", shown(flag), TypeError)
 
 
+def require_vocabulary(vocabulary: object) -> None:
+    """`vocabulary` must name the special ids, as a Tokenizer does."""
+    ids = [getattr(vocabulary, f"{name}_id", None) for name in ("pad", "bos", "eos")]
+    if not all(map(_is_whole, ids)):
+        raise bad_input("vocabulary", "name its pad_id, bos_id and eos_id", shown(vocabulary), TypeError)
+
+
+def require_padding(padded_with: int, pad_id: int) -> None:
+    """What batches are padded with must be what the model takes for padding."""
+    if padded_with != pad_id:
+        raise bad_input("batches", f"be padded with the model's pad_id = {pad_id}", padded_with)
+
+
 def require_rate(rate: float, step: int) -> None:
     """What `lr` gave for update number `step`, the `rate`, must be a learning rate."""
     must = f"return a finite number of at least 0, also for step {step}"

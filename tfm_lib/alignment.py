@@ -11,6 +11,7 @@ from tfm_lib._errors import (
     require_memory, require_no_empty_row, require_rows_of, require_sizes, require_state,
     require_tokens, shape_of,
 )  # fmt: skip
+from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
 from tfm_lib.recurrence import Seq2Seq
 
@@ -45,7 +46,7 @@ class AttentiveSeq2Seq(Seq2Seq):
         d_model: int,
         cell: Literal["rnn", "lstm", "gru"] = "gru",
         score: Literal["dot", "scaled dot", "additive", "bilinear"] = "dot",
-        pad_id: int = 0,
+        pad_id: int = Vocabulary.pad_id,
     ):
         super().__init__(src_vocab, tgt_vocab, d_model, cell, pad_id)
         scores = {
@@ -158,7 +159,7 @@ class MemoryNetwork(nn.Module):
         d_model: int,
         n_hops: int,
         oldest: int = 16,
-        pad_id: int = 0,
+        pad_id: int = Vocabulary.pad_id,
     ):
         super().__init__()
         require_sizes(vocab=vocab, answers=answers, d_model=d_model, n_hops=n_hops, oldest=oldest)

@@ -15,6 +15,7 @@ from tfm_lib._errors import (
     bad_input, require_counts, require_flags, require_ids_in_rows, require_kind, require_merges,
     require_path, require_rows, require_seed, require_whole,
 )  # fmt: skip
+from tfm_lib._vocabulary import Vocabulary
 
 __all__ = [
     "Example",
@@ -26,7 +27,6 @@ __all__ = [
     "padding_waste",
 ]
 
-PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 Merge = tuple[str, str]
 ONE_FORM = {  # what people type in several ways, and what the tokenizer reads
     "[\u00ad\u200b\ufeff]": "",  # signs that nobody sees
@@ -101,7 +101,8 @@ class Tokenizer:
     vocabulary likewise.
     """
 
-    pad_id, bos_id, eos_id, unk_id = range(4)
+    pad_id, bos_id = Vocabulary.pad_id, Vocabulary.bos_id
+    eos_id, unk_id = Vocabulary.eos_id, Vocabulary.unk_id
 
     def __init__(self, backend):
         backend.encode_special_tokens = True
@@ -133,7 +134,7 @@ class Tokenizer:
         sentences = _texts("sentences", sentences)
         # room is made for all pieces at once, and no text has more of them than letters
         vocab_size = min(vocab_size, 1000 + 20 * sum(len(sentence) + 1 for sentence in sentences))
-        backend = Backend(models.BPE(unk_token=UNK))
+        backend = Backend(models.BPE(unk_token=Vocabulary.special[cls.unk_id]))
         backend.normalizer = normalizers.Sequence(
             [
                 normalizers.NFKC(),  # one form of each letter
@@ -158,7 +159,7 @@ class Tokenizer:
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
             limit_alphabet=alphabet,
-            special_tokens=[PAD, BOS, EOS, UNK],
+            special_tokens=[*Vocabulary.special],
             show_progress=False,
         )
         backend.train_from_iterator(sentences, trainer)
@@ -177,9 +178,9 @@ class Tokenizer:
         except Exception as error:  # the library knows no finer one
             raise ValueError(f"{path} holds no tokenizer: {error}.") from None
         special = [tokenizer.piece(i) for i in range(min(4, len(tokenizer)))]
-        if special != [PAD, BOS, EOS, UNK]:
+        if special != [*Vocabulary.special]:
             raise ValueError(
-                f"{path} holds another tokenizer: ids 0 to 3 should be {PAD} {BOS} {EOS} {UNK}; "
+                f"{path} holds another tokenizer: ids 0 to 3 should be {' '.join(Vocabulary.special)}; "
                 f"they are {' '.join(special)}."
             )
         return tokenizer
@@ -273,7 +274,7 @@ class Example(NamedTuple):
     tgt: list[int]
 
 
-def pad(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Int[Tensor, "batch n"]:
+def pad(rows: Sequence[Sequence[int]], pad_id: int = Vocabulary.pad_id) -> Int[Tensor, "batch n"]:
     """`rows` as one rectangle, filled up with `pad_id` on the right."""
     require_ids_in_rows("rows", rows)
     require_whole("pad_id", pad_id)

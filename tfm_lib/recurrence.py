@@ -14,6 +14,7 @@ from tfm_lib._errors import (
     require_logits_of, require_sizes, require_slopes, require_state, require_token_ids, require_tokens, require_vectors,
     require_whole, shape_of,
 )  # fmt: skip
+from tfm_lib._vocabulary import Vocabulary
 
 __all__ = ["DilatedConvolutions", "Seq2Seq", "WordWindow", "gradient_reach", "greedy"]
 
@@ -38,7 +39,7 @@ class Seq2Seq(nn.Module):
         tgt_vocab: int,
         d_model: int,
         cell: Literal["rnn", "lstm", "gru"] = "gru",
-        pad_id: int = 0,
+        pad_id: int = Vocabulary.pad_id,
     ):
         super().__init__()
         require_choice("cell", cell, _CELLS)

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     require_a_loss, require_callable, require_epsilon, require_examples, require_kind,
-    require_number, require_range, require_rate, require_sizes, require_targets,
-    require_trainable, require_whole, require_whole_numbers,
+    require_number, require_padding, require_range, require_rate, require_sizes, require_targets,
+    require_trainable, require_vocabulary, require_whole, require_whole_numbers,
 )  # fmt: skip
-from tfm_lib.data import Example, Tokenizer, pad
+from tfm_lib._vocabulary import Vocabulary
+from tfm_lib.data import Example, pad
 
 __all__ = [
     "Batch",
@@ -63,7 +64,7 @@ def label_smoothed_loss(
     logits: Float[Tensor, "*batch v"],
     targets: Int[Tensor, "*batch"],
     epsilon: float = 0.1,
-    pad_id: int = 0,
+    pad_id: int = Vocabulary.pad_id,
 ) -> Float[Tensor, ""]:
     """Cross-entropy against `smoothed_targets`, in nats: the mean over all tokens but padding.
 
@@ -80,21 +81,27 @@ def label_smoothed_loss(
 
 
 class Batch(NamedTuple):
-    """Padded ids: source, what the decoder reads (<bos> …), what it must predict (… <eos>)."""
+    """Ids padded with `pad_id`: source, what the decoder reads (<bos> …) and predicts (… <eos>)."""
 
     src: Int[Tensor, "batch m"]
     tgt_in: Int[Tensor, "batch n"]
     tgt_out: Int[Tensor, "batch n"]
+    pad_id: int = Vocabulary.pad_id
 
     @classmethod
-    def of(cls, examples: Sequence[Example]) -> "Batch":
-        """The batch of `examples`: sources end with <eos>, a <bos> shifts the target right."""
+    def of(cls, examples: Sequence[Example], vocabulary=Vocabulary) -> "Batch":
+        """The batch of `examples`: sources end with <eos>, a <bos> shifts the target right.
+
+        What the ids of these and of the padding are, `vocabulary` says, as a `Tokenizer` does.
+        """
         require_examples("examples", examples)
-        bos, eos = Tokenizer.bos_id, Tokenizer.eos_id
+        require_vocabulary(vocabulary)
+        bos, eos, pad_id = vocabulary.bos_id, vocabulary.eos_id, vocabulary.pad_id
         return cls(
-            src=pad([[*example.src, eos] for example in examples]),
-            tgt_in=pad([[bos, *example.tgt] for example in examples]),
-            tgt_out=pad([[*example.tgt, eos] for example in examples]),
+            src=pad([[*example.src, eos] for example in examples], pad_id),
+            tgt_in=pad([[bos, *example.tgt] for example in examples], pad_id),
+            tgt_out=pad([[*example.tgt, eos] for example in examples], pad_id),
+            pad_id=pad_id,
         )
 
 
@@ -142,6 +149,7 @@ def train(
         tokens = sum((batch.tgt_out != pad_id).sum().item() for batch in group)
         total = 0.0
         for batch in group:
+            require_padding(batch.pad_id, pad_id)
             logits = model(batch.src, batch.tgt_in)
             share = (batch.tgt_out != pad_id).sum() / tokens
             loss = label_smoothed_loss(logits, batch.tgt_out, epsilon, pad_id) * share

@@ -16,6 +16,7 @@ from tfm_lib._errors import (
     require_partners, require_room, require_sizes, require_tokens, require_whole,
 )  # fmt: skip
 from tfm_lib._trace import trace
+from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
 from tfm_lib.masking import causal_mask, padding_mask
 from tfm_lib.multihead import KeyValueCache, MemoryCache
@@ -49,7 +50,7 @@ class TransformerConfig:
     n_layers: int = 6
     dropout: float = 0.1
     norm: Literal["post", "pre"] = "post"
-    pad_id: int = 0
+    pad_id: int = Vocabulary.pad_id
     max_len: int = 512
 
     def __post_init__(self) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from tfm_lib._errors import require_choice
+from tfm_lib._vocabulary import Vocabulary
+from tfm_lib.data import Example
+from tfm_lib.training import Batch
 
-PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
-PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = Vocabulary.pad_id, Vocabulary.bos_id, Vocabulary.eos_id, Vocabulary.unk_id
 
 
 @dataclass(frozen=True)
@@ -28,31 +29,6 @@ class Pair:
     tgt: tuple[str, ...]
     links: frozenset[tuple[int, int]] = frozenset()
     possible: frozenset[tuple[int, int]] = frozenset()
-
-
-class Vocabulary:
-    """Tokens by id and ids by token; the first four ids are <pad>, <bos>, <eos> and <unk>."""
-
-    def __init__(self, tokens: Iterable[str]):
-        self.tokens = (PAD, BOS, EOS, UNK, *sorted(set(tokens)))
-        self.ids = {token: i for i, token in enumerate(self.tokens)}
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def encode(self, tokens: Sequence[str]) -> list[int]:
-        """The ids of `tokens`; an unknown token becomes <unk>."""
-        return [self.ids.get(token, UNK_ID) for token in tokens]
-
-    def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of `ids` up to the first <eos>, without <pad> and <bos>."""
-        tokens = []
-        for i in ids:
-            if i == EOS_ID:
-                break
-            if i not in (PAD_ID, BOS_ID):
-                tokens.append(self.tokens[i])
-        return tokens
 
 
 @dataclass(frozen=True)
@@ -81,16 +57,10 @@ class Corpus:
 
     def tensors(self, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
         """Padded ids of `pairs`: sources with <eos> (batch, m), decoder inputs <bos> … and outputs … <eos> (batch, n)."""
-        src = _padded([[*self.src_vocab.encode(pair.src), EOS_ID] for pair in pairs])
-        tgt = [self.tgt_vocab.encode(pair.tgt) for pair in pairs]
-        return src, _padded([[BOS_ID, *ids] for ids in tgt]), _padded([[*ids, EOS_ID] for ids in tgt])
+        examples = [Example(self.src_vocab.encode(pair.src), self.tgt_vocab.encode(pair.tgt)) for pair in pairs]
+        return Batch.of(examples, self.tgt_vocab)[:3]
 
 
 def _part(pair: Pair) -> str:
     bucket = hashlib.sha256(" ".join(pair.src).encode()).digest()[0]
     return "test" if bucket < 26 else "val" if bucket < 51 else "train"
-
-
-def _padded(rows: list[list[int]]) -> Tensor:
-    longest = max(map(len, rows))
-    return torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])

@@ -22,6 +22,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from tfm_lib._errors import require_padding
 from tfm_lib.data import Example, batches
 from tfm_lib.engine.dropout import use_byte_dropout
 from tfm_lib.engine.loss import linear_smoothed_loss
@@ -189,14 +190,16 @@ class Trainer:
 
     def _loss(self, examples: Sequence[Example], epsilon: float | None = None) -> Tensor:
         """The smoothed loss per target token; no work is spent on the logits of padding."""
-        batch = Batch(*(ids.to(self.device) for ids in Batch.of(examples)))
-        real = batch.tgt_out != self.model.config.pad_id
+        *padded, padded_with = Batch.of(examples)
+        src, tgt_in, tgt_out = (ids.to(self.device) for ids in padded)
+        require_padding(padded_with, self.model.config.pad_id)
+        real = tgt_out != padded_with
         with self._precision():
-            hidden = self.model.hidden(batch.src, batch.tgt_in)
+            hidden = self.model.hidden(src, tgt_in)
         epsilon = self.options.epsilon if epsilon is None else epsilon
         dtype = torch.bfloat16 if self.options.bfloat16 else torch.float32
         return linear_smoothed_loss(
-            hidden[real].float(), self.model.embedding.tokens.weight, batch.tgt_out[real], epsilon, dtype
+            hidden[real].float(), self.model.embedding.tokens.weight, tgt_out[real], epsilon, dtype
         )
 
     def _precision(self) -> contextlib.AbstractContextManager:

@@ -12,6 +12,7 @@ import traitlets
 from torch import Tensor, nn
 
 from tfm_lib._trace import Trace, trace
+from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.transformer import Transformer, TransformerConfig, base_config, big_config, count_parameters
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Widget, Words
@@ -69,7 +70,6 @@ SIZE = Words(
     parts={"norms": "norms"},  # the others are names in the code
 )
 TOLD = 4  # words that a vector would say
-SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")  # ids 0 to 3
 
 
 @dataclass
@@ -281,7 +281,7 @@ def _one_sentence(name: str, ids: Any) -> Tensor:
 
 
 def _text(words: Callable[[int], str], i: int) -> str:
-    return SPECIAL[i] if i < len(SPECIAL) else words(i)
+    return Vocabulary.special[i] if i < len(Vocabulary.special) else words(i)
 
 
 def _nearest(model: Transformer, stages: Sequence[Stage], words: Callable[[int], str]) -> None:
