@@ -177,12 +177,9 @@ class Tokenizer:
             tokenizer = cls(Backend.from_file(str(path)))
         except Exception as error:  # the library knows no finer one
             raise ValueError(f"{path} holds no tokenizer: {error}.") from None
-        special = [tokenizer.piece(i) for i in range(min(4, len(tokenizer)))]
-        if special != [*Vocabulary.special]:
-            raise ValueError(
-                f"{path} holds another tokenizer: ids 0 to 3 should be {' '.join(Vocabulary.special)}; "
-                f"they are {' '.join(special)}."
-            )
+        special = " ".join(tokenizer.piece(i) for i in range(min(4, len(tokenizer))))
+        if special != (wanted := " ".join(Vocabulary.special)):
+            raise ValueError(f"{path} holds another tokenizer: ids 0 to 3 should be {wanted}; they are {special}.")
         return tokenizer
 
     def save(self, path: Path | str) -> None:
