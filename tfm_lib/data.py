@@ -177,9 +177,11 @@ class Tokenizer:
             tokenizer = cls(Backend.from_file(str(path)))
         except Exception as error:  # the library knows no finer one
             raise ValueError(f"{path} holds no tokenizer: {error}.") from None
+        wanted = " ".join(Vocabulary.special)
         special = " ".join(tokenizer.piece(i) for i in range(min(4, len(tokenizer))))
-        if special != (wanted := " ".join(Vocabulary.special)):
-            raise ValueError(f"{path} holds another tokenizer: ids 0 to 3 should be {wanted}; they are {special}.")
+        if special != wanted:
+            told = f"ids 0 to 3 should be {wanted}; they are {special}."
+            raise ValueError(f"{path} holds another tokenizer: {told}")
         return tokenizer
 
     def save(self, path: Path | str) -> None:
