@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
+import tfm_lib
+
 BY_HAND = {
     path.relative_to(ROOT / "tests/new").as_posix() for path in (ROOT / "tests/new").rglob("*.*") if path.is_file()
 }
@@ -155,3 +157,7 @@ def test_the_guide_names_tests_and_commands_that_are_there(copy):
     assert targets and all(f"\n{target}:" in makefile for target in targets)
     for kind in set(re.findall(r"tfm new (\w+)", guide)):
         assert copy.tfm("new", kind, "--help").returncode == 0, kind
+
+
+def test_the_readme_names_the_wheel_of_this_version():
+    assert f"'./tfm_lib-{tfm_lib.__version__}-py3-none-any.whl[notebook]'" in (ROOT / "README.md").read_text("utf-8")
