@@ -278,9 +278,7 @@ def test_a_kernel_that_dies_is_said_to_have_died(tmp_path: Path) -> None:
 
 def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> None:
     """A socket whose message is there, and whose `poll` tells so only from the second call on."""
-    from jupyter_client.channels import AsyncZMQSocketChannel
-
-    runner.cure_stalls()
+    from tfm_lib.book.site.patience import PatientChannel, PatientClient
 
     class Socket:
         polls: ClassVar[list[int]] = []
@@ -290,20 +288,40 @@ def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> Non
             self.polls.append(milliseconds)
             return len(self.polls) > 1
 
-    class Channel:
-        socket = Socket()
+    class Channel(PatientChannel):
+        def __init__(self) -> None:
+            self.socket = Socket()
+
+        def __del__(self) -> None:
+            pass
 
         async def _recv(self) -> dict:
             return {"came": True}
 
-    get = AsyncZMQSocketChannel.get_msg
-    assert asyncio.run(get(Channel(), timeout=60)) == {"came": True}
+    assert asyncio.run(Channel().get_msg(timeout=60)) == {"came": True}
     assert len(Socket.polls) == 2
     Socket.polls = []
-    assert asyncio.run(get(Channel(), timeout=None)) == {"came": True}
+    assert asyncio.run(Channel().get_msg(timeout=None)) == {"came": True}
     Socket.polls = []
     with pytest.raises(Empty):
-        asyncio.run(get(Channel(), timeout=0))
+        asyncio.run(Channel().get_msg(timeout=0))
+    assert PatientClient().iopub_channel_class is PatientClient().shell_channel_class is PatientChannel
+
+
+def test_kernels_are_heard_by_patient_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tfm_lib.book.site import patience
+
+    waits = []
+
+    async def get_msg(self, timeout=None):
+        waits.append(timeout)
+        return await plain(self, timeout)
+
+    plain = patience.PatientChannel.get_msg
+    monkeypatch.setattr(patience.PatientChannel, "get_msg", get_msg)
+    (run,) = runner.run_notebooks([_job("heard", tmp_path, "print(1)")], runner.Lines(1))
+    assert run.failure is None
+    assert waits
 
 
 # --- the book itself -----------------------------------------------------------------------------------------------

@@ -402,9 +402,7 @@ def test_no_token_is_left_of_any_chapter(path: Path) -> None:
 def test_a_downloaded_notebook_runs_with_the_wheel_alone(
     path: Path, built_book: Path, unpacked_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tfm_lib.book.site.runner import Job, cure_stalls, run_notebooks, watcher
-
-    cure_stalls()
+    from tfm_lib.book.site.runner import Job, run_notebooks, watcher
 
     notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)
     assert "a number that the cells" not in markdown(notebook), "a glued number is missing from the download"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
+
+from tfm_lib.book.site.patches import script, stylesheet
 
 THEME = Path(__file__).parent / "theme"
 TOKENS = Path(__file__).parents[1] / "drawing" / "tokens.css"
@@ -112,13 +113,13 @@ def mend(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: 
 def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
     """Leave on the page only the styles and scripts that it needs (extensions put theirs on every page)."""
     body = context.get("body", "")
-    context["css_files"] = [_CascadingStyleSheet(f"{OURS}/book.css", priority=900)]
+    context["css_files"] = [stylesheet(f"{OURS}/book.css", priority=900)]
     context["css_files"] += context.get("tfm_widget_styles", [])
     if 'class="katex' in body:
-        context["css_files"].append(_CascadingStyleSheet(f"{OURS}/katex.css", priority=100))
-    scripts = [_JavaScript(f"{OURS}/book.js", priority=900, defer="defer")]
+        context["css_files"].append(stylesheet(f"{OURS}/katex.css", priority=100))
+    scripts = [script(f"{OURS}/book.js", priority=900, defer="defer")]
     if templatename == "search.html":
-        scripts += [_JavaScript(f"_static/{name}", priority=200) for name in SEARCH_SCRIPTS]
+        scripts += [script(f"_static/{name}", priority=200) for name in SEARCH_SCRIPTS]
     context["script_files"] = [*scripts, *context.get("tfm_widget_scripts", [])]
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tfm_lib.book.notebooks.contents import pages, pages_named
+from tfm_lib.book.site.patches import build_sphinx, require_sphinx
 
 NO_SOURCES = {
     "_build",
@@ -47,10 +48,7 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
     now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, _sources(root), _packages())}
     if not force and before.get("sources") == now["sources"] and _all_there(html, before.get("pages", {})):
         return 0
-    # jsonschema, finding this package (JupyterLab brings it), compiles 38 grammars of addresses: a second for nothing.
-    sys.modules.setdefault("rfc3987_syntax", None)
-    from jupyter_book.sphinx import build_sphinx  # where this fails, the book of the last build stays
-
+    require_sphinx()  # where this fails, the book of the last build stays
     if force and not only:
         for name in PRODUCTS:
             shutil.rmtree(out / name, ignore_errors=True)
@@ -62,7 +60,6 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
         root,
         html,
         noconfig=True,  # no conf.py: its place is taken by _config.yml
-        path_config=root / "_config.yml",
         confoverrides={
             "external_toc_path": str(root / "_toc.yml"),
             "tfm_only": tuple(only),

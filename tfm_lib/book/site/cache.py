@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfm_lib.book.site.dependencies import dependencies
-from tfm_lib.book.site.runner import Job, Run, cure_stalls, run_notebooks, watcher
+from tfm_lib.book.site.runner import Job, Run, run_notebooks, watcher
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -85,7 +85,7 @@ def execute_chapters(
     if work:
         with watcher(len(work)) as watching:
             run_notebooks(work, watching, timeout=env.mystnb_config.execution_timeout, done=keep)
-    _report(failed, jobs)
+    _report(app, failed)
     env.mystnb_config = env.mystnb_config.copy(
         execution_excludepatterns=[
             *env.mystnb_config.execution_excludepatterns,
@@ -135,25 +135,15 @@ def _remember(cache: Any, path: Path, run: Run, key: str) -> None:
     cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
-def _report(failed: list[Run], jobs: dict[str, tuple[str, str]]) -> None:
+def _report(app: Sphinx, failed: list[Run]) -> None:
     """Says which cells failed; what their pages then lack (outputs, glued numbers) is not worth a second complaint."""
-    import logging
-    import re
-
     from sphinx.util.logging import getLogger
 
     logger = getLogger(__name__)
     for run in failed:
         logger.warning("chapter %s, %s", run.job.name, run.failure, type="tfm", subtype="execution")
-    pages = {jobs[run.job.name][0] for run in failed}
-
-    def worth_saying(record: logging.LogRecord) -> bool:
-        location = str(getattr(record, "location", ""))
-        return not re.search(r"\[myst-?nb\.", record.getMessage()) or not any(page in location for page in pages)
-
-    if pages:
-        for handler in logging.getLogger("sphinx").handlers:
-            handler.filters.insert(0, worth_saying)
+    if failed:  # this build fails; the next one says what else myst-nb has to say
+        app.config.suppress_warnings = [*app.config.suppress_warnings, "mystnb", "myst-nb"]
 
 
 def _versions() -> str:
@@ -168,7 +158,6 @@ def _versions() -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    cure_stalls()
     app.add_config_value("tfm_only", (), "")  # the pages to execute; the others keep the outputs that they have
     app.add_config_value("tfm_force", False, "")  # execute although nothing changed
     app.connect("env-get-outdated", execute_chapters)

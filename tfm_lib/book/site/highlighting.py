@@ -7,28 +7,36 @@ together, and each costs a reader's browser time and a phone's memory.
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from pygments.formatters import HtmlFormatter
+from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.highlighting import PygmentsBridge
 
 from tfm_lib.book.site.assets import THEME
 
+LISTING = re.compile(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', re.DOTALL)
+WORD = re.compile(r'<span class="([^"]+)">([^<]*)</span>')
 
-def coloured() -> set[str]:
+
+@cache
+def coloured() -> frozenset[str]:
     """The classes of words that the style sheet knows, as `k` in `.highlight .k { … }`."""
-    return set(re.findall(r"\.highlight \.(\w+)", (THEME / "book.css").read_text(encoding="utf-8")))
+    return frozenset(re.findall(r"\.highlight \.(\w+)", (THEME / "book.css").read_text(encoding="utf-8")))
 
 
-class FewWords(HtmlFormatter):
-    """Pygments' HTML, with elements for coloured words only."""
+def few_words(html: str) -> str:
+    """`html` whose listings have elements for coloured words only."""
 
-    kept = coloured()
+    def plain(word: re.Match[str]) -> str:
+        return word[0] if coloured().intersection(word[1].split()) else word[2]
 
-    def _get_css_classes(self, ttype) -> str:
-        classes = super()._get_css_classes(ttype)
-        return classes if self.kept.intersection(classes.split()) else ""
+    return LISTING.sub(lambda listing: WORD.sub(plain, listing[0]), html)
+
+
+def _few_words(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
+    if "body" in context:
+        context["body"] = few_words(context["body"])
 
 
 def setup(app: Sphinx) -> None:
-    PygmentsBridge.html_formatter = FewWords
+    app.connect("html-page-context", _few_words, priority=930)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
+from tfm_lib.book.site.patches import figure_numbers, set_figure_numbers
+
 
 def _number_per_book(app: Sphinx, env) -> list[str]:
-    env.toc_fignumbers = getattr(env, "tfm_fignumbers", env.toc_fignumbers)
+    set_figure_numbers(env, getattr(env, "tfm_fignumbers", figure_numbers(env)))
     return []
 
 
 def _number_per_chapter(app: Sphinx, env) -> list[str]:
-    env.tfm_fignumbers = env.toc_fignumbers
-    env.toc_fignumbers = {
+    env.tfm_fignumbers = figure_numbers(env)
+    anew = {
         docname: {kind: {id: (i,) for i, id in enumerate(ids, start=1)} for kind, ids in kinds.items()}
-        for docname, kinds in env.toc_fignumbers.items()
+        for docname, kinds in env.tfm_fignumbers.items()
     }
+    set_figure_numbers(env, anew)
     return []
 
 

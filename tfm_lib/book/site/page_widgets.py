@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from myst_nb.core.render import WIDGET_STATE_MIMETYPE, NbElementRenderer
 from sphinx.application import Sphinx
-from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
 from sphinx.util import logging
 
 from tfm_lib.book.site.assets import write
+from tfm_lib.book.site.patches import script, stylesheet
 from tfm_lib.book.site.pictures import slim
 
 logger = logging.getLogger(__name__)
 
 BUNDLES = Path(__file__).resolve().parents[2] / "widgets" / "static" / "page"
 FOLDER = "_widgets"  # of the output
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = re.compile(r'<script type="application/vnd\.jupyter\.widget-view\+json">(.*)</script>', re.DOTALL)
 LINKS = ("LinkModel", "DirectionalLinkModel")
 #: Traits that mean something to JupyterLab only.
 UNUSED = re.compile(r"_model_|_view_|_dom_classes|_anywidget_id|layout$|tabbable$|tooltip$")
@@ -94,24 +95,23 @@ def _references(value: Any) -> list[str]:
     return re.findall(r"IPY_MODEL_(\w+)", json.dumps(value))
 
 
-def _render_widget_view(self: NbElementRenderer, data) -> list[nodes.Element]:
-    return [widget_view(model_id=data.content["model_id"], tfm=data.content.get("tfm", {}))]
-
-
-_plain_finalise = NbElementRenderer.render_nb_finalise
-
-
-def _render_nb_finalise(self: NbElementRenderer, metadata: dict) -> None:
-    widgets = (metadata.get("widgets") or {}).get(WIDGET_STATE_MIMETYPE, {}).get("state") or {}
-    _plain_finalise(self, {key: value for key, value in metadata.items() if key != "widgets"})
-    document = self.renderer.document
-    views = list(document.findall(widget_view))
+def place_widgets(app: Sphinx, document: nodes.document) -> None:
+    """Put our own nodes, and the states that they need, in place of what myst-nb writes for a widget runtime."""
+    kept = getattr(app.env, "nb_metadata", {}).get(app.env.docname, {}).get("js_files", {})
+    _, attributes = kept.pop("ipywidgets_state", (None, {"body": "{}"}))
+    widgets = json.loads(attributes["body"]).get("state") or {}
+    views = []
+    for raw in list(document.findall(nodes.raw)):
+        if found := VIEW.fullmatch(raw.astext()):
+            said = json.loads(found[1])
+            views.append(widget_view(model_id=said["model_id"], tfm=said.get("tfm", {})))
+            raw.replace_self(views[-1])
     if not views:
         return
     try:
         state, names = page_state(widgets, [view["model_id"] for view in views])
     except (LostWidget, StockWidget) as error:
-        self.logger.warning(str(error), subtype="widget")
+        logger.warning("%s", error, location=app.env.docname, type="tfm", subtype="widget")
         state, names = {}, {}
     for view in views:
         model = state.get(names.get(view["model_id"], ""), {})
@@ -122,7 +122,7 @@ def _render_nb_finalise(self: NbElementRenderer, metadata: dict) -> None:
         {"version_major": 2, "version_minor": 0, "state": state}, separators=(",", ":"), ensure_ascii=False
     )
     text = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")
-    document.append(nodes.raw("", f'<script type="{WIDGET_STATE_MIMETYPE}">{text}</script>\n', format="html"))
+    document.append(nodes.raw("", f'<script type="{STATE}">{text}</script>\n', format="html"))
 
 
 def _visit_widget_view(self, node: widget_view) -> None:
@@ -159,9 +159,9 @@ def add_widget_assets(
                 subtype="widget",
             )
     context["tfm_widget_scripts"] = [
-        _JavaScript(f"{FOLDER}/{name}", priority=950 + i, defer="defer") for i, name in enumerate(wanted)
+        script(f"{FOLDER}/{name}", priority=950 + i, defer="defer") for i, name in enumerate(wanted)
     ]
-    context["tfm_widget_styles"] = [_CascadingStyleSheet(f"{FOLDER}/widgets.css", priority=950)]
+    context["tfm_widget_styles"] = [stylesheet(f"{FOLDER}/widgets.css", priority=950)]
 
 
 def copy_bundles(app: Sphinx) -> None:
@@ -172,9 +172,7 @@ def copy_bundles(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    # A plug-in of myst-nb would have to be an installed entry point; the book also builds from a plain checkout.
-    NbElementRenderer.render_widget_view = _render_widget_view
-    NbElementRenderer.render_nb_finalise = _render_nb_finalise
     app.add_node(widget_view, html=(_visit_widget_view, None))
     app.connect("builder-inited", copy_bundles)
+    app.connect("doctree-read", place_widgets)
     app.connect("html-page-context", add_widget_assets, priority=900)

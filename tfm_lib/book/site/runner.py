@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
 CELL_TIMEOUT = 60  # seconds of processor time
 PATIENCE = 5  # times as long by the clock: other programs may want the processor too
-SLICE = 0.25  # seconds; see `cure_stalls`
+PATIENT = "tfm_lib.book.site.patience.PatientClient"
+SLICE = 0.25  # seconds between two looks
 
 
 @dataclass
@@ -85,7 +85,6 @@ def run_notebooks(
     if not jobs:
         return []
     workers = min(workers or cores(), len(jobs), 4)  # each kernel holds a torch: memory ends before cores do
-    cure_stalls()
 
     async def work(folder: Path) -> list[Run]:
         turn = asyncio.Semaphore(workers)
@@ -125,26 +124,6 @@ def kernel_environment(profile: Path) -> dict[str, str]:
     }
 
 
-def cure_stalls() -> None:
-    """Makes every wait for a kernel's message wake up four times a second.
-
-    Now and then the wake-up of one long `poll` is lost, and the cell then waits for its whole timeout
-    although its answer lies in the socket. A short poll finds it.
-    """
-    from jupyter_client.channels import AsyncZMQSocketChannel
-
-    async def get_msg(self: AsyncZMQSocketChannel, timeout: float | None = None) -> dict:
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            left = SLICE if deadline is None else max(0.0, deadline - time.monotonic())
-            if await self.socket.poll(int(min(left, SLICE) * 1000)):
-                return await self._recv()
-            if deadline is not None and time.monotonic() >= deadline:
-                raise Empty
-
-    AsyncZMQSocketChannel.get_msg = get_msg
-
-
 async def _execute(
     job: Job, watcher: Watcher, environment: dict[str, str], socket: Path, timeout: float, stopping: asyncio.Event
 ) -> Run:
@@ -168,7 +147,7 @@ async def _execute(
     client = NotebookClient(
         job.notebook,
         # Files, because a port may be taken by another between being chosen and being bound.
-        config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket)}}),
+        config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket), "client_class": PATIENT}}),
         timeout=None,  # watched here, by the processor's time
         shutdown_kernel="immediate",
         kernel_name="python3",
