@@ -402,13 +402,22 @@ def test_a_replacement_that_does_not_fit_gets_a_sentence(replace, kind, words):
         ({"names": ["*"]}, TypeError, 'names must be a pattern such as "*.weights"; got a list.'),
         ({"replace": "output"}, TypeError, "replace must map names to tensors or functions; got 'output'."),
         ({"replace": {"x": torch.relu}}, ValueError, "replace must name what the model computes; got 'x'; print a trace to see the names."),
-        ({"model": torch.compile(nn.ReLU())}, ValueError, "model must be as it was before torch.compile, whose code calls no hooks; got a compiled one."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_traced_gets_a_sentence(given, kind, words):
     with pytest.raises(kind) as caught, trace(**{"model": machine(), **given}):
         pass
     assert str(caught.value) == words
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_is_compiled_gets_a_sentence():
+    whole, within = torch.compile(nn.ReLU()), nn.ReLU()
+    within.compile()
+    for model in (whole, nn.Sequential(nn.ReLU(), whole), nn.Sequential(within)):
+        with pytest.raises(ValueError, match="^model must be as it was before") as caught, trace(model):
+            pass
+        assert str(caught.value).endswith("calls no hooks; got a compiled one.")
 
 
 # everything is as it was
