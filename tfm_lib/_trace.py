@@ -105,15 +105,13 @@ def _places(model: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
 class _Watch:
     """The hooks of one module, before and after it."""
 
-    thread: int | None = None  # whose calls are seen; a copy of the model has a copy of this, which sees none
-
     def __init__(self, kept: dict[str, list[Tensor]], changes: dict[str, Callable[[Tensor], Tensor]]):
         self.kept, self.changes, self.thread = kept, changes, threading.get_ident()
         self.names: dict[str, list[str]] = {"input": [], "weights": [], "output": []}
         self.begun: list[tuple[bool, _Softmax | None]] = []  # calls that have not ended
 
     def __reduce__(self) -> tuple:
-        return object.__new__, (_Watch,)
+        return _Watch, ({}, {})  # a copy of the model has a copy of this, which looks at nothing
 
     def before(self, module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
         if threading.get_ident() != self.thread:
