@@ -12,9 +12,8 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import Any
 
 import torch
@@ -29,7 +28,6 @@ from tfm_lib.corpora import load_corpus
 from tfm_lib.data import pad
 from tfm_lib.engine.trained import WEIGHTS
 from tfm_lib.engine.translator import Translator, shipped_folder
-from tfm_lib.masking import causal_mask, padding_mask
 from tfm_lib.multihead import MultiHeadAttention, without_heads
 
 CORPUS = "tatoeba-en-fr"
@@ -44,7 +42,6 @@ SEEDS = list(range(10))  # of the random orders
 AT_ONCE = 64
 ALL = 10**9
 Batches = list[tuple[Tensor, Tensor]]
-State = tuple[Tensor, Tensor]  # what a stage of the model reads and gives: the memory so far, and the decoder's vectors
 
 
 class Bench:
@@ -92,9 +89,8 @@ class Bench:
     @torch.no_grad()
     def loss(self, batches: Batches) -> float:
         """Nats a token, the right words before it given; without smoothing."""
-        stages = self.stages()
-        total = sum(self._nats(self._run(stages, src, tgt), tgt) for src, tgt in batches)
-        return total / self._tokens(batches)
+        model = self.translator.model
+        return sum(self._nats(model(src, tgt[:, :-1]), tgt) for src, tgt in batches) / self._tokens(batches)
 
     def loss_without(self, heads: Iterable[int], batches: Batches) -> float:
         with self.without(list(heads)):
@@ -104,49 +100,20 @@ class Bench:
     def losses_without_each(self, heads: Iterable[int], gone: list[int], batches: Batches) -> dict[int, float]:
         """The loss without `gone` and one more head, for each of `heads`.
 
-        What lies below a head does not change when the head goes, and is computed once for all of a layer's heads.
+        A head of the decoder leaves the memory as it is, which is then computed once.
         """
-        h, totals, asked = self.translator.model.config.n_heads, dict.fromkeys(heads, 0.0), set(heads)
-        stages = self.stages()
+        model, totals = self.translator.model, dict.fromkeys(heads, 0.0)
+        n, h = model.config.n_layers, model.config.n_heads
         with self.without(gone):
             for src, tgt in batches:
-                states = self._start(src, tgt)
-                for k, (stage, attentions) in enumerate(stages):
-                    for number in attentions:
-                        for i in asked & set(range(number * h, (number + 1) * h)):
-                            with without_heads(self.layers[number], i % h):
-                                totals[i] += self._nats(self._run(stages[k:], src, tgt, states), tgt)
-                    states = stage(states, src, tgt)
+                memory = model.encode(src)
+                for i in totals:
+                    with without_heads(self.layers[i // h], i % h):
+                        known = memory if i >= n * h else model.encode(src)
+                        logits = model.embedding.unembed(model.decode(tgt[:, :-1], known))
+                    totals[i] += self._nats(logits, tgt)
         tokens = self._tokens(batches)
         return {i: round(total / tokens, 4) for i, total in totals.items()}
-
-    def stages(self) -> list[tuple[Callable[..., State], list[int]]]:
-        """The model's layers from bottom to top, each with the numbers of its attentions in `layers`."""
-        model, n = self.translator.model, self.translator.model.config.n_layers
-        encoder = [(partial(self._encode, i), [i]) for i in range(n)]
-        return encoder + [(partial(self._decode, i), [n + i, 2 * n + i]) for i in range(len(model.decoder))]
-
-    def _start(self, src: Tensor, tgt: Tensor) -> State:
-        embedding = self.translator.model.embedding
-        return embedding(src), embedding(tgt[:, :-1])
-
-    def _encode(self, i: int, state: State, src: Tensor, tgt: Tensor) -> State:
-        model, (X, Y) = self.translator.model, state
-        X, _ = model.encoder[i](X, padding_mask(src, model.config.pad_id))
-        return (model.encoder_norm(X) if i + 1 == len(model.encoder) else X), Y
-
-    def _decode(self, i: int, state: State, src: Tensor, tgt: Tensor) -> State:
-        model, (memory, Y) = self.translator.model, state
-        Y, _ = model.decoder[i](Y, memory, causal_mask(Y.shape[1]), padding_mask(src, model.config.pad_id))
-        return memory, Y
-
-    def _run(self, stages: list, src: Tensor, tgt: Tensor, state: State | None = None) -> Tensor:
-        """Logits, from `state` through the rest of the stages."""
-        state = state or self._start(src, tgt)
-        for stage, _ in stages:
-            state = stage(state, src, tgt)
-        model = self.translator.model
-        return model.embedding.unembed(model.decoder_norm(state[1]))
 
     def _nats(self, logits: Tensor, tgt: Tensor) -> float:
         pad_id = self.translator.tokenizer.pad_id
