@@ -23,7 +23,7 @@ both_norms = pytest.mark.parametrize("norm", ["post", "pre"])
 def test_the_way_ends_where_the_machine_ends(norm) -> None:
     model = machine(norm)
     encoder, decoder = follow(model, SRC, TGT)
-    assert_close(encoder[-1].state, model.encode(SRC)[0])
+    assert_close(encoder[-1].state, model.encode(SRC).H[0])
     assert_close(decoder[-2].state, model.hidden(SRC, TGT)[0])
     assert_close(decoder[-1].state, model(SRC, TGT)[0])
     names = [stage.name for stage in decoder]
