@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { entropy, fixed, general, histogram, linspace, logspace, matmul, normal, random, range, signed, softmax, sum, variance } from "../src/kit/math.js";
 import { scale } from "../src/kit/scale.js";
+import { many, told } from "../src/kit/dom.js";
 import { sameForm } from "../src/kit/link.js";
 import { table } from "../src/kit/save.js";
 
@@ -74,4 +75,11 @@ test("a link brings back only a state of the same form", () => {
 
 test("CSV quotes what needs it", () => {
   assert.equal(table([["a", 'say "hi"'], ["x,y", 2]]), 'a,"say ""hi"""\r\n"x,y",2');
+});
+
+test("a template is filled with words, or with nodes among words", () => {
+  assert.equal(told("{n} of {all}{rest}", { n: 0, all: 3, rest: false }), "0 of 3");
+  const node = { is: "a node" };
+  assert.deepEqual(told("{node} is {what}", { node, what: "bold" }), [node, " is ", "bold"]);
+  assert.deepEqual([0, 1, 2].map((count) => many(["{count} word", "{count} words"], count)), ["0 words", "1 word", "2 words"]);
 });
