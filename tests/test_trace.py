@@ -17,7 +17,7 @@ from tfm_lib.attention import AdditiveScore
 from tfm_lib.decoding import beam_search, greedy_decode
 from tfm_lib.layers import EncoderLayer
 from tfm_lib.masking import causal_mask
-from tfm_lib.multihead import MultiHeadAttention, without_heads
+from tfm_lib.multihead import KeyValueCache, MultiHeadAttention, without_heads
 from tfm_lib.positional import AlibiAttention, RelativeAttention, RotaryAttention, ShawAttention
 from tfm_lib.self_attention import SelfAttention
 from tfm_lib.transformer import DecoderOnly, EncoderOnly, Transformer, TransformerConfig
@@ -290,6 +290,23 @@ def test_every_step_of_a_cached_greedy_search_is_seen(norm, kind):
         assert len(rows) == 6
         close(torch.cat(rows, dim=2), whole["cross"][:, layer])
         assert len(seen.calls(f"encoder.{layer}.self_attention.weights")) == 1
+
+
+@both_norms
+@every_kind
+def test_every_word_that_a_decoder_alone_writes_is_seen(norm, kind):
+    model, text = machine(norm, DecoderOnly, attention=kind).eval(), words(2, 6)
+    with torch.no_grad():
+        with trace(model) as whole:
+            wanted = model(text)
+        caches = [KeyValueCache() for _ in model.layers]
+        with trace(model) as seen:
+            written = [model(word, caches) for word in text.split(1, dim=1)]
+    close(torch.cat(written, dim=1), wanted)
+    for name in ("layers.0.feed_forward.hidden", "layers.1.self_attention.heads", "norm.output"):
+        close(torch.cat(seen.calls(name), dim=1), whole[name])
+    for i, row in enumerate(seen.calls("layers.1.self_attention.weights")):
+        close(row[..., 0, :], whole["layers.1.self_attention.weights"][..., i, : i + 1])
 
 
 def test_a_beam_search_finds_the_same_and_each_of_its_steps_is_seen():
@@ -592,6 +609,30 @@ def test_pytorchs_own_layers():
     with torch.no_grad(), trace(layer) as seen:
         assert_close(layer(X), alone)
     assert seen["self_attn.weights"].shape == (1, 3, 3)
+
+
+def test_layers_of_other_parts():
+    class SwiGLU(nn.Module):
+        def __init__(self, d_model: int, d_ff: int) -> None:
+            super().__init__()
+            self.W_1, self.W_3 = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff)
+            self.W_2 = nn.Linear(d_ff, d_model)
+
+        def forward(self, X):
+            return self.W_2(nn.functional.silu(self.W_1(X)) * self.W_3(X))
+
+    small = TransformerConfig(11, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.0, norm="pre")
+    model = Transformer(
+        small, attention=RotaryAttention, feed_forward=SwiGLU, norm_layer=nn.RMSNorm, positions=torch.zeros
+    )
+    src, tgt = words(1, 4), words(1, 3)
+    alone = model(src, tgt)
+    with trace(model) as seen:
+        assert_close(model(src, tgt), alone)
+    network, path = model.encoder[1].feed_forward, "encoder.1.feed_forward"
+    assert torch.equal(network.W_2(seen[f"{path}.hidden"]), seen[f"{path}.output"])
+    gated = nn.functional.silu(seen[f"{path}.W_1.output"]) * seen[f"{path}.W_3.output"]
+    assert torch.equal(gated, seen[f"{path}.hidden"]) and seen["decoder.0.self_attention.weights"].shape == (1, 2, 3, 3)
 
 
 def test_an_attention_around_an_attention():
