@@ -745,7 +745,7 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "X, mask = self.embedding(ids)",
         "test_a_decoder_alone_with_caches_equals_one_without",
     ),
-    "the layers' attention is always the same": (
+    "every layer takes the same attention": (
         "kind(*sizes, **parts)",
         "kind(*sizes)",
         "test_other_parts_enter_and_learn",
