@@ -144,7 +144,7 @@ def lab(
     if start:
         sys.stdout.flush()
         options = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        first = [folder / f"{chapters[0].stem}.ipynb"] if chapters else []
+        first = [str(folder / f"{chapters[0].stem}.ipynb")] if chapters else []
         command = [sys.executable, "-m", "jupyterlab", *first, f"--ServerApp.root_dir={folder}", *options]
         try:
             raise typer.Exit(subprocess.call(command, cwd=folder, env={**os.environ, **lab_settings()}))

@@ -87,8 +87,8 @@ class _Collection:
             if student and (copy := self._known(entry, claim, student, stem, shown)):
                 found.setdefault((student, stem), []).append(copy)
         for key in sorted(found):
-            *earlier, last = self._newest(found[key]) or [None]
-            if last is not None:
+            if newest := self._newest(found[key]):
+                *earlier, last = newest
                 self.report.kept.append(last)
                 self.report.earlier += earlier
                 self.report.replaced += [one.where for one in earlier]

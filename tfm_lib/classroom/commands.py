@@ -75,8 +75,8 @@ def assign(
     try:
         if verify:
             require_gradable(made, stems)
-    except NoSandbox as missing:
-        raise Refusal(f"{missing} To make the assignment without trying it: tfm assign --no-verify") from None
+    except NoSandbox as none:
+        raise Refusal(f"{none} To make the assignment without trying it: tfm assign --no-verify") from None
     if fresh and (aside := move_aside(to)):
         console.print(f"What was there is in {aside}.", soft_wrap=True)
     missing = made.write(to)

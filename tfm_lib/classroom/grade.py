@@ -164,7 +164,7 @@ def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, led
     if before is not None and before.but(took=None) == row.but(took=None):
         return []
     untold = before is not None and (student, row.id) not in ledger.judged
-    return [_judgement(student, each) for each in ([before, row] if untold else [row])]
+    return [_judgement(student, each) for each in ([before, row] if untold and before else [row])]
 
 
 def _judgement(student: str, row: ExerciseResult) -> Judgement:

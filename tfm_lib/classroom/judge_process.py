@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -159,4 +158,4 @@ class Watched:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

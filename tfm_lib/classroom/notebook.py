@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from tfm_lib.classroom.words import Answer, Handed, found, is_python
@@ -27,7 +28,7 @@ class Submitted:
     notes: list[str] = field(default_factory=list)
 
 
-def read(data: bytes, answers: set[str] = frozenset(), handed: Handed | None = None) -> Submitted:
+def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | None = None) -> Submitted:
     """The notebook that `data` holds, its chapter's as `handed` out; raises NotANotebook.
 
     A cell of another type that defines one of `answers` counts as code: its author clicked the wrong menu.

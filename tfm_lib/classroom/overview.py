@@ -34,9 +34,9 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
     ]
     if waiting:
         body += ["<h2>Still to be marked</h2>", f"<p>{text(', '.join(waiting))}</p>"]
-    if rows := [(id, pair.first, pair.second, f"{100 * pair.share:.0f} %") for id, pair in alike]:
+    if pairs := [(id, pair.first, pair.second, f"{100 * pair.share:.0f} %") for id, pair in alike]:
         body += ["<h2>Worth a look together</h2>", f"<p class='soft'>{LOOK}</p>"]
-        body.append(table(["chapter", "one", "the other", "in common"], rows))
+        body.append(table(["chapter", "one", "the other", "in common"], pairs))
     return page(f"{assignment}: the class", "\n".join(body))
 
 

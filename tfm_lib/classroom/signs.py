@@ -40,8 +40,8 @@ def compared(bundle: Bundle, found: dict[str, StudentResult], files: Files | Non
     for (student, stem), file in (files or {}).items():
         if student not in people:
             continue
-        chapter = found[student].chapters.get(stem) if student in found else None
-        if file.data is not None and (chapter is None or not chapter.submitted):
+        graded = found[student].chapters.get(stem) if student in found else None
+        if file.data is not None and (graded is None or not graded.submitted):
             said.note(f"joined, or handed in {stem} after the last grading; `tfm grade` judges it", student)
     seen.notes = [f"{what}: {_names(names)}" for what, names in said.notes.items()]
     seen.stale = [f"{what}: {_names(names)}" for what, names in said.stale.items()]

@@ -4,6 +4,7 @@ import datetime
 import random
 import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from babel.core import UnknownLocaleError
 from babel.dates import format_date, get_date_format
@@ -94,9 +95,10 @@ def date_tokenizer(sentences: Iterable[str], vocab_size: int) -> Tokenizer:
 
 
 def _pattern(locale: str, pattern: str) -> str:
-    if pattern not in ("full", "long", "medium"):
+    known: dict[str, Literal["full", "long", "medium"]] = {"full": "full", "long": "long", "medium": "medium"}
+    if pattern not in known:
         raise ValueError(f"pattern must be full, long or medium; got {pattern!r}.")
     try:
-        return get_date_format(pattern, locale).pattern
+        return get_date_format(known[pattern], locale).pattern
     except (UnknownLocaleError, ValueError):
         raise ValueError(f"Babel knows no locale {locale!r}; {', '.join(LOCALES)} are some that it knows.") from None

@@ -31,8 +31,8 @@ def _read(path: Path) -> Sentences:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise ValueError(f"{path}, line {line}, is not UTF-8 (0x{error.object[error.start]:02x}).") from None
+        place = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise ValueError(f"{path}, line {place}, is not UTF-8 (0x{error.object[error.start]:02x}).") from None
     pairs, wrong = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():

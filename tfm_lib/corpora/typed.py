@@ -194,7 +194,8 @@ def _joined(pair: tuple[str, str], pairs: Sentences, draw: random.Random) -> tup
     if draw.random() >= JOINED:
         return pair
     for _ in range(draw.choice((1, 1, 1, 2))):
-        longer = tuple(f"{side} {more}" for side, more in zip(pair, draw.choice(pairs)))
+        more = draw.choice(pairs)
+        longer = (f"{pair[0]} {more[0]}", f"{pair[1]} {more[1]}")
         if max(map(len, longer)) <= LONGEST_JOINED:
             pair = longer
     return pair
@@ -461,4 +462,5 @@ def with_sign(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
         return f"{pair[0]}{sign}", f"{pair[1]}{sign}"
     if place < 0.9:
         return f"{sign} {pair[0]}", f"{sign} {pair[1]}"
-    return tuple(re.sub(r"( ?)([.!?]?)$", rf" {sign}\1\2", side, count=1) for side in pair)
+    source, target = (re.sub(r"( ?)([.!?]?)$", rf" {sign}\1\2", side, count=1) for side in pair)
+    return source, target

@@ -191,7 +191,8 @@ def translate(
     except NoModel as error:
         raise Refusal(str(error)) from None
     kept, number = [], 0
-    sys.stdout.reconfigure(encoding="utf-8")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     for group in [[os.fsencode(each) for each in sentences]] if sentences else _lines(sys.stdin.buffer):
         texts = []
         for line in group:
@@ -216,7 +217,7 @@ def translate(
 AT_ONCE = 32  # lines of standard input that are translated together
 
 
-def _lines(stream: io.BufferedReader) -> Iterator[list[bytes]]:
+def _lines(stream: Any) -> Iterator[list[bytes]]:
     """The lines that have come, up to `AT_ONCE` together: who types one is answered at once."""
     rest = b""
     while chunk := stream.read1(1 << 16):

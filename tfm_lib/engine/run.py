@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 import torch.distributed as dist
@@ -153,7 +153,7 @@ def train_run(
     options, rank = preset.options, dist.get_rank() if dist.is_initialized() else 0
     if folder.is_begun and folder.about()["corpus"] != corpus:
         raise OtherRun(f"{folder.path} holds a run on {folder.about()['corpus']!r}, not on {corpus!r}.")
-    texts = {part: sentences(corpus, part) for part in ("train", "val")}
+    texts = {"train": sentences(corpus, "train"), "val": sentences(corpus, "val")}
     if rank == 0 and not folder.is_begun:
         folder.clear()
         folder.begin({"corpus": corpus, "options": asdict(options), "machine": machine()})
@@ -211,7 +211,7 @@ def train_run(
     return folder.last_validation()
 
 
-def sentences(corpus: str, part: str) -> Sentences:
+def sentences(corpus: str, part: Literal["train", "val", "test"]) -> Sentences:
     """The pairs of one part of a corpus; embedded ones are made large enough to train on."""
     options = {"size": EMBEDDED_SIZE[corpus]} if corpus in EMBEDDED_SIZE else {}
     return load_corpus(corpus, **options).sentences(part)

@@ -209,7 +209,7 @@ class Trainer:
     def _average(self) -> None:
         """Mean over about the last 1 / (1 − decay) steps; at the beginning over fewer."""
         decay = min(self.options.average, (1 + self.progress.step) / (10 + self.progress.step))
-        means = list(self.averaged.values())
+        means = list((self.averaged or {}).values())
         torch._foreach_lerp_(means, [p.detach() for p in self.model.parameters()], 1 - decay)
 
     def _sum_over_processes(self, total: Tensor) -> None:
@@ -219,11 +219,12 @@ class Trainer:
         parameters = [p for p in self.model.parameters() if p.requires_grad]
         for p in parameters:
             p.grad = torch.zeros_like(p) if p.grad is None else p.grad
-        flat = torch.cat([total.view(1), *(p.grad.view(-1) for p in parameters)])
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        flat = torch.cat([total.view(1), *(gradient.view(-1) for gradient in gradients)])
         dist.all_reduce(flat)
         total.copy_(flat[0])
-        for p, piece in zip(parameters, flat[1:].split([p.numel() for p in parameters])):
-            p.grad.copy_(piece.view_as(p))
+        for gradient, piece in zip(gradients, flat[1:].split([p.numel() for p in parameters])):
+            gradient.copy_(piece.view_as(gradient))
 
     @contextlib.contextmanager
     def averaged_weights(self) -> Iterator[Transformer]:
@@ -279,16 +280,14 @@ class Trainer:
             state = torch.load(path, map_location="cpu", weights_only=True)
         except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
             raise OtherRun(f"{path} cannot be read; it is cut or damaged ({type(error).__name__}).") from None
-        for name, mine in {"config": self.model.config, "options": self.options}.items():
-            state[name] = {key: state[name].get(key, DEFAULTS.get(key)) for key in asdict(mine)}
-            differing = sorted(
-                key for key, value in asdict(mine).items() if state[name][key] != value and key not in MAY_GROW
-            )
+        for name, mine in {"config": asdict(self.model.config), "options": asdict(self.options)}.items():
+            state[name] = {key: state[name].get(key, DEFAULTS.get(key)) for key in mine}
+            differing = sorted(key for key, value in mine.items() if state[name][key] != value and key not in MAY_GROW)
             if differing:
                 key = differing[0]
                 raise OtherRun(
                     f"{path} was written with other {name}: {key} was {state[name].get(key)}, now it is "
-                    f"{asdict(mine)[key]}{f' (and {len(differing) - 1} more)' if differing[1:] else ''}."
+                    f"{mine[key]}{f' (and {len(differing) - 1} more)' if differing[1:] else ''}."
                 )
         self.model.load_state_dict(state["model"])
         for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):

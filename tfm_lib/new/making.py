@@ -151,7 +151,7 @@ def _listed(root: Path, stem: str, after: str) -> tuple[str, str]:
     """The part of the book in which the chapter `after` stands, and the table of contents with `stem` behind it."""
     text = (root / "_toc.yml").read_text(encoding="utf-8")
     _require_chapter(root, after)
-    line = re.search(rf"^ *- file: chapters/{after}\n", text, re.MULTILINE)
+    (line,) = re.finditer(rf"^ *- file: chapters/{after}\n", text, re.MULTILINE)
     added = line[0].replace(after, stem)
     captions = re.findall(r"caption: (.+)", text[: line.end()])
     return (captions[-1] if captions else "Front matter"), text[: line.end()] + added + text[line.end() :]

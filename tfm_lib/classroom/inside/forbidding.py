@@ -79,7 +79,7 @@ def _refusal(call: str, original: Any = None, inner: str = "") -> Callable[..., 
 def _put(owner: Any, name: str, call: str, inner: str = "") -> None:
     found = getattr(owner, name)
     if isinstance(found, type):
-        found.__init__ = _refusal(call)  # type: ignore[misc] (whoever holds the class, or makes one like it, meets this)
+        found.__init__ = _refusal(call)  # type: ignore[misc]  # whoever holds the class, or makes one like it, meets this
     else:
         setattr(owner, name, _refusal(call, found, inner))
 
