@@ -75,8 +75,14 @@ class Copy:
         return found
 
 
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path)
+
+
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy for commands that write nothing."""
     return Copy(tmp_path_factory.mktemp("copy"))
 
 
@@ -111,14 +117,16 @@ def test_a_chapter_from_nothing_to_green(copy):
 
 
 def test_a_second_exercise_goes_behind_the_first(copy):
-    before = {name: (copy.root / name).read_text(encoding="utf-8") for name in BY_HAND}
-    copy.new("exercise", "soft_cap/no-cap", "--call", "no_cap(X, cap)")
-    for name in ("tfm_lib/checks/soft_cap.py", "tests/banks/soft_cap.py"):
-        text = (copy.root / name).read_text(encoding="utf-8")
-        assert text.startswith(before[name].rstrip("\n")) and text.count("soft_cap.no-cap") >= 2
-        compile(text, name, "exec")
-    page = (copy.root / "chapters/soft_cap.md").read_text(encoding="utf-8")
-    assert page.index("soft_cap.no-cap") < page.index("## Summary")
+    copy.new("chapter", "second", "--after", "layers", "--call", "second(X)")
+    files = ("tfm_lib/checks/second.py", "tests/banks/second.py", "chapters/second.md")
+    copy.new("exercise", "second/one", "--call", "one(X)")
+    before = [(copy.root / name).read_text(encoding="utf-8") for name in files]
+    copy.new("exercise", "second/two", "--call", "two(X, by)")
+    judges, bank, page = after = [(copy.root / name).read_text(encoding="utf-8") for name in files]
+    assert all(text.count("second.two") >= 2 for text in after)
+    assert judges.startswith(before[0].rstrip("\n")) and bank.startswith(before[1].rstrip("\n"))
+    compile(judges, files[0], "exec")
+    assert page.index("second.one") < page.index("second.two") < page.index("## Summary")
     copy.new("exercise", "masking/no-mask", "--call", "no_mask(X)")
     bank = copy.run(sys.executable, "-c", "import runpy; print(len(runpy.run_path('tests/banks/masking.py')['RIGHT']))")
     assert int(bank.stdout) == (ROOT / "chapters/masking.md").read_text(encoding="utf-8").count(":label: masking.") + 1
@@ -142,21 +150,21 @@ def test_an_experiment_is_a_module_that_says_what_is_left(copy):
         (("widget", "masking/second", "--question", "Why?"), "tfm_lib/widgets/masking.py is there."),
     ],
 )
-def test_what_cannot_be_written_is_a_sentence(copy, words, sentence):
-    done = copy.tfm("new", *words)
+def test_what_cannot_be_written_is_a_sentence(unchanged, words, sentence):
+    done = unchanged.tfm("new", *words)
     assert done.returncode == 1 and done.stderr.startswith(sentence), done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_the_guide_names_tests_and_commands_that_are_there(copy):
+def test_the_guide_names_tests_and_commands_that_are_there(unchanged):
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = {*re.findall(r"tests/[\w/]+\.py", guide)} - {"tests/banks/soft_cap.py", "tests/test_soft_cap.py"}
     assert len(named) > 8 and all((ROOT / name).is_file() for name in named)
-    targets = {*re.findall(r"make (\w+)", guide)}
+    targets = {*re.findall(r"^make (\w+)", guide, re.MULTILINE), *re.findall(r"`make (\w+)`", guide)}
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert targets and all(f"\n{target}:" in makefile for target in targets)
     for kind in set(re.findall(r"tfm new (\w+)", guide)):
-        assert copy.tfm("new", kind, "--help").returncode == 0, kind
+        assert unchanged.tfm("new", kind, "--help").returncode == 0, kind
 
 
 def test_the_readme_names_the_wheel_of_this_version():
