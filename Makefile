@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book test quick tests old new tried parity serve lab bench wheel clean browser sandbox
+.PHONY: help book test quick tests extras old new tried parity serve lab bench wheel clean browser sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -37,6 +37,9 @@ old: $(BUNDLES) $(WHEEL)  ## with the oldest packages that pyproject.toml allows
 
 new: $(BUNDLES) $(WHEEL)  ## the same with the newest that are there, in .venv-new
 	@PIP_UPGRADE=1 PIP_UPGRADE_STRATEGY=eager $(MAKE) --always-make tried VENV=.venv-new CONSTRAINTS=/dev/null
+
+extras: $(DONE)/dev $(WHEEL)  ## each extra in an empty environment of its own, from the wheel, with its commands run (needs a network)
+	@PYTHONPATH=tests:. $(PY) tests/extras.py $(EXTRAS)
 
 tests:  # there is a folder of this name
 	@echo "The tests are run by: make test" >&2; exit 2

@@ -12,9 +12,11 @@ from typing import ClassVar
 
 import nbformat
 import pytest
+import yaml
 
 from tfm_lib.book.notebooks.contents import pages
 from tfm_lib.book.site import cache, runner
+from tfm_lib.book.site.build import NO_SOURCES
 from tfm_lib.book.site.cache import execution_key
 from tfm_lib.book.site.dependencies import dependencies
 
@@ -117,6 +119,15 @@ def test_a_chapter_of_the_book_depends_on_its_module_but_not_on_the_machinery() 
     assert {"tfm_lib/masking.py", "tfm_lib/book/drawing/display.py", "tfm_lib/book/drawing/tokens.css"} <= names
     assert "tfm_lib/cli.py" not in names
     assert not [name for name in names if name.startswith(("tfm_lib/book/site", "tfm_lib/book/notebooks"))]
+
+
+def test_what_no_page_depends_on_is_read_by_sphinx_neither() -> None:
+    """`exclude_patterns` names more: folders that hold no page, on which pages' outputs depend."""
+    patterns = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["exclude_patterns"]
+    own = {name for name in NO_SOURCES if (ROOT / name).is_dir()} - {"_build", "__pycache__", "node_modules"}
+    assert own <= set(patterns)
+    assert {"benchmarks", "frontend", "tests"} <= own
+    assert {"tfm_lib", "experiments", "models"} <= set(patterns) - NO_SOURCES
 
 
 # --- the build on a tiny book --------------------------------------------------------------------------------------

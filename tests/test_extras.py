@@ -35,15 +35,19 @@ sys.meta_path[sys.meta_path.index(PathFinder)] = Without
 """
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> Path:
+def copied_sources(place: Path) -> Path:
     """The book's sources in a place of their own, with the files that chapters show; nothing is built there."""
-    root = tmp_path / "book"
+    root = place / "book"
     shutil.copytree(CHAPTERS, root / "chapters")
     (root / "tfm_lib").mkdir()
     for name in ("_config.yml", "_toc.yml", "references.bib", *(f"tfm_lib/{stem}.py" for stem in CORE)):
         shutil.copyfile(ROOT / name, root / name)
     return root
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    return copied_sources(tmp_path)
 
 
 def python(*words: object, missing: list[str], library: Path, cwd: Path) -> subprocess.CompletedProcess[str]:

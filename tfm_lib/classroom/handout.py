@@ -133,7 +133,7 @@ class Handout:
         self.given += [cell.source for cell in cells] if not solved else []
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         made = nbformat.v4.new_notebook(
-            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python", "file_extension": ".py"}}
         )
         return nbformat.writes(made) + "\n"
 

@@ -52,7 +52,6 @@ class Katex:
         self._macros = {name: rf"\htmlClass{{{css}}}{{{tex}}}" if css else tex for name, (css, tex) in MACROS.items()}
         self._salt = json.dumps([version, self._macros, _SERVER])
         self._known: dict[str, str] = json.loads(cache.read_text(encoding="utf-8")) if cache.exists() else {}
-        self._used: set[str] = set()
         self._new = False
         self._process: subprocess.Popen[str] | None = None
 
@@ -64,7 +63,6 @@ class Katex:
             if "error" in answer:
                 raise FormulaError(answer["error"])
             self._known[key], self._new = answer["html"], True
-        self._used.add(key)
         return self._known[key]
 
     def close(self) -> None:
