@@ -1,6 +1,7 @@
 """Embedded corpora: the same at every call, split for ever, with alignments that an independent look confirms."""
 
 import datetime
+import hashlib
 import json
 import os
 import re
@@ -347,3 +348,42 @@ def test_memory_tensors_hold_the_story():
         assert [tokens[id] for id in asked[b].tolist() if id != PAD_ID] == question
         assert corpus.tgt_vocab.tokens[answers[b]] == pair.tgt[0]
         assert needed[b].nonzero().flatten().tolist() == supports
+
+
+# what another release of somebody's data would change in silence
+
+
+MADE = {
+    **{name: {} for name in NAMES},
+    **{f"dates, {pattern}": {"pattern": pattern} for pattern in ("full", "medium")},
+    **{f"numbers, {language}": {"language": language} for language in sorted(LANGUAGES) if language != "en"},
+    "numbers, in words": {"to": "words"},
+}
+CHECKSUMS = {
+    "copy": "bdc2fe8c5172b06d",
+    "reverse": "edce0bf009d55df4",
+    "sort": "7bf05d18e352948f",
+    "dates": "ad9cd0c74e30b600",
+    "numbers": "07241946eefea3fd",
+    "questions": "620912d03a6fcc6c",
+    "dates, full": "cadfaa42eb74afda",
+    "dates, medium": "5e3692ede61abd46",
+    "numbers, es": "94c5d8af8b828943",
+    "numbers, id": "334889f5ecaaa0a7",
+    "numbers, pl": "d454d0d12e263d0b",
+    "numbers, pt": "b417962bb2cccea3",
+    "numbers, ru": "65bf8ae2535c0e5c",
+    "numbers, in words": "8899d2e079842829",
+}
+
+
+def checksum(name: str) -> str:
+    corpus = load_corpus(name.partition(",")[0], **{"size": 2000, **MADE[name]})
+    text = json.dumps([plain(corpus.split(part)) for part in ("train", "val", "test")], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_an_embedded_corpus_is_what_the_chapters_numbers_were_measured_on(name):
+    """Babel's or num2words' next release may write a date or a number otherwise: then the numbers in the text go too."""
+    assert checksum(name) == CHECKSUMS[name], f"{name} is made of other pairs than those"
