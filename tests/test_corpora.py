@@ -13,10 +13,15 @@ from babel.dates import format_date
 from num2words import num2words
 from project import ROOT
 
+from tfm_lib.alignment import AttentiveSeq2Seq
 from tfm_lib.corpora import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Corpus, Pair, Vocabulary, load_corpus, memory_tensors
 from tfm_lib.corpora.dates import LOCALES, date_tokenizer, iso, links, written
 from tfm_lib.corpora.numbers import LANGUAGES, number_pair
 from tfm_lib.corpora.questions import facts_of
+from tfm_lib.data import Example, Tokenizer, pad
+from tfm_lib.recurrence import Seq2Seq
+from tfm_lib.training import Batch
+from tfm_lib.transformer import TransformerConfig
 
 NAMES = ("copy", "reverse", "sort", "dates", "numbers", "questions")
 every_corpus = pytest.mark.parametrize("name", NAMES)
@@ -108,6 +113,16 @@ def test_sentences_are_the_tokens_of_a_part_with_single_spaces(name):
     for part in ("train", "val", "test"):
         pairs = [(tuple(src.split(" ")), tuple(tgt.split(" "))) for src, tgt in corpus.sentences(part)]
         assert pairs == [(pair.src, pair.tgt) for pair in corpus.split(part)]
+
+
+def test_one_vocabulary_says_which_ids_are_special():
+    sizes = dict(d_model=8, n_heads=2, d_ff=12, n_layers=1)
+    own = [TransformerConfig(9, **sizes).pad_id, Seq2Seq(9, 9, 4).pad_id, AttentiveSeq2Seq(9, 9, 4).pad_id, PAD_ID]
+    own += [Tokenizer.pad_id, pad([[5], [5, 5]])[0, 1].item(), Batch.of([Example([5], [5])]).pad_id]
+    assert own == [Vocabulary.pad_id] * 7
+    assert [Vocabulary.special[i] for i in (PAD_ID, BOS_ID, EOS_ID, UNK_ID)] == ["<pad>", "<bos>", "<eos>", "<unk>"]
+    for name in ("bos_id", "eos_id", "unk_id"):
+        assert getattr(Tokenizer, name) == getattr(Vocabulary, name)
 
 
 def test_tensors_are_padded_and_shifted():

@@ -13,10 +13,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from tfm_lib._vocabulary import Vocabulary
-from tfm_lib.alignment import AttentiveSeq2Seq
-from tfm_lib.corpora import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from tfm_lib.data import Example, Tokenizer, pad
-from tfm_lib.recurrence import Seq2Seq
+from tfm_lib.data import Example
 from tfm_lib.training import (
     Batch,
     Step,
@@ -356,16 +353,6 @@ def test_a_model_trains_on_no_padding_whatever_its_id():
     assert step.loss == pytest.approx((2 * apart[0].item() + 4 * apart[1].item()) / 6)
     with pytest.raises(ValueError, match=r"^batches must be padded with the model's pad_id = 3; got 0\.$"):
         next(train(model, [Batch.of(pairs)], lambda step: 0.01))
-
-
-def test_one_vocabulary_says_which_ids_are_special():
-    sizes = dict(d_model=8, n_heads=2, d_ff=12, n_layers=1)
-    own = [TransformerConfig(9, **sizes).pad_id, Seq2Seq(9, 9, 4).pad_id, AttentiveSeq2Seq(9, 9, 4).pad_id, PAD_ID]
-    own += [Tokenizer.pad_id, pad([[5], [5, 5]])[0, 1].item(), Batch.of([Example([5], [5])]).pad_id]
-    assert own == [Vocabulary.pad_id] * 7
-    assert [Vocabulary.special[i] for i in (PAD_ID, BOS_ID, EOS_ID, UNK_ID)] == ["<pad>", "<bos>", "<eos>", "<unk>"]
-    for name in ("bos_id", "eos_id", "unk_id"):
-        assert getattr(Tokenizer, name) == getattr(Vocabulary, name)
 
 
 # mutations
