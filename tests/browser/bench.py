@@ -32,8 +32,11 @@ class Bench:
         """The widgets in their present states, live on one page; they wait for the promise `first`."""
         models = {f"model{i}": {"state": plain_state(widget)} for i, widget in enumerate(widgets)}
         name = f"{len(self.visitor.pages)}.html"
-        boxes = "".join(f'<div class="tfm-widget" data-model="{model}"></div>' for model in models)
         modules = dict.fromkeys(widget._module for widget in widgets)
+        boxes = "".join(
+            f'<div class="tfm-widget" data-model="{model}" data-module="{widget._module}"></div>'
+            for model, widget in zip(models, widgets, strict=True)
+        )
         scripts = "".join(f'<script src="page/{module}.js"></script>' for module in modules)
         state = json.dumps({"state": models}).replace("</", "<\\/")
         html = PAGE.format(
