@@ -14,7 +14,7 @@ from test_extras import COMMANDS, copied_sources
 
 from tfm_lib.book.notebooks.export import built_wheel
 
-CPU = "https://download.pytorch.org/whl/cpu"
+INSTALLING = ROOT / "tfm_lib" / "book" / "installing.py"  # takes torch's CPU build where pip was told of no place
 
 
 def tried(extra: str, here: Path) -> str:
@@ -22,7 +22,7 @@ def tried(extra: str, here: Path) -> str:
     venv.create(here / "environment", with_pip=True)
     python = here / "environment" / "bin" / "python"
     wanted = f"{built_wheel(ROOT)}[{extra}]"
-    steps = [["-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", "--extra-index-url", CPU, wanted]]
+    steps = [["-P", INSTALLING, "-c", ROOT / "constraints.txt", "torch", wanted]]
     for words in COMMANDS[extra]:
         filled = [word.format(place=here, private=ROOT / "tests" / "assignments") for word in words]
         steps.append(["-m", "tfm_lib.cli", *filled])
