@@ -51,6 +51,7 @@ ROOMS = {
 INTERPRETER_ALONE = ("book/installing.py",)  # what runs before anything is installed
 #: what comes with another distribution by its own promise
 COMES_WITH = {
+    "sqlalchemy": "nbgrader",
     "cycler": "matplotlib",
     "traitlets": "ipywidgets",
     "ipython": "ipywidgets",
