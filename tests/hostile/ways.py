@@ -167,6 +167,29 @@ def receive():
     return halves(times)
 """,
     ),
+    "pages of a library that both have loaded, by the time that touching them takes once they are given back": Way(
+        """
+def send(bits):
+    start, length = library()
+    step = length // (BITS + 1) // 4096 * 4096
+    kernel_tries("madvise", start, length, 4)
+    for place, bit in enumerate(bits, start=1):
+        if bit:
+            ctypes.c_ubyte.from_address(start + place * step).value
+""",
+        """
+def receive():
+    start, length = library()
+    step = length // (BITS + 1) // 4096 * 4096
+    kernel_tries("madvise", start, length, 4)
+    times = []
+    for place in range(1, BITS + 1):
+        began = time.perf_counter()
+        ctypes.c_ubyte.from_address(start + place * step).value
+        times.append(began - time.perf_counter())
+    return halves(times)
+""",
+    ),
     "pieces of a library that both have loaded, by the time that reading them takes": Way(
         """
 SPAN = 1 << 16  # bytes for each bit: what the processor's caches keep of one of them is seen more easily

@@ -159,6 +159,7 @@ def keep(limits: cell.Limits, talk: int, tell: int) -> None:
 def inhabit(limits: cell.Limits, talk: int, tell: int) -> None:
     """In the cell: furnish it, lock it, and only then hear of a submission."""
     try:
+        caches.meet(caches.shared_memory())
         cell.set_limits(limits)
         _, tell, status = cell.close_all_but(talk, tell, cell.furnish(limits))
         cell.lock(status)
