@@ -96,15 +96,15 @@ def test_whether_sphinx_serves_assets_from_a_folder_of_ours(tmp_path):
 def test_whether_sphinx_counts_figures_anew_on_each_page(tmp_path):
     figure = ".. figure:: {}.png\n\n   A caption.\n"
     pages = {name: f"{name}\n====\n\n{figure.format(name)}" for name in ("one", "two")}
-    with plain_sphinx(tmp_path, {"index": "Title\n=====\n\n.. toctree::\n\n   one\n   two\n", **pages}) as app:
+    with plain_sphinx(tmp_path, {"index": "Title\n=====\n\n.. toctree::\n\n   one\n   two\n", **pages}, "dummy") as app:
         app.build()
     numbers = [list(patches.figure_numbers(app.env)[name]["figure"].values()) for name in ("one", "two")]
     assert numbers == [[(1,)], [(2,)]], "Sphinx counts figures as we do: numbering.py and its two patches may go."
 
 
 @contextmanager
-def plain_sphinx(folder: Path, pages: dict[str, str]):
-    """A book of Sphinx's own, with nothing of ours."""
+def plain_sphinx(folder: Path, pages: dict[str, str], builder: str = "html"):
+    """A book of Sphinx's own, with nothing of ours; "dummy" reads it and writes no page, which needs no theme."""
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace
 
@@ -112,9 +112,8 @@ def plain_sphinx(folder: Path, pages: dict[str, str]):
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")
     with docutils_namespace():
         settings = {"numfig": True, "numfig_secnum_depth": 0}
-        yield Sphinx(
-            folder, None, folder / "html", folder / "trees", "html", confoverrides=settings, status=None, warning=None
-        )
+        places = folder, None, folder / "html", folder / "trees"
+        yield Sphinx(*places, builder, confoverrides=settings, status=None, warning=None)
 
 
 # what went for a public way
