@@ -39,7 +39,10 @@ def grade(
     submissions: Annotated[Path, typer.Argument(help="The folder with one folder for each student.")],
     bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
     to: Annotated[Path | None, typer.Option(help="Where results go; results/ beside the submissions if none.")] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="How many are judged at a time; as many as processors if 0.")] = 0,
+    jobs: Annotated[
+        int,
+        typer.Option(min=0, help="How many at a time (0: as many as processors); two at once share what caches tell."),
+    ] = 1,
     only: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Judge all anew, and show what would change; with --only, one exercise.")
