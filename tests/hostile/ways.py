@@ -71,6 +71,32 @@ class Way:
     together: bool = False
 
 
+def first_touches(*advice: int) -> Way:
+    """A page is touched for a one; `advice` is what the kernel is first told of all of them, by `madvise`."""
+    told = "".join(f'    kernel_tries("madvise", start, length, {each})\n' for each in advice)
+    pages = f"""
+    start, length = library()
+    step = length // (BITS + 1) // 4096 * 4096
+{told}"""
+    return Way(
+        f"""
+def send(bits):{pages}
+    for place, bit in enumerate(bits, start=1):
+        if bit:
+            ctypes.c_ubyte.from_address(start + place * step).value
+""",
+        f"""
+def receive():{pages}
+    times = []
+    for place in range(1, BITS + 1):
+        began = time.perf_counter()
+        ctypes.c_ubyte.from_address(start + place * step).value
+        times.append(began - time.perf_counter())
+    return halves(times)
+""",
+    )
+
+
 WAYS = {
     "pages in memory, read without waiting": Way(
         SEND_PAGES,
@@ -145,50 +171,9 @@ def receive():
     return found
 """,
     ),
-    "pages of a library that both have loaded, by the time that touching them takes": Way(
-        """
-def send(bits):
-    start, length = library()
-    step = length // (BITS + 1) // 4096 * 4096
-    kernel_tries("madvise", start, length, 1), kernel_tries("madvise", start, length, 21)
-    for place, bit in enumerate(bits, start=1):
-        if bit:
-            ctypes.c_ubyte.from_address(start + place * step).value
-""",
-        """
-def receive():
-    start, length = library()
-    step = length // (BITS + 1) // 4096 * 4096
-    times = []
-    for place in range(1, BITS + 1):
-        began = time.perf_counter()
-        ctypes.c_ubyte.from_address(start + place * step).value
-        times.append(began - time.perf_counter())
-    return halves(times)
-""",
-    ),
-    "pages of a library that both have loaded, by the time that touching them takes once they are given back": Way(
-        """
-def send(bits):
-    start, length = library()
-    step = length // (BITS + 1) // 4096 * 4096
-    kernel_tries("madvise", start, length, 4)
-    for place, bit in enumerate(bits, start=1):
-        if bit:
-            ctypes.c_ubyte.from_address(start + place * step).value
-""",
-        """
-def receive():
-    start, length = library()
-    step = length // (BITS + 1) // 4096 * 4096
-    kernel_tries("madvise", start, length, 4)
-    times = []
-    for place in range(1, BITS + 1):
-        began = time.perf_counter()
-        ctypes.c_ubyte.from_address(start + place * step).value
-        times.append(began - time.perf_counter())
-    return halves(times)
-""",
+    "pages of a library that both have loaded, by the time that touching them takes": first_touches(1, 21),
+    "pages of a library that both have loaded, by the time that touching them takes once they are given back": (
+        first_touches(4)
     ),
     "pieces of a library that both have loaded, by the time that reading them takes": Way(
         """
