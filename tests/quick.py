@@ -88,7 +88,7 @@ def _shows(stem: str, path: str) -> bool:
         return True
     return bool(
         re.search(
-            rf"literalinclude\}} \.\./{re.escape(path)}$",
+            rf"(?:literalinclude|excerpt)\}} \.\./{re.escape(path)}$",
             (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8"),
             re.MULTILINE,
         )

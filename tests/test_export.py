@@ -18,7 +18,7 @@ from PIL import Image
 from project import CHAPTERS, ROOT
 
 from tfm_lib.book.drawing.macros import expand_macros
-from tfm_lib.book.notebooks.export import export_notebook, included_code
+from tfm_lib.book.notebooks.export import export_notebook
 from tfm_lib.book.notebooks.myst import blocks, convert, parser, pieces
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
@@ -67,6 +67,12 @@ The caption, $\q$.
 ```{literalinclude} ../lib.py
 :pyobject: C.f
 :language: python
+```
+
+```{excerpt} ../lib.py
+:pyobject: g
+
+pass
 ```
 
 ```{code-cell}
@@ -172,6 +178,7 @@ def test_the_whole_vocabulary_becomes_plain_markdown(book: Path) -> None:
         "$$\nx\n$$",
         "![A  line .](data:image/png;base64,",
         "**Figure 1.** The caption, ${\\color{#0067a5}{q}}$.",
+        "From `lib.py`:\n\n```python\ndef g():\n    pass\n```",
         "From `lib.py`:\n\n```python\n@staticmethod\ndef f(x):\n    '''Doc.'''\n    return x\n```",
         "**Predict first.** What?\n\n- this\n- that, $1$\n\n<details>\n<summary>What happens</summary>\n\n**that, $1$**\n\nBecause of key.",
         "### Exercise 1 · Easy *one*\n\n*5 minutes · ★☆☆*\n\n> **Note**\n>\n> Nested.",
@@ -378,12 +385,6 @@ def test_what_stands_in_a_list_a_quotation_or_a_table_is_read_too(book: Path) ->
     assert "    $$\n    \\mathbb{R}\n    $$" in text
     assert "> said *The other*" in text
     assert "| *The other* |" in text
-
-
-def test_included_code_is_the_object_alone(book: Path) -> None:
-    assert included_code(book / "lib.py", "g") == "def g():\n    pass"
-    with pytest.raises(ValueError, match="has no h"):
-        included_code(book / "lib.py", "h")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

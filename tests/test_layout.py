@@ -42,7 +42,7 @@ def public_names(module: str) -> list[str]:
 
 def shown() -> list[tuple[str, str, str | None]]:
     """Every piece of code that a chapter shows from a file: (chapter, file, name)."""
-    directive = re.compile(r"^(`{3,}|:{3,})\{literalinclude\} +(\S+)\n((?::.*\n)*)", re.MULTILINE)
+    directive = re.compile(r"^(`{3,}|:{3,})\{(?:literalinclude|excerpt)\} +(\S+)\n((?::.*\n)*)", re.MULTILINE)
     pieces = []
     for chapter in sorted(CHAPTERS.glob("*.md")):
         for match in directive.finditer(chapter.read_text(encoding="utf-8")):
@@ -82,7 +82,7 @@ def test_every_public_name_is_shown_in_exactly_one_place(module):
     times = Counter(name for _, file, name in shown() if file == f"tfm_lib/{module}.py")
     parted = {name for name in {*times, *public_names(module)} if times[name] != 1 or name not in public_names(module)}
     assert not parted, (
-        f"{parted}: each name in __all__ of tfm_lib/{module}.py must be shown once, from its file, by a literalinclude."
+        f"{parted}: each name in __all__ of tfm_lib/{module}.py must be shown once, from its file, by an excerpt or a literalinclude."
     )
 
 

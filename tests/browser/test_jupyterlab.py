@@ -28,6 +28,9 @@ from browser.driving import Widget
 from tfm_lib.book.notebooks.working_copy import lab_settings
 
 SAMPLED = sampled()
+# JupyterLab 4.6 throws this at any save, its own every two minutes among them, whether widgets' state is kept or not;
+# all stands as it stood.
+AT_A_SAVE = "Failed to execute 'removeChild' on 'Node': The node to be removed is not a child of this node."
 STARTS_WITHIN = 180  # seconds
 KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
 
@@ -126,7 +129,7 @@ class Notebook:
     """The open notebook: its cells run, and what the last one prints."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.errors = page, []
+        self.page = page
 
     def command(self, name: str) -> None:
         self.page.evaluate("(name) => jupyterapp.commands.execute(name)", name)
@@ -169,13 +172,12 @@ def notebook(lab: Server, browser) -> Iterator[Notebook]:
     page = context.new_page()
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("pageerror", lambda error: None if str(error) == AT_A_SAVE else errors.append(str(error)))
     page.goto(f"{lab.base}lab/tree/widgets.ipynb?token={lab.token}")
     page.wait_for_function("globalThis.jupyterapp?.shell.currentWidget?.content?.widgets?.length > 1")
     page.evaluate("jupyterapp.restored")
     page.evaluate("jupyterapp.shell.currentWidget.sessionContext.ready")
     book = Notebook(page)
-    book.errors = errors
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
     page.locator(".tfm-card").nth(len(SAMPLED) - 1).wait_for()
     yield book
@@ -242,12 +244,7 @@ def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(
     notebook: Notebook, lab: Server, browser
 ) -> None:
     page = notebook.page
-    before = len(notebook.errors)
     page.evaluate("jupyterapp.shell.currentWidget.context.save()")
-    page.wait_for_timeout(1000)
-    # JupyterLab 4.6 throws this at any save, whether widgets' state is kept or not; all stands as it stood.
-    assert {"removeChild" in error for error in notebook.errors[before:]} <= {True}
-    del notebook.errors[before:]
     assert page.locator(".tfm-card").count() == len(SAMPLED)
     notebooks = lab.log.parent / "notebooks"
     shutil.copyfile(notebooks / "widgets.ipynb", notebooks / "tomorrow.ipynb")  # a file that no kernel knows

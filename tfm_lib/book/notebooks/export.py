@@ -20,6 +20,7 @@ from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_pre
 from tfm_lib.book.notebooks.outline import Outline, outline
 from tfm_lib.book.notebooks.rasters import raster
 from tfm_lib.book.notebooks.reading_order import listed
+from tfm_lib.book.notebooks.shown_code import included_code
 
 Edition = Literal["practice", "student", "instructor"]
 
@@ -240,6 +241,10 @@ class _Exporter:
         shown = source.relative_to(self.root.resolve()) if source.is_relative_to(self.root.resolve()) else source.name
         return f"From `{Path(shown).as_posix()}`:\n\n```{block.options.get('language', 'python')}\n{code}\n```"
 
+    def _make_excerpt(self, block: Block) -> str:
+        """A notebook shows the whole: nothing can be folded inside a listing."""
+        return self._make_literalinclude(block)
+
     def _make_code_block(self, block: Block) -> str:
         return "\n".join([f"```{block.argument}", *block.lines, "```"])
 
@@ -341,23 +346,6 @@ def _titled(text: str) -> tuple[str, str]:
     """`title <target>` as its two parts; without a title the first is empty."""
     found = re.match(r"^(.+?)\s*<([^<>]+)>$", text, flags=re.DOTALL)
     return (found[1], found[2]) if found else ("", text.strip())
-
-
-def included_code(path: Path, name: str | None) -> str:
-    """The source of the object `name` (dotted) in the file at `path`, decorators included; all of it without a name."""
-    text = path.read_text(encoding="utf-8")
-    if not name:
-        return text.rstrip()
-    body: list[ast.stmt] = ast.parse(text).body
-    node: Any = None
-    for part in name.split("."):
-        node = next((each for each in body if getattr(each, "name", None) == part), None)
-        if node is None:
-            raise ValueError(f"{path.name} has no {name}.")
-        body = node.body
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    lines = text.splitlines()[first - 1 : node.end_lineno]
-    return "\n".join(line[node.col_offset :] for line in lines)
 
 
 def _data_uri(path: Path) -> str:

@@ -26,7 +26,7 @@ from mdit_py_plugins.myst_role import myst_role_plugin
 DIRECTIVE = re.compile(r"^\{([\w:-]+)\} *(.*)$")
 OPTION = re.compile(r"^:([\w-]+):(?:\s+(.*))?$")
 #: Directives whose body is no MyST.
-VERBATIM = ("code-cell", "code-block", "code", "literalinclude", "math")
+VERBATIM = ("code-cell", "code-block", "code", "literalinclude", "excerpt", "math")
 
 _KINDS = {
     "code_inline": "code",

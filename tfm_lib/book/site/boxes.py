@@ -64,7 +64,7 @@ class Dropdown(SphinxDirective):
 
     def run(self):
         title, messages = self.state.inline_text(self.arguments[0], self.lineno)
-        node = _fold(title, [], self.options.get("class", ["more"]), opened="open" in self.options)
+        node = fold(title, [], self.options.get("class", ["more"]), opened="open" in self.options)
         self.add_name(node)
         self.set_source_info(node)
         self.state.nested_parse(self.content, self.content_offset, node)
@@ -111,10 +111,10 @@ class Tidy(SphinxPostTransform):
         elif is_solution_node(node):
             _unwrap(node)
             title, exercise = [nodes.Text("Solution")], node.get("target_label")
-            node.replace_self(_fold(title, node[1:], ["solution"], node.get("ids"), exercise=exercise))
+            node.replace_self(fold(title, node[1:], ["solution"], node.get("ids"), exercise=exercise))
         elif "dropdown" in node.get("classes", ()):
             classes = [name for name in node["classes"] if name != "dropdown"]
-            node.replace_self(_fold(node[0].children, node[1:], classes, node.get("ids")))
+            node.replace_self(fold(node[0].children, node[1:], classes, node.get("ids")))
 
     def _name_the_file(self, code: nodes.literal_block) -> None:
         """Above code that comes from the library, the name of its file."""
@@ -136,7 +136,8 @@ def _unwrap(node: nodes.Element) -> None:
             node[at:at] = child.children
 
 
-def _fold(title, body, classes, ids=(), opened=False, exercise=None) -> folded:
+def fold(title, body, classes, ids=(), opened=False, exercise=None) -> folded:
+    """`body` in a box that opens on a click on its `title`."""
     node = folded("", *body, classes=["tfm-fold", *classes], ids=list(ids or ()), opened=opened)
     node.insert(0, _summary("", "", *title))
     if exercise:

@@ -9,6 +9,7 @@ from tfm_lib.book.site import (
     assets,
     boxes,
     downloads,
+    excerpts,
     highlighting,
     maths,
     numbering,
@@ -30,6 +31,17 @@ def _configure(app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, object]:
     app.connect("config-inited", _configure, priority=900)
-    for part in (assets, boxes, downloads, highlighting, maths, numbering, page_widgets, pictures, predictions):
+    for part in (
+        assets,
+        boxes,
+        downloads,
+        excerpts,
+        highlighting,
+        maths,
+        numbering,
+        page_widgets,
+        pictures,
+        predictions,
+    ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,83 @@
+"""Library code as the pages show it: an object cut from its file, and an excerpt of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+GAP, UP_TO = "...", " … "
+
+
+def included_code(path: Path, name: str | None) -> str:
+    """The source of the object `name` (dotted) in the file at `path`, decorators included; all of it without a name."""
+    text = path.read_text(encoding="utf-8")
+    if not name:
+        return text.rstrip()
+    body: list[ast.stmt] = ast.parse(text).body
+    for part in name.split("."):
+        node = next((each for each in body if getattr(each, "name", None) == part), None)
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+            raise ValueError(f"{path.name} has no {name}.")
+        body = node.body
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    lines = text.splitlines()[first - 1 : node.end_lineno]
+    return "\n".join(line[node.col_offset :] for line in lines)
+
+
+def excerpt(code: str, wanted: Sequence[str]) -> str:
+    """The signature of the object in `code`, and the lines that `wanted` names, in their order; `...` for what lies between.
+
+    Each of `wanted` is how a line begins, and gives its statement whole, or the head of a block; "A … B" gives all from
+    the line that begins with A to the statement that begins with B. ValueError where no line after the ones before does.
+    """
+    tree, lines = ast.parse(code), code.splitlines()
+    (whole,) = tree.body
+    assert isinstance(whole, ast.ClassDef | ast.FunctionDef)
+    ends = dict(_statements(tree))
+    kept = {*range(1, _head(whole) + 1)}
+    after = max(kept)
+    for text in filter(None, map(str.strip, wanted)):
+        begin, _, end = text.partition(UP_TO)
+        first = _line(lines, begin.strip(), after)
+        last = _line(lines, end.strip(), first) if end else first
+        after = ends.get(last, last)
+        kept |= {*range(first, after + 1)}
+    return "\n".join(_with_gaps(lines, kept))
+
+
+def _statements(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    """First and last line of every statement; of one that holds others, of its head."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            yield node.lineno, _head(node) if hasattr(node, "body") else node.end_lineno or node.lineno
+
+
+def _head(node: ast.stmt) -> int:
+    """The last line of what stands before a block: of `def f(…):` with all its arguments."""
+    first: ast.stmt = node.body[0]  # type: ignore[attr-defined]
+    return max(node.lineno, first.lineno - 1)
+
+
+def _line(lines: Sequence[str], begin: str, after: int) -> int:
+    """The number, from 1, of the next line that begins so."""
+    for number, line in enumerate(lines[after:], after + 1):
+        if line.strip().startswith(begin):
+            return number
+    raise ValueError(f"no line below line {after} of {lines[0].strip()!r} begins with {begin!r}")
+
+
+def _with_gaps(lines: Sequence[str], kept: set[int]) -> Iterator[str]:
+    """The kept lines; for others between them a gap, or the blank lines that they are."""
+    left_out: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if number in kept:
+            yield from [_indentation(line) + GAP] if any(left_out) else left_out
+            yield line
+        left_out = [] if number in kept else [*left_out, line]
+    if left_out:
+        yield _indentation(lines[-1]) + GAP
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
