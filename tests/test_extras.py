@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -163,3 +164,58 @@ def test_every_extra_that_is_named_exists_and_no_sentence_names_a_package_of_no_
     assert {*_extras.EXTRA_OF.values(), *_extras.APART.values()} <= EXTRAS.keys()
     for path in [*(ROOT / "tfm_lib").rglob("*.py"), ROOT / "README.md", *(ROOT / "chapters").glob("*.md")]:
         assert "pip install 'tfm-lib" not in path.read_text(encoding="utf-8"), path
+
+
+ENTERED = """\
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        print(name, "\\t", error, sep="")
+"""
+#: a room that Python code imports, and the extra that is asked for where it is entered; commands: as `tfm` says it
+ROOMS = {
+    "corpora": "train",
+    "engine": "train",
+    "widgets": "notebook",
+    "book/notebooks": "lab",
+    "book/site": "book",
+}
+
+
+def test_a_room_that_is_entered_without_its_extra_says_which(sources):
+    """Each of its modules is imported with what the library itself requires, or refuses with the sentence."""
+    rooms = {}
+    for room in ROOMS:
+        for path in sorted((ROOT / "tfm_lib" / room).glob("*.py")):
+            rooms[f"tfm_lib.{room.replace('/', '.')}.{path.stem}".removesuffix(".__init__")] = room
+    names = [name for name in rooms if not name.endswith(".commands")]
+    done = python("-c", ENTERED, *names, missing=not_brought(), library=ROOT, cwd=sources)
+    assert done.returncode == 0, done.stderr
+    said = dict(line.split("\t") for line in done.stdout.splitlines())
+    assert {rooms[name] for name in said} == ROOMS.keys()
+    assert {"tfm_lib.engine.trainer", "tfm_lib.engine.presets"} <= {*names} - said.keys(), (
+        "a training needs torch alone"
+    )
+    for name, sentence in said.items():
+        extras = "|".join({ROOMS[rooms[name]], "notebook", "train"})  # of the room, or of one that it stands on
+        assert re.fullmatch(rf"This needs \w+, which is not installed: cd .* -e '\.\[({extras})\]'", sentence), name
+
+
+def test_a_room_asks_for_its_own_extra_where_what_it_stands_on_is_there(sources):
+    for package, module, extra in (
+        ("sphinx", "book.site.build", "book"),
+        ("nbformat", "book.notebooks.export", "lab"),
+        ("anywidget", "widgets.masking", "notebook"),
+    ):
+        done = python("-c", ENTERED, f"tfm_lib.{module}", missing=[package], library=ROOT, cwd=sources)
+        assert f"This needs {package}, which is not installed" in done.stdout
+        assert done.stdout.endswith(f"-e '.[{extra}]'\n")
+
+
+def test_a_figure_without_matplotlib_says_how_to_get_it(sources):
+    code = "from tfm_lib.book import figure; figure()"
+    done = python("-c", code, missing=["matplotlib"], library=ROOT, cwd=sources)
+    assert "This needs matplotlib, which is not installed" in done.stderr
+    assert done.stderr.rstrip().endswith("-e '.[notebook]'")

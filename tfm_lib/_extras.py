@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -40,7 +41,24 @@ def missing(package: str, words: Sequence[str]) -> str:
     """The sentence about a `package` that `tfm` with these `words` misses; nothing where no extra is known to bring it."""
     name = package.partition(".")[0]
     extra = APART.get(name) or EXTRA_OF.get(next(iter(words), ""), "command" if name in ("typer", "rich") else "")
-    return f"This needs {name}, which is not installed: {command(extra)}" if extra and name != "tfm_lib" else ""
+    return _sentence(name, extra) if extra and name != "tfm_lib" else ""
+
+
+def needs(extra: str, *packages: str) -> None:
+    """Called where a room is entered: refuses, with a sentence, whoever lacks one of the `packages` of its `extra`."""
+    for name in packages:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(_sentence(name, extra), name=name)
+
+
+def absent(error: ModuleNotFoundError, extra: str) -> ModuleNotFoundError:
+    """The error of an import that failed, with the sentence about the `extra` that brings the package."""
+    name = (error.name or "").partition(".")[0]
+    return ModuleNotFoundError(_sentence(name, extra), name=name)
+
+
+def _sentence(name: str, extra: str) -> str:
+    return f"This needs {name}, which is not installed: {command(extra)}"
 
 
 def _origin() -> Path | None:

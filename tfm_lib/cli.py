@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from tfm_lib import _extras
-from tfm_lib._refusal import Refusal
+from tfm_lib._refusal import BuildStopped, Refusal
 
 try:
     import typer
@@ -178,8 +178,6 @@ app.add_typer(making.app, name="new")
 
 def main() -> None:
     """The command with its mishaps told in a sentence."""
-    from tfm_lib.book.site.build import BuildStopped
-
     try:
         app()
     except Refusal as refusal:

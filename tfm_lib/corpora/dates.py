@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from babel.core import UnknownLocaleError
-from babel.dates import format_date, get_date_format
+from tfm_lib._extras import absent
+
+try:
+    from babel.core import UnknownLocaleError
+    from babel.dates import format_date, get_date_format
+except ModuleNotFoundError as error:
+    raise absent(error, "train") from None
 
 from tfm_lib.corpora.corpus import Corpus, Pair
 from tfm_lib.data import Tokenizer

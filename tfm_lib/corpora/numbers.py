@@ -3,7 +3,12 @@
 import random
 from functools import lru_cache
 
-from num2words import num2words
+from tfm_lib._extras import absent
+
+try:
+    from num2words import num2words
+except ModuleNotFoundError as error:
+    raise absent(error, "train") from None
 
 from tfm_lib.corpora.corpus import Corpus, Pair
 

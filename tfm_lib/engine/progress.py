@@ -5,8 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from tfm_lib._extras import absent
+
+try:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+except ModuleNotFoundError as error:
+    raise absent(error, "train") from None
 
 from tfm_lib.engine.trainer import Trainer
 

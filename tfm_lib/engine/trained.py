@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from tfm_lib._extras import absent
+
+try:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file, save_file
+except ModuleNotFoundError as error:
+    raise absent(error, "train") from None
 from torch import Tensor
 
 from tfm_lib._errors import bad_input, require_path

@@ -1,1 +1,5 @@
 """The book's widgets: thin anywidget classes, one module a chapter."""
+
+from tfm_lib._extras import needs
+
+needs("notebook", "anywidget", "matplotlib")

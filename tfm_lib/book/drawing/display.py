@@ -14,6 +14,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from tfm_lib._extras import needs
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -34,6 +36,7 @@ def figure(rows: int = 1, cols: int = 1, width: float = 6.4, height: float = 3.2
 
     The style stays on, because legends and texts are drawn later and take their colours then.
     """
+    needs("notebook", "matplotlib")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update(_style())

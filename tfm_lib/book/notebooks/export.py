@@ -11,7 +11,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-import nbformat
+from tfm_lib._extras import absent
+
+try:
+    import nbformat
+except ModuleNotFoundError as error:
+    raise absent(error, "lab") from None
 
 import tfm_lib
 from tfm_lib.book.notebooks import references

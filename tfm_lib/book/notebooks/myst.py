@@ -12,16 +12,21 @@ from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from mdit_py_plugins.attrs import attrs_plugin
-from mdit_py_plugins.colon_fence import colon_fence_plugin
-from mdit_py_plugins.deflist import deflist_plugin
-from mdit_py_plugins.dollarmath import dollarmath_plugin
-from mdit_py_plugins.footnote import footnote_plugin
-from mdit_py_plugins.front_matter import front_matter_plugin
-from mdit_py_plugins.myst_blocks import myst_block_plugin
-from mdit_py_plugins.myst_role import myst_role_plugin
+from tfm_lib._extras import absent
+
+try:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from mdit_py_plugins.attrs import attrs_plugin
+    from mdit_py_plugins.colon_fence import colon_fence_plugin
+    from mdit_py_plugins.deflist import deflist_plugin
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+    from mdit_py_plugins.footnote import footnote_plugin
+    from mdit_py_plugins.front_matter import front_matter_plugin
+    from mdit_py_plugins.myst_blocks import myst_block_plugin
+    from mdit_py_plugins.myst_role import myst_role_plugin
+except ModuleNotFoundError as error:
+    raise absent(error, "lab") from None
 
 DIRECTIVE = re.compile(r"^\{([\w:-]+)\} *(.*)$")
 OPTION = re.compile(r"^:([\w-]+):(?:\s+(.*))?$")

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tfm_lib._refusal import BuildStopped
 from tfm_lib.book.notebooks.contents import pages, pages_named
 from tfm_lib.book.site.patches import build_sphinx, require_sphinx
 
@@ -29,10 +30,6 @@ NO_SOURCES = {
 MACHINERY = ("_config.yml", "tfm_lib/book", "tfm_lib/widgets/static")
 PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
 STATE = ".state.json"
-
-
-class BuildStopped(RuntimeError):
-    """Sphinx gave up before the pages were written."""
 
 
 def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), force: bool = False) -> int:
