@@ -9,24 +9,74 @@ import tempfile
 import venv
 from pathlib import Path
 
+import nbformat
+from distributions import EXTRAS
 from project import ROOT
 from test_extras import COMMANDS, copied_sources
 
-from tfm_lib.book.notebooks.export import built_wheel
+from tfm_lib.book.notebooks.export import built_wheel, export_notebook
 
 INSTALLING = ROOT / "tfm_lib" / "book" / "installing.py"  # takes torch's CPU build where pip was told of no place
+
+#: A chapter as a reader downloads it, cell after cell in one namespace of IPython's.
+DOWNLOADED = """\
+import json, sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+cells = json.load(open(sys.argv[1], encoding="utf-8"))["cells"]
+for cell in cells:
+    if cell["cell_type"] == "code":
+        shell.run_cell("".join(cell["source"])).raise_error()
+print(sum(cell["cell_type"] == "code" for cell in cells), "cells run")
+"""
+GRADE_BOOK = """\
+import sys
+from pathlib import Path
+from tfm_lib.classroom.gradebook import nbgrader
+from tfm_lib.classroom.scores import Row, Score
+row = Row("masking.leak-test", "Leaks", "code", "partly right", 2, 3, "", [], [])
+print(nbgrader([Score("ann", "Ann", "1", [row])], Path(sys.argv[1]), "masking"))
+import jupyterhub, nbgitpuller
+"""
+CLUSTER = """\
+from dask.distributed import Client, LocalCluster
+from tfm_lib.classroom.cluster import judge_here
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        print(client.submit(callable, judge_here).result())
+"""
+TRAINED = ("train", "--corpus", "copy", "--steps", "3", "--to", "{place}/run")
+
+#: what is tried with each extra: words of `tfm`, or options of Python; without one, the core alone
+TRIED = {
+    "": [("-c", "from tfm_lib.transformer import *; print(Transformer(TransformerConfig(9, 8, 2, 16, 1)))")],
+    "command": [("--help",), ("serve", "--help")],
+    "train": [TRAINED, ("translate", "--model", "{place}/run", "a b c")],
+    "notebook": [("-c", DOWNLOADED, "{place}/masking.ipynb")],
+    **COMMANDS,
+    "book": [("build", "masking"), ("new", "exercise", "masking.another")],
+    "dask": [*COMMANDS["classroom"], ("{place}/cluster.py",)],
+    "hub": [*COMMANDS["classroom"], ("-c", GRADE_BOOK, "{place}/gradebook.db")],
+    "wmt14": [TRAINED, ("-c", "from datasets import load_dataset")],
+    "dev": [("-m", "pytest", "--version"), ("build", "masking")],
+}
 
 
 def tried(extra: str, here: Path) -> str:
     """What went wrong with `extra`; nothing where all went well."""
     venv.create(here / "environment", with_pip=True)
     python = here / "environment" / "bin" / "python"
-    wanted = f"{built_wheel(ROOT)}[{extra}]"
+    wanted = f"{built_wheel(ROOT)}[{extra}]" if extra else built_wheel(ROOT)
     steps = [["-P", INSTALLING, "-c", ROOT / "constraints.txt", "torch", wanted]]
-    for words in COMMANDS[extra]:
-        filled = [word.format(place=here, private=ROOT / "tests" / "assignments") for word in words]
-        steps.append(["-m", "tfm_lib.cli", *filled])
+    for words in TRIED[extra]:
+        filled = [
+            word.replace("{place}", str(here)).replace("{private}", str(ROOT / "tests/assignments")) for word in words
+        ]
+        steps.append(filled if filled[0].startswith(("-c", "-m", "/")) else ["-m", "tfm_lib.cli", *filled])
     root = copied_sources(here)
+    notebook = export_notebook(root / "chapters" / "masking.md", root, values={})
+    (here / "masking.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
+    (here / "cluster.py").write_text(CLUSTER, encoding="utf-8")
     for step in steps:
         done = subprocess.run([python, *step], cwd=root, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -35,9 +85,10 @@ def tried(extra: str, here: Path) -> str:
 
 
 if __name__ == "__main__":
+    assert TRIED.keys() == EXTRAS.keys() | {""}, "say in tests/extras.py what is tried with each extra"
     wrong = {}
-    for extra in sys.argv[1:] or COMMANDS:
+    for extra in sys.argv[1:] or TRIED:
         with tempfile.TemporaryDirectory() as folder:
             wrong[extra] = tried(extra, Path(folder))
-        print(f"{extra}: {wrong[extra] or 'its commands run'}", flush=True)
+        print(f"{extra or 'none'}: {wrong[extra] or 'its commands run'}", flush=True)
     sys.exit(any(wrong.values()))

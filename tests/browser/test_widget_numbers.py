@@ -1,16 +1,18 @@
-"""The numbers that widgets show in the built pages, in a few states each, beside what `tfm_lib` computes."""
+"""The numbers that widgets show in the browser, in a few states each, beside what `tfm_lib` computes."""
 
 import math
 import re
+from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
 import torch
 from reading import numbers
-from samples import MODULES, samples
+from samples import MODULES, made, sample, samples
 from torch.testing import assert_close
 
-from browser.driving import Widget, places
+from browser.bench import Bench, bench
+from browser.driving import Widget
 from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.attention import attention
 from tfm_lib.decoding import length_penalty
@@ -491,11 +493,18 @@ def sampling(widget: Widget) -> None:
         assert_shows(readout.split("entropy ")[1].split(" nats")[0], entropy(p))
 
 
+@pytest.fixture(scope="module")
+def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
+    with bench(tmp_path_factory.mktemp("bench"), serve, contexts) as made_bench:
+        yield made_bench
+
+
 @pytest.mark.parametrize("module", MODULES)
-def test_numbers_on_the_page_are_those_of_the_library(visit, built_book, module: str) -> None:
+def test_numbers_in_the_browser_are_those_of_the_library(stand: Bench, module: str) -> None:
     stem, name = module.split("/")
     beside = import_module(f"samples.{stem}") if samples(stem) else None
     compare = globals().get(name) or getattr(beside, name, None)
     assert compare, f"say in tests/samples/{stem}.py what {module} must show: a function {name}(widget)"
-    for place in places(built_book, module):
-        compare(Widget(visit(place.page), place.index))
+    for state in ({}, *sample(module).states):
+        (widget,) = stand.show(made(module, **state))
+        compare(widget)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -99,15 +100,20 @@ def toy_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
 
 @pytest.fixture(scope="session")
 def built_book() -> Path:
-    """The folder of the built pages, `_build/html`; a book that does not build fails every test that needs it."""
+    """The folder of the built pages; a book that does not build fails every test that needs it.
+
+    `_build/html`, or that of the folder `TFM_BUILT`, where `make old` and `make new` have built theirs.
+    """
     from filelock import FileLock
 
-    (ROOT / "_build").mkdir(exist_ok=True)
-    with FileLock(ROOT / "_build" / ".tests.lock"):  # the workers of one session share one build
-        run = subprocess.run([sys.executable, "-m", "tfm_lib.cli", "build"], cwd=ROOT, capture_output=True, text=True)
+    out = ROOT / os.environ.get("TFM_BUILT", "_build")
+    out.mkdir(exist_ok=True)
+    with FileLock(out / ".tests.lock"):  # the workers of one session share one build
+        command = [sys.executable, "-m", "tfm_lib.cli", "build", "--out", str(out)]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if run.returncode != 0:
         pytest.fail(f"the book does not build:\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}", pytrace=False)
-    return ROOT / "_build" / "html"
+    return out / "html"
 
 
 @pytest.fixture(scope="session")
