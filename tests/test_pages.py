@@ -15,6 +15,10 @@ from project import CHAPTERS, ROOT
 from tfm_lib.book.drawing.display import figure, svg_text, weights_colormap
 from tfm_lib.book.notebooks.contents import pages
 from tfm_lib.book.site.page_widgets import LostWidget, StockWidget, page_state
+from tfm_lib.widgets.multihead import HeadAblation
+from tfm_lib.widgets.recurrence import GradientReach
+from tfm_lib.widgets.self_attention import SoftmaxSaturation
+from tfm_lib.widgets.training import TrainingReplay
 
 PAGES = pages(ROOT)
 PAGE_BUDGET, WIDGET_BUDGET = 300 * 1024, 60 * 1024
@@ -202,6 +206,28 @@ def test_widgets_are_embedded_small_and_whole(built_book: Path, soups) -> None:
             assert box.select_one(".tfm-still svg") and len(box.select_one(".tfm-still")["aria-label"]) > 15
             shown += 1
     assert shown >= 4
+
+
+@pytest.mark.parametrize(
+    ("module", "made", "traits"),
+    [
+        ("self_attention/softmax_saturation", lambda state: SoftmaxSaturation(d_k=state["value"]), ["scores"]),
+        ("recurrence/gradient_reach", lambda state: GradientReach(), ["reach"]),
+        ("multihead/head_ablation", lambda state: HeadAblation(), ["measured"]),
+        ("training/training_replay", lambda state: TrainingReplay(), ["losses", "looks"]),
+    ],
+)
+def test_what_a_widget_shows_from_records_is_embedded_as_the_library_has_it(soups, module, made, traits) -> None:
+    """What it shows of that in the browser: tests/browser/test_widget_numbers.py."""
+    found = 0
+    for soup in soups.values():
+        for box in soup.select(f'.tfm-widget[data-module="{module}"]'):
+            state = json.loads(soup.select_one(STATE).string)["state"][box["data-model"]]["state"]
+            for trait in traits:
+                own = json.loads(json.dumps(getattr(made(state), trait)))
+                assert state[trait] == own, f"the page's {trait} are not those of the library"
+                found += 1
+    assert found >= len(traits), f"no page shows {module}"
 
 
 def test_chapters_offer_what_can_be_used(built_book: Path, soups) -> None:
