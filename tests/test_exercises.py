@@ -12,19 +12,12 @@ import pytest
 from project import CHAPTERS, ROOT
 from torch import Tensor
 
+from tfm_lib.book.notebooks.myst import Block, blocks
 from tfm_lib.checks import Verdict, check
 from tfm_lib.checks.judge import _exercises, find, judge_student
 
 pytestmark = pytest.mark.usefixtures("as_readers_run_it")
 
-DIRECTIVE = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{(?P<name>[\w-]+)\} *(?P<title>.*)\n"
-    r"(?P<options>(?::[\w-]+:.*\n)*)"
-    r"(?P<body>(?:.*\n)*?)"
-    r"(?P=fence) *$",
-    re.MULTILINE,
-)
-PYTHON = re.compile(r"^(`{3,})python\n((?:.*\n)*?)\1 *$", re.MULTILINE)
 DIFFICULTY = re.compile(r"\*\d+ minutes · (★☆☆|★★☆|★★★)\*")
 
 
@@ -33,45 +26,55 @@ class Posed:
     """An exercise as a chapter poses it: the directives from `{exercise}` to its `{solution}`."""
 
     id: str
-    parts: list[re.Match]
+    parts: list[Block]
     imports: str
 
     @property
     def text(self) -> str:
-        return self.parts[0]["body"].strip()
+        return "\n".join(self.parts[0].lines).strip()
 
     @property
     def cells(self) -> list[str]:
-        return [part["body"] for part in self.parts if part["name"] == "code-cell"]
+        return cells_of(self.parts)
 
     @property
     def hints(self) -> list[str]:
-        return [part["title"] for part in self.parts if part["name"] == "dropdown" and "hint" in part["options"]]
+        return [part.argument for part in self.parts if part.name == "dropdown" and "hint" in str(part.options)]
 
     @property
     def solution(self) -> str:
-        (solution,) = (part["body"] for part in self.parts if part["name"] == "solution")
-        ((_, code),) = PYTHON.findall(solution)
-        return code
+        (solution,) = (part for part in self.parts if part.name == "solution")
+        (code,) = (block.lines for block in blocks("\n".join(solution.lines)) if block.kind == "code")
+        assert code[0] == "```python"
+        return "\n".join(code[1:-1]) + "\n"
 
 
 def posed_in(stem: str) -> list[Posed]:
     """The exercises of chapter `stem`."""
-    parts = list(DIRECTIVE.finditer((CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")))
-    starts = [index for index, part in enumerate(parts) if part["name"] == "exercise"]
+    parts = directives_of(stem)
+    starts = [index for index, part in enumerate(parts) if part.name == "exercise"]
     exercises = []
     for start, end in pairwise([*starts, len(parts)]):
-        id = re.search(r"^:label: +(\S+)", parts[start]["options"], re.MULTILINE)[1]
         own = parts[start:end]
-        last = next((index for index, part in enumerate(own) if part["name"] == "solution"), len(own) - 1)
-        exercises.append(Posed(id, own[: last + 1], imports_of(parts[:start])))
+        last = next((index for index, part in enumerate(own) if part.name == "solution"), len(own) - 1)
+        exercises.append(Posed(own[0].options["label"], own[: last + 1], imports_of(parts[:start])))
     return exercises
 
 
-def imports_of(parts: list[re.Match]) -> str:
+def directives_of(stem: str) -> list[Block]:
+    text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
+    return [block for block in blocks(text) if block.kind == "directive"]
+
+
+def cells_of(parts: list[Block]) -> list[str]:
+    return ["\n".join(part.lines) + "\n" for part in parts if part.name == "code-cell"]
+
+
+def imports_of(parts: list[Block]) -> str:
     """The import statements that a reader has run by then, but for what only the page needs."""
-    cells = "\n".join(part["body"] for part in parts if part["name"] == "code-cell")
-    nodes = [node for node in ast.parse(cells).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    nodes = [
+        node for node in ast.parse("".join(cells_of(parts))).body if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
     return "\n".join(line for node in nodes if "widgets" not in (line := ast.unparse(node)))
 
 
@@ -169,8 +172,8 @@ def test_one_to_three_hints_are_folded(id):
 @every_exercise
 def test_solution_is_folded_under_its_exercise(id):
     last = EXERCISES[id].parts[-1]
-    assert (last["name"], last["title"]) == ("solution", id)
-    assert ":class: dropdown" in last["options"]
+    assert (last.name, last.argument) == ("solution", id)
+    assert last.options["class"] == "dropdown"
 
 
 @every_exercise

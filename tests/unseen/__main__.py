@@ -29,11 +29,9 @@ Row = tuple[str, str, str, Verdict | str]  # exercise, label ("right" or "wrong"
 def imports(stem: str) -> str:
     """What a reader of the chapter has imported by its exercises, but for what only the page needs."""
     sys.path.insert(0, str(HERE.parent))
-    from project import CHAPTERS
-    from test_exercises import DIRECTIVE, imports_of
+    from test_exercises import directives_of, imports_of
 
-    parts = list(DIRECTIVE.finditer((CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")))
-    return imports_of([part for part in parts if part["name"] == "code-cell"])
+    return imports_of(directives_of(stem))
 
 
 def verdicts(stem: str) -> list[Row]:
