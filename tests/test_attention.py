@@ -203,7 +203,7 @@ def test_parameters_of_the_scores_are_those_of_their_formulas():
 
 def test_shapes_in_signatures_are_executed_under_pytest():
     with pytest.raises(TypeCheckError):
-        attention(torch.randn(2, 3), torch.randn(2, 4), torch.randn(2, 3))
+        attention.__wrapped__(torch.randn(2, 3), torch.randn(2, 4), torch.randn(2, 3))
 
 
 Q, K, V = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4, 5)
@@ -219,28 +219,28 @@ BAD_INPUT = {
     "one vector": (
         (Q[0], K, V),
         ValueError,
-        "Q must have at least two axes, (..., n, d_k), and a number in each vector; got shape (3,).",
+        "Q must have at least two axes, (..., n, d_k); got shape (3,).",
     ),
     "empty vectors": (
         (Q[:, :0], K[:, :0], V),
         ValueError,
-        "Q must have at least two axes, (..., n, d_k), and a number in each vector; got shape (2, 0).",
+        "Q must have shape (..., n, d_k) with d_k at least 1; got shape (2, 0).",
     ),
     "another d_k": (
         (Q, K[:, :2], V),
         ValueError,
-        "K must have shape (..., m, d_k) with 3 numbers a vector; got shape (4, 2).",
+        "K must have shape (..., m, d_k) with d_k = 3, as in Q; got shape (4, 2).",
     ),
     "another batch": (
         (Q.expand(2, 2, 3), K.expand(5, 4, 3), V.expand(5, 4, 5)),
         ValueError,
         "K must have the leading axes of Q, (2,); got shape (5, 4, 3).",
     ),
-    "no keys": ((Q, K[:0], V[:0]), ValueError, "K must hold at least one key; got shape (0, 3)."),
+    "no keys": ((Q, K[:0], V[:0]), ValueError, "K must have shape (..., m, d_k) with m at least 1; got shape (0, 3)."),
     "too few values": (
         (Q, K, V[:3]),
         ValueError,
-        "V must hold one value for each of the 4 keys, with the leading axes of K; got shape (3, 5).",
+        "V must have shape (..., m, d_v) with m = 4, as in K; got shape (3, 5).",
     ),
     "mixed precision": (
         (Q, K.double(), V),
@@ -297,12 +297,28 @@ def test_bad_input_gets_a_sentence(arguments, kind, sentence):
 @pytest.mark.parametrize(
     ("score", "arguments", "sentence"),
     [
-        (dot_score, (Q, K[:, :2]), "K must have shape (..., m, d_k) with 3 numbers a vector; got shape (4, 2)."),
+        (dot_score, (Q, K[:, :2]), "K must have shape (..., m, d_k) with d_k = 3, as in Q; got shape (4, 2)."),
         (scaled_dot_score, (NAN, K), "Q must hold finite numbers only; got nan at index (1, 1)."),
-        (AdditiveScore(4, 3, 2), (Q, K), "Q must have shape (..., n, d_q) with 4 numbers a vector; got shape (2, 3)."),
-        (AdditiveScore(3, 2, 2), (Q, K), "K must have shape (..., m, d_k) with 2 numbers a vector; got shape (4, 3)."),
-        (BilinearScore(4, 3), (Q, K), "Q must have shape (..., n, d_q) with 4 numbers a vector; got shape (2, 3)."),
-        (BilinearScore(3, 2), (Q, K), "K must have shape (..., m, d_k) with 2 numbers a vector; got shape (4, 3)."),
+        (
+            AdditiveScore(4, 3, 2),
+            (Q, K),
+            "Q must have shape (..., n, d_q) with d_q = 4, as in the weights; got shape (2, 3).",
+        ),
+        (
+            AdditiveScore(3, 2, 2),
+            (Q, K),
+            "K must have shape (..., m, d_k) with d_k = 2, as in the weights; got shape (4, 3).",
+        ),
+        (
+            BilinearScore(4, 3),
+            (Q, K),
+            "Q must have shape (..., n, d_q) with d_q = 4, as in the weights; got shape (2, 3).",
+        ),
+        (
+            BilinearScore(3, 2),
+            (Q, K),
+            "K must have shape (..., m, d_k) with d_k = 2, as in the weights; got shape (4, 3).",
+        ),
     ],
 )
 def test_bad_input_to_a_score_gets_a_sentence(score, arguments, sentence):

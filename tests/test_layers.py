@@ -420,12 +420,12 @@ BAD_INPUT = {
     "another width for the norm": (
         lambda: LayerNorm(4)(torch.ones(2, 3)),
         ValueError,
-        "X must have 4 numbers a vector; got shape (2, 3).",
+        "X must have shape (..., d_model) with d_model = 4, as in the weights; got shape (2, 3).",
     ),
     "another width for the feed-forward network": (
         lambda: FeedForward(4, 8)(torch.ones(2, 3)),
         ValueError,
-        "X must have 4 numbers a vector; got shape (2, 3).",
+        "X must have shape (..., d_model) with d_model = 4, as in the weights; got shape (2, 3).",
     ),
     "heads that do not divide the width": (
         lambda: DecoderLayer(6, 4, 8),

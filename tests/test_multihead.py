@@ -317,22 +317,22 @@ BAD_INPUT = {
     "one sentence": (
         lambda: LAYER(X[0], X, X),
         ValueError,
-        "query must have shape (batch, positions, 4); got shape (3, 4).",
+        "query must have three axes, (batch, n, d_model) with d_model = 4, as in the weights; got shape (3, 4).",
     ),
     "another width": (
         lambda: LAYER(X, X[..., :2], X),
         ValueError,
-        "key must have shape (batch, positions, 4); got shape (2, 3, 2).",
+        "key must have shape (batch, m, d_model) with d_model = 4, as in the weights; got shape (2, 3, 2).",
     ),
     "another batch": (
         lambda: LAYER(X, X[:1], X[:1]),
         ValueError,
-        "key must hold as many sentences as query, 2; got shape (1, 3, 4).",
+        "key must have shape (batch, m, d_model) with batch = 2, as in query; got shape (1, 3, 4).",
     ),
     "fewer values than keys": (
         lambda: LAYER(X, X, X[:, :2]),
         ValueError,
-        "value must hold one vector for each of the 3 keys; got shape (2, 2, 4).",
+        "value must have shape (batch, m, d_model) with m = 3, as in key; got shape (2, 2, 4).",
     ),
     "a mask with a head axis": (
         lambda: LAYER(X, X, X, torch.ones(2, 2, 3, 3, dtype=torch.bool), need_weights=False),

@@ -575,10 +575,13 @@ BAD = {
         on((torch.tensor([[1]]), torch.tensor([[-100, 1]]))),
         "ids must be from 0 to 10, as vocab_size says; got -100.",
     ),
-    "vectors for ids": (on((torch.rand(1, 2), torch.tensor([[1]]))), "ids must hold whole numbers; got torch.float32."),
+    "vectors for ids": (
+        on((torch.rand(1, 2), torch.tensor([[1]]))),
+        "src_ids must hold whole numbers; got torch.float32.",
+    ),
     "one sentence without a batch": (
         on((torch.tensor([1, 2]), torch.tensor([[1]]))),
-        "ids must have shape (batch, m); got shape (2,).",
+        "src_ids must have two axes, (batch, m); got shape (2,).",
     ),
     "an empty target": (
         on((torch.tensor([[1]]), torch.zeros(1, 0, dtype=torch.long))),
@@ -590,7 +593,7 @@ BAD = {
     ),
     "two sources, one target": (
         on((torch.tensor([[1], [2]]), torch.tensor([[1]]))),
-        "tgt_ids must hold as many sentences as the memory, 2; got shape (1, 1).",
+        "tgt_ids must have shape (batch, n) with batch = 2, as in src_ids; got shape (1, 1).",
     ),
     "too long": (
         on((torch.ones(1, 17, dtype=torch.long), torch.tensor([[1]]))),
@@ -598,11 +601,11 @@ BAD = {
     ),
     "caches for another depth": (
         lambda: Transformer(config()).decode(torch.tensor([[1]]), vectors(2, 8), decoder_caches(3)),
-        "caches must hold a pair for each of the 2 decoder layers; got 3.",
+        "caches must hold a pair, as decoder_caches makes it, for each of the 2 layers; got 3.",
     ),
     "a memory of another width": (
         lambda: Transformer(config()).decode(torch.tensor([[1]]), vectors(2, 6)),
-        "key must have shape (batch, positions, 8); got shape (1, 2, 6).",
+        "memory.H must have shape (batch, m, d_model) with d_model = 8, as in the weights; got shape (1, 2, 6).",
     ),
     "caches for another stack": (
         lambda: DecoderOnly(config())(torch.tensor([[1]]), [KeyValueCache()]),
@@ -610,7 +613,7 @@ BAD = {
     ),
     "a memory without its mask": (
         lambda: Transformer(config()).decode(torch.tensor([[1]]), torch.zeros(1, 2, 8)),
-        "memory must be what encode gives; got a tensor of shape (1, 2, 8).",
+        "memory must be a Memory(H, mask); got a tensor of shape (1, 2, 8).",
     ),
     "a part that is none": (
         lambda: Transformer(config(), attention="rotary"),

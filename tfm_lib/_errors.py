@@ -118,7 +118,7 @@ def require_choice(argument: str, value: str, choices: Iterable[str], must: str 
 def require_kind(argument: str, value: object, kind: type | tuple[type, ...], must: str = "") -> None:
     """`value` must be an instance of `kind`."""
     if not isinstance(value, kind):
-        raise bad_input(argument, must or f"be {_with_article(kind.__name__)}", shown(value), TypeError)
+        raise bad_input(argument, must or f"be {with_article(kind.__name__)}", shown(value), TypeError)
 
 
 def require_callable(**functions: Callable) -> None:
@@ -321,13 +321,13 @@ def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weig
         raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
     if key.shape[1] == 0:
         raise bad_input("key", "hold at least one key", shape_of(key))
-    if cache is not None:
-        _require_cache(cache, query, key)
+    require_cache(cache, query, key)
 
 
-def _require_cache(cache: object, query: Tensor, key: Tensor) -> None:
-    if not hasattr(cache, "update"):
-        raise bad_input("cache", "be a KeyValueCache", shown(cache), TypeError)
+def require_cache(cache: object, query: Tensor, key: Tensor) -> None:
+    """A `cache`, if there is one, holds as many sentences as the `query`; of a memory, the one that `key` is."""
+    if cache is None:
+        return
     if cache.K is not None and cache.K.shape[0] != query.shape[0]:
         must = f"hold as many sentences as query, {len(query)}; a new batch needs a new one"
         raise bad_input("cache", must, len(cache.K))
@@ -463,28 +463,18 @@ def require_room(end: int, max_len: int) -> None:
         raise bad_input("ids", f"end before position max_len = {max_len}", f"{end} positions")
 
 
-def require_partners(tgt_ids: Tensor, memory: Tensor, caches: list, n_layers: int) -> None:
-    """A target for each row of the `memory`, and a pair of caches for each layer."""
-    require_ids("tgt_ids", tgt_ids)
-    require_tensor("memory", memory)
-    if tgt_ids.shape[0] != memory.shape[0]:
-        raise bad_input("tgt_ids", f"hold as many sentences as the memory, {len(memory)}", shape_of(tgt_ids))
-    _require_caches(caches, n_layers, "pairs, as decoder_caches makes it", "a pair for each of the {} decoder layers")
-
-
-def require_continuation(ids: Tensor, caches: list, n_layers: int, pad_id: int) -> None:
-    """A cache for each layer, and no padding before the first token of a sentence."""
-    require_ids("ids", ids)
-    _require_caches(caches, n_layers, "KeyValueCaches", "one for each of the {} layers")
-    if (caches[0] is None or not caches[0].length) and _numbers(ids[:, :1], lambda first: (first == pad_id).any()):
-        row = first_index(ids[:, 0] == pad_id)[0]
-        raise bad_input("ids", "begin with a token in every row, padding stands at the end", f"padding in row {row}")
-
-
-def _require_caches(caches: list, n_layers: int, of: str, each: str) -> None:
-    require_kind("caches", caches, list, f"be a list of {of}")
+def require_caches(caches: list, n_layers: int, each: str) -> None:
+    """`caches` must be a list with one for each layer."""
+    require_kind("caches", caches, list, f"be a list with {each} for each layer")
     if len(caches) != n_layers:
-        raise bad_input("caches", f"hold {each.format(n_layers)}", len(caches))
+        raise bad_input("caches", f"hold {each} for each of the {n_layers} layers", len(caches))
+
+
+def require_no_padding_first(first: Tensor, start: int, pad_id: int) -> None:
+    """The `first` column of ids must hold tokens, where no earlier ones stand in the caches."""
+    if start == 0 and _numbers(first, lambda first: (first == pad_id).any()):
+        row = first_index(first == pad_id)[0]
+        raise bad_input("ids", "begin with a token in every row, padding stands at the end", f"padding in row {row}")
 
 
 def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
@@ -604,6 +594,19 @@ def require_floats(argument: str, value: Tensor) -> None:
     """`value` must be a tensor of floating-point numbers, none of them NaN or infinite."""
     require_float_type(argument, value)
     require_finite(argument, value)
+
+
+def require_values(**tensors: Tensor | None) -> None:
+    """Floats must be finite, and a mask must leave every query a key; what came twice is looked at once."""
+    looked: list[Tensor] = []
+    for argument, X in tensors.items():
+        if X is None or any(X is other for other in looked):
+            continue
+        if X.dtype == torch.bool:
+            require_no_empty_row(argument, X)
+        else:
+            require_finite(argument, X, once=bool(looked))  # keys may be a memory, which every layer reads
+        looked.append(X)
 
 
 def require_finite(argument: str, value: Tensor, once: bool = False) -> None:
@@ -767,7 +770,7 @@ def shown(value: object) -> str:
     if isinstance(value, Tensor):
         return f"a tensor of {shape_of(value)}"
     written = repr(value) if value is None or isinstance(value, (str, Real)) else ""
-    return written if 0 < len(written) <= 60 else _with_article(type(value).__name__)
+    return written if 0 < len(written) <= 60 else with_article(type(value).__name__)
 
 
 def first_index(where: Tensor) -> tuple[int, ...]:
@@ -779,7 +782,7 @@ def _shape(value: Tensor) -> tuple[int, ...]:
     return tuple(int(size) for size in value.shape)
 
 
-def _with_article(noun: str) -> str:
+def with_article(noun: str) -> str:
     return f"an {noun}" if noun[:1].lower() in "aeio" else f"a {noun}"
 
 

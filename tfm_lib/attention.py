@@ -6,11 +6,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import require_attention_inputs, require_score_input, require_scorable, require_sizes
+from tfm_lib._errors import require_sizes, require_values
+from tfm_lib._shapes import checked
 
 __all__ = ["AdditiveScore", "BilinearScore", "attention", "dot_score", "scaled_dot_score"]
 
 
+@checked
 def attention(
     Q: Float[Tensor, "*batch n d_k"],
     K: Float[Tensor, "*batch m d_k"],
@@ -24,7 +26,7 @@ def attention(
 
     Source: Vaswani et al. (2017), section 3.2.1, equation 1.
     """
-    require_attention_inputs(Q, K, V, mask)
+    require_values(Q=Q, K=K, V=V, mask=mask)
     scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])  # (*batch, n, m)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
@@ -32,6 +34,7 @@ def attention(
     return weights @ V, weights
 
 
+@checked
 def dot_score(
     Q: Float[Tensor, "*batch n d_k"],
     K: Float[Tensor, "*batch m d_k"],
@@ -40,7 +43,7 @@ def dot_score(
 
     Source: Luong et al. (2015), section 3.1, the score called "dot".
     """
-    require_scorable(Q, K)
+    require_values(Q=Q, K=K)
     return Q @ K.transpose(-2, -1)
 
 
@@ -55,6 +58,7 @@ def scaled_dot_score(
     return dot_score(Q, K) / math.sqrt(Q.shape[-1])
 
 
+@checked
 class AdditiveScore(nn.Module):
     """Additive scores vᵀ tanh(W₁q + W₂k): a small network that compares a query with a key.
 
@@ -67,6 +71,7 @@ class AdditiveScore(nn.Module):
     def __init__(self, d_q: int, d_k: int, d_hidden: int):
         super().__init__()
         require_sizes(d_q=d_q, d_k=d_k, d_hidden=d_hidden)
+        self.d_q, self.d_k = d_q, d_k
         self.W_1 = nn.Linear(d_q, d_hidden, bias=False)
         self.W_2 = nn.Linear(d_k, d_hidden, bias=False)
         self.v = nn.Linear(d_hidden, 1, bias=False)
@@ -74,11 +79,12 @@ class AdditiveScore(nn.Module):
     def forward(
         self, Q: Float[Tensor, "*batch n d_q"], K: Float[Tensor, "*batch m d_k"]
     ) -> Float[Tensor, "*batch n m"]:
-        require_score_input(Q, K, self.W_1.weight, self.W_2.weight)
+        require_values(Q=Q, K=K)
         hidden = self.W_1(Q).unsqueeze(-2) + self.W_2(K).unsqueeze(-3)  # (*batch, n, m, ·)
         return self.v(hidden.tanh()).squeeze(-1)
 
 
+@checked
 class BilinearScore(nn.Module):
     """Bilinear scores qᵀWk: a dot product after the key is moved into the query's space.
 
@@ -90,10 +96,11 @@ class BilinearScore(nn.Module):
     def __init__(self, d_q: int, d_k: int):
         super().__init__()
         require_sizes(d_q=d_q, d_k=d_k)
+        self.d_q, self.d_k = d_q, d_k
         self.W = nn.Linear(d_k, d_q, bias=False)
 
     def forward(
         self, Q: Float[Tensor, "*batch n d_q"], K: Float[Tensor, "*batch m d_k"]
     ) -> Float[Tensor, "*batch n m"]:
-        require_score_input(Q, K, self.W.weight.T, self.W.weight)
+        require_values(Q=Q, K=K)
         return Q @ self.W(K).transpose(-2, -1)

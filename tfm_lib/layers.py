@@ -8,15 +8,14 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    require_axes, require_callable, require_change, require_float_type, require_floats,
-    require_input, require_norm, require_residual, require_sizes,
-)  # fmt: skip
+from tfm_lib._errors import require_norm, require_share, require_sizes, require_values
+from tfm_lib._shapes import checked
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "LayerNorm", "Residual", "standardise"]
 
 
+@checked
 def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor, "*batch d"]:
     """Each vector shifted to mean 0 and scaled to variance 1, (x − μ) / √(σ² + ε).
 
@@ -26,14 +25,14 @@ def standardise(X: Float[Tensor, "*batch d"], eps: float = 1e-5) -> Float[Tensor
     Source: Ba, Kiros and Hinton (2016), equations 3 and 4; ε as in Ioffe and Szegedy (2015),
     algorithm 1.
     """
-    require_floats("X", X)
-    require_axes("X", X, 1, "(..., d)")
+    require_values(X=X)
     require_norm(eps)
     centred = X - X.mean(dim=-1, keepdim=True)
     variance = centred.square().mean(dim=-1, keepdim=True)
     return centred / torch.sqrt(variance + eps)
 
 
+@checked
 class LayerNorm(nn.Module):
     """Layer normalisation, γ · (x − μ) / √(σ² + ε) + β, for each token by itself.
 
@@ -45,15 +44,15 @@ class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5):
         super().__init__()
         require_norm(eps, d_model)
-        self.eps = eps
+        self.d_model, self.eps = d_model, eps
         self.gain = nn.Parameter(torch.ones(d_model))  # γ
         self.bias = nn.Parameter(torch.zeros(d_model))  # β
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.gain, len(self.gain))
         return F.layer_norm(X, self.gain.shape, self.gain, self.bias, self.eps)
 
 
+@checked
 class FeedForward(nn.Module):
     """The position-wise network max(0, xW₁ + b₁)W₂ + b₂, the same at every position.
 
@@ -63,14 +62,15 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
         require_sizes(d_model=d_model, d_ff=d_ff)
+        self.d_model = d_model
         self.W_1 = nn.Linear(d_model, d_ff)
         self.W_2 = nn.Linear(d_ff, d_model)
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.W_1.weight, self.W_1.in_features)
         return self.W_2(self.W_1(X).relu_())  # in place: nobody else sees it
 
 
+@checked
 class Residual(nn.Module):
     """The way around a sub-layer: LayerNorm(x + Sublayer(x)), or "pre": x + Sublayer(LayerNorm(x)).
 
@@ -87,7 +87,7 @@ class Residual(nn.Module):
         norm_layer: Callable[[int], nn.Module] = LayerNorm,
     ):
         super().__init__()
-        require_residual(dropout, norm, norm_layer)
+        require_share("dropout", dropout)
         self.norm = norm_layer(d_model)
         self.dropout = nn.Dropout(dropout)
         self.is_post = norm == "post"
@@ -97,23 +97,21 @@ class Residual(nn.Module):
         X: Float[Tensor, "*batch d_model"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Tensor:
-        require_callable(sublayer=sublayer)
         return self.leave(X, sublayer(self.enter(X)))
 
     def enter(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         """What the sub-layer reads."""
-        require_float_type("X", X)
         return X if self.is_post else self.norm(X)
 
     def leave(
         self, X: Float[Tensor, "*batch d_model"], change: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
         """`X` with the sub-layer's `change` added."""
-        require_change(change, X)
         X = X + self.dropout(change)
         return self.norm(X) if self.is_post else X
 
 
+@checked
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network, each within its residual connection.
 
@@ -132,7 +130,7 @@ class EncoderLayer(nn.Module):
         norm_layer: Callable[[int], nn.Module] = LayerNorm,
     ):
         super().__init__()
-        require_callable(attention=attention, feed_forward=feed_forward)
+        self.d_model = d_model
         self.self_attention = attention(d_model, n_heads, dropout)
         self.feed_forward = feed_forward(d_model, d_ff)
         around = (Residual(d_model, dropout, norm, norm_layer) for _ in range(2))
@@ -141,7 +139,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         X: Float[Tensor, "batch n d_model"],
-        mask: Bool[Tensor, "*#batch #n #total"] | None = None,
+        mask: Bool[Tensor, "*#batch #n total"] | None = None,
         need_weights: bool = False,
         cache: KeyValueCache | None = None,
     ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
@@ -152,6 +150,7 @@ class EncoderLayer(nn.Module):
         return around_feed_forward(X, self.feed_forward), weights
 
 
+@checked
 class DecoderLayer(nn.Module):
     """Masked self-attention, attention to the memory, feed-forward network, each in its residual.
 
@@ -170,7 +169,7 @@ class DecoderLayer(nn.Module):
         norm_layer: Callable[[int], nn.Module] = LayerNorm,
     ):
         super().__init__()
-        require_callable(attention=attention, feed_forward=feed_forward)
+        self.d_model = d_model
         self.self_attention = attention(d_model, n_heads, dropout)
         self.cross_attention = MultiHeadAttention(d_model, n_heads, dropout)  # no distance here
         self.feed_forward = feed_forward(d_model, d_ff)
@@ -181,7 +180,7 @@ class DecoderLayer(nn.Module):
         self,
         Y: Float[Tensor, "batch n d_model"],
         memory: Float[Tensor, "batch m d_model"],
-        tgt_mask: Bool[Tensor, "*#batch #n #total"] | None = None,
+        tgt_mask: Bool[Tensor, "*#batch #n total"] | None = None,
         memory_mask: Bool[Tensor, "*#batch #n m"] | None = None,
         need_weights: bool = False,
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),

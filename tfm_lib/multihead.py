@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_axes, require_flags, require_heads, require_kind, require_mask, require_rows_of_batch,
-    require_share, require_words,
+    bad_input, require_cache, require_heads, require_rows_of_batch, require_share, require_values,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib.attention import attention, scaled_dot_score
 
 __all__ = ["KeyValueCache", "MemoryCache", "MultiHeadAttention", "merge_heads", "split_heads", "without_heads"]
@@ -20,21 +20,21 @@ Heads = Float[Tensor, "batch n_heads _ d_k"]  # of queries, of keys or of values
 Bias = Float[Tensor, "*#batch #n #m"]
 
 
+@checked
 def split_heads(
     X: Float[Tensor, "*batch n d_model"],
     n_heads: int,
 ) -> Float[Tensor, "*batch {n_heads} n d_k"]:
     """Cut each vector of `X` into `n_heads` equal pieces; heads before positions."""
-    require_axes("X", X, 2, "(..., n, d_model)")
     require_heads(n_heads, X.shape[-1])
     return X.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
+@checked
 def merge_heads(
     heads: Float[Tensor, "*batch n_heads n d_v"],
 ) -> Float[Tensor, "*batch n d_model"]:
     """Concatenate the heads of each position: the inverse of `split_heads`."""
-    require_axes("heads", heads, 3, "(..., n_heads, n, d_v)")
     return heads.transpose(-3, -2).flatten(-2)
 
 
@@ -79,6 +79,7 @@ class MemoryCache(KeyValueCache):
         self.memory = None if self.memory is None else self.memory[rows]
 
 
+@checked
 class MultiHeadAttention(nn.Module):
     """Multi-head attention, Concat(head₁, …, head_h) W^O, headᵢ = Attention(QWᵢ^Q, KWᵢ^K, VWᵢ^V).
 
@@ -95,7 +96,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         require_heads(n_heads, d_model)
         require_share("dropout", dropout)
-        self.n_heads, self.dropout = n_heads, dropout
+        self.d_model, self.n_heads, self.dropout = d_model, n_heads, dropout
         self.W_Q = nn.Linear(d_model, d_model)
         self.W_K = nn.Linear(d_model, d_model)
         self.W_V = nn.Linear(d_model, d_model)
@@ -106,7 +107,7 @@ class MultiHeadAttention(nn.Module):
         query: Float[Tensor, "batch n d_model"],
         key: Float[Tensor, "batch m d_model"],
         value: Float[Tensor, "batch m d_model"],
-        mask: Bool[Tensor, "*#batch #n #total"] | None = None,
+        mask: Bool[Tensor, "*#batch #n total"] | None = None,
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
@@ -115,8 +116,8 @@ class MultiHeadAttention(nn.Module):
         Without `need_weights` a fused kernel runs, and None stands for the weights.
         With a `cache`, `key` and `value` are the new positions; `mask` covers all.
         """
-        require_flags(need_weights=need_weights)
-        require_words(query, key, value, cache, self.W_Q.weight)
+        require_values(query=query, key=key, value=value, mask=mask)
+        require_cache(cache, query, key)
 
         def project() -> tuple[Tensor, Tensor]:
             K, V = self.W_K(key), self.W_V(value)
@@ -124,17 +125,20 @@ class MultiHeadAttention(nn.Module):
 
         Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
         K, V = project() if cache is None else cache.update(project)
-        if mask is not None:
-            require_mask("mask", mask, (Q.shape[0], Q.shape[-2], K.shape[-2]), Q)
-            mask = mask.unsqueeze(-3)  # the same for every head
         heads, weights = self.attend(Q, K, V, mask, need_weights)
         return self.W_O(merge_heads(heads)), weights
 
     def attend(
-        self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Attention in every head at once."""
+        self,
+        Q: Float[Tensor, "batch n_heads n d_k"],
+        K: Float[Tensor, "batch n_heads total d_k"],
+        V: Float[Tensor, "batch n_heads total d_v"],
+        mask: Bool[Tensor, "*#batch #n total"] | None,
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "batch n_heads n d_v"], Tensor | None]:
+        """Attention in every head at once, all of them under the same `mask`."""
         Q, K, B = self.compared(Q, K)
+        mask = None if mask is None else mask.unsqueeze(-3)
         if B is not None and mask is not None:
             B = B.masked_fill(~mask, -torch.inf)
         dropout = self.dropout if self.training else 0.0
@@ -154,6 +158,7 @@ class MultiHeadAttention(nn.Module):
 
 
 @contextmanager
+@checked
 def without_heads(layer: MultiHeadAttention, *off: int) -> Iterator[MultiHeadAttention]:
     """`layer` with the heads `off` (counted from 0) silent, for as long as the `with` block lasts.
 
@@ -162,7 +167,6 @@ def without_heads(layer: MultiHeadAttention, *off: int) -> Iterator[MultiHeadAtt
 
     Source: Michel, Levy and Neubig (2019), section 2.3, mask heads to the same effect.
     """
-    require_kind("layer", layer, MultiHeadAttention)
     if strange := [i for i in off if i not in range(layer.n_heads)]:
         raise bad_input("off", f"be heads from 0 to {layer.n_heads - 1}", strange[0])
     # (d_model, n_heads · d_v): `nn.Linear` keeps the transpose, so rows are columns

@@ -12,9 +12,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    require_callable, require_continuation, require_input, require_kind, require_model_sizes,
-    require_partners, require_room, require_sizes, require_tokens, require_whole,
+    require_caches, require_model_sizes, require_no_padding_first, require_room, require_sizes,
+    require_tokens, require_whole,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib._trace import trace
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.layers import DecoderLayer, EncoderLayer, LayerNorm
@@ -67,6 +68,7 @@ def big_config(vocab_size: int) -> TransformerConfig:
     return TransformerConfig(vocab_size, d_model=1024, n_heads=16, d_ff=4096, dropout=0.3)
 
 
+@checked
 class Embedding(nn.Module):
     """Token ids to vectors times √d_model, plus positions, then dropout.
 
@@ -78,9 +80,7 @@ class Embedding(nn.Module):
 
     def __init__(self, config: TransformerConfig, positions: Callable = sinusoidal_encoding):
         super().__init__()
-        require_kind("config", config, TransformerConfig)
-        require_callable(positions=positions)
-        self.scale = math.sqrt(config.d_model)
+        self.d_model, self.scale = config.d_model, math.sqrt(config.d_model)
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)  # 1 / scale
         made = positions(config.max_len, config.d_model)
@@ -101,7 +101,6 @@ class Embedding(nn.Module):
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
         """Logits: the dot product of each vector with the embedding of every token."""
-        require_input("X", X, self.tokens.weight, self.tokens.embedding_dim)
         return F.linear(X, self.tokens.weight)
 
 
@@ -112,6 +111,7 @@ class Memory(NamedTuple):
     mask: Bool[Tensor, "batch 1 m"]
 
 
+@checked
 class Transformer(nn.Module):
     """The encoder–decoder of *Attention Is All You Need*: source and target ids to logits.
 
@@ -125,7 +125,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: TransformerConfig, **parts: Callable):
         super().__init__()
-        self.config = config
+        self.config, self.d_model = config, config.d_model
         self.embedding = Embedding(config, parts.pop("positions", sinusoidal_encoding))
         self.encoder = _stack(EncoderLayer, config, parts)
         self.decoder = _stack(DecoderLayer, config, parts)
@@ -165,8 +165,7 @@ class Transformer(nn.Module):
         With `caches` (from `decoder_caches`), `tgt_ids` are the new tokens only.
         """
         caches = caches or [(None, None)] * len(self.decoder)
-        require_kind("memory", memory, Memory, "be what encode gives")
-        require_partners(tgt_ids, memory.H, caches, len(self.decoder))
+        require_caches(caches, len(self.decoder), "a pair, as decoder_caches makes it,")
         start = caches[0][0].length if caches[0][0] else 0
         Y = self.embedding(tgt_ids, start)
         mask = causal_mask(start + tgt_ids.shape[1])[start:].to(Y.device)
@@ -201,6 +200,7 @@ def decoder_caches(n_layers: int) -> list[tuple[KeyValueCache, MemoryCache]]:
     return [(KeyValueCache(), MemoryCache()) for _ in range(n_layers)]
 
 
+@checked
 class EncoderOnly(nn.Module):
     """The encoder by itself, as in BERT: logits for each position's own token."""
 
@@ -219,6 +219,7 @@ class EncoderOnly(nn.Module):
         return self.embedding.unembed(self.norm(X))
 
 
+@checked
 class DecoderOnly(nn.Module):
     """The same layers under a causal mask, as in GPT: logits for the next token.
 
@@ -238,21 +239,22 @@ class DecoderOnly(nn.Module):
     ) -> Float[Tensor, "batch n v"]:
         """With `caches`, one for each layer, `ids` are the new tokens only."""
         caches = caches or [None] * len(self.layers)
-        require_continuation(ids, caches, len(self.layers), self.config.pad_id)
+        require_caches(caches, len(self.layers), "one")
         start = caches[0].length if caches[0] else 0
+        require_no_padding_first(ids[:, :1], start, self.config.pad_id)
         X, mask = self.embedding(ids, start), causal_mask(start + ids.shape[1])[start:]
         for layer, cache in zip(self.layers, caches):
             X, _ = layer(X, mask.to(X.device), cache=cache)
         return self.embedding.unembed(self.norm(X))
 
 
+@checked
 def count_parameters(model: nn.Module) -> dict[str, int]:
     """How many parameters each part of a Transformer holds, all its layers together.
 
     A shared matrix counts once. A model made under `torch.device("meta")` has shapes without
     numbers, and can be counted at any size.
     """
-    require_kind("model", model, nn.Module)
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         path = [word for word in name.split(".") if not word.isdigit()]
