@@ -1,0 +1,246 @@
+"""A folder that `save_pretrained` made, with config.json, model.safetensors and tokenizer.json: a model and its words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from tfm_lib._errors import require_path
+from tfm_lib.families.known import Family, family_of, from_state
+from tfm_lib.families.settings import NotSupported
+
+CONFIG, WEIGHTS, INDEX, TOKENIZER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
+PICKLED = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.msgpack", "*.h5", "*.gguf", "*.onnx")
+WORDS = ("vocab.txt", "vocab.json", "tokenizer.model", "source.spm", "spiece.model")
+POINTER = b"version https://git-lfs"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model with its tokenizer; `notes` are sentences about what was read otherwise than it stands in the files."""
+
+    family: Family
+    model: nn.Module
+    tokenizer: Tokenizer
+    notes: tuple[str, ...]
+
+    def ids(self, text: str) -> Tensor:
+        """The ids of `text` with the special tokens that the tokenizer adds, (1, n); `NotSupported` for a foreign one."""
+        return self.encoded(text)[0]
+
+    def encoded(self, text: str) -> tuple[Tensor, list[str]]:
+        """Ids, (1, n), and the tokens as they are read."""
+        read = self.tokenizer.encode(text)
+        known = self.vocab_size
+        foreign = [token for token, i in zip(read.tokens, read.ids) if i >= known]
+        if foreign:
+            raise NotSupported(
+                f"{TOKENIZER} has {foreign[0]!r}, a token that was added after the model was made: its embedding has "
+                f"{known} rows, and none for it."
+            )
+        return torch.tensor([read.ids], dtype=torch.long), [self.token(i) for i in read.ids]
+
+    def token(self, i: int) -> str:
+        """The token of one id as it is read: a space before it is shown as ␣."""
+        raw = self.tokenizer.id_to_token(i)
+        if raw is None:
+            return f"#{i}"  # the embedding has rows that no token of the tokenizer has
+        text = self.tokenizer.decode([i], skip_special_tokens=False)
+        if not text or "\ufffd" in text:  # a part of a sign
+            return raw
+        return text if raw.lstrip("Ġ▁") == raw else f"␣{text.strip()}" if text.strip() else "␣"
+
+    @property
+    def vocab_size(self) -> int:
+        """How many rows the embedding has of the words that are read."""
+        of_source = getattr(self.model, "source", None)
+        embedding = of_source or getattr(self.model, "embedding", self.model)
+        return len(embedding.tokens.weight)
+
+
+def open_folder(folder: Path | str, dtype: torch.dtype = torch.float32) -> Opened:
+    """The model in `folder`, its parameters in `dtype`, ready to be read; `NotSupported` says what stands in the way."""
+    require_path("folder", folder)
+    folder = Path(folder)
+    settings = read_settings(folder)
+    family = family_of(settings)
+    tokenizer = read_tokenizer(folder)
+    model, notes = read_model(folder, settings, dtype)
+    return Opened(family, model, tokenizer, tuple(notes))
+
+
+def read_model(
+    folder: Path | str, settings: Mapping[str, Any] | None = None, dtype: torch.dtype = torch.float32
+) -> tuple[nn.Module, list[str]]:
+    """The model in `folder`, and sentences about what of its files was passed over or converted."""
+    folder = Path(folder)
+    settings = read_settings(folder) if settings is None else settings
+    family_of(settings)
+    with Stored(folder) as state:
+        _require_room(state.size, folder)
+        model, skipped = from_state(dict(settings), state, dtype)
+        notes = [f"Passed over, for they are no part of this model: {', '.join(skipped)}."] if skipped else []
+        kinds = sorted(state.kinds - {dtype})
+        if kinds:
+            notes.append(f"The numbers of {', '.join(map(_named, kinds))} are read as {_named(dtype)}.")
+    return model, notes
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """What config.json says."""
+    if not folder.is_dir():
+        raise NotSupported(f"There is no folder {folder}.")
+    return _json(folder, CONFIG, f"There is no {CONFIG} in {folder}: it is no folder that save_pretrained made.")
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of tokenizer.json, which neither cuts nor pads."""
+    path = folder / TOKENIZER
+    if not path.is_file():
+        others = [name for name in WORDS if (folder / name).is_file()]
+        has = f", only {' and '.join(others)}, which are not read here" if others else ""
+        raise NotSupported(
+            f"There is no {TOKENIZER} in {folder}{has}. transformers writes it for every family that has a fast "
+            "tokenizer: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
+        )
+    _require_no_pointer(path)
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # noqa: BLE001 — it raises bare exceptions
+        raise NotSupported(f"{TOKENIZER} in {folder} cannot be read: {str(error).splitlines()[0]}.") from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+class Stored(Mapping[str, Tensor]):
+    """The tensors of a folder's safetensors, in one file or in shards, each read when it is asked for."""
+
+    def __init__(self, folder: Path):
+        self.folder, self._open, self._where = folder, {}, {}
+        self.kinds: set[torch.dtype] = set()
+        try:
+            for name in _files(folder):
+                self._add(name)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _add(self, name: str) -> None:
+        path = self.folder / name
+        if not path.is_file():
+            raise NotSupported(f"{INDEX} names {name}, which is not in {self.folder}: copy every part of the model.")
+        _require_no_pointer(path)
+        try:
+            self._open[name] = safe_open(path, framework="pt").__enter__()
+        except (SafetensorError, OSError) as error:
+            raise NotSupported(
+                f"{name} in {self.folder} cannot be read as safetensors: {str(error).splitlines()[0]}. "
+                "Is it cut off, or another kind of file?"
+            ) from error
+        for key in self._open[name].keys():  # noqa: SIM118 — no dictionary: it is not iterable itself
+            if key in self._where:
+                raise NotSupported(f"{self._where[key]} and {name} both hold {key}.")
+            self._where[key] = name
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum((self.folder / name).stat().st_size for name in self._open)
+
+    def __getitem__(self, key: str) -> Tensor:
+        value = self._open[self._where[key]].get_tensor(key)
+        if value.is_floating_point():
+            self.kinds.add(value.dtype)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._where
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._where)
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def __enter__(self) -> Stored:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self._open.values():
+            handle.__exit__(None, None, None)
+
+
+def _files(folder: Path) -> Sequence[str]:
+    """The names of the files that hold the weights; one file before its shards, as `transformers` looks for them."""
+    if (folder / WEIGHTS).is_file():
+        return [WEIGHTS]
+    if (folder / INDEX).is_file():
+        shards = _json(folder, INDEX).get("weight_map")
+        names = sorted(set(shards.values())) if isinstance(shards, dict) and all(map(_is_text, shards.values())) else []
+        if not names:
+            raise NotSupported(f"{INDEX} in {folder} has no weight_map that says which file holds what.")
+        if strange := [name for name in names if Path(name).name != name or not name.endswith(".safetensors")]:
+            raise NotSupported(f"{INDEX} names {strange[0]!r}; a part must be a .safetensors file in the same folder.")
+        return names
+    pickled = sorted({path.name for pattern in PICKLED for path in folder.glob(pattern)})
+    if pickled:
+        raise NotSupported(
+            f"The weights in {folder} are {', '.join(pickled[:3])}, which is not read here: a pickle can run any program "
+            "when it is opened. Where you trust it, transformers converts it: "
+            "AutoModel.from_pretrained(folder).save_pretrained(folder) writes safetensors."
+        )
+    raise NotSupported(f"There is no {WEIGHTS} in {folder}, nor an {INDEX} that names its parts.")
+
+
+def _json(folder: Path, name: str, missing: str = "") -> dict[str, Any]:
+    path = folder / name
+    if not path.is_file():
+        raise NotSupported(missing)
+    _require_no_pointer(path)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError, OSError) as error:
+        raise NotSupported(f"{name} in {folder} cannot be read: {str(error).splitlines()[0]}.") from error
+    if not isinstance(found, dict):
+        raise NotSupported(f"{name} in {folder} must hold an object; it holds a {type(found).__name__}.")
+    return found
+
+
+def _require_no_pointer(path: Path) -> None:
+    with path.open("rb") as file:
+        if file.read(len(POINTER)) == POINTER:
+            raise NotSupported(
+                f"{path.name} in {path.parent} is Git LFS's note of where the file is, not the file: git lfs pull"
+            )
+
+
+def _require_room(size: int, folder: Path) -> None:
+    """Twice the files, for 16 bits become 32, must fit into the memory that is free, where Linux tells."""
+    try:
+        told = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+    except OSError:
+        return
+    free = 1024 * int(told[1]) if told else 2 * size
+    if 2 * size > free:
+        raise NotSupported(
+            f"The weights in {folder} are {size / 1e9:.1f} GB, which may take twice that in memory; "
+            f"{free / 1e9:.1f} GB are free."
+        )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _named(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,211 @@
+"""What these families do otherwise than the paper, as parts that the core's layers take through their factories."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from tfm_lib._errors import (
+    bad_input,
+    require_booleans,
+    require_heads,
+    require_input,
+    require_mask,
+    require_norm,
+    require_sizes,
+    require_words,
+    shape_of,
+)
+from tfm_lib._trace import trace
+from tfm_lib.layers import FeedForward
+from tfm_lib.masking import causal_mask
+from tfm_lib.multihead import Bias, Heads, KeyValueCache, MultiHeadAttention, merge_heads, split_heads
+from tfm_lib.positional import rotary
+
+#: their word for the bend between the two matrices of a feed-forward network → the function
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+    "swish": F.silu,
+}
+
+
+class BentFeedForward(FeedForward):
+    """The position-wise network W₂ φ(W₁x + b₁) + b₂ with another φ than ReLU.
+
+    Source: Hendrycks and Gimpel (2016) for GELU.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: str):
+        super().__init__(d_model, d_ff)
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        require_input("X", X, self.W_1.weight, self.W_1.in_features)
+        return self.W_2(self.activation(self.W_1(X)))
+
+
+class SwiGLU(nn.Module):
+    """The gated network W₂(φ(W_gate x) · W₁x), φ the SiLU unless told otherwise; no biases.
+
+    Source: Shazeer (2020), equation 6.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: str = "silu"):
+        super().__init__()
+        require_sizes(d_model=d_model, d_ff=d_ff)
+        self.activation = ACTIVATIONS[activation]
+        self.W_1 = nn.Linear(d_model, d_ff, bias=False)
+        self.W_gate = nn.Linear(d_model, d_ff, bias=False)
+        self.W_2 = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        require_input("X", X, self.W_1.weight, self.W_1.in_features)
+        return self.W_2(self.activation(self.W_gate(X)) * self.W_1(X))
+
+
+class RMSNorm(nn.Module):
+    """Each vector divided by its root mean square, γ · x / √(mean(x²) + ε): no mean is taken off, no bias added.
+
+    Source: Zhang and Sennrich (2019), equation 4.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-6):
+        super().__init__()
+        require_norm(eps, d_model)
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model))  # γ
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        require_input("X", X, self.gain, len(self.gain))
+        return F.rms_norm(X, self.gain.shape, self.gain, self.eps)
+
+
+class GroupedAttention(MultiHeadAttention):
+    """Multi-head attention whose heads share keys and values: n_heads / n_key_heads of them read the same.
+
+    The cache holds `n_key_heads` heads.
+
+    Source: Ainslie et al. (2023), section 2.2.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, n_key_heads: int = 1):
+        super().__init__(d_model, n_heads, dropout)
+        require_heads(n_key_heads, n_heads)
+        self.n_key_heads = n_key_heads
+        width = d_model // n_heads * n_key_heads
+        self.W_K, self.W_V = nn.Linear(d_model, width), nn.Linear(d_model, width)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch n d_model"],
+        key: Float[Tensor, "batch m d_model"],
+        value: Float[Tensor, "batch m d_model"],
+        mask: Bool[Tensor, "*#batch #n #total"] | None = None,
+        need_weights: bool = True,
+        cache: KeyValueCache | None = None,
+    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
+        require_words(query, key, value, cache, self.W_Q.weight)
+
+        def project() -> tuple[Tensor, Tensor]:
+            return split_heads(self.W_K(key), self.n_key_heads), split_heads(self.W_V(value), self.n_key_heads)
+
+        Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
+        K, V = project() if cache is None else cache.update(project)  # (batch, n_key_heads, total, d_k)
+        if mask is not None:
+            require_mask("mask", mask, (Q.shape[0], Q.shape[-2], K.shape[-2]), Q)
+            mask = mask.unsqueeze(-3)
+        shared = self.n_heads // self.n_key_heads
+        K, V = K.repeat_interleave(shared, dim=-3), V.repeat_interleave(shared, dim=-3)
+        heads, weights = self.attend(Q, K, V, mask, need_weights)
+        return self.W_O(merge_heads(heads)), weights
+
+
+class LlamaAttention(GroupedAttention):
+    """Grouped attention without biases; queries and keys are turned by their positions."""
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float, n_key_heads: int, base: float):
+        super().__init__(d_model, n_heads, dropout, n_key_heads)
+        self.base = base
+        for projection in (self.W_Q, self.W_K, self.W_V, self.W_O):
+            projection.register_parameter("bias", None)
+
+    def compared(self, Q: Heads, K: Heads) -> tuple[Heads, Heads, Bias | None]:
+        return rotary(Q, K.shape[-2] - Q.shape[-2], self.base), rotary(K, base=self.base), None
+
+
+# padding
+
+
+def require_real(ids: Tensor, real: Tensor | None, total: int) -> None:
+    """`real` must say of each of the `total` positions whether it holds a token, which one at least does."""
+    if real is None:
+        return
+    require_booleans("real", real)
+    if tuple(real.shape) != (len(ids), total):
+        must = f"have shape {(len(ids), total)}, a sign for each position that has been read"
+        raise bad_input("real", must, shape_of(real))
+    if real.device != ids.device:
+        raise bad_input("real", f"be on the device of ids, {ids.device}", real.device)
+    if not real.any(dim=-1).all():
+        raise bad_input("real", "hold a token in every row", "a row of padding alone")
+
+
+def places(
+    n: int, total: int, real: Bool[Tensor, "batch total"] | None, device: torch.device
+) -> Int[Tensor, "#batch n"]:
+    """The positions of the `n` newest of `total` tokens, counted over real tokens: padding moves nobody."""
+    if real is None:
+        return torch.arange(total - n, total, device=device)[None]
+    return (real.cumsum(dim=-1) - 1).clamp(min=0)[:, total - n :]
+
+
+def seen(
+    n: int, total: int, real: Bool[Tensor, "batch total"] | None, device: torch.device
+) -> Bool[Tensor, "#batch n total"]:
+    """What the `n` newest of `total` tokens may attend to: real tokens up to themselves.
+
+    Padding before the first token has nobody to attend to but itself, which nobody reads.
+    """
+    mask = causal_mask(total)[None, total - n :].to(device)
+    if real is None:
+        return mask
+    itself = torch.eye(total, dtype=torch.bool, device=device)[total - n :]
+    return mask & real[:, None] | itself
+
+
+def begun(caches: list[KeyValueCache] | None, n_layers: int) -> tuple[int, list]:
+    """How many positions `caches` hold, and one of them, or None, for each layer."""
+    if caches is None:
+        return 0, [None] * n_layers
+    if not isinstance(caches, list) or len(caches) != n_layers:
+        came = len(caches) if isinstance(caches, list) else f"a {type(caches).__name__}"
+        raise bad_input("caches", f"be a list of {n_layers}, a KeyValueCache for each layer", came)
+    return caches[0].length, caches
+
+
+def require_places(total: int, max_len: int) -> None:
+    """`total` tokens must fit into the positions that a model has learned or was made for."""
+    if total > max_len:
+        raise bad_input("ids", f"end at position {max_len}, the last that the model knows", f"{total} positions")
+
+
+def self_weights(model: nn.Module, *inputs: Any) -> Float[Tensor, "batch n_layers n_heads n n"]:
+    """The weights of every self-attention of `model.layers`, for these inputs."""
+    with trace(model, "layers.*.self_attention.weights") as kept:
+        model(*inputs)
+    return torch.stack([kept[f"layers.{i}.self_attention.weights"] for i in range(len(model.layers))], dim=1)
+
+
+def empty_caches(n_layers: int) -> list[KeyValueCache]:
+    """A cache for each layer of a decoder."""
+    require_sizes(n_layers=n_layers)
+    return [KeyValueCache() for _ in range(n_layers)]
+
