@@ -14,7 +14,7 @@ from distributions import EXTRAS, brought, foreign
 from project import CHAPTERS, CORE, IN_THE_SANDBOX, PRIVATE, ROOT, imports, tree
 
 PACKAGE = ROOT / "tfm_lib"
-BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "new", "cli")
+BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "families", "new", "cli")
 FOREIGN_TO_THE_CORE = ("IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
 
 

@@ -45,6 +45,7 @@ ROOMS = {
     "classroom": ("classroom", "dask", "hub"),
     "corpora": ("notebook", "wmt14"),
     "engine": ("train",),
+    "families": ("load",),
     "new": ("book",),
     "widgets": ("notebook",),
 }

@@ -17,6 +17,7 @@ EXTRA_OF = {  # by the first word after `tfm`, the extra that brings what the co
     "lab": "lab",
     "train": "train",
     "translate": "train",
+    "load": "load",
     "assign": "classroom",
     "collect": "classroom",
     "grade": "classroom",

@@ -1,4 +1,4 @@
-"""The `tfm` command: build the book, show it, work in it, measure it; train, translate; assign, collect, grade, report."""
+"""The `tfm` command: build the book, show it, work in it, measure it; train, translate, load; assign, collect, grade, report."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ except ModuleNotFoundError as error:  # the library alone: a sentence is all tha
 
 from tfm_lib.classroom import commands as classroom
 from tfm_lib.engine import commands as engine
+from tfm_lib.families import commands as families
 from tfm_lib.new import commands as making
 
 app = typer.Typer(
     help="Build the book, show it, open it as notebooks, measure it; train a Transformer and translate with it; "
+    "load another's and look at its heads; "
     "assign, collect and grade exercises.",
     no_args_is_help=True,
     add_completion=False,
@@ -172,6 +174,7 @@ def bench(
 
 app.command()(engine.train)
 app.command()(engine.translate)
+app.command()(families.load)
 classroom.register(app)
 app.add_typer(making.app, name="new")
 

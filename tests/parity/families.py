@@ -225,7 +225,9 @@ def _translations(case: str, ours: Marian, theirs: nn.Module) -> Row:
     for side in ("right", "left"):
         real = padded(side)
         given = src.masked_fill(~real, PAD)
-        rows = [theirs(input_ids=given[i : i + 1, real[i]], decoder_input_ids=tgt[i : i + 1]).logits for i in range(BATCH)]
+        rows = [
+            theirs(input_ids=given[i : i + 1, real[i]], decoder_input_ids=tgt[i : i + 1]).logits for i in range(BATCH)
+        ]
         sides[side] = apart(ours(given, tgt), torch.cat(rows))
         if side == "right":
             told = theirs(input_ids=given, attention_mask=real.long(), decoder_input_ids=tgt).logits
@@ -242,10 +244,8 @@ def _count(model: nn.Module) -> int:
 
 def printed(rows: list[Row]) -> str:
     """The table as text."""
-    lines = [
-        f"{'largest difference of logits':34} {'parameters':>10} {'whole':>9} {'pad right':>9} {'pad left':>9} "
-        f"{'weights':>9} {'cache':>9}"
-    ]
+    heads = " ".join(f"{head:>9}" for head in ("whole", "pad right", "pad left", "weights", "cache"))
+    lines = [f"{'largest difference of logits':34} {'parameters':>10} {heads}"]
     for each in rows:
         numbers = (each.whole, each.right, each.left, each.weights, each.cache)
         told = " ".join(f"{'–' if number is None else f'{number:.1e}':>9}" for number in numbers)

@@ -21,7 +21,11 @@ from tfm_lib.positional import LearnedPositions
 
 PREFIX = "bert."
 #: counted positions, which some files hold, and what only BERT's second task, whether a sentence follows, needs
-PASSED_OVER = (r"embeddings\.position_ids", r"pooler\.dense\.(?:weight|bias)", r"cls\.seq_relationship\.(?:weight|bias)")
+PASSED_OVER = (
+    r"embeddings\.position_ids",
+    r"pooler\.dense\.(?:weight|bias)",
+    r"cls\.seq_relationship\.(?:weight|bias)",
+)
 UNTIED_BIAS = r"cls\.predictions\.bias"  # where the output is not tied, theirs keeps this and adds another
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import require_path
 from tfm_lib.families.known import Family, family_of, from_state
+from tfm_lib.families.marian import Marian
 from tfm_lib.families.settings import NotSupported
 
 CONFIG, WEIGHTS, INDEX, TOKENIZER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
@@ -50,20 +51,21 @@ class Opened:
         return torch.tensor([read.ids], dtype=torch.long), [self.token(i) for i in read.ids]
 
     def token(self, i: int) -> str:
-        """The token of one id as it is read: a space before it is shown as ␣."""
+        """The token of one id as it is read: ▁ is a space before it."""
         raw = self.tokenizer.id_to_token(i)
         if raw is None:
             return f"#{i}"  # the embedding has rows that no token of the tokenizer has
         text = self.tokenizer.decode([i], skip_special_tokens=False)
         if not text or "\ufffd" in text:  # a part of a sign
             return raw
-        return text if raw.lstrip("Ġ▁") == raw else f"␣{text.strip()}" if text.strip() else "␣"
+        return text if raw.lstrip("Ġ▁") == raw else f"▁{text.strip()}" if text.strip() else "▁"
 
     @property
     def vocab_size(self) -> int:
         """How many rows the embedding has of the words that are read."""
-        of_source = getattr(self.model, "source", None)
-        embedding = of_source or getattr(self.model, "embedding", self.model)
+        embedding = self.model
+        if isinstance(embedding, Marian):
+            embedding = embedding.embedding if embedding.source is None else embedding.source
         return len(embedding.tokens.weight)
 
 
@@ -79,7 +81,7 @@ def open_folder(folder: Path | str, dtype: torch.dtype = torch.float32) -> Opene
 
 
 def read_model(
-    folder: Path | str, settings: Mapping[str, Any] | None = None, dtype: torch.dtype = torch.float32
+    folder: Path | str, settings: dict[str, Any] | None = None, dtype: torch.dtype = torch.float32
 ) -> tuple[nn.Module, list[str]]:
     """The model in `folder`, and sentences about what of its files was passed over or converted."""
     folder = Path(folder)
@@ -87,11 +89,10 @@ def read_model(
     family_of(settings)
     with Stored(folder) as state:
         _require_room(state.size, folder)
-        model, skipped = from_state(dict(settings), state, dtype)
+        model, skipped = from_state(settings, state, dtype)
         notes = [f"Passed over, for they are no part of this model: {', '.join(skipped)}."] if skipped else []
-        kinds = sorted(state.kinds - {dtype})
-        if kinds:
-            notes.append(f"The numbers of {', '.join(map(_named, kinds))} are read as {_named(dtype)}.")
+        if kinds := sorted(map(_named, state.kinds - {dtype})):
+            notes.append(f"The numbers of {', '.join(kinds)} are read as {_named(dtype)}.")
     return model, notes
 
 
@@ -115,7 +116,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     _require_no_pointer(path)
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # noqa: BLE001 — it raises bare exceptions
+    except Exception as error:  # it raises nothing narrower
         raise NotSupported(f"{TOKENIZER} in {folder} cannot be read: {str(error).splitlines()[0]}.") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -172,7 +173,7 @@ class Stored(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._where)
 
-    def __enter__(self) -> Stored:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -225,17 +226,22 @@ def _require_no_pointer(path: Path) -> None:
 
 
 def _require_room(size: int, folder: Path) -> None:
-    """Twice the files, for 16 bits become 32, must fit into the memory that is free, where Linux tells."""
-    try:
-        told = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
-    except OSError:
-        return
-    free = 1024 * int(told[1]) if told else 2 * size
-    if 2 * size > free:
+    """Twice the files must fit into the memory that is free, for 16 bits become 32."""
+    free = free_memory()
+    if free is not None and 2 * size > free:
         raise NotSupported(
             f"The weights in {folder} are {size / 1e9:.1f} GB, which may take twice that in memory; "
             f"{free / 1e9:.1f} GB are free."
         )
+
+
+def free_memory() -> int | None:
+    """Bytes that a program may still take, where Linux tells."""
+    try:
+        told = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+    except OSError:
+        return None
+    return 1024 * int(told[1]) if told else None
 
 
 def _is_text(value: object) -> bool:

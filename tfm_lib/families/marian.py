@@ -45,6 +45,8 @@ class MarianConfig:
 class MarianEmbedding(Embedding):
     """The core's embedding; with `real`, positions are counted over real tokens, and the logits have a bias."""
 
+    positions: Tensor
+
     def __init__(self, sizes: TransformerConfig, config: MarianConfig, output: bool):
         super().__init__(sizes, sines_then_cosines)
         if not config.scaled:

@@ -208,4 +208,3 @@ def empty_caches(n_layers: int) -> list[KeyValueCache]:
     """A cache for each layer of a decoder."""
     require_sizes(n_layers=n_layers)
     return [KeyValueCache() for _ in range(n_layers)]
-

@@ -79,7 +79,9 @@ def fill(
         read = _read(state[there[0]], there[0], place, name, tuple(shapes[name]))
         values[name] = torch.empty(read.shape, dtype=dtype).copy_(read)  # of our own: theirs may be a file's memory
     rest = [key for key in state if key not in used]
-    skipped = [key for key in rest if any(re.fullmatch(rf"(?:{re.escape(prefix)})?{each}", key) for each in passed_over)]
+    skipped = [
+        key for key in rest if any(re.fullmatch(rf"(?:{re.escape(prefix)})?{each}", key) for each in passed_over)
+    ]
     if over := sorted(set(rest) - set(skipped)):
         more = f" and {len(over) - NAMED} more" if len(over) > NAMED else ""
         raise NotSupported(

@@ -1,0 +1,101 @@
+"""The heads of a loaded model, where they look on a sentence: the book's widget, and a page of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from tfm_lib._errors import require_kind
+from tfm_lib.families.folder import Opened
+from tfm_lib.families.marian import Marian
+from tfm_lib.families.settings import NotSupported
+from tfm_lib.transformer import count_parameters
+
+if TYPE_CHECKING:
+    from tfm_lib.widgets.multihead import Heads
+
+MOST = 1_000_000  # weights of a page, which carries each as a few letters
+DRAWN = 5_000  # weights of a layer that are drawn for readers without scripts
+
+
+def heads(opened: Opened, text: str, target: str | None = None) -> Heads:
+    """Every attention weight of the model on `text`, in the widget of all heads.
+
+    A translator also reads `target`; without one, its own translation, the most probable token at each step. Query i of
+    the decoder is then the token that was read when target token i was written.
+    """
+    require_kind("opened", opened, Opened)
+    ids, tokens = opened.encoded(text)
+    if not tokens:
+        raise NotSupported("The sentence has no tokens: give one with a word in it.")
+    if isinstance(opened.model, Marian):
+        return _of_translator(opened, opened.model, ids, tokens, target)
+    if target is not None:
+        raise NotSupported(f"{opened.family.name} reads one text: a target is for a translator.")
+    _require_room(opened, len(tokens) ** 2, len(tokens))
+    with torch.no_grad():
+        weights = opened.model.all_weights(ids)[0]
+    causal = hasattr(opened.model, "caches")
+    return _widget({"decoder" if causal else "self": weights}, tokens, tokens, len(tokens) - 1 if causal else 0)
+
+
+def page(opened: Opened, text: str, folder: Path, target: str | None = None) -> str:
+    """The heads on `text` as a page that stands alone."""
+    from tfm_lib.widgets._page import page_of
+
+    widget = heads(opened, text, target)
+    n_heads, n, m = (len(widget.weights[widget.kind][0]), *(len(words) for words in widget.tokens))
+    title = f"{opened.family.name}: the heads of {folder.resolve().name}"
+    return page_of(widget, title, [summary(opened), *opened.notes], still=n_heads * n * m <= DRAWN)
+
+
+def summary(opened: Opened) -> str:
+    """What was loaded, in a sentence."""
+    config = getattr(opened.model.config, "sizes", opened.model.config)
+    count = sum(count_parameters(opened.model).values())
+    keys = getattr(config, "n_key_heads", config.n_heads)
+    shared = f" ({keys} of keys and values)" if keys != config.n_heads else ""
+    return (
+        f"{opened.family.name}: {config.n_layers} layers of {config.n_heads} heads{shared}, "
+        f"{config.d_model} numbers a vector, {count:,} parameters."
+    )
+
+
+def _of_translator(opened: Opened, model: Marian, ids: torch.Tensor, tokens: list[str], target: str | None) -> Heads:
+    end = model.marian.eos_id
+    if ids[0, -1] != end:  # not every tokenizer.json adds it
+        ids, tokens = torch.cat([ids, torch.tensor([[end]])], dim=1), [*tokens, opened.token(end)]
+    if (ids == model.config.pad_id).any():
+        raise NotSupported(f"The sentence holds {opened.token(model.config.pad_id)!r}, which is this model's padding.")
+    _require_room(opened, 3 * len(tokens) ** 2, len(tokens))
+    if target is None:
+        written = model.translated(ids, max_len=min(2 * len(tokens) + 20, model.config.max_len - 1))
+    else:
+        written = [i for i in opened.encoded(target)[0][0].tolist() if i != end]
+    read = torch.tensor([[model.marian.start_id, *written]])
+    if read.max() >= len(model.embedding.tokens.weight):
+        raise NotSupported("The target has a token that is not in the target's vocabulary.")
+    with torch.no_grad():
+        weights = {place: value[0] for place, value in model.all_weights(ids, read).items()}
+    return _widget(weights, tokens, [*map(opened.token, written), opened.token(end)])
+
+
+def _widget(weights: dict[str, torch.Tensor], src: list[str], tgt: list[str], focus: int = 0) -> Heads:
+    """The widget, at a query that has a choice: the last of a text, where the first sees itself alone."""
+    from tfm_lib.widgets.multihead import Heads
+
+    return Heads(weights, src, tgt, focus=focus, question="Which head looks at the word before, which far away?")
+
+
+def _require_room(opened: Opened, of_head: int, n: int) -> None:
+    config = getattr(opened.model.config, "sizes", opened.model.config)
+    if n > config.max_len:
+        raise NotSupported(f"The sentence has {n} tokens, and the model knows {config.max_len} positions.")
+    if (weights := config.n_layers * config.n_heads * of_head) > MOST:
+        fit = int((MOST * n * n / weights) ** 0.5)
+        raise NotSupported(
+            f"The sentence has {n} tokens, which makes {weights:,} weights, more than a page can carry; "
+            f"of this model it carries about {fit} tokens."
+        )
