@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 from distributions import EXTRAS
 from project import ROOT
-from test_extras import COMMANDS, copied_sources
+from test_extras import COMMANDS, copied_sources, needed
 
 from tfm_lib.book.notebooks.export import built_wheel, export_notebook
 
@@ -68,6 +68,7 @@ def tried(extra: str, here: Path) -> str:
     python = here / "environment" / "bin" / "python"
     wanted = f"{built_wheel(ROOT)}[{extra}]" if extra else built_wheel(ROOT)
     steps = [["-P", INSTALLING, "-c", ROOT / "constraints.txt", "torch", wanted]]
+    needed(extra, here)
     for words in TRIED[extra]:
         filled = [
             word.replace("{place}", str(here)).replace("{private}", str(ROOT / "tests/assignments")) for word in words

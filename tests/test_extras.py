@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from distributions import EXTRAS, not_brought, providers
+from family_folders import folder_of
 from project import CHAPTERS, CORE, ROOT
 
 from tfm_lib import _extras
@@ -77,7 +78,19 @@ COMMANDS = {
         ("assign", "masking", "attention", "--no-verify", "--to", "{place}/class"),
         ("assign", "masking", "--private", "{private}", "--no-verify", "--to", "{place}/own"),
     ],
+    "load": [("load", "{place}/gpt2", "The animal was tired.", "--to", "{place}/heads.html")],
 }
+MADE = {
+    "lab": {"masking.ipynb", "attention.ipynb"},
+    "classroom": {"masking.ipynb", "attention.ipynb"},
+    "load": {"heads.html"},
+}
+
+
+def needed(extra: str, place: Path) -> None:
+    """Write to `place` what the extra's commands read."""
+    if extra == "load":
+        folder_of("gpt2", place / "gpt2")
 
 
 @pytest.mark.parametrize("extra", COMMANDS)
@@ -85,14 +98,14 @@ def test_the_commands_of_an_extra_work_from_the_wheel_with_nothing_else_installe
     extra, unpacked_wheel, sources, tmp_path
 ):
     absent = not_brought(extra)
-    assert {"sphinx", "docutils", "pytest"} <= set(absent)
+    assert {"sphinx", "docutils", "pytest", "transformers"} <= set(absent)
     assert "torch" not in absent
+    needed(extra, tmp_path)
     for words in COMMANDS[extra]:
         command = [word.format(place=tmp_path, private=ROOT / "tests" / "assignments") for word in words]
         done = python("-m", "tfm_lib.cli", *command, missing=absent, library=unpacked_wheel, cwd=sources)
         assert done.returncode == 0, done.stderr
-    made = {path.name for path in tmp_path.rglob("*.ipynb")}
-    assert {"masking.ipynb", "attention.ipynb"} <= made
+    assert MADE[extra] <= {path.name for path in tmp_path.rglob("*")}
 
 
 def test_the_book_is_built_from_the_wheel_with_its_extra_alone(unpacked_wheel, toy_book):
@@ -120,6 +133,8 @@ def test_the_core_is_imported_with_what_the_library_itself_requires(unpacked_whe
         (("grade", "tests", "--bundle", "x"), ["msgspec"], "classroom"),
         (("report", "tests", "--bundle", "x"), ["msgspec"], "classroom"),
         (("lab",), ["jupyterlab"], "lab"),
+        (("load", "a-folder"), ["tokenizers"], "load"),
+        (("load", "a-folder"), ["safetensors"], "load"),
         (("build", "--force"), ["docutils", "sphinx", "jupyter_book", "myst_nb"], "book"),
     ],
 )

@@ -53,6 +53,11 @@ def copied(written, tmp_path):
     return folder
 
 
+def numbers_of(folder: Path) -> dict[str, torch.Tensor]:
+    """The state in the file, in memory of its own: the file may be written anew."""
+    return {key: value.clone() for key, value in load_file(folder / WEIGHTS).items()}
+
+
 # equal to somebody else's
 
 
@@ -72,7 +77,7 @@ def test_parity_table(tmp_path, capsys) -> None:
 def test_every_number_of_the_state_counts(family, written) -> None:
     """Nothing is read that is not used: whatever is changed in their state changes what ours says."""
     folder = written(family)
-    settings, state = json.loads((folder / CONFIG).read_text()), load_file(folder / WEIGHTS)
+    settings, state = json.loads((folder / CONFIG).read_text()), numbers_of(folder)
     ids = torch.tensor([[3, 17, 5, 30, 8, 11]])
     given = (
         (ids, ids)
@@ -155,7 +160,7 @@ def test_other_precisions_are_read_as_single_and_said(family, dtype, tmp_path) -
     opened = open_folder(folder_of(family, tmp_path, dtype))
     assert opened.notes == (f"The numbers of {str(dtype).removeprefix('torch.')} are read as float32.",)
     assert {parameter.dtype for parameter in opened.model.parameters()} == {torch.float32}
-    stored = load_file(tmp_path / WEIGHTS)
+    stored = numbers_of(tmp_path)
     words = next(
         value for key, value in stored.items() if re.search(r"(wte|word_embeddings|embed_tokens|shared)\.weight", key)
     )
@@ -174,7 +179,7 @@ def test_shards_make_the_same_model(family, written, tmp_path) -> None:
 def test_a_bare_model_needs_no_prefix(copied) -> None:
     """As the first files of GPT-2 and of BERT are: no prefix, masks and counted positions among the numbers."""
     folder = copied("gpt2")
-    state = load_file(folder / WEIGHTS)
+    state = numbers_of(folder)
     bare = {key.removeprefix("transformer."): value for key, value in state.items()}
     save_file({**bare, "h.0.attn.bias": torch.ones(1, 1, 32, 32).tril().bool()}, folder / WEIGHTS)
     opened = open_folder(folder)
@@ -184,7 +189,7 @@ def test_a_bare_model_needs_no_prefix(copied) -> None:
 
 def test_the_first_files_of_bert_open(copied) -> None:
     folder = copied("bert")
-    state = load_file(folder / WEIGHTS)
+    state = numbers_of(folder)
     old = {
         key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
         for key, value in state.items()
@@ -198,7 +203,7 @@ def test_the_first_files_of_bert_open(copied) -> None:
 
 def test_a_bert_without_a_head_gives_vectors(copied) -> None:
     folder = copied("bert")
-    state = {key.removeprefix("bert."): value for key, value in load_file(folder / WEIGHTS).items()}
+    state = {key.removeprefix("bert."): value for key, value in numbers_of(folder).items()}
     save_file({key: value for key, value in state.items() if not key.startswith("cls.")}, folder / WEIGHTS)
     settings_changed(folder, architectures=["BertModel"])
     opened = open_folder(folder)
@@ -225,7 +230,7 @@ def state(change):
     """Another state in the file: `change` is given the state and changes it."""
 
     def spoil(folder: Path) -> None:
-        numbers = load_file(folder / WEIGHTS)
+        numbers = numbers_of(folder)
         change(numbers)
         save_file(numbers, folder / WEIGHTS)
 
@@ -237,7 +242,7 @@ def renamed(old, new):
 
 
 def pickled(folder: Path) -> None:
-    torch.save(load_file(folder / WEIGHTS), folder / "pytorch_model.bin")
+    torch.save(numbers_of(folder), folder / "pytorch_model.bin")
     (folder / WEIGHTS).unlink()
 
 
