@@ -29,6 +29,7 @@ from tfm_lib.families.marian import Marian
 BAR = 1e-8
 V, D, H, FF, LAYERS, ROOM, PAD = 31, 24, 6, 40, 3, 32, 30
 BATCH, N, M = 3, 7, 9
+SEEDS = (0, 1, 2)
 LENGTHS = (9, 6, 2)  # of the sentences in a padded batch
 
 
@@ -137,11 +138,11 @@ CASES: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def row(case: str, folder: Path) -> Row:
+def row(case: str, folder: Path, seed: int = 0) -> Row:
     """Ours beside theirs, written to `folder` and read from there."""
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    with in_double():
+    with in_double(seed):
         theirs = CASES[case]()
         positions = [side.embed_positions.weight for side in _sides(theirs)]
         kept = [table.clone() for table in positions]
