@@ -15,7 +15,8 @@ from project import CORE
 too_early = [name for name in CORE if f"tfm_lib.{name}" in sys.modules]
 if too_early:
     raise RuntimeError(f"tfm_lib.{too_early[0]} was imported before its shapes could be checked.")
-install_import_hook([f"tfm_lib.{name}" for name in CORE], "beartype.beartype")
+WITH_SHAPES = [*CORE, *(f"families.{name}" for name in ("parts", "gpt2", "bert", "llama", "marian"))]
+install_import_hook([f"tfm_lib.{name}" for name in WITH_SHAPES], "beartype.beartype")
 
 # No deadline: a busy machine must not fail a test. Derandomised: a red test is red again.
 settings.register_profile("tfm", deadline=None, derandomize=True, max_examples=50, database=None)

@@ -118,7 +118,7 @@ def test_padding_moves_nobody() -> None:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
-def test_a_cache_that_was_begun_goes_on(family, written) -> None:
+def test_a_cache_that_was_begun_goes_on(family, written, as_readers_run_it) -> None:
     model, _ = read_model(written(family))
     ids = torch.randint(0, 40, (2, 8))
     caches = model.caches()

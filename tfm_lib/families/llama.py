@@ -166,6 +166,6 @@ def table(config: LlamaConfig) -> dict[str, Place]:
     return found
 
 
-def paired(W: Float[Tensor, "rows d_model"], n_heads: int) -> Float[Tensor, "rows d_model"]:
-    """The rows of each head so that numbers that are turned together stand together: theirs pairs i with i + d_k/2."""
+def paired(W: Tensor, n_heads: int) -> Tensor:
+    """The rows of each head, in a matrix from a file, so that numbers that are turned together stand together: theirs pairs i with i + d_k/2."""
     return W.unflatten(0, (n_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
