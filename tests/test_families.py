@@ -317,6 +317,12 @@ HOSTILE = {
         config(num_hidden_layers=10**9),
         "num_hidden_layers must be a whole number from 1 to 1000",
     ),
+    "endless positions": (
+        "marian",
+        config(max_position_embeddings=10**7),
+        "max_position_embeddings is 10000000 and d_model 24: a table of positions of that size is not supported",
+    ),
+    "pairs side by side": ("llama", config(rope_interleaved=True), "rope_interleaved is True, which is not supported"),
     "endless width": ("gpt2", config(n_embd=10**12), "n_embd must be a whole number from 1 to"),
     "a size in words": ("gpt2", config(n_embd="24"), "n_embd must be a whole number from 1 to 10000000; it is '24'."),
     "heads that do not divide": ("gpt2", config(n_head=7), "n_head must divide 24; it is 7."),
@@ -430,6 +436,9 @@ def test_a_folder_that_cannot_be_read_is_a_sentence(case, copied) -> None:
 def test_no_folder_at_all(tmp_path) -> None:
     with pytest.raises(NotSupported, match="There is no folder"):
         open_folder(tmp_path / "nowhere")
+    (tmp_path / WEIGHTS).touch()
+    with pytest.raises(NotSupported, match=f"{WEIGHTS} is a file; give the folder in which it lies with the others: "):
+        open_folder(tmp_path / WEIGHTS)
     with pytest.raises(TypeError, match="folder must be a path"):
         open_folder(3)
 
@@ -470,6 +479,12 @@ def test_a_tokenizer_that_cuts_and_pads_does_neither(copied) -> None:
 def test_half_a_sign_is_shown_as_the_tokenizer_keeps_it(written) -> None:
     tokens = open_folder(written("gpt2")).encoded("é was")[1]
     assert tokens[:2] == ["Ã", "©"] and tokens[-1] == "▁was"
+    assert open_folder(written("gpt2")).encoded("was\n\x1b was")[1][-3:-1] == ["Ċ", "ě"], "and one that is not seen"
+
+
+def test_a_page_holds_any_script(written, recwarn) -> None:
+    made = page(open_folder(written("gpt2")), "동물이 피곤했다", written("gpt2"))
+    assert "tfm-still" in made and not [each for each in recwarn if "Glyph" in str(each.message)]
 
 
 # heads on a sentence

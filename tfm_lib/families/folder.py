@@ -56,8 +56,8 @@ class Opened:
         if raw is None:
             return f"#{i}"  # the embedding has rows that no token of the tokenizer has
         text = self.tokenizer.decode([i], skip_special_tokens=False)
-        if not text or "\ufffd" in text:  # a part of a sign
-            return raw
+        if not text or "\ufffd" in text or not text.isprintable():  # a part of a sign, or one that is not seen
+            return raw if raw.isprintable() else ascii(raw)
         return text if raw.lstrip("Ġ▁") == raw else f"▁{text.strip()}" if text.strip() else "▁"
 
     @property
@@ -98,6 +98,8 @@ def read_model(
 
 def read_settings(folder: Path) -> dict[str, Any]:
     """What config.json says."""
+    if folder.is_file():
+        raise NotSupported(f"{folder} is a file; give the folder in which it lies with the others: {folder.parent}")
     if not folder.is_dir():
         raise NotSupported(f"There is no folder {folder}.")
     return _json(folder, CONFIG, f"There is no {CONFIG} in {folder}: it is no folder that save_pretrained made.")

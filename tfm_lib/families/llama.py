@@ -106,6 +106,7 @@ def config_of(settings: dict[str, Any]) -> LlamaConfig:
     read.architecture("LlamaForCausalLM", "LlamaModel")
     read.only("attention_bias", False)
     read.only("mlp_bias", False)
+    read.only("rope_interleaved", False)
     d_model = read.whole("hidden_size", 4096)
     n_heads = read.divisor("num_attention_heads", d_model, 32)
     read.only("head_dim", d_model // n_heads)

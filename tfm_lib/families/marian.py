@@ -24,6 +24,8 @@ PREFIX = "model."
 PASSED_OVER = (r"(?:encoder|decoder)\.embed_positions\.weight",)  # sines and cosines, which old files hold as numbers
 UNREAD = r"shared\.weight"  # where nothing is tied, theirs keeps this, and no part of it reads it
 
+LARGEST_TABLE = 100_000_000  # numbers, which are made, not read
+
 
 @dataclass(frozen=True)
 class MarianConfig:
@@ -125,6 +127,12 @@ def config_of(settings: dict[str, Any]) -> MarianConfig:
             raise NotSupported(
                 f"config.json: encoder_{name} is {mine} and decoder_{name} {theirs}; only equal ones are supported."
             )
+    max_len = read.whole("max_position_embeddings", 1024)
+    if max_len * d_model > LARGEST_TABLE:
+        raise NotSupported(
+            f"config.json: max_position_embeddings is {max_len} and d_model {d_model}: "
+            "a table of positions of that size is not supported."
+        )
     vocab_size = read.whole("vocab_size")
     one_vocabulary, tied = read.flag("share_encoder_decoder_embeddings", True), read.flag("tie_word_embeddings", True)
     of_target = vocab_size if one_vocabulary else read.whole("decoder_vocab_size", vocab_size)
@@ -137,7 +145,7 @@ def config_of(settings: dict[str, Any]) -> MarianConfig:
         n_layers=read.whole("encoder_layers", most=MOST_LAYERS),
         dropout=0.0,
         pad_id=pad_id,
-        max_len=read.whole("max_position_embeddings", 1024),
+        max_len=max_len,
     )
     return MarianConfig(
         sizes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import warnings
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,10 @@ def _script(name: str) -> str:
 def _picture(widget: Widget, alt: str) -> str:
     from tfm_lib.book.drawing.display import svg_text
 
-    return f'<div class="tfm-still" role="img" aria-label="{alt}">{svg_text(widget.figure())}</div>'
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # the browser's fonts have what matplotlib's lack
+        drawn = svg_text(widget.figure())
+    return f'<div class="tfm-still" role="img" aria-label="{alt}">{drawn}</div>'
 
 
 def _of_jupyter(key: str) -> bool:
