@@ -1,7 +1,5 @@
 """BERT: learned positions and segments, post-norm layers with GELU, every token sees every other."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import require_tokens
+from tfm_lib._shapes import checked
 from tfm_lib.families.parts import ACTIVATIONS, BentFeedForward, places, require_places, require_real, self_weights
 from tfm_lib.families.settings import MOST_LAYERS, Settings
 from tfm_lib.families.weights import Place, at, linear, norm
@@ -46,6 +45,7 @@ class BertConfig:
     headless: bool = False
 
 
+@checked
 class Bert(nn.Module):
     """Ids to logits for the token at each place, or to vectors.
 
@@ -94,6 +94,7 @@ class Bert(nn.Module):
         return self_weights(self, ids, real)
 
 
+@checked
 class WordHead(nn.Module):
     """From vectors back to words: one more layer, a norm, and the embedding's matrix, unless it has its own."""
 

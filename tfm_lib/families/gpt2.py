@@ -1,7 +1,5 @@
 """GPT-2: learned positions, pre-norm layers with GELU, a causal mask."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import require_tokens
+from tfm_lib._shapes import checked
 from tfm_lib.families.parts import (
     ACTIVATIONS,
     BentFeedForward,
@@ -47,6 +46,7 @@ class GPT2Config:
     tied: bool = True
 
 
+@checked
 class GPT2(nn.Module):
     """Ids to the logits of the next token.
 

@@ -1,7 +1,5 @@
 """Llama, a decoder of today: RMSNorm, SwiGLU, rotary positions, grouped keys, no biases."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import require_tokens
+from tfm_lib._shapes import checked
 from tfm_lib.families.parts import (
     ACTIVATIONS,
     LlamaAttention,
@@ -49,6 +48,7 @@ class LlamaConfig:
     tied: bool = False
 
 
+@checked
 class Llama(nn.Module):
     """Ids to the logits of the next token.
 

@@ -1,7 +1,5 @@
 """Marian: the paper's encoder–decoder, with all sines before all cosines, and a bias on the logits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import require_input, require_tokens
+from tfm_lib._errors import require_tokens
+from tfm_lib._shapes import checked
 from tfm_lib.decoding import NextToken
 from tfm_lib.families.parts import ACTIVATIONS, BentFeedForward, places, require_places
 from tfm_lib.families.settings import MOST_LAYERS, NotSupported, Settings
@@ -44,6 +43,7 @@ class MarianConfig:
     tied: bool = True
 
 
+@checked
 class MarianEmbedding(Embedding):
     """The core's embedding; with `real`, positions are counted over real tokens, and the logits have a bias."""
 
@@ -67,10 +67,10 @@ class MarianEmbedding(Embedding):
         return self.tokens(ids) * self.scale + self.positions[place].to(self.tokens.weight.dtype)
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
-        require_input("X", X, self.tokens.weight, self.tokens.embedding_dim)
         return F.linear(X, self.tokens.weight if self.output is None else self.output.weight, self.bias)
 
 
+@checked
 class Marian(Transformer):
     """The core's Transformer with another bend, another order of the sines, and a source that may be padded on the left.
 

@@ -11,15 +11,14 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     bad_input,
-    require_booleans,
+    require_cache,
     require_heads,
-    require_input,
-    require_mask,
     require_norm,
     require_sizes,
-    require_words,
+    require_values,
     shape_of,
 )
+from tfm_lib._shapes import checked
 from tfm_lib._trace import trace
 from tfm_lib.layers import FeedForward
 from tfm_lib.masking import causal_mask
@@ -37,6 +36,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+@checked
 class BentFeedForward(FeedForward):
     """The position-wise network W₂ φ(W₁x + b₁) + b₂ with another φ than ReLU.
 
@@ -48,10 +48,10 @@ class BentFeedForward(FeedForward):
         self.activation = ACTIVATIONS[activation]
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.W_1.weight, self.W_1.in_features)
         return self.W_2(self.activation(self.W_1(X)))
 
 
+@checked
 class SwiGLU(nn.Module):
     """The gated network W₂(φ(W_gate x) · W₁x), φ the SiLU unless told otherwise; no biases.
 
@@ -61,16 +61,16 @@ class SwiGLU(nn.Module):
     def __init__(self, d_model: int, d_ff: int, activation: str = "silu"):
         super().__init__()
         require_sizes(d_model=d_model, d_ff=d_ff)
-        self.activation = ACTIVATIONS[activation]
+        self.d_model, self.activation = d_model, ACTIVATIONS[activation]
         self.W_1 = nn.Linear(d_model, d_ff, bias=False)
         self.W_gate = nn.Linear(d_model, d_ff, bias=False)
         self.W_2 = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.W_1.weight, self.W_1.in_features)
         return self.W_2(self.activation(self.W_gate(X)) * self.W_1(X))
 
 
+@checked
 class RMSNorm(nn.Module):
     """Each vector divided by its root mean square, γ · x / √(mean(x²) + ε): no mean is taken off, no bias added.
 
@@ -80,14 +80,14 @@ class RMSNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-6):
         super().__init__()
         require_norm(eps, d_model)
-        self.eps = eps
+        self.d_model, self.eps = d_model, eps
         self.gain = nn.Parameter(torch.ones(d_model))  # γ
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.gain, len(self.gain))
         return F.rms_norm(X, self.gain.shape, self.gain, self.eps)
 
 
+@checked
 class GroupedAttention(MultiHeadAttention):
     """Multi-head attention whose heads share keys and values: n_heads / n_key_heads of them read the same.
 
@@ -112,20 +112,28 @@ class GroupedAttention(MultiHeadAttention):
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
-        require_words(query, key, value, cache, self.W_Q.weight)
+        require_values(query=query, key=key, value=value, mask=mask)
+        require_cache(cache, query, key)
 
         def project() -> tuple[Tensor, Tensor]:
             return split_heads(self.W_K(key), self.n_key_heads), split_heads(self.W_V(value), self.n_key_heads)
 
         Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
         K, V = project() if cache is None else cache.update(project)  # (batch, n_key_heads, total, d_k)
-        if mask is not None:
-            require_mask("mask", mask, (Q.shape[0], Q.shape[-2], K.shape[-2]), Q)
-            mask = mask.unsqueeze(-3)
-        shared = self.n_heads // self.n_key_heads
-        K, V = K.repeat_interleave(shared, dim=-3), V.repeat_interleave(shared, dim=-3)
         heads, weights = self.attend(Q, K, V, mask, need_weights)
         return self.W_O(merge_heads(heads)), weights
+
+    def attend(
+        self,
+        Q: Float[Tensor, "batch n_heads n d_k"],
+        K: Float[Tensor, "batch n_key_heads total d_k"],
+        V: Float[Tensor, "batch n_key_heads total d_v"],
+        mask: Bool[Tensor, "*#batch #n total"] | None,
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "batch n_heads n d_v"], Tensor | None]:
+        """Each head of keys and values, repeated for the queries that share it."""
+        K, V = (X.repeat_interleave(self.n_heads // self.n_key_heads, dim=-3) for X in (K, V))
+        return super().attend(Q, K, V, mask, need_weights)
 
 
 class LlamaAttention(GroupedAttention):
@@ -148,12 +156,9 @@ def require_real(ids: Tensor, real: Tensor | None, total: int) -> None:
     """`real` must say of each of the `total` positions whether it holds a token, which one at least does."""
     if real is None:
         return
-    require_booleans("real", real)
     if tuple(real.shape) != (len(ids), total):
         must = f"have shape {(len(ids), total)}, a sign for each position that has been read"
         raise bad_input("real", must, shape_of(real))
-    if real.device != ids.device:
-        raise bad_input("real", f"be on the device of ids, {ids.device}", real.device)
     if not real.any(dim=-1).all():
         raise bad_input("real", "hold a token in every row", "a row of padding alone")
 
