@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
 from family_folders import FAMILIES, LAYERS, SENTENCE, H, folder_of, settings_changed, tokenizer_of
 from parity import families as parity
 from project import ROOT
@@ -17,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.families import gpt2, llama, parts
 from tfm_lib.families.bert import Bert
 from tfm_lib.families.commands import load
 from tfm_lib.families.folder import Opened, open_folder, read_model
@@ -71,6 +73,29 @@ def test_parity_table(tmp_path, capsys) -> None:
     assert {row.family: row.largest for row in rows if not row.largest <= parity.BAR} == {}
     assert all(row.prediction > 0.5 for row in rows), "logits near 0 would be equal whatever happens"
     assert {row.family.split(",")[0] for row in rows if row.cache is None} == {"BERT"}
+
+
+#: an idea removed → the row of the table that must turn red, the module, and what stands in for its name
+REMOVED = {
+    "the order of rotary pairs": ("Llama, 6 heads, 2 of keys, untied", llama, "paired", lambda W, n_heads: W),
+    "the base of the angles": ("Llama, base 500 000", llama, "_base", lambda settings: 10_000.0),
+    "positions count tokens": ("GPT-2, tied", gpt2, "places", lambda n, total, real, device: torch.arange(n)[None]),
+    "padding is unseen": ("GPT-2, tied", gpt2, "seen", lambda n, total, real, device: seen(n, total, None, device)),
+    "which GELU": ("GPT-2, tied", parts, "ACTIVATIONS", {"gelu_new": F.gelu}),
+    "transposed matrices": (
+        "GPT-2, tied",
+        gpt2,
+        "_third",
+        lambda W, which: W[..., which::3].T if W.dim() > 1 else W[::3],
+    ),
+}
+
+
+@pytest.mark.parametrize("idea", REMOVED)
+def test_without_it_the_table_turns_red(idea, tmp_path, monkeypatch) -> None:
+    case, module, name, instead = REMOVED[idea]
+    monkeypatch.setattr(module, name, instead)
+    assert parity.row(case, tmp_path).largest > 1000 * parity.BAR
 
 
 @pytest.mark.parametrize("family", FAMILIES)
