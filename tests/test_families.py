@@ -295,6 +295,11 @@ HOSTILE = {
         config(model_type=None),
         "there is no model_type; the families .* gpt2, bert, llama, marian.",
     ),
+    "a model of our own": (
+        "gpt2",
+        says(CONFIG, '{"model": {}}'),
+        "a model that tfm train wrote.*tfm translate --model",
+    ),
     "another family": ("llama", config(model_type="mistral"), "model_type is 'mistral'; the families"),
     "a family of numbers": ("llama", config(model_type=3), "model_type is 3; the families"),
     "another head": (
@@ -321,6 +326,7 @@ HOSTILE = {
     ),
     "biases": ("llama", config(attention_bias=True), "attention_bias is True, which is not supported for llama"),
     "other activation": ("bert", config(hidden_act="quick_gelu"), "hidden_act is 'quick_gelu', which is not supported"),
+    "another gate": ("llama", config(hidden_act="gelu"), "hidden_act is 'gelu', which is not supported for llama"),
     "wide heads": ("llama", config(head_dim=16), "head_dim is 16, which is not supported for llama; only 4 is."),
     "odd heads": ("llama", config(num_attention_heads=8, num_key_value_heads=2, head_dim=3), "turn pairs of numbers"),
     "relative positions": ("bert", config(position_embedding_type="relative_key"), "position_embedding_type is"),
@@ -455,7 +461,7 @@ def test_a_folder_that_cannot_be_read_is_a_sentence(case, copied) -> None:
     with pytest.raises(NotSupported) as caught:
         open_folder(folder)
     assert re.search(sentence, str(caught.value)), str(caught.value)
-    assert str(caught.value).endswith(tuple(".?l)")) and "\n" not in str(caught.value)
+    assert str(caught.value).endswith((".", "?", "git lfs pull", "WEIGHTS.json")) and "\n" not in str(caught.value)
 
 
 def test_no_folder_at_all(tmp_path) -> None:

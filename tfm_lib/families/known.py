@@ -53,6 +53,11 @@ FAMILIES = {
 def family_of(settings: dict[str, Any]) -> Family:
     """The family of a config.json; `NotSupported` where it is none of these."""
     kind = settings.get("model_type")
+    if "model_type" not in settings and "model" in settings:
+        raise NotSupported(
+            "config.json: there is no model_type. Is it a model that tfm train wrote? "
+            "Then: tfm translate --model FOLDER --attention WEIGHTS.json"
+        )
     if not isinstance(kind, str) or kind not in FAMILIES:
         told = f"model_type is {kind!r}" if "model_type" in settings else "there is no model_type"
         raise NotSupported(f"config.json: {told}; the families that can be loaded are {', '.join(FAMILIES)}.")

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from tfm_lib._errors import require_tokens
 from tfm_lib._shapes import checked
 from tfm_lib.families.parts import (
-    ACTIVATIONS,
     LlamaAttention,
     RMSNorm,
     SwiGLU,
@@ -44,7 +43,6 @@ class LlamaConfig:
     max_len: int = 4096
     eps: float = 1e-6
     base: float = 10_000.0
-    activation: str = "silu"
     tied: bool = False
 
 
@@ -61,7 +59,7 @@ class Llama(nn.Module):
         sizes = config.d_model, config.n_heads, config.d_ff
         parts = {
             "attention": partial(LlamaAttention, n_key_heads=config.n_key_heads, base=config.base),
-            "feed_forward": partial(SwiGLU, activation=config.activation),
+            "feed_forward": SwiGLU,
             "norm_layer": partial(RMSNorm, eps=config.eps),
         }
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
@@ -107,6 +105,7 @@ def config_of(settings: dict[str, Any]) -> LlamaConfig:
     read.only("attention_bias", False)
     read.only("mlp_bias", False)
     read.only("rope_interleaved", False)
+    read.one_of("hidden_act", ("silu", "swish"), "silu")
     d_model = read.whole("hidden_size", 4096)
     n_heads = read.divisor("num_attention_heads", d_model, 32)
     read.only("head_dim", d_model // n_heads)
@@ -122,7 +121,6 @@ def config_of(settings: dict[str, Any]) -> LlamaConfig:
         max_len=read.whole("max_position_embeddings", 2048),
         eps=read.number("rms_norm_eps", 1e-6),
         base=_base(settings),
-        activation=read.one_of("hidden_act", ACTIVATIONS, "silu"),
         tied=read.flag("tie_word_embeddings", False),
     )
 

@@ -53,21 +53,21 @@ class BentFeedForward(FeedForward):
 
 @checked
 class SwiGLU(nn.Module):
-    """The gated network W₂(φ(W_gate x) · W₁x), φ the SiLU unless told otherwise; no biases.
+    """The gated network W₂(silu(W_gate x) · W₁x), without biases.
 
     Source: Shazeer (2020), equation 6.
     """
 
-    def __init__(self, d_model: int, d_ff: int, activation: str = "silu"):
+    def __init__(self, d_model: int, d_ff: int):
         super().__init__()
         require_sizes(d_model=d_model, d_ff=d_ff)
-        self.d_model, self.activation = d_model, ACTIVATIONS[activation]
+        self.d_model = d_model
         self.W_1 = nn.Linear(d_model, d_ff, bias=False)
         self.W_gate = nn.Linear(d_model, d_ff, bias=False)
         self.W_2 = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        return self.W_2(self.activation(self.W_gate(X)) * self.W_1(X))
+        return self.W_2(F.silu(self.W_gate(X)) * self.W_1(X))
 
 
 @checked
