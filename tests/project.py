@@ -1,6 +1,7 @@
 """Where things are, for the tests that look at the project as a whole."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -34,3 +35,17 @@ def imports(nodes, package: str = "") -> set[str]:
             module = ".".join(filter(None, [package, node.module])) if relative else node.module
             names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
     return names
+
+
+@cache
+def shown() -> list[tuple[str, str, str | None]]:
+    """Every piece of code that a chapter shows from a file: (chapter, file, name)."""
+    from tfm_lib.book.notebooks.myst import blocks, within
+
+    pieces = []
+    for chapter in sorted(CHAPTERS.glob("*.md")):
+        for block in (inner for outer in blocks(chapter.read_text(encoding="utf-8")) for inner in within(outer)):
+            if block.name in ("literalinclude", "excerpt"):
+                file = (CHAPTERS / block.argument).resolve().relative_to(ROOT).as_posix()
+                pieces.append((chapter.stem, file, block.options.get("pyobject")))
+    return pieces

@@ -18,7 +18,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from project import CHAPTERS, ROOT, imports, tree
+from project import CHAPTERS, ROOT, imports, shown, tree
 
 SECONDS = 150  # after which no further test begins; the last, and the chapters, may take half a minute
 ALWAYS = ("layout", "unfinished", "gates", "notation", "reading_order")  # of the repository as a whole, seconds
@@ -84,15 +84,7 @@ def concerned(paths: list[str]) -> Concerned:
 
 def _shows(stem: str, path: str) -> bool:
     """Whether the chapter is the file, or shows code from it."""
-    if path == f"chapters/{stem}.md":
-        return True
-    return bool(
-        re.search(
-            rf"(?:literalinclude|excerpt)\}} \.\./{re.escape(path)}$",
-            (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )
-    )
+    return path == f"chapters/{stem}.md" or any((stem, path) == piece[:2] for piece in shown())
 
 
 def _nearness(paths: list[str]) -> dict[str, int]:

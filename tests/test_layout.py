@@ -1,7 +1,6 @@
 """The layout laws: where things stand, what they may import, what git holds."""
 
 import ast
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from distributions import EXTRAS, brought, foreign
-from project import CHAPTERS, CORE, IN_THE_SANDBOX, PRIVATE, ROOT, imports, tree
+from project import CHAPTERS, CORE, IN_THE_SANDBOX, PRIVATE, ROOT, imports, shown, tree
 
 PACKAGE = ROOT / "tfm_lib"
 BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "families", "new", "cli")
@@ -38,18 +37,6 @@ def public_names(module: str) -> list[str]:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
             return ast.literal_eval(node.value)
     pytest.fail(f"tfm_lib/{module}.py has no __all__")
-
-
-def shown() -> list[tuple[str, str, str | None]]:
-    """Every piece of code that a chapter shows from a file: (chapter, file, name)."""
-    directive = re.compile(r"^(`{3,}|:{3,})\{(?:literalinclude|excerpt)\} +(\S+)\n((?::.*\n)*)", re.MULTILINE)
-    pieces = []
-    for chapter in sorted(CHAPTERS.glob("*.md")):
-        for match in directive.finditer(chapter.read_text(encoding="utf-8")):
-            name = re.search(r"^:pyobject: +(\S+)", match[3], re.MULTILINE)
-            file = (CHAPTERS / match[2]).resolve().relative_to(ROOT).as_posix()
-            pieces.append((chapter.stem, file, name and name[1]))
-    return pieces
 
 
 # law 1: same name
