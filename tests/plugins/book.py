@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -98,11 +101,33 @@ def toy_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     return ToyBook(tmp_path / "toy")
 
 
+LOOPBACK = "ip link set lo up"
+FROM_NOTHING = (
+    ".tests-from-nothing"  # beside the pages: who built them from nothing without a network, and what it said
+)
+
+
+@cache
+def without_network() -> tuple[str, ...]:
+    """What runs a shell line without a network, as root or in a user namespace of one's own; nothing where neither goes."""
+    if shutil.which("unshare") and shutil.which("ip"):
+        for command in (("unshare", "-n", "sh", "-c"), ("unshare", "-r", "-n", "sh", "-c")):
+            if subprocess.run([*command, LOOPBACK], capture_output=True).returncode == 0:
+                return command
+    return ()
+
+
+def this_run() -> str:
+    """The workers of one session have the same; another session has another."""
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", f"process {os.getpid()}")
+
+
 @pytest.fixture(scope="session")
 def built_book() -> Path:
     """The folder of the built pages; a book that does not build fails every test that needs it.
 
-    `_build/html`, or that of the folder `TFM_BUILT`, where `make old` and `make new` have built theirs.
+    `_build/html`, or that of the folder `TFM_BUILT`, where `make old` and `make new` have built theirs. Where nothing
+    has been built yet, it is built without a network: tests/test_network_cut.py need not build it a second time.
     """
     from filelock import FileLock
 
@@ -110,7 +135,12 @@ def built_book() -> Path:
     out.mkdir(exist_ok=True)
     with FileLock(out / ".tests.lock"):  # the workers of one session share one build
         command = [sys.executable, "-m", "tfm_lib.cli", "build", "--out", str(out)]
+        cut = not (out / "html").exists() and without_network()
+        if cut:
+            command = [*cut, f"{LOOPBACK} && {shlex.join(command)}"]
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if cut and run.returncode == 0:
+            (out / FROM_NOTHING).write_text(f"{this_run()}\n{run.stderr}", encoding="utf-8")
     if run.returncode != 0:
         pytest.fail(f"the book does not build:\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}", pytrace=False)
     return out / "html"
