@@ -14,7 +14,7 @@ PIP := $(PY) -P tfm_lib/book/installing.py -c $(CONSTRAINTS)
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
-# A worker for each core, four at most: each holds torch and a browser. Which tests stay together: tests/conftest.py.
+# A worker more than there are cores, four at most: each holds torch and a browser. How many, and which tests stay together: tests/conftest.py.
 AT_ONCE := --numprocesses=auto --maxprocesses=4
 LIBRARY := $(shell find tfm_lib models experiments/results -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')

@@ -39,6 +39,13 @@ TOGETHER = re.compile(
 )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: many a test waits for a clock, and leaves its core to another."""
+    cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    return len(cores) + 1
+
+
 @pytest.hookimpl(optionalhook=True)  # with pytest-xdist, whose own --dist=loadgroup does not group under pytest 9
 def pytest_xdist_make_scheduler(config: pytest.Config, log):
     from xdist.scheduler import LoadScopeScheduling

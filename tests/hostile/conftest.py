@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -30,16 +31,30 @@ class Judged:
         return msgspec.to_builtins(self.process.judge(job))
 
 
-@pytest.fixture(scope="session")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
-    canary = tmp_path_factory.mktemp("instructor") / "grades.csv"
+@contextmanager
+def judging(folder: Path, **limits: float) -> Iterator[Judged]:
+    canary = folder / "grades.csv"
     canary.write_text(CANARY, encoding="utf-8")
     private = [str(canary), str(Path(__file__).parents[2] / "tests")]
-    tests = {"masking": {"": HIDDEN}}
-    process = JudgeProcess(Begin(manifest=manifest(MANIFEST), tests=tests, private=private))
+    made, tests = {**MANIFEST, "limits": {**MANIFEST["limits"], **limits}}, {"masking": {"": HIDDEN}}
+    process = JudgeProcess(Begin(manifest=manifest(made), tests=tests, private=private))
     process.start()
     yield Judged(process, canary)
     process.close()
+
+
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+    with judging(tmp_path_factory.mktemp("instructor")) as patient:
+        yield patient
+
+
+@pytest.fixture
+def judge_of(judged: Judged, tmp_path: Path) -> Iterator[Callable[[str], Judged]]:
+    """The judge of a case; of one that does nothing until its time is up, a judge that waits for a quarter as long."""
+    with ExitStack() as impatient:
+        idle = ("endless sleep", "a reply with one byte a second")
+        yield lambda name: impatient.enter_context(judging(tmp_path, seconds=5)) if name in idle else judged
 
 
 class Listener:

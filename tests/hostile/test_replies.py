@@ -10,8 +10,8 @@ from hostile.replies import ALL, FILES
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_odd_reply_earns_nothing_and_is_no_fault_of_the_grader(judged, name):
-    case = ALL[name]
+def test_an_odd_reply_earns_nothing_and_is_no_fault_of_the_grader(judge_of, name):
+    case, judged = ALL[name], judge_of(name)
     before, process = judged.process._process, judged.process
     began = time.monotonic()
     result = judged(case.data)
