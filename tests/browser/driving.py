@@ -77,6 +77,15 @@ BEFORE = """(box) => {
   start.focus();
 }"""
 
+# Where the control is the first, or its neighbour no stop after all, nothing is found, and the way is walked.
+STOP_BEFORE = """(box, name) => {
+  const stops = [...box.querySelectorAll("*")].filter((node) => node.tabIndex >= 0 && !node.disabled && node.checkVisibility());
+  const at = stops.findIndex((node) => node.closest("[data-control], [data-action]")?.matches(`[data-control="${name}"], [data-action="${name}"]`));
+  if (at < 1) return false;
+  stops[at - 1].focus();
+  return document.activeElement === stops[at - 1];
+}"""
+
 KINDS = """(box) => Object.fromEntries([...box.querySelectorAll("[data-control]")].map((node) => [node.dataset.control, {
   kind: node.type === "range" ? "range" : node.type === "checkbox" ? "checkbox" : node.localName === "select" ? "select" : node.getAttribute("role") ?? node.localName,
   off: Boolean(node.disabled),
@@ -139,7 +148,11 @@ class Widget:
             assert len(found) < 100, "the Tab key never leaves the widget"
 
     def reach(self, name: str) -> None:
-        """Go to a control by the Tab key."""
+        """Go to a control by the Tab key: from the stop before it, or else from before the widget."""
+        if self.box.evaluate(STOP_BEFORE, name):
+            self.page.keyboard.press("Tab")
+            if (self.box.evaluate(FOCUSED) or {}).get("name") == name:
+                return
         self.box.evaluate(BEFORE)
         seen = []
         while True:
