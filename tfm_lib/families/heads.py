@@ -53,7 +53,7 @@ def page(opened: Opened, text: str, folder: Path, target: str | None = None) -> 
 
 def summary(opened: Opened) -> str:
     """What was loaded, in a sentence."""
-    config = getattr(opened.model.config, "sizes", opened.model.config)
+    config = opened.model.config
     count = sum(count_parameters(opened.model).values())
     keys = getattr(config, "n_key_heads", config.n_heads)
     shared = f" ({keys} of keys and values)" if keys != config.n_heads else ""
@@ -90,7 +90,7 @@ def _widget(weights: dict[str, torch.Tensor], src: list[str], tgt: list[str], fo
 
 
 def _require_room(opened: Opened, of_head: int, n: int) -> None:
-    config = getattr(opened.model.config, "sizes", opened.model.config)
+    config = opened.model.config
     if n > config.max_len:
         raise NotSupported(f"The sentence has {n} tokens, and the model knows {config.max_len} positions.")
     if (weights := config.n_layers * config.n_heads * of_head) > MOST:
