@@ -580,6 +580,22 @@ def test_sentences_that_do_not_fit(family, written) -> None:
             heads(opened, "")
 
 
+def test_a_target_that_does_not_fit(written) -> None:
+    opened = open_folder(written("marian"))
+    with pytest.raises(NotSupported, match=r"The target has \d+ tokens, and the model knows 32 positions"):
+        heads(opened, SENTENCE, target="the animal " * 40)
+
+
+@pytest.mark.parametrize(
+    ("family", "key"), [("llama", "model.layers.0.self_attn.o_proj.weight"), ("marian", "model.shared.weight")]
+)
+def test_numbers_that_grow_beyond_all_bounds(family, key, copied) -> None:
+    folder = copied(family)
+    state(lambda numbers: numbers.update({key: torch.full_like(numbers[key], 3e38)}))(folder)
+    with pytest.raises(NotSupported, match="The model cannot read the sentence, for its own numbers do not let it: "):
+        heads(open_folder(folder), SENTENCE)
+
+
 def test_more_than_a_page_can_carry(written, monkeypatch) -> None:
     monkeypatch.setattr("tfm_lib.families.heads.MOST", 300)
     with pytest.raises(NotSupported, match=r"more than a page can carry; of this model it carries about 5 tokens"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,6 +16,7 @@ from tfm_lib.transformer import count_parameters
 if TYPE_CHECKING:
     from tfm_lib.widgets.multihead import Heads
 
+UNREAD = "The model cannot read the sentence, for its own numbers do not let it:"
 MOST = 1_000_000  # weights of a page, which carries each as a few letters
 DRAWN = 5_000  # weights of a layer that are drawn for readers without scripts
 
@@ -35,8 +36,7 @@ def heads(opened: Opened, text: str, target: str | None = None) -> Heads:
     if target is not None:
         raise NotSupported(f"{opened.family.name} reads one text: a target is for a translator.")
     _require_room(opened, len(tokens) ** 2, len(tokens))
-    with torch.no_grad():
-        weights = opened.model.all_weights(ids)[0]
+    weights = _asked(opened, ids)[0]
     causal = hasattr(opened.model, "caches")
     return _widget({"decoder" if causal else "self": weights}, tokens, tokens, len(tokens) - 1 if causal else 0)
 
@@ -69,16 +69,17 @@ def _of_translator(opened: Opened, model: Marian, ids: torch.Tensor, tokens: lis
         ids, tokens = torch.cat([ids, torch.tensor([[end]])], dim=1), [*tokens, opened.token(end)]
     if (ids == model.config.pad_id).any():
         raise NotSupported(f"The sentence holds {opened.token(model.config.pad_id)!r}, which is this model's padding.")
-    _require_room(opened, 3 * len(tokens) ** 2, len(tokens))
+    _require_room(opened, len(tokens) ** 2, len(tokens))
     if target is None:
-        written = model.translated(ids, max_len=min(2 * len(tokens) + 20, model.config.max_len - 1))
+        written = _translated(model, ids)
     else:
         written = [i for i in opened.encoded(target)[0][0].tolist() if i != end]
     read = torch.tensor([[model.marian.start_id, *written]])
     if read.max() >= len(model.embedding.tokens.weight):
         raise NotSupported("The target has a token that is not in the target's vocabulary.")
-    with torch.no_grad():
-        weights = {place: value[0] for place, value in model.all_weights(ids, read).items()}
+    n, m = read.shape[1], len(tokens)
+    _require_room(opened, n * n + n * m + m * m, n, "target")
+    weights = {place: value[0] for place, value in _asked(opened, ids, read).items()}
     return _widget(weights, tokens, [*map(opened.token, written), opened.token(end)])
 
 
@@ -89,13 +90,28 @@ def _widget(weights: dict[str, torch.Tensor], src: list[str], tgt: list[str], fo
     return Heads(weights, src, tgt, focus=focus, question="Which head looks at the word before, which far away?")
 
 
-def _require_room(opened: Opened, of_head: int, n: int) -> None:
+def _translated(model: Marian, ids: torch.Tensor) -> list[int]:
+    try:
+        return model.translated(ids, max_len=min(2 * ids.shape[1] + 20, model.config.max_len - 1))
+    except ValueError as error:
+        raise NotSupported(f"{UNREAD} {error}") from error
+
+
+def _asked(opened: Opened, *ids: torch.Tensor) -> Any:
+    try:
+        with torch.no_grad():
+            return opened.model.all_weights(*ids)
+    except ValueError as error:
+        raise NotSupported(f"{UNREAD} {error}") from error
+
+
+def _require_room(opened: Opened, of_head: int, n: int, text: str = "sentence") -> None:
     config = opened.model.config
     if n > config.max_len:
-        raise NotSupported(f"The sentence has {n} tokens, and the model knows {config.max_len} positions.")
+        raise NotSupported(f"The {text} has {n} tokens, and the model knows {config.max_len} positions.")
     if (weights := config.n_layers * config.n_heads * of_head) > MOST:
         fit = int((MOST * n * n / weights) ** 0.5)
         raise NotSupported(
-            f"The sentence has {n} tokens, which makes {weights:,} weights, more than a page can carry; "
+            f"The {text} has {n} tokens, which makes {weights:,} weights, more than a page can carry; "
             f"of this model it carries about {fit} tokens."
         )
