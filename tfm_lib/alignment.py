@@ -7,10 +7,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_below, require_booleans, require_choice, require_kind, require_like,
-    require_memory, require_no_empty_row, require_rows_of, require_sizes, require_state,
-    require_tokens, shape_of,
+    bad_input, require_below, require_no_empty_row, require_sizes, require_state, require_tokens,
+    require_values,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.attention import AdditiveScore, BilinearScore, dot_score, scaled_dot_score
 from tfm_lib.recurrence import Seq2Seq
@@ -26,6 +26,7 @@ class Reading(NamedTuple):
     state: Tensor | tuple[Tensor, Tensor]
 
 
+@checked
 class AttentiveSeq2Seq(Seq2Seq):
     """A sequence-to-sequence model whose decoder attends to every state of the encoder.
 
@@ -55,7 +56,6 @@ class AttentiveSeq2Seq(Seq2Seq):
             "additive": lambda: AdditiveScore(d_model, d_model, d_model),
             "bilinear": lambda: BilinearScore(d_model, d_model),
         }
-        require_choice("score", score, scores)
         self.score = scores[score]()
         self.W_c = nn.Linear(2 * d_model, d_model)
 
@@ -77,7 +77,6 @@ class AttentiveSeq2Seq(Seq2Seq):
     ) -> tuple[Float[Tensor, "batch n v"], Reading, Float[Tensor, "batch n m"]]:
         """Logits of the words after `tgt_ids`, the reading to go on from, and the weights."""
         require_tokens("tgt_ids", tgt_ids, self.tgt_embedding.weight)
-        require_kind("reading", reading, Reading)
         require_state(reading.state, self.decoder, len(tgt_ids))
         require_no_empty_row("reading", reading.mask, "show every query a word")
         h, state = self.decoder(self.tgt_embedding(tgt_ids), reading.state)
@@ -93,6 +92,7 @@ class AttentiveSeq2Seq(Seq2Seq):
         return torch.tanh(self.W_c(torch.cat([h, c], dim=-1)))
 
 
+@checked
 def alignment_error_rate(
     predicted: Bool[Tensor, "n m"],
     sure: Bool[Tensor, "n m"],
@@ -106,17 +106,12 @@ def alignment_error_rate(
     Source: Och and Ney (2003), the section on evaluation.
     """
     possible = sure if possible is None else possible
-    for argument, links in {"predicted": predicted, "sure": sure, "possible": possible}.items():
-        require_booleans(argument, links)
-        if links.shape != predicted.shape:
-            wanted = f"have the shape of predicted, {tuple(predicted.shape)}"
-            raise bad_input(argument, wanted, shape_of(links))
-        require_like(argument, links, predicted, "predicted")
     links = (predicted.sum() + sure.sum()).item()
     hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
     return 1 - hits.item() / links if links else 0.0
 
 
+@checked
 class MemoryHop(nn.Module):
     """One look-up in a memory of m facts: u + softmax(u M_inᵀ) M_out, the next question.
 
@@ -133,14 +128,16 @@ class MemoryHop(nn.Module):
         M_out: Float[Tensor, "batch m d"],
         mask: Bool[Tensor, "batch m"] | None = None,
     ) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch m"]]:
-        require_memory(u, M_in, M_out, mask)
+        require_values(u=u, M_in=M_in, M_out=M_out)
         scores = dot_score(u.unsqueeze(1), M_in)  # (batch, 1, m)
         if mask is not None:
+            require_no_empty_row("mask", mask, "leave every question a fact")
             scores = scores.masked_fill(~mask.unsqueeze(1), -torch.inf)
         weights = scores.softmax(dim=-1)
         return u + (weights @ M_out).squeeze(1), weights.squeeze(1)
 
 
+@checked
 class MemoryNetwork(nn.Module):
     """Answers a question about a list of facts with `n_hops` look-ups, one upon another.
 
@@ -176,8 +173,8 @@ class MemoryNetwork(nn.Module):
     def forward(
         self, facts: Int[Tensor, "batch m words"], question: Int[Tensor, "batch words"]
     ) -> tuple[Float[Tensor, "batch v"], Float[Tensor, "batch hops m"]]:
-        require_rows_of("facts", facts, self.find.weight, 3)
-        require_rows_of("question", question, self.ask.weight, 2, len(facts))
+        require_tokens("facts", facts, self.find.weight)
+        require_tokens("question", question, self.ask.weight)
         mask = (facts != self.pad_id).any(dim=-1)
         age = mask.flip(-1).cumsum(dim=-1).flip(-1)
         if age.max() > self.oldest:

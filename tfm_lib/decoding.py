@@ -10,11 +10,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfm_lib._errors import (
-    bad_input, require_chance, require_column, require_continuations, require_flags,
-    require_float_type, require_ids, require_kind, require_no_nan, require_number,
-    require_rows_of_batch, require_sizes, require_token_ids, require_whole, require_within_beam,
-    shape_of,
+    bad_input, require_column, require_continuations, require_no_nan,
+    require_number, require_rows_of_batch, require_sizes, require_token_ids, require_whole,
+    require_within_beam, shape_of,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib.transformer import DecoderOnly, Memory, Transformer, decoder_caches
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked
 class NextToken:
     """The logits of the next token, for a batch of sources that are read once.
 
@@ -44,7 +45,6 @@ class NextToken:
         use_cache: bool = True,
     ):
         _require_ready(model, src_ids)
-        require_flags(use_cache=use_cache)
         self.model = model
         self.memory = model.encode(src_ids) if isinstance(model, Transformer) else None
         self.begun = [] if self.memory else [src_ids]
@@ -80,6 +80,7 @@ class NextToken:
 
 
 @torch.no_grad()
+@checked
 def greedy_decode(
     model: Transformer | DecoderOnly,
     src_ids: Int[Tensor, "batch m"],
@@ -94,6 +95,7 @@ def greedy_decode(
 
 
 @torch.no_grad()
+@checked
 def sample(
     model: Transformer | DecoderOnly,
     src_ids: Int[Tensor, "batch m"],
@@ -106,7 +108,8 @@ def sample(
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, "batch n"]:
     """Each token drawn from softmax(logits / `temperature`), its tail cut by `filter_logits`."""
-    require_chance(temperature, generator)
+    must = "be above 0; greedy_decode is its limit"
+    require_number("temperature", temperature, lambda temperature: temperature > 0, must)
 
     def draw(logits: Tensor) -> Tensor:
         p = filter_logits(logits / temperature, top_k, top_p).softmax(dim=-1)
@@ -115,6 +118,7 @@ def sample(
     return _write(model, src_ids, bos_id, eos_id, max_len, True, draw)
 
 
+@checked
 def filter_logits(
     logits: Float[Tensor, "*batch v"], top_k: int | None = None, top_p: float | None = None
 ) -> Float[Tensor, "*batch v"]:
@@ -124,7 +128,6 @@ def filter_logits(
 
     Source: Fan, Lewis and Dauphin (2018) for top-k; Holtzman et al. (2020) for top-p.
     """
-    require_float_type("logits", logits)
     require_no_nan("logits", logits)
     if top_k is not None:
         require_whole("top_k", top_k, 1)
@@ -243,6 +246,7 @@ class Beam:
 
 
 @torch.no_grad()
+@checked
 def beam_search(
     model: Transformer | DecoderOnly,
     src_ids: Int[Tensor, "batch m"],
@@ -303,8 +307,6 @@ def _write(
 
 def _require_ready(model: Transformer | DecoderOnly, src_ids: Tensor) -> None:
     """Sources to read or beginnings to go on with, and a model that does not drop out."""
-    require_kind("model", model, (Transformer, DecoderOnly), "be a Transformer or a DecoderOnly")
-    require_ids("src_ids", src_ids)
     if isinstance(model, DecoderOnly) and (src_ids == model.config.pad_id).any():
         raise bad_input("src_ids", "be beginnings of one length", "some that are padded")
     if len(src_ids) == 0 or (src_ids.numel() == 0 and isinstance(model, Transformer)):

@@ -9,16 +9,10 @@ from torch import Tensor
 from torch.autograd.functional import jacobian
 
 from tfm_lib._errors import (
-    require_callable,
-    require_combinable,
-    require_ids,
-    require_mask_size,
-    require_no_empty_row,
-    require_one_sequence,
-    require_one_vector_a_position,
-    require_pad_id,
-    require_slopes,
-)
+    require_combinable, require_mask_size, require_no_empty_row, require_one_sequence,
+    require_one_vector_a_position, require_pad_id, require_slopes, require_values,
+)  # fmt: skip
+from tfm_lib._shapes import checked
 
 __all__ = ["causal_mask", "combine", "leak", "padding_mask"]
 
@@ -32,12 +26,12 @@ def causal_mask(n: int) -> Bool[Tensor, "n n"]:
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
+@checked
 def padding_mask(ids: Int[Tensor, "batch m"], pad_id: int) -> Bool[Tensor, "batch 1 m"]:
     """The mask that hides padding: every query may attend to key j if ids[j] ≠ `pad_id`.
 
     `ids` are token ids, one sentence a row; a sentence that is all padding raises ValueError.
     """
-    require_ids("ids", ids)
     require_pad_id(ids, pad_id)
     mask = ids != pad_id  # (batch, m)
     require_no_empty_row("ids", mask, must="hold a token that is not padding in every row")
@@ -59,6 +53,7 @@ def combine(*masks: Bool[Tensor, "*#batch #n #m"] | None) -> Bool[Tensor, "*batc
     return combined
 
 
+@checked
 def leak(
     model_fn: Callable[[Tensor], Tensor],
     x: Float[Tensor, "*batch n d"],
@@ -69,7 +64,7 @@ def leak(
     A model that cannot see the future gives 0 wherever j > i; one that lets no gradient through
     raises ValueError, for its 0s would say nothing.
     """
-    require_callable(model_fn=model_fn)
+    require_values(x=x)
     require_one_sequence("x", x)
     require_one_vector_a_position("model_fn", require_slopes("model_fn", model_fn, x), x)
     n, d = x.shape[-2:]

@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_axes, require_buckets, require_float_type, require_number, require_sizes,
-    require_whole,
+    bad_input, require_buckets, require_number, require_sizes, require_whole,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib.multihead import Bias, Heads, MultiHeadAttention
 
 __all__ = [
@@ -83,6 +83,7 @@ class LearnedPositions(nn.Module):
         return self.table[:n]
 
 
+@checked
 def rotary(
     X: Float[Tensor, "*batch n d_k"],
     start: int = 0,
@@ -97,8 +98,6 @@ def rotary(
     Differs: from many libraries, not from the paper: they pair x_i with x_(i + d_k/2), and
     weights that were trained so fit only after their numbers are put in our order.
     """
-    require_float_type("X", X)
-    require_axes("X", X, 2, "(..., n, d_k)")
     turned = angles(X.shape[-2], X.shape[-1], base, start)
     cos, sin = turned.cos().to(X), turned.sin().to(X)  # (n, pairs)
     even, odd = X[..., 0::2], X[..., 1::2]
@@ -179,6 +178,7 @@ class RelativeAttention(MultiHeadAttention):
         return Q, K, self.b[:, place]  # (n_heads, n, m)
 
 
+@checked
 def distance_buckets(
     r: Int[Tensor, "*batch"],
     n_buckets: int = 32,

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tfm_lib._errors import (
-    bad_input, first_index, require_callable, require_choice, require_ids, require_input,
-    require_logits_of, require_sizes, require_slopes, require_state, require_token_ids, require_tokens, require_vectors,
-    require_whole, shape_of,
+    bad_input, first_index, require_logits_of, require_sizes, require_slopes, require_state,
+    require_token_ids, require_tokens, require_values, require_whole, shape_of,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
 
 __all__ = ["DilatedConvolutions", "Seq2Seq", "WordWindow", "gradient_reach", "greedy"]
@@ -22,6 +22,7 @@ State = Tensor | tuple[Tensor, Tensor]  # an LSTM's state is two tensors
 _CELLS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
+@checked
 class Seq2Seq(nn.Module):
     """An encoder RNN reads the source; its last state starts a decoder RNN that writes.
 
@@ -42,7 +43,6 @@ class Seq2Seq(nn.Module):
         pad_id: int = Vocabulary.pad_id,
     ):
         super().__init__()
-        require_choice("cell", cell, _CELLS)
         require_sizes(src_vocab=src_vocab, tgt_vocab=tgt_vocab, d_model=d_model)
         require_whole("pad_id", pad_id)
         self.pad_id = pad_id
@@ -86,6 +86,7 @@ class Seq2Seq(nn.Module):
 
 
 @torch.no_grad()
+@checked
 def greedy(
     start: Callable[[Int[Tensor, "batch m"]], object],
     step: Callable[[Int[Tensor, "batch 1"], object], tuple[Tensor, object]],
@@ -102,8 +103,6 @@ def greedy(
 
     Source: Sutskever, Vinyals and Le (2014), section 3.2, with a beam of 1.
     """
-    require_callable(start=start, step=step)
-    require_ids("src_ids", src_ids)
     require_sizes(max_len=max_len)
     require_token_ids(bos_id=bos_id, eos_id=eos_id)
     state = start(src_ids)
@@ -118,6 +117,7 @@ def greedy(
     return torch.cat(written, dim=1)
 
 
+@checked
 class WordWindow(nn.Module):
     """Each position sees `window` words on either side: max(0, [x_{i−w}; …; x_{i+w}]W + b).
 
@@ -131,16 +131,16 @@ class WordWindow(nn.Module):
         super().__init__()
         require_sizes(d_model=d_model)
         require_whole("window", window, 0)
-        self.window = window
+        self.d_model, self.window = d_model, window
         self.W = nn.Linear((2 * window + 1) * d_model, d_model)
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
-        require_input("X", X, self.W.weight, self.W.out_features, "(batch, n, d_model)")
         padded = F.pad(X, (0, 0, self.window, self.window))
         neighbours = padded.unfold(1, 2 * self.window + 1, 1).mT  # (batch, n, 2w + 1, d_model)
         return F.relu(self.W(neighbours.flatten(2)))
 
 
+@checked
 class DilatedConvolutions(nn.Module):
     """Convolutions that look back at `k` words each, taken 1, then k, then k² apart.
 
@@ -155,14 +155,12 @@ class DilatedConvolutions(nn.Module):
         super().__init__()
         require_sizes(d_model=d_model, n_layers=n_layers)
         require_whole("k", k, 2)
-        self.k = k
+        self.d_model, self.k = d_model, k
         dilations = [k**layer for layer in range(n_layers)]
         layers = (nn.Conv1d(d_model, d_model, k, dilation=step) for step in dilations)
         self.layers = nn.ModuleList(layers)
 
     def forward(self, X: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
-        first = self.layers[0]
-        require_input("X", X, first.weight, first.in_channels, "(batch, n, d_model)")
         features = X.mT  # (batch, d_model, n)
         for layer, convolution in enumerate(self.layers):
             before = (self.k - 1) * self.k**layer
@@ -170,6 +168,7 @@ class DilatedConvolutions(nn.Module):
         return features.mT
 
 
+@checked
 def gradient_reach(
     output: Callable[[Float[Tensor, "n d"]], Tensor],
     X: Float[Tensor, "n d"],
@@ -181,10 +180,7 @@ def gradient_reach(
 
     Source: Bengio, Simard and Frasconi (1994), section 4; Pascanu et al. (2013), section 2.
     """
-    require_callable(output=output)
-    require_vectors("X", X, "(n, d)")
-    if X.dim() != 2:
-        raise bad_input("X", "be one sequence, (n, d)", shape_of(X))
+    require_values(X=X)
     require_slopes("output", output, X)
     jacobian = torch.autograd.functional.jacobian(output, X)
     if jacobian.dim() != 3:
@@ -194,7 +190,6 @@ def gradient_reach(
 
 def _lengths(ids: Int[Tensor, "batch m"], pad_id: int) -> Int[Tensor, " batch"]:
     """How many tokens stand before the padding of each sentence."""
-    require_ids("src_ids", ids)
     real = ids != pad_id
     if not real[:, :1].all():
         must = "begin with a token that is not padding in every row"

@@ -4,12 +4,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import require_distribution, require_sizes, require_vectors_like
+from tfm_lib._errors import require_distribution, require_sizes, require_values
+from tfm_lib._shapes import checked
 from tfm_lib.attention import attention
 
 __all__ = ["SelfAttention", "entropy", "softmax_jacobian"]
 
 
+@checked
 class SelfAttention(nn.Module):
     """Self-attention with one head, softmax(XW^Q (XW^K)ᵀ / √d_k) XW^V, and its weights.
 
@@ -22,6 +24,7 @@ class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_k: int, d_v: int | None = None):
         super().__init__()
         require_sizes(d_model=d_model, d_k=d_k, d_v=d_k if d_v is None else d_v)
+        self.d_model = d_model
         self.W_Q = nn.Linear(d_model, d_k, bias=False)
         self.W_K = nn.Linear(d_model, d_k, bias=False)
         self.W_V = nn.Linear(d_model, d_k if d_v is None else d_v, bias=False)
@@ -31,10 +34,11 @@ class SelfAttention(nn.Module):
         X: Float[Tensor, "*batch n d_model"],
         mask: Bool[Tensor, "*#batch #n n"] | None = None,
     ) -> tuple[Float[Tensor, "*batch n d_v"], Float[Tensor, "*batch n n"]]:
-        require_vectors_like("X", X, "(..., n, d_model)", self.W_Q.weight)
+        require_values(X=X)
         return attention(self.W_Q(X), self.W_K(X), self.W_V(X), mask)
 
 
+@checked
 def softmax_jacobian(p: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m m"]:
     """The derivative of p = softmax(s) with respect to s, diag(p) − ppᵀ.
 
@@ -45,6 +49,7 @@ def softmax_jacobian(p: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m m"
     return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
 
 
+@checked
 def entropy(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
     """The entropy −Σ wⱼ ln wⱼ of each row of weights, in nats, from 0 (one key has all) to ln m.
 

@@ -11,10 +11,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    require_a_loss, require_callable, require_epsilon, require_examples, require_kind,
-    require_number, require_padding, require_range, require_rate, require_sizes, require_targets,
-    require_trainable, require_vocabulary, require_whole, require_whole_numbers,
+    require_a_loss, require_epsilon, require_examples, require_kind, require_number,
+    require_padding, require_range, require_rate, require_sizes, require_targets,
+    require_trainable, require_vocabulary, require_whole,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.data import Example, pad
 
@@ -44,6 +45,7 @@ def warmup_lr(step: int, d_model: int, warmup: int = 4000) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
+@checked
 def smoothed_targets(
     targets: Int[Tensor, "*batch"], vocab_size: int, epsilon: float = 0.1
 ) -> Float[Tensor, "*batch v"]:
@@ -54,12 +56,12 @@ def smoothed_targets(
     other v − 1.
     """
     require_epsilon(epsilon)
-    require_whole_numbers("targets", targets)
     require_sizes(vocab_size=vocab_size)
     require_range("targets", targets, vocab_size)
     return F.one_hot(targets.long(), vocab_size) * (1 - epsilon) + epsilon / vocab_size
 
 
+@checked
 def label_smoothed_loss(
     logits: Float[Tensor, "*batch v"],
     targets: Int[Tensor, "*batch"],
@@ -114,15 +116,16 @@ class Step(NamedTuple):
     tokens: int
 
 
+@checked
 def paper_optimiser(model: nn.Module) -> torch.optim.Adam:
     """Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9; the loop sets the learning rate.
 
     Source: Kingma and Ba (2015), algorithm 1; Vaswani et al. (2017), section 5.3.
     """
-    require_kind("model", model, nn.Module)
     return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
 
 
+@checked
 def train(
     model: nn.Module,
     batches: Iterable[Batch],
@@ -138,7 +141,6 @@ def train(
     gradient longer than `clip` is shortened to that length.
     """
     require_trainable(model)
-    require_callable(lr=lr)
     require_epsilon(epsilon)
     require_whole("accumulate", accumulate, 1, "be at least 1")
     require_kind("batches", batches, Iterable, "be batches, one after the other")
