@@ -149,16 +149,16 @@ def test_context_reaches_the_logits_and_the_encoder_learns_through_it():
     [
         (
             lambda: AttentiveSeq2Seq(8, 7, 5, score="cosine"),
-            "score must be one of dot, scaled dot, additive, bilinear; got 'cosine'.",
+            """score must be "dot", "scaled dot", "additive" or "bilinear"; got 'cosine'.""",
         ),
-        (lambda: AttentiveSeq2Seq(8, 7, 5).read(SRC[0]), "src_ids must have shape (batch, m); got shape (4,)."),
+        (lambda: AttentiveSeq2Seq(8, 7, 5).read(SRC[0]), "src_ids must have two axes, (batch, m); got shape (4,)."),
         (
             lambda: AttentiveSeq2Seq(8, 7, 5).read(torch.tensor([[4, 2], [0, 0]])),
             "src_ids must begin with a token that is not padding in every row; got padding first in row 1.",
         ),
         (
             lambda: alignment_error_rate(torch.ones(2, 3).bool(), torch.ones(3, 2).bool()),
-            "sure must have the shape of predicted, (2, 3); got shape (3, 2).",
+            "sure must have shape (n, m) with n = 2 and m = 3, as in predicted; got shape (3, 2).",
         ),
         (
             lambda: MemoryHop()(torch.ones(1, 2), torch.ones(1, 3, 2), torch.ones(1, 3, 2), torch.zeros(1, 3).bool()),

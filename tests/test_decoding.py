@@ -511,7 +511,7 @@ BAD_INPUT = {
     "one sentence without a batch": (
         lambda: beam_search(MODEL, SRC[0], BOS, EOS),
         ValueError,
-        "src_ids must have shape (batch, m); got shape (5,).",
+        "src_ids must have two axes, (batch, m); got shape (5,).",
     ),
     "no source": (
         lambda: greedy_decode(MODEL, SRC[:0], BOS, EOS),

@@ -199,7 +199,7 @@ BAD_INPUT = {
     "ids of one sentence": (
         lambda: padding_mask(torch.tensor([1, 0]), 0),
         ValueError,
-        "ids must have shape (batch, m); got shape (2,).",
+        "ids must have two axes, (batch, m); got shape (2,).",
     ),
     "a sentence of padding": (
         lambda: padding_mask(torch.tensor([[1, 0], [0, 0]]), 0),

@@ -285,7 +285,7 @@ BAD_INPUT = {
     "a cell that nobody knows": (
         lambda: Seq2Seq(9, 9, 4, cell="elman"),
         ValueError,
-        "cell must be one of rnn, lstm, gru; got 'elman'.",
+        """cell must be "rnn", "lstm" or "gru"; got 'elman'.""",
     ),
     "ids of floats": (
         lambda: seq2seq().encode(X),
@@ -295,7 +295,7 @@ BAD_INPUT = {
     "ids of one sentence": (
         lambda: seq2seq().encode(torch.tensor([3, 4])),
         ValueError,
-        "src_ids must have shape (batch, m); got shape (2,).",
+        "src_ids must have two axes, (batch, m); got shape (2,).",
     ),
     "a sentence of padding": (
         lambda: seq2seq().encode(torch.tensor([[3, 4], [PAD, PAD]])),
@@ -315,7 +315,7 @@ BAD_INPUT = {
     "a target of one sentence": (
         lambda: seq2seq().decode(torch.tensor([BOS, 3]), None),
         ValueError,
-        "tgt_ids must have shape (batch, m); got shape (2,).",
+        "tgt_ids must have two axes, (batch, n); got shape (2,).",
     ),
     "a window of less than nothing": (
         lambda: WordWindow(4, -1),
@@ -335,7 +335,7 @@ BAD_INPUT = {
     "the reach into a batch": (
         lambda: gradient_reach(lambda X: X[0].sum(dim=0), torch.ones(1, 3, 2)),
         ValueError,
-        "X must be one sequence, (n, d); got shape (1, 3, 2).",
+        "X must have two axes, (n, d); got shape (1, 3, 2).",
     ),
     "the reach into ids": (
         lambda: gradient_reach(lambda X: X[-1], X.long()),

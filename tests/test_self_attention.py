@@ -164,7 +164,7 @@ BAD_INPUT = {
     "another d_model": (
         lambda: SelfAttention(4, 3)(torch.ones(2, 3)),
         ValueError,
-        "X must have shape (..., n, d_model) with 4 numbers a vector; got shape (2, 3).",
+        "X must have shape (..., n, d_model) with d_model = 4, as in the weights; got shape (2, 3).",
     ),
     "token ids": (
         lambda: SelfAttention(4, 3)(torch.ones(2, 4).long()),
@@ -199,7 +199,7 @@ BAD_INPUT = {
     "a single number": (
         lambda: entropy(torch.tensor(1.0)),
         ValueError,
-        "weights must have at least one axis, (..., m); got a single number.",
+        "weights must have at least one axis, (..., m); got shape ().",
     ),
 }
 

@@ -53,13 +53,6 @@ def require_within_beam(argument: str, value: int, beam: int) -> None:
         raise bad_input(argument, must, value)
 
 
-def require_chance(temperature: float, generator: torch.Generator | None) -> None:
-    """What `sample` draws with: a temperature above 0 and, if any, a generator."""
-    must = "be above 0; greedy_decode is its limit"
-    require_number("temperature", temperature, lambda temperature: temperature > 0, must)
-    require_kind("generator", generator, (torch.Generator, type(None)), "be a torch.Generator")
-
-
 def require_below(argument: str, value: int, vocab_size: int) -> None:
     """`value` must be an id of a vocabulary of this size."""
     must = f"be an id below vocab_size = {vocab_size}"
@@ -85,13 +78,6 @@ def require_norm(eps: float, d_model: int = 1) -> None:
     require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
 
 
-def require_residual(dropout: float, norm: str, norm_layer: Callable) -> None:
-    """What a residual connection is made with."""
-    require_choice("norm", norm, ("post", "pre"), 'be "post" or "pre"')
-    require_share("dropout", dropout)
-    require_callable(norm_layer=norm_layer)
-
-
 def require_model_sizes(config: object) -> None:
     """The sizes of a Transformer's configuration must fit each other."""
     sizes = "vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"
@@ -100,7 +86,8 @@ def require_model_sizes(config: object) -> None:
         raise bad_input("d_model", "be even, for positions are pairs of sine and cosine", config.d_model)
     if config.d_model % config.n_heads:
         raise bad_input("n_heads", f"divide d_model = {config.d_model}", config.n_heads)
-    require_residual(config.dropout, config.norm, callable)
+    require_choice("norm", config.norm, ("post", "pre"), 'be "post" or "pre"')
+    require_share("dropout", config.dropout)
     require_below("pad_id", config.pad_id, config.vocab_size)
 
 
@@ -119,13 +106,6 @@ def require_kind(argument: str, value: object, kind: type | tuple[type, ...], mu
     """`value` must be an instance of `kind`."""
     if not isinstance(value, kind):
         raise bad_input(argument, must or f"be {with_article(kind.__name__)}", shown(value), TypeError)
-
-
-def require_callable(**functions: Callable) -> None:
-    """Each of the `functions` must be one."""
-    for argument, function in functions.items():
-        if not callable(function):
-            raise bad_input(argument, "be a function", shown(function), TypeError)
 
 
 def require_flags(**flags: bool) -> None:
@@ -237,56 +217,7 @@ def require_path(argument: str, path: Path | str) -> None:
     require_kind(argument, path, (str, Path), "be a path")
 
 
-# tensors by type, device and shape
-
-
-def require_tensor(argument: str, value: Tensor) -> None:
-    """`value` must be a torch tensor."""
-    if not isinstance(value, Tensor):
-        raise bad_input(argument, "be a torch tensor", f"a {type(value).__name__}", TypeError)
-
-
-def require_float_type(argument: str, value: Tensor) -> None:
-    """`value` must be a tensor of floating-point numbers."""
-    require_tensor(argument, value)
-    if not value.is_floating_point():
-        raise bad_input(argument, "hold floating-point numbers", value.dtype, TypeError)
-
-
-def require_like(argument: str, value: Tensor, other: Tensor, of: str) -> None:
-    """`value` must have the dtype and the device of `other`, which is called `of`."""
-    if value.device != other.device:
-        raise bad_input(argument, f"be on the device of {of}, {other.device}", value.device)
-    if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
-        raise bad_input(argument, f"have the dtype of {of}, {other.dtype}", value.dtype, TypeError)
-
-
-def require_input(argument: str, X: Tensor, weight: Tensor, width: int, axes: str = "") -> None:
-    """`X` must be what a module with this `weight` can read: floats like it, `width` numbers a vector.
-
-    `axes` such as "(batch, n, d_model)" ask for as many axes.
-    """
-    require_float_type(argument, X)
-    if X.dim() == 0 or X.shape[-1] != width:
-        raise bad_input(argument, f"have {width} numbers a vector", shape_of(X))
-    if axes and X.dim() != axes.count(",") + 1:
-        raise bad_input(argument, f"have shape {axes}", shape_of(X))
-    require_like(argument, X, weight, "the weights")
-
-
-def require_change(change: Tensor, X: Tensor) -> None:
-    """What a sub-layer returned, the `change`, must be one tensor of the shape of `X`."""
-    require_kind("change", change, Tensor, "be one tensor, which the sub-layer returns")
-    require_float_type("X", X)
-    if change.shape != X.shape:
-        raise bad_input("change", f"have the shape of X, {_shape(X)}, as the sub-layer returns it", shape_of(change))
-    require_like("change", change, X, "X")
-
-
-def require_score_input(Q: Tensor, K: Tensor, W_q: Tensor, W_k: Tensor) -> None:
-    """Queries and keys that a score function with these weights can read."""
-    require_scorable(Q, K, d_q=W_q.shape[1], d_k=W_k.shape[1])
-    require_like("Q", Q, W_q, "the weights")
+# tensors by what they hold
 
 
 def require_heads(n_heads: int, width: int) -> None:
@@ -294,34 +225,6 @@ def require_heads(n_heads: int, width: int) -> None:
     require_sizes(d_model=width)
     if not _is_whole(n_heads) or n_heads < 1 or width % n_heads:
         raise bad_input("n_heads", f"be a whole number of at least 1 that divides the width {width}", shown(n_heads))
-
-
-def require_axes(argument: str, value: Tensor, least: int, axes: str) -> None:
-    """`value` must be a tensor of at least so many axes."""
-    require_tensor(argument, value)
-    if value.dim() < least:
-        raise bad_input(argument, f"have at least {('no', 'one', 'two', 'three')[least]} axes, {axes}", shape_of(value))
-
-
-def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weight: Tensor) -> None:
-    """The words that multi-head attention is given: finite vectors like the `weight`, a value for each key, one batch."""
-    known: list[Tensor] = []
-    for name, X in {"query": query, "key": key, "value": value}.items():
-        if any(X is other for other in known):
-            continue
-        require_float_type(name, X)
-        if X.dim() != 3 or X.shape[-1] != weight.shape[1]:
-            raise bad_input(name, f"have shape (batch, positions, {weight.shape[1]})", shape_of(X))
-        if X.shape[0] != query.shape[0]:
-            raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
-        require_like(name, X, weight, "the weights")
-        require_finite(name, X, once=X is not query)  # a memory is read by every layer and at every step
-        known.append(X)
-    if value.shape != key.shape:
-        raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
-    if key.shape[1] == 0:
-        raise bad_input("key", "hold at least one key", shape_of(key))
-    require_cache(cache, query, key)
 
 
 def require_cache(cache: object, query: Tensor, key: Tensor) -> None:
@@ -348,23 +251,8 @@ def _require_same_memory(cache: object, key: Tensor) -> None:
     cache.memory = key
 
 
-def require_ids(argument: str, ids: Tensor) -> None:
-    """`ids` must be whole numbers of shape (batch, m)."""
-    require_whole_numbers(argument, ids)
-    if ids.dim() != 2:
-        raise bad_input(argument, "have shape (batch, m)", shape_of(ids))
-
-
-def require_whole_numbers(argument: str, ids: Tensor) -> None:
-    """`ids` must be a tensor of whole numbers."""
-    require_tensor(argument, ids)
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise bad_input(argument, "hold whole numbers", ids.dtype, TypeError)
-
-
 def require_buckets(r: Tensor, n_buckets: int, max_distance: int) -> None:
     """Distances of at least 0, and buckets that reach farther than those of one distance each."""
-    require_whole_numbers("r", r)
     if r.numel() and (least := _numbers(r, torch.min)) is not None and least < 0:
         raise bad_input("r", "hold distances of at least 0", least)
     require_whole("n_buckets", n_buckets, 2)
@@ -380,24 +268,12 @@ def require_pad_id(ids: Tensor, pad_id: int) -> None:
 
 
 def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
-    """`ids` must be whole numbers of shape (batch, n) that name rows of `weight`, with at least one position."""
-    require_ids(argument, ids)
-    require_rows_of(argument, ids, weight, 2)
-
-
-def require_rows_of(argument: str, ids: Tensor, weight: Tensor, axes: int, batch: int | None = None) -> None:
-    """`ids` must be whole numbers in so many `axes`, for a `batch`, that name rows of `weight`."""
+    """`ids` must be whole numbers that name rows of `weight`, at least one for each row of the batch."""
     require_whole_numbers(argument, ids)
     if ids.dtype not in (torch.int64, torch.int32):
         raise bad_input(argument, "be of type torch.int64 or torch.int32", ids.dtype, TypeError)
-    if ids.dim() != axes or batch not in (None, ids.shape[0]):
-        raise bad_input(
-            argument, f"have {axes} axes, the first of them the batch{f', {batch}' if batch else ''}", shape_of(ids)
-        )
     if 0 in ids.shape:
         raise bad_input(argument, "hold at least one token in each row", shape_of(ids))
-    if ids.device != weight.device:
-        raise bad_input(argument, f"be on the device of the weights, {weight.device}", ids.device)
     if ids.device.type == "cpu":  # elsewhere a look at the values would wait for the device
         require_range(argument, ids, len(weight))
 
@@ -413,14 +289,8 @@ def require_range(argument: str, ids: Tensor, vocab_size: int) -> None:
 
 
 def require_targets(logits: Tensor, targets: Tensor, pad_id: int) -> None:
-    """One target for each row of `logits`, an id below their width; one at least must not be padding."""
-    require_float_type("logits", logits)
-    require_whole_numbers("targets", targets)
+    """The targets must be ids below the width of `logits`; one at least must not be padding."""
     require_whole("pad_id", pad_id)
-    if logits.dim() == 0 or targets.shape != logits.shape[:-1]:
-        raise bad_input("targets", f"have the shape of the logits' rows, {_shape(logits)[:-1]}", shape_of(targets))
-    if targets.device != logits.device:
-        raise bad_input("targets", f"be on the device of logits, {logits.device}", targets.device)
     if targets.device.type == "cpu" and targets.numel():
         require_range("targets", targets.masked_fill(targets == pad_id, 0), logits.shape[-1])
     if _numbers(targets, lambda targets: (targets != pad_id).any()) is False:
@@ -448,10 +318,7 @@ def require_logits_of(logits: Tensor, batch: int) -> None:
 
 
 def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
-    """`rows` must be one list of rows of a batch."""
-    require_whole_numbers(argument, rows)
-    if rows.dim() != 1:
-        raise bad_input(argument, "have shape (rows,)", shape_of(rows))
+    """`rows` must be rows of a batch."""
     found = rows.numel() and _numbers(rows, lambda rows: torch.stack(rows.aminmax()))
     if found and (found[0] < -batch or found[1] >= batch):
         raise bad_input(argument, f"be rows of the batch, below {batch}", found[1] if found[1] >= batch else found[0])
@@ -478,10 +345,9 @@ def require_no_padding_first(first: Tensor, start: int, pad_id: int) -> None:
 
 
 def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
-    """`ids` must be one whole number for each row of what is `written`."""
-    require_ids(argument, ids)
-    if tuple(ids.shape) != (wanted := (len(written), 1)):
-        raise bad_input(argument, f"have shape {wanted}, the newest token of each row", shape_of(ids))
+    """`ids` must be one for each row of what is `written`, in its place."""
+    if len(ids) != len(written):
+        raise bad_input(argument, f"have shape {(len(written), 1)}, the newest token of each row", shape_of(ids))
     if ids.device != written.device:
         raise bad_input(argument, f"be on the device of the sources, {written.device}", ids.device)
 
@@ -500,68 +366,8 @@ def require_state(state: Tensor | tuple[Tensor, Tensor], rnn: torch.nn.RNNBase, 
         require_like("state", part, rnn.weight_hh_l0, "the weights")
 
 
-# vectors
-
-
-def require_attention_inputs(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
-    """The contract of `attention`: shapes that fit, finite numbers, a mask that leaves every query a key."""
-    require_scorable(Q, K)
-    require_vectors("V", V, "(..., m, d_v)")
-    if V.shape[:-1] != K.shape[:-1]:
-        must = f"hold one value for each of the {K.shape[-2]} keys, with the leading axes of K"
-        raise bad_input("V", must, shape_of(V))
-    require_like("V", V, Q, "Q")
-    if mask is not None:
-        require_mask("mask", mask, (*Q.shape[:-1], K.shape[-2]), Q)
-
-
-def require_scorable(Q: Tensor, K: Tensor, d_q: int | None = None, d_k: int | None = None) -> None:
-    """Queries and keys that a score function can compare: `d_q` and `d_k` numbers a vector, or equally many."""
-    require_vectors("Q", Q, "(..., n, d_q)" if d_q else "(..., n, d_k)", d_q)
-    require_vectors("K", K, "(..., m, d_k)", d_k or Q.shape[-1])
-    if K.shape[:-2] != Q.shape[:-2]:
-        raise bad_input("K", f"have the leading axes of Q, {_shape(Q)[:-2]}", shape_of(K))
-    if K.shape[-2] == 0:
-        raise bad_input("K", "hold at least one key", shape_of(K))
-    require_like("K", K, Q, "Q")
-
-
-def require_vectors(argument: str, value: Tensor, axes: str, size: int | None = None) -> None:
-    """`value` must be finite floats of shape `axes`, such as "(..., n, d_model)", with `size` numbers a vector."""
-    require_floats(argument, value)
-    if value.dim() < 2 or value.shape[-1] == 0:
-        raise bad_input(argument, f"have at least two axes, {axes}, and a number in each vector", shape_of(value))
-    if size is not None and size != value.shape[-1]:
-        raise bad_input(argument, f"have shape {axes} with {size} numbers a vector", shape_of(value))
-
-
-def require_vectors_like(argument: str, value: Tensor, axes: str, weight: Tensor) -> None:
-    """`value` must be finite vectors that a module whose first matrix is `weight` can read."""
-    require_vectors(argument, value, axes, weight.shape[1])
-    require_like(argument, value, weight, "the weights")
-
-
-def require_memory(u: Tensor, M_in: Tensor, M_out: Tensor, mask: Tensor | None) -> None:
-    """A question and the memory of `MemoryHop`: finite floats of one batch and width, and which facts there are."""
-    for name, X, axes in ("u", u, 2), ("M_in", M_in, 3), ("M_out", M_out, 3):
-        require_vectors(name, X, "(batch, d)" if axes == 2 else "(batch, m, d)", u.shape[-1] if name != "u" else None)
-        if X.dim() != axes or len(X) != len(u):
-            must = "have shape (batch, d)" if axes == 2 else f"have shape (batch, m, d) with the batch of u, {len(u)}"
-            raise bad_input(name, must, shape_of(X))
-        require_like(name, X, u, "u")
-    if M_out.shape != M_in.shape or M_in.shape[1] == 0:
-        raise bad_input("M_out", f"have the shape of M_in, {_shape(M_in)}, with at least one fact", shape_of(M_out))
-    if mask is not None:
-        require_booleans("mask", mask)
-        if mask.shape != M_in.shape[:2]:
-            raise bad_input("mask", f"have shape {_shape(M_in)[:2]}, a fact each", shape_of(mask))
-        require_like("mask", mask, mask.new_empty(0, device=u.device), "u")
-        require_no_empty_row("mask", mask, "leave every question a fact")
-
-
 def require_one_sequence(argument: str, x: Tensor) -> None:
-    """`x` must be finite floats of shape (n, d) or (1, n, d)."""
-    require_vectors(argument, x, "(n, d) or (1, n, d)")
+    """`x` must be of shape (n, d) or (1, n, d)."""
     if x.shape[:-2] not in ((), (1,)):
         raise bad_input(argument, "be one sequence, (n, d) or (1, n, d)", shape_of(x))
 
@@ -588,12 +394,6 @@ def require_slopes(argument: str, function: Callable[[Tensor], Tensor], x: Tenso
         must = "let the gradient through to its input, without detach, no_grad or a way through NumPy"
         raise bad_input(argument, must, "an output that has no gradient")
     return output
-
-
-def require_floats(argument: str, value: Tensor) -> None:
-    """`value` must be a tensor of floating-point numbers, none of them NaN or infinite."""
-    require_float_type(argument, value)
-    require_finite(argument, value)
 
 
 def require_values(**tensors: Tensor | None) -> None:
@@ -632,9 +432,7 @@ def require_finite(argument: str, value: Tensor, once: bool = False) -> None:
 
 def require_distribution(argument: str, value: Tensor) -> None:
     """`value` must be non-negative and sum to 1 along its last axis."""
-    require_floats(argument, value)
-    if value.dim() == 0:
-        raise bad_input(argument, "have at least one axis, (..., m)", "a single number")
+    require_finite(argument, value)
 
     def good_rows(value: Tensor) -> Tensor:
         return (value >= 0).all(dim=-1) & ((value.sum(dim=-1) - 1).abs() < 1e-2)  # half precision is no more exact
@@ -659,30 +457,6 @@ def require_mask_size(n: int) -> None:
         raise bad_input(
             "n", f"be at most {most}, for an n × n mask to be held", f"{n}, which takes {n * n / 1e9:.0f} GB"
         )
-
-
-def require_mask(argument: str, mask: Tensor, shape: tuple[int, ...], words: Tensor) -> None:
-    """`mask` must be boolean, broadcast to the scores' `shape`, leave every query a key, and be where the `words` are."""
-    require_mask_fits(argument, mask, shape)
-    if mask.device != words.device:
-        raise bad_input(argument, f"be on the device of the words, {words.device}", mask.device)
-    require_no_empty_row(argument, mask)
-
-
-def require_mask_fits(argument: str, mask: Tensor, shape: tuple[int, ...]) -> None:
-    """`mask` must be boolean and broadcast to the scores' `shape`; its values are not looked at."""
-    require_booleans(argument, mask)
-    if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):
-        shape = tuple(map(int, shape))
-        must = f"broadcast to the scores' shape {shape}, as a causal (n, n) or a padding (batch, 1, m) mask does"
-        raise bad_input(argument, must, shape_of(mask))
-
-
-def require_booleans(argument: str, mask: Tensor) -> None:
-    """`mask` must be a boolean tensor."""
-    require_tensor(argument, mask)
-    if mask.dtype != torch.bool:
-        raise bad_input(argument, "be boolean, True where the query may attend to the key", mask.dtype, TypeError)
 
 
 def require_combinable(argument: str, masks: list[Tensor]) -> None:
@@ -800,6 +574,144 @@ def _is_whole(value: object) -> bool:
 def _is_sequence(value: object) -> bool:
     return isinstance(value, (list, tuple)) or (hasattr(value, "__len__") and hasattr(value, "__getitem__")
         and not isinstance(value, (str, bytes, dict, Tensor)))  # fmt: skip
+
+
+# types and shapes, for what is not @checked
+
+
+def require_callable(**functions: Callable) -> None:
+    """Each of the `functions` must be one."""
+    for argument, function in functions.items():
+        if not callable(function):
+            raise bad_input(argument, "be a function", shown(function), TypeError)
+
+
+def require_tensor(argument: str, value: Tensor) -> None:
+    """`value` must be a torch tensor."""
+    if not isinstance(value, Tensor):
+        raise bad_input(argument, "be a torch tensor", f"a {type(value).__name__}", TypeError)
+
+
+def require_float_type(argument: str, value: Tensor) -> None:
+    """`value` must be a tensor of floating-point numbers."""
+    require_tensor(argument, value)
+    if not value.is_floating_point():
+        raise bad_input(argument, "hold floating-point numbers", value.dtype, TypeError)
+
+
+def require_whole_numbers(argument: str, ids: Tensor) -> None:
+    """`ids` must be a tensor of whole numbers."""
+    require_tensor(argument, ids)
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise bad_input(argument, "hold whole numbers", ids.dtype, TypeError)
+
+
+def require_ids(argument: str, ids: Tensor) -> None:
+    """`ids` must be whole numbers of shape (batch, m)."""
+    require_whole_numbers(argument, ids)
+    if ids.dim() != 2:
+        raise bad_input(argument, "have shape (batch, m)", shape_of(ids))
+
+
+def require_like(argument: str, value: Tensor, other: Tensor, of: str) -> None:
+    """`value` must have the dtype and the device of `other`, which is called `of`."""
+    if value.device != other.device:
+        raise bad_input(argument, f"be on the device of {of}, {other.device}", value.device)
+    if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
+        raise bad_input(argument, f"have the dtype of {of}, {other.dtype}", value.dtype, TypeError)
+
+
+def require_input(argument: str, X: Tensor, weight: Tensor, width: int, axes: str = "") -> None:
+    """`X` must be what a module with this `weight` can read: floats like it, `width` numbers a vector.
+
+    `axes` such as "(batch, n, d_model)" ask for as many axes.
+    """
+    require_float_type(argument, X)
+    if X.dim() == 0 or X.shape[-1] != width:
+        raise bad_input(argument, f"have {width} numbers a vector", shape_of(X))
+    if axes and X.dim() != axes.count(",") + 1:
+        raise bad_input(argument, f"have shape {axes}", shape_of(X))
+    require_like(argument, X, weight, "the weights")
+
+
+def require_axes(argument: str, value: Tensor, least: int, axes: str) -> None:
+    """`value` must be a tensor of at least so many axes."""
+    require_tensor(argument, value)
+    if value.dim() < least:
+        raise bad_input(argument, f"have at least {('no', 'one', 'two', 'three')[least]} axes, {axes}", shape_of(value))
+
+
+def require_booleans(argument: str, mask: Tensor) -> None:
+    """`mask` must be a boolean tensor."""
+    require_tensor(argument, mask)
+    if mask.dtype != torch.bool:
+        raise bad_input(argument, "be boolean, True where the query may attend to the key", mask.dtype, TypeError)
+
+
+def require_vectors(argument: str, value: Tensor, axes: str, size: int | None = None) -> None:
+    """`value` must be finite floats of shape `axes`, such as "(..., n, d_model)", with `size` numbers a vector."""
+    require_float_type(argument, value)
+    require_finite(argument, value)
+    if value.dim() < 2 or value.shape[-1] == 0:
+        raise bad_input(argument, f"have at least two axes, {axes}, and a number in each vector", shape_of(value))
+    if size is not None and size != value.shape[-1]:
+        raise bad_input(argument, f"have shape {axes} with {size} numbers a vector", shape_of(value))
+
+
+def require_attention_inputs(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
+    """The contract of `attention`: shapes that fit, finite numbers, a mask that leaves every query a key."""
+    require_scorable(Q, K)
+    require_vectors("V", V, "(..., m, d_v)")
+    if V.shape[:-1] != K.shape[:-1]:
+        must = f"hold one value for each of the {K.shape[-2]} keys, with the leading axes of K"
+        raise bad_input("V", must, shape_of(V))
+    require_like("V", V, Q, "Q")
+    if mask is not None:
+        require_mask("mask", mask, (*Q.shape[:-1], K.shape[-2]), Q)
+
+
+def require_scorable(Q: Tensor, K: Tensor, d_q: int | None = None, d_k: int | None = None) -> None:
+    """Queries and keys that a score function can compare: `d_q` and `d_k` numbers a vector, or equally many."""
+    require_vectors("Q", Q, "(..., n, d_q)" if d_q else "(..., n, d_k)", d_q)
+    require_vectors("K", K, "(..., m, d_k)", d_k or Q.shape[-1])
+    if K.shape[:-2] != Q.shape[:-2]:
+        raise bad_input("K", f"have the leading axes of Q, {_shape(Q)[:-2]}", shape_of(K))
+    if K.shape[-2] == 0:
+        raise bad_input("K", "hold at least one key", shape_of(K))
+    require_like("K", K, Q, "Q")
+
+
+def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weight: Tensor) -> None:
+    """The words that multi-head attention is given: finite vectors like the `weight`, a value for each key, one batch."""
+    known: list[Tensor] = []
+    for name, X in {"query": query, "key": key, "value": value}.items():
+        if any(X is other for other in known):
+            continue
+        require_float_type(name, X)
+        if X.dim() != 3 or X.shape[-1] != weight.shape[1]:
+            raise bad_input(name, f"have shape (batch, positions, {weight.shape[1]})", shape_of(X))
+        if X.shape[0] != query.shape[0]:
+            raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
+        require_like(name, X, weight, "the weights")
+        require_finite(name, X, once=X is not query)  # a memory is read by every layer and at every step
+        known.append(X)
+    if value.shape != key.shape:
+        raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
+    if key.shape[1] == 0:
+        raise bad_input("key", "hold at least one key", shape_of(key))
+    require_cache(cache, query, key)
+
+
+def require_mask(argument: str, mask: Tensor, shape: tuple[int, ...], words: Tensor) -> None:
+    """`mask` must be boolean, broadcast to the scores' `shape`, leave every query a key, and be where the `words` are."""
+    require_booleans(argument, mask)
+    if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):
+        shape = tuple(map(int, shape))
+        must = f"broadcast to the scores' shape {shape}, as a causal (n, n) or a padding (batch, 1, m) mask does"
+        raise bad_input(argument, must, shape_of(mask))
+    if mask.device != words.device:
+        raise bad_input(argument, f"be on the device of the words, {words.device}", mask.device)
+    require_no_empty_row(argument, mask)
 
 
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

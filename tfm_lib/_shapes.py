@@ -208,7 +208,10 @@ class _Shape:
             raise bad_input(name, f"have {count}, {self.text}{_with(known, sizes)}", shape_of(X))
         for (axis, _), size in zip(self.last, shape[start:]):
             if axis != "_" and sizes.setdefault(axis, (size, name))[0] != size:
-                raise bad_input(name, f"have shape {self.text}{_with([axis], sizes)}", shape_of(X))
+                others = [
+                    axis for (axis, _), size in zip(self.last, shape[start:]) if sizes.get(axis, (size,))[0] != size
+                ]
+                raise bad_input(name, f"have shape {self.text}{_with(others, sizes)}", shape_of(X))
             if size == 0 and self.numbers == "Float" and (axis == "m" or axis[0] == "d"):
                 raise bad_input(name, f"have shape {self.text} with {axis} at least 1", shape_of(X))
         if self.leading and sizes.setdefault(self.leading, (shape[:start], name))[0] != shape[:start]:
@@ -232,9 +235,13 @@ class _Shape:
 
 def _with(axes: list[str], sizes: dict) -> str:
     """How large these axes are, and which argument says so."""
-    told = [(axis, *sizes[axis]) for axis in axes if not axis.isdigit()]
-    facts = [f"{axis} = {int(size)}, as in {of}" for axis, size, of in told]
-    return f" with {' and '.join(facts)}" if facts else ""
+    told: dict[str, list[str]] = {}
+    for axis in axes:
+        if not axis.isdigit():
+            size, of = sizes[axis]
+            told.setdefault(of, []).append(f"{axis} = {int(size)}")
+    facts = [f"{' and '.join(sizes_of)}, as in {of}" for of, sizes_of in told.items()]
+    return f" with {', and '.join(facts)}" if facts else ""
 
 
 def _either(words: tuple[str, ...]) -> str:

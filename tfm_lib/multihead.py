@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
@@ -38,6 +38,7 @@ def merge_heads(
     return heads.transpose(-3, -2).flatten(-2)
 
 
+@checked
 class KeyValueCache:
     """Keys and values of the positions read so far, so that each is projected once."""
 
@@ -57,13 +58,14 @@ class KeyValueCache:
         self.V = V if self.V is None else torch.cat([self.V, V], dim=-2)
         return self.K, self.V
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Keep these `rows` of the batch, in this order: the survivors of a beam search."""
         if self.K is not None:
             require_rows_of_batch("rows", rows, len(self.K))
             self.K, self.V = self.K[rows], self.V[rows]
 
 
+@checked
 class MemoryCache(KeyValueCache):
     """Keys and values of an encoder's memory, which does not change while the decoder writes."""
 
@@ -74,7 +76,7 @@ class MemoryCache(KeyValueCache):
             self.K, self.V = project()
         return self.K, self.V
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
         super().select(rows)
         self.memory = None if self.memory is None else self.memory[rows]
 
