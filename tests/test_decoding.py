@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from tfm_lib.decoding import Beam, NextToken, beam_search, filter_logits, greedy_decode, length_penalty, sample
-from tfm_lib.transformer import DecoderOnly, EncoderOnly, Transformer, TransformerConfig, decoder_caches
+from tfm_lib.transformer import DecoderOnly, Transformer, TransformerConfig, decoder_caches
 
 PAD, BOS, EOS = 0, 1, 2
 seeds = st.integers(0, 1000)
@@ -498,96 +497,6 @@ def test_a_decoder_alone_samples_and_beams():
             assert_close(each.log_p, sum(log_p[i, token].item() for i, token in enumerate(steps)))
 
 
-# bad input
-
-MODEL, SRC = small_model(), sources()
-
-BAD_INPUT = {
-    "floats for ids": (
-        lambda: greedy_decode(MODEL, SRC.float(), BOS, EOS),
-        TypeError,
-        "src_ids must hold whole numbers; got torch.float32.",
-    ),
-    "one sentence without a batch": (
-        lambda: beam_search(MODEL, SRC[0], BOS, EOS),
-        ValueError,
-        "src_ids must have two axes, (batch, m); got shape (5,).",
-    ),
-    "no source": (
-        lambda: greedy_decode(MODEL, SRC[:0], BOS, EOS),
-        ValueError,
-        "src_ids must hold at least one token of one source; got shape (0, 5).",
-    ),
-    "a model in training": (
-        lambda: greedy_decode(small_model().train(), SRC, BOS, EOS),
-        ValueError,
-        "model must be set to model.eval(), or dropout would distort its words; got a model in training.",
-    ),
-    "nothing to write": (
-        lambda: greedy_decode(MODEL, SRC, BOS, EOS, max_len=0),
-        ValueError,
-        "max_len must be a whole number of at least 1; got 0.",
-    ),
-    "no beam": (
-        lambda: beam_search(MODEL, SRC, BOS, EOS, beam=0),
-        ValueError,
-        "beam must be a whole number of at least 1; got 0.",
-    ),
-    "half a beam": (
-        lambda: beam_search(MODEL, SRC, BOS, EOS, beam=2.5),
-        ValueError,
-        "beam must be a whole number of at least 1; got 2.5.",
-    ),
-    "a penalty for long ones": (
-        lambda: beam_search(MODEL, SRC, BOS, EOS, alpha=-0.6),
-        ValueError,
-        "alpha must be at least 0, or a longer hypothesis would be punished twice; got -0.6.",
-    ),
-    "no temperature": (
-        lambda: sample(MODEL, SRC, BOS, EOS, temperature=0),
-        ValueError,
-        "temperature must be above 0; greedy_decode is its limit; got 0.",
-    ),
-    "no temperature at all": (
-        lambda: sample(MODEL, SRC, BOS, EOS, temperature=float("nan")),
-        ValueError,
-        "temperature must be above 0; greedy_decode is its limit; got nan.",
-    ),
-    "top none": (
-        lambda: sample(MODEL, SRC, BOS, EOS, top_k=0),
-        ValueError,
-        "top_k must be a whole number of at least 1; got 0.",
-    ),
-    "a percentage": (
-        lambda: sample(MODEL, SRC, BOS, EOS, top_p=90),
-        ValueError,
-        "top_p must be a share above 0 and at most 1; got 90.",
-    ),
-    "beginnings of several lengths": (
-        lambda: greedy_decode(small_model(kind=DecoderOnly), SRC, BOS, EOS),
-        ValueError,
-        "src_ids must be beginnings of one length; got some that are padded.",
-    ),
-    "half a machine": (
-        lambda: greedy_decode(EncoderOnly(MODEL.config), SRC, BOS, EOS),
-        TypeError,
-        "model must be a Transformer or a DecoderOnly; got an EncoderOnly.",
-    ),
-    "more than there are positions": (
-        lambda: greedy_decode(MODEL, SRC, BOS, 99, max_len=41),
-        ValueError,
-        "ids must end before position max_len = 40; got 41 positions.",
-    ),
-}
-
-
-@pytest.mark.usefixtures("as_readers_run_it")
-@pytest.mark.parametrize(("call", "kind", "sentence"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
-def test_bad_input_gets_a_sentence(call, kind, sentence):
-    with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
-        call()
-
-
 # mutations
 
 
@@ -745,6 +654,6 @@ MUTATIONS = {  # what is removed, and the test that must turn red
     "decodes with dropout": (
         "if model.training and model.config.dropout:",
         "if False:",
-        "test_bad_input_gets_a_sentence[a model in training]",
+        "test_bad_input.py::test_a_misfit_ends_in_this_sentence[decoding, a model in training]",
     ),
 }

@@ -30,7 +30,7 @@ def chapter(root: Path, stem: str, call: str, after: str) -> list[Path]:
         "id": f"{stem}.{function.replace('_', '-')}",
         "imports": _imports(bool(knobs)),
         "signature": ", ".join([f'{tensor}: Float[Tensor, "*batch n"]', *(f"{knob}: float" for knob in knobs)]),
-        "requirements": "\n".join(_requirements(tensor, knobs)),
+        "requirements": "".join(map(_requirement, knobs)),
         "misfit_names": "NO_FLOATS, NUMBER" if knobs else "NO_FLOATS",
         "works": ", ".join([f"{tensor}=torch.ones(2, 3)", *(f"{knob}=1.0" for knob in knobs)]),
         "misfits": ", ".join([f"{tensor}=NO_FLOATS", *(f"{knob}=(*NUMBER, 0.0, -1.0)" for knob in knobs)]),
@@ -158,16 +158,12 @@ def _listed(root: Path, stem: str, after: str) -> tuple[str, str]:
 
 
 def _imports(numbers: bool) -> str:
-    ours = "require_float_type, require_number" if numbers else "require_float_type"
-    return f"from jaxtyping import Float\nfrom torch import Tensor\n\nfrom tfm_lib._errors import {ours}"
+    ours = "from tfm_lib._errors import require_number\n" if numbers else ""
+    return f"from jaxtyping import Float\nfrom torch import Tensor\n\n{ours}from tfm_lib._shapes import checked"
 
 
-def _requirements(tensor: str, knobs: Sequence[str]) -> list[str]:
-    above = 'lambda value: 0 < value < float("inf"), "be a number above 0"'
-    return [
-        f'    require_float_type("{tensor}", {tensor})',
-        *(f'    require_number("{knob}", {knob}, {above})' for knob in knobs),
-    ]
+def _requirement(knob: str) -> str:
+    return f'    require_number("{knob}", {knob}, lambda value: 0 < value < float("inf"), "be a number above 0")\n'
 
 
 def _curve(root: Path, stem: str) -> tuple[str, str, str]:

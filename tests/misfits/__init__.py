@@ -1,4 +1,7 @@
-"""What fits no argument of its kind, for tables of misfits: TABLE in `test_bad_input.py`, MISFITS in a chapter's test."""
+"""What fits no argument of its kind, for tables of misfits: TABLE in `test_bad_input.py`, MISFITS in a chapter's test.
+
+The files beside this one hold calls that do not fit, each with its sentence: `SENTENCES`, which `test_bad_input.py` reads.
+"""
 
 import numpy as np
 import torch
