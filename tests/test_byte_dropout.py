@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from tfm_lib.engine.dropout import ByteDropout, use_byte_dropout
+from tfm_lib.engine.dropout import ByteDropout, byte_dropout
 from tfm_lib.layers import EncoderLayer
 
 
@@ -59,8 +59,11 @@ def test_nearly_all_dropped_leaves_some():
 
 def test_a_model_keeps_its_parameters():
     layer = EncoderLayer(8, 2, 16, dropout=0.1)
-    names = list(layer.state_dict())
-    use_byte_dropout(layer)
-    assert list(layer.state_dict()) == names
-    assert not any(isinstance(module, nn.Dropout) for module in layer.modules())
-    assert sum(isinstance(module, ByteDropout) for module in layer.modules()) == 2
+    names, own = list(layer.state_dict()), list(layer.modules())
+    with byte_dropout(layer.eval()):
+        assert list(layer.state_dict()) == names
+        assert not any(isinstance(module, nn.Dropout) for module in layer.modules())
+        assert sum(isinstance(module, ByteDropout) for module in layer.modules()) == 2
+        assert not any(module.training for module in layer.modules())
+        layer.train()
+    assert list(layer.modules()) == own and all(module.training for module in own)

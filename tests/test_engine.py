@@ -151,6 +151,16 @@ def test_resumed_bit_for_bit_when_the_examples_change_with_the_epoch(tmp_path: P
     assert before + losses(resumed) == expected
 
 
+def test_the_caller_s_modules_are_back_after_a_run():
+    model = Transformer(CONFIG)
+    own = list(model.modules())
+    run = Trainer(model, EXAMPLES, OPTIONS).run()
+    next(run)
+    assert list(model.modules()) != own
+    list(run)
+    assert list(model.modules()) == own
+
+
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path):
     trainer_of().save(tmp_path / "checkpoint.pt")
     with pytest.raises(OtherRun, match="other options: peak was 0.01, now it is 0.02"):

@@ -5,6 +5,9 @@ PyTorch draws a whole random number for each on a CPU, which is a tenth of a sma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 
@@ -24,10 +27,15 @@ class ByteDropout(nn.Module):
         return X * (kept.to(X.dtype) * (256 / (256 - self.dropped)))
 
 
-def use_byte_dropout(model: nn.Module) -> None:
-    """Put `ByteDropout` in the place of every `nn.Dropout` of `model`; parameters and their names stay."""
-    for name, module in model.named_children():
-        if isinstance(module, nn.Dropout):
-            setattr(model, name, ByteDropout(module.p))
-        else:
-            use_byte_dropout(module)
+@contextmanager
+def byte_dropout(model: nn.Module) -> Iterator[None]:
+    """`ByteDropout` in the place of every `nn.Dropout` of `model` while the block lasts; parameters and names stay."""
+    parts = [(owner, *named) for owner in model.modules() for named in owner.named_children()]
+    own = [(owner, name, part) for owner, name, part in parts if isinstance(part, nn.Dropout)]
+    for owner, name, part in own:
+        setattr(owner, name, ByteDropout(part.p).train(part.training))
+    try:
+        yield
+    finally:
+        for owner, name, part in own:
+            setattr(owner, name, part.train(getattr(owner, name).training))

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import require_padding
 from tfm_lib.data import Example, batches
-from tfm_lib.engine.dropout import use_byte_dropout
+from tfm_lib.engine.dropout import byte_dropout
 from tfm_lib.engine.loss import linear_smoothed_loss
 from tfm_lib.training import Batch, paper_optimiser, warmup_lr
 from tfm_lib.transformer import Transformer
@@ -101,8 +101,6 @@ class Trainer:
         self.model, self.examples, self.options = model, examples, options
         self.rank, self.world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         self.device = next(model.parameters()).device
-        if self.device.type == "cpu":
-            use_byte_dropout(model)
         self.optimisers = _optimisers(model, options)
         self.averaged = {name: p.detach().clone() for name, p in model.named_parameters()} if options.average else None
         self.progress = Progress()
@@ -111,13 +109,17 @@ class Trainer:
         torch.manual_seed(options.seed + self.rank)
 
     def run(self) -> Iterator[dict[str, Any]]:
-        """Update until `done`; yields step, loss (nats a target token, a tensor), lr, tokens, epoch."""
-        self.model.train()
-        self._tick()
-        for group in self._updates():
-            if self.done():
-                return
-            yield self._update(group)
+        """Update until `done`; yields step, loss (nats a target token, a tensor), lr, tokens, epoch.
+
+        On a CPU the model drops out by the byte in the meantime; its own modules are back at the end.
+        """
+        with byte_dropout(self.model) if self.device.type == "cpu" else contextlib.nullcontext():
+            self.model.train()
+            self._tick()
+            for group in self._updates():
+                if self.done():
+                    return
+                yield self._update(group)
 
     def done(self) -> bool:
         """Whether the steps, the seconds or the patience are used up."""

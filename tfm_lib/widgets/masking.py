@@ -6,6 +6,7 @@ import numpy as np
 import torch
 import traitlets
 
+from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.masking import causal_mask, padding_mask
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy, to_words, within
@@ -31,7 +32,7 @@ WORDS = Words(
     shares=": {shares}",
     empty=" Rows that may see nothing, and have no weights: {rows}.",
 )
-PAD = "<pad>"
+PAD = Vocabulary.special[Vocabulary.pad_id]
 PRESETS = tuple(WORDS.shared["presets"])[:-1]
 SENTENCE = ("The", "cat", "sat", "on", "the", "mat", PAD, PAD)
 
@@ -169,8 +170,8 @@ def preset_mask(preset: str, tokens: list[str], size: int = 2, hide_padding: boo
 
 
 def _padding(tokens):
-    ids = torch.tensor([[int(word != PAD) for word in tokens]])
-    return padding_mask(ids, pad_id=0).expand(1, len(tokens), len(tokens))[0]
+    ids = torch.tensor([Vocabulary(()).encode(tokens)])  # the special tokens have theirs, a word is unknown
+    return padding_mask(ids, Vocabulary.pad_id).expand(1, len(tokens), len(tokens))[0]
 
 
 def _booleans(name, mask, n):
