@@ -91,11 +91,6 @@ def require_model_sizes(config: object) -> None:
     require_below("pad_id", config.pad_id, config.vocab_size)
 
 
-def require_epsilon(value: float) -> None:
-    """The `epsilon` of label smoothing must be at least 0 and below 1."""
-    require_share("epsilon", value, "be at least 0 and below 1")
-
-
 def require_choice(argument: str, value: str, choices: Iterable[str], must: str = "") -> None:
     """`value` must be one of the words in `choices`."""
     if not isinstance(value, str) or value not in choices:
@@ -106,13 +101,6 @@ def require_kind(argument: str, value: object, kind: type | tuple[type, ...], mu
     """`value` must be an instance of `kind`."""
     if not isinstance(value, kind):
         raise bad_input(argument, must or f"be {with_article(kind.__name__)}", shown(value), TypeError)
-
-
-def require_flags(**flags: bool) -> None:
-    """Each of the `flags` must be True or False; a word would count as True."""
-    for argument, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise bad_input(argument, "be True or False", shown(flag), TypeError)
 
 
 def require_vocabulary(vocabulary: object) -> None:
@@ -176,12 +164,6 @@ def require_examples(argument: str, examples: Iterable) -> None:
         raise bad_input(argument, "hold at least one example", "none")
 
 
-def require_seed(argument: str, seed: int | None) -> None:
-    """`seed` must be a whole number, or None."""
-    if seed is not None:
-        require_whole(argument, seed)
-
-
 def require_rows(argument: str, rows: Iterable, must: str) -> None:
     """`rows` must be a sequence of sequences, `must` says of what; no text and no numbers stand among them."""
     if not _is_sequence(rows) or not all(_is_sequence(row) for row in rows):
@@ -218,6 +200,14 @@ def require_path(argument: str, path: Path | str) -> None:
 
 
 # tensors by what they hold
+
+
+def require_like(argument: str, value: Tensor, other: Tensor, of: str) -> None:
+    """`value` must have the dtype and the device of `other`, which is called `of`."""
+    if value.device != other.device:
+        raise bad_input(argument, f"be on the device of {of}, {other.device}", value.device)
+    if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
+        raise bad_input(argument, f"have the dtype of {of}, {other.dtype}", value.dtype, TypeError)
 
 
 def require_heads(n_heads: int, width: int) -> None:
@@ -269,7 +259,6 @@ def require_pad_id(ids: Tensor, pad_id: int) -> None:
 
 def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
     """`ids` must be whole numbers that name rows of `weight`, at least one for each row of the batch."""
-    require_whole_numbers(argument, ids)
     if ids.dtype not in (torch.int64, torch.int32):
         raise bad_input(argument, "be of type torch.int64 or torch.int32", ids.dtype, TypeError)
     if 0 in ids.shape:
@@ -586,22 +575,9 @@ def require_callable(**functions: Callable) -> None:
             raise bad_input(argument, "be a function", shown(function), TypeError)
 
 
-def require_tensor(argument: str, value: Tensor) -> None:
-    """`value` must be a torch tensor."""
-    if not isinstance(value, Tensor):
-        raise bad_input(argument, "be a torch tensor", f"a {type(value).__name__}", TypeError)
-
-
-def require_float_type(argument: str, value: Tensor) -> None:
-    """`value` must be a tensor of floating-point numbers."""
-    require_tensor(argument, value)
-    if not value.is_floating_point():
-        raise bad_input(argument, "hold floating-point numbers", value.dtype, TypeError)
-
-
 def require_whole_numbers(argument: str, ids: Tensor) -> None:
     """`ids` must be a tensor of whole numbers."""
-    require_tensor(argument, ids)
+    require_kind(argument, ids, Tensor, "be a torch tensor")
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise bad_input(argument, "hold whole numbers", ids.dtype, TypeError)
 
@@ -613,109 +589,8 @@ def require_ids(argument: str, ids: Tensor) -> None:
         raise bad_input(argument, "have shape (batch, m)", shape_of(ids))
 
 
-def require_like(argument: str, value: Tensor, other: Tensor, of: str) -> None:
-    """`value` must have the dtype and the device of `other`, which is called `of`."""
-    if value.device != other.device:
-        raise bad_input(argument, f"be on the device of {of}, {other.device}", value.device)
-    if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
-        raise bad_input(argument, f"have the dtype of {of}, {other.dtype}", value.dtype, TypeError)
-
-
-def require_input(argument: str, X: Tensor, weight: Tensor, width: int, axes: str = "") -> None:
-    """`X` must be what a module with this `weight` can read: floats like it, `width` numbers a vector.
-
-    `axes` such as "(batch, n, d_model)" ask for as many axes.
-    """
-    require_float_type(argument, X)
-    if X.dim() == 0 or X.shape[-1] != width:
-        raise bad_input(argument, f"have {width} numbers a vector", shape_of(X))
-    if axes and X.dim() != axes.count(",") + 1:
-        raise bad_input(argument, f"have shape {axes}", shape_of(X))
-    require_like(argument, X, weight, "the weights")
-
-
-def require_axes(argument: str, value: Tensor, least: int, axes: str) -> None:
-    """`value` must be a tensor of at least so many axes."""
-    require_tensor(argument, value)
-    if value.dim() < least:
-        raise bad_input(argument, f"have at least {('no', 'one', 'two', 'three')[least]} axes, {axes}", shape_of(value))
-
-
 def require_booleans(argument: str, mask: Tensor) -> None:
     """`mask` must be a boolean tensor."""
-    require_tensor(argument, mask)
+    require_kind(argument, mask, Tensor, "be a torch tensor")
     if mask.dtype != torch.bool:
         raise bad_input(argument, "be boolean, True where the query may attend to the key", mask.dtype, TypeError)
-
-
-def require_vectors(argument: str, value: Tensor, axes: str, size: int | None = None) -> None:
-    """`value` must be finite floats of shape `axes`, such as "(..., n, d_model)", with `size` numbers a vector."""
-    require_float_type(argument, value)
-    require_finite(argument, value)
-    if value.dim() < 2 or value.shape[-1] == 0:
-        raise bad_input(argument, f"have at least two axes, {axes}, and a number in each vector", shape_of(value))
-    if size is not None and size != value.shape[-1]:
-        raise bad_input(argument, f"have shape {axes} with {size} numbers a vector", shape_of(value))
-
-
-def require_attention_inputs(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
-    """The contract of `attention`: shapes that fit, finite numbers, a mask that leaves every query a key."""
-    require_scorable(Q, K)
-    require_vectors("V", V, "(..., m, d_v)")
-    if V.shape[:-1] != K.shape[:-1]:
-        must = f"hold one value for each of the {K.shape[-2]} keys, with the leading axes of K"
-        raise bad_input("V", must, shape_of(V))
-    require_like("V", V, Q, "Q")
-    if mask is not None:
-        require_mask("mask", mask, (*Q.shape[:-1], K.shape[-2]), Q)
-
-
-def require_scorable(Q: Tensor, K: Tensor, d_q: int | None = None, d_k: int | None = None) -> None:
-    """Queries and keys that a score function can compare: `d_q` and `d_k` numbers a vector, or equally many."""
-    require_vectors("Q", Q, "(..., n, d_q)" if d_q else "(..., n, d_k)", d_q)
-    require_vectors("K", K, "(..., m, d_k)", d_k or Q.shape[-1])
-    if K.shape[:-2] != Q.shape[:-2]:
-        raise bad_input("K", f"have the leading axes of Q, {_shape(Q)[:-2]}", shape_of(K))
-    if K.shape[-2] == 0:
-        raise bad_input("K", "hold at least one key", shape_of(K))
-    require_like("K", K, Q, "Q")
-
-
-def require_words(query: Tensor, key: Tensor, value: Tensor, cache: object, weight: Tensor) -> None:
-    """The words that multi-head attention is given: finite vectors like the `weight`, a value for each key, one batch."""
-    known: list[Tensor] = []
-    for name, X in {"query": query, "key": key, "value": value}.items():
-        if any(X is other for other in known):
-            continue
-        require_float_type(name, X)
-        if X.dim() != 3 or X.shape[-1] != weight.shape[1]:
-            raise bad_input(name, f"have shape (batch, positions, {weight.shape[1]})", shape_of(X))
-        if X.shape[0] != query.shape[0]:
-            raise bad_input(name, f"hold as many sentences as query, {len(query)}", shape_of(X))
-        require_like(name, X, weight, "the weights")
-        require_finite(name, X, once=X is not query)  # a memory is read by every layer and at every step
-        known.append(X)
-    if value.shape != key.shape:
-        raise bad_input("value", f"hold one vector for each of the {key.shape[1]} keys", shape_of(value))
-    if key.shape[1] == 0:
-        raise bad_input("key", "hold at least one key", shape_of(key))
-    require_cache(cache, query, key)
-
-
-def require_mask(argument: str, mask: Tensor, shape: tuple[int, ...], words: Tensor) -> None:
-    """`mask` must be boolean, broadcast to the scores' `shape`, leave every query a key, and be where the `words` are."""
-    require_booleans(argument, mask)
-    if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):
-        shape = tuple(map(int, shape))
-        must = f"broadcast to the scores' shape {shape}, as a causal (n, n) or a padding (batch, 1, m) mask does"
-        raise bad_input(argument, must, shape_of(mask))
-    if mask.device != words.device:
-        raise bad_input(argument, f"be on the device of the words, {words.device}", mask.device)
-    require_no_empty_row(argument, mask)
-
-
-def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether a tensor of this `shape` can be read as one of the shape `target`."""
-    return len(shape) <= len(target) and all(
-        size in (wanted, 1) for size, wanted in zip(reversed(shape), reversed(target))
-    )

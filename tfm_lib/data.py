@@ -12,9 +12,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tfm_lib._errors import (
-    bad_input, require_counts, require_flags, require_ids_in_rows, require_kind, require_merges,
-    require_path, require_rows, require_seed, require_whole,
+    bad_input, require_counts, require_ids_in_rows, require_kind, require_merges,
+    require_path, require_rows, require_whole,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
 
 __all__ = [
@@ -109,6 +110,7 @@ class Tokenizer:
         self._backend = backend
 
     @classmethod
+    @checked
     def train(
         cls,
         sentences: Iterable[str],
@@ -130,7 +132,6 @@ class Tokenizer:
             must = "be at least 5, four special tokens and a letter"
             raise bad_input("vocab_size", must, vocab_size)
         require_whole("min_count", min_count, 0)
-        require_flags(lowercase=lowercase, single_digits=single_digits)
         sentences = _texts("sentences", sentences)
         # room is made for all pieces at once, and no text has more of them than letters
         vocab_size = min(vocab_size, 1000 + 20 * sum(len(sentence) + 1 for sentence in sentences))
@@ -298,7 +299,8 @@ def batches(
     require_rows("examples", examples, "be pairs of lists of ids")
     require_whole("max_tokens", max_tokens, 1, "be at least 1")
     require_whole("pool", pool, 1)
-    require_seed("seed", seed)
+    if seed is not None:
+        require_whole("seed", seed)
     if seed is None:
         yield from _packed(sorted(examples, key=_length), max_tokens)
         return

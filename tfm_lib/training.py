@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    require_a_loss, require_epsilon, require_examples, require_kind, require_number,
-    require_padding, require_range, require_rate, require_sizes, require_targets,
-    require_trainable, require_vocabulary, require_whole,
+    require_a_loss, require_examples, require_kind, require_number, require_padding, require_range,
+    require_rate, require_share, require_sizes, require_targets, require_trainable,
+    require_vocabulary, require_whole,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
@@ -55,7 +55,7 @@ def smoothed_targets(
     Differs: the authors' tensor2tensor keeps 1 − ε for the true token and shares ε among the
     other v − 1.
     """
-    require_epsilon(epsilon)
+    require_share("epsilon", epsilon, "be at least 0 and below 1")
     require_sizes(vocab_size=vocab_size)
     require_range("targets", targets, vocab_size)
     return F.one_hot(targets.long(), vocab_size) * (1 - epsilon) + epsilon / vocab_size
@@ -74,7 +74,7 @@ def label_smoothed_loss(
 
     Source: Vaswani et al. (2017), section 5.4.
     """
-    require_epsilon(epsilon)
+    require_share("epsilon", epsilon, "be at least 0 and below 1")
     require_targets(logits, targets, pad_id)
     rows, true = logits.flatten(0, -2), targets.flatten().long()
     loss = F.cross_entropy(rows, true, label_smoothing=epsilon, ignore_index=pad_id)
@@ -141,7 +141,7 @@ def train(
     gradient longer than `clip` is shortened to that length.
     """
     require_trainable(model)
-    require_epsilon(epsilon)
+    require_share("epsilon", epsilon, "be at least 0 and below 1")
     require_whole("accumulate", accumulate, 1, "be at least 1")
     require_kind("batches", batches, Iterable, "be batches, one after the other")
     require_number("clip", clip, lambda clip: clip > 0, "be a length above 0")
