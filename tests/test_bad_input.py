@@ -291,22 +291,8 @@ def test_a_misfit_ends_in_a_sentence(row, argument, number):
     assert raised_in.is_relative_to(PACKAGE)
 
 
-SENTENCES = {
-    f"{path.stem}, {what}": row
-    for path in sorted(Path(__file__).parent.glob("misfits/[a-z]*.py"))
-    for what, row in importlib.import_module(f"misfits.{path.stem}").SENTENCES.items()
-}
-
-
-@pytest.mark.parametrize(("call", "kind", "sentence"), SENTENCES.values(), ids=SENTENCES)
-@pytest.mark.usefixtures("as_readers_run_it")
-def test_a_misfit_ends_in_this_sentence(call, kind, sentence):
-    with pytest.raises(kind, match=f"^{re.escape(sentence)}$"):
-        call()
-
-
 def test_there_are_cases_for_everybody():
-    assert len(CASES) >= 211 and len(SENTENCES) >= 94
+    assert len(CASES) >= 211
 
 
 #: Tuples that are given back, what a subclass makes whole, and the tokenizer, whose misfits are in test_data.

@@ -183,12 +183,12 @@ MUTATIONS = {  # what is removed, and the test that must turn red
     "a query with no key goes unnoticed": (
         "if not full:",
         "if False:",
-        "test_bad_input.py::test_a_misfit_ends_in_this_sentence[attention, a query with no key]",
+        "test_sentences.py::test_a_misfit_ends_in_this_sentence[attention, a query with no key]",
     ),
     "NaN goes unnoticed": (
         "if not finite.all():",
         "if False:",
-        "test_bad_input.py::test_a_misfit_ends_in_this_sentence[attention, NaN]",
+        "test_sentences.py::test_a_misfit_ends_in_this_sentence[attention, NaN]",
     ),
     "a mask once seen is seen for ever": (
         "    return value._version, value.storage_offset()",
@@ -208,11 +208,6 @@ MUTATIONS = {  # what is removed, and the test that must turn red
     "a mask of floats goes unnoticed": (
         "if mask.dtype != torch.bool:",
         "if False:",
-        "test_bad_input.py::test_a_misfit_ends_in_this_sentence[attention, mask of floats]",
-    ),
-    "a transposed mask goes unnoticed": (
-        "if mask.dim() < 2 or mask.shape[-1] != shape[-1] or not _broadcasts(tuple(mask.shape), shape):",
-        "if False:",
-        "test_bad_input.py::test_a_misfit_ends_in_this_sentence[attention, mask transposed]",
+        "test_sentences.py::test_a_misfit_ends_in_this_sentence[masking, combine of floats]",
     ),
 }

@@ -654,6 +654,6 @@ MUTATIONS = {  # what is removed, and the test that must turn red
     "decodes with dropout": (
         "if model.training and model.config.dropout:",
         "if False:",
-        "test_bad_input.py::test_a_misfit_ends_in_this_sentence[decoding, a model in training]",
+        "test_sentences.py::test_a_misfit_ends_in_this_sentence[decoding, a model in training]",
     ),
 }

@@ -175,6 +175,16 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "for axis, _ in self.last for can_be_one in [True]]",
         "test_a_mask_is_compared_where_all_of_its_axes_are_known",
     ),
+    "a mask of floats goes unnoticed": (
+        'if self.numbers == "Bool" and X.dtype != torch.bool:',
+        "if False:",
+        "test_sentences.py::test_a_misfit_ends_in_this_sentence[attention, mask of floats]",
+    ),
+    "a transposed mask goes unnoticed": (
+        "if not fits or not len(self.last)",
+        "if False and not len(self.last)",
+        "test_sentences.py::test_a_misfit_ends_in_this_sentence[attention, mask transposed]",
+    ),
     "leading axes may differ": (
         "if self.leading and sizes.setdefault",
         "if not self.leading and sizes.setdefault",

@@ -1,6 +1,6 @@
 """What fits no argument of its kind, for tables of misfits: TABLE in `test_bad_input.py`, MISFITS in a chapter's test.
 
-The files beside this one hold calls that do not fit, each with its sentence: `SENTENCES`, which `test_bad_input.py` reads.
+The files beside this one hold calls that do not fit, each with its sentence: `SENTENCES`, which `test_sentences.py` reads.
 """
 
 import numpy as np
