@@ -404,7 +404,7 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_a_bias_enters_the_scores_and_leaves_the_mask_its_place",
     ),
     "the mask forgotten where there is a bias": (
-        "B = B.masked_fill(~mask, -torch.inf)",
+        "B = B if B is None else B.masked_fill(~mask, -torch.inf)",
         "pass",
         "test_a_bias_enters_the_scores_and_leaves_the_mask_its_place",
     ),

@@ -306,7 +306,7 @@ def require_logits_of(logits: Tensor, batch: int) -> None:
         )
 
 
-def require_rows_of_batch(argument: str, rows: Tensor, batch: int) -> None:
+def require_rows_of(argument: str, rows: Tensor, batch: int) -> None:
     """`rows` must be rows of a batch."""
     found = rows.numel() and _numbers(rows, lambda rows: torch.stack(rows.aminmax()))
     if found and (found[0] < -batch or found[1] >= batch):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tfm_lib._errors import (
     bad_input, require_column, require_continuations, require_no_nan,
-    require_number, require_rows_of_batch, require_sizes, require_token_ids, require_whole,
+    require_number, require_rows_of, require_sizes, require_token_ids, require_whole,
     require_within_beam, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
@@ -66,7 +66,7 @@ class NextToken:
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Go on with the given `rows`, in that order; a row may come twice."""
-        require_rows_of_batch("rows", rows, len(self.sources))
+        require_rows_of("rows", rows, len(self.sources))
         sources = self.sources[rows]
         # rows that swap within one source keep their memory
         moved = not sources.equal(self.sources)

@@ -8,9 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    bad_input, require_cache, require_heads, require_rows_of_batch, require_share, require_values,
-)  # fmt: skip
+from tfm_lib._errors import bad_input, require_cache, require_heads, require_rows_of, require_share, require_values
 from tfm_lib._shapes import checked
 from tfm_lib.attention import attention, scaled_dot_score
 
@@ -31,9 +29,7 @@ def split_heads(
 
 
 @checked
-def merge_heads(
-    heads: Float[Tensor, "*batch n_heads n d_v"],
-) -> Float[Tensor, "*batch n d_model"]:
+def merge_heads(heads: Float[Tensor, "*batch n_heads n d_v"]) -> Float[Tensor, "*batch n d_model"]:
     """Concatenate the heads of each position: the inverse of `split_heads`."""
     return heads.transpose(-3, -2).flatten(-2)
 
@@ -61,11 +57,10 @@ class KeyValueCache:
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Keep these `rows` of the batch, in this order: the survivors of a beam search."""
         if self.K is not None:
-            require_rows_of_batch("rows", rows, len(self.K))
+            require_rows_of("rows", rows, len(self.K))
             self.K, self.V = self.K[rows], self.V[rows]
 
 
-@checked
 class MemoryCache(KeyValueCache):
     """Keys and values of an encoder's memory, which does not change while the decoder writes."""
 
@@ -140,9 +135,9 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Float[Tensor, "batch n_heads n d_v"], Tensor | None]:
         """Attention in every head at once, all of them under the same `mask`."""
         Q, K, B = self.compared(Q, K)
-        mask = None if mask is None else mask.unsqueeze(-3)
-        if B is not None and mask is not None:
-            B = B.masked_fill(~mask, -torch.inf)
+        if mask is not None:
+            mask = mask.unsqueeze(-3)
+            B = B if B is None else B.masked_fill(~mask, -torch.inf)
         dropout = self.dropout if self.training else 0.0
         if not need_weights:
             fused, seen = F.scaled_dot_product_attention, mask if B is None else B
@@ -171,8 +166,7 @@ def without_heads(layer: MultiHeadAttention, *off: int) -> Iterator[MultiHeadAtt
     """
     if strange := [i for i in off if i not in range(layer.n_heads)]:
         raise bad_input("off", f"be heads from 0 to {layer.n_heads - 1}", strange[0])
-    # (d_model, n_heads · d_v): `nn.Linear` keeps the transpose, so rows are columns
-    W = layer.W_O.weight.data
+    W = layer.W_O.weight.data  # (d_model, n_heads · d_v), the transpose: rows are columns
     kept = W.clone()
     W.unflatten(1, (layer.n_heads, -1))[:, list(off)] = 0
     try:
