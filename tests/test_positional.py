@@ -434,8 +434,8 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_learned_positions_are_rows_of_a_table_that_is_trained",
     ),
     "a table that pretends to go on": (
-        "if not 1 <= n <= len(self.table):",
-        "if False:",
+        "1, must, len(self.table))",
+        "1, must)",
         "test_bad_input_gets_a_sentence[not learned]",
     ),
     "a turn that stretches": (

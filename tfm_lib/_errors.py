@@ -25,12 +25,11 @@ def bad_input(argument: str, must: str, got: object, kind: type[Exception] = Val
 # numbers, names and other things that are no tensors
 
 
-def require_whole(argument: str, value: int, least: float = -math.inf, must: str = "") -> None:
-    """`value` must be a whole number of at least `least`; True and False are none."""
-    if not _is_whole(value):
-        raise bad_input(argument, must or _whole_from(least), shown(value))
-    if not torch.jit.is_tracing() and value < least:
-        raise bad_input(argument, must or _whole_from(least), value)
+def require_whole(argument: str, value: int, least: float = -math.inf, must: str = "", most: float = math.inf) -> None:
+    """`value` must be a whole number from `least` to `most`; True and False are none."""
+    if not _is_whole(value) or (not torch.jit.is_tracing() and not least <= value <= most):
+        from_least = "" if least == -math.inf else f" of at least {least}"
+        raise bad_input(argument, must or f"be a whole number{from_least}", shown(value))
 
 
 def require_sizes(**sizes: int) -> None:
@@ -45,20 +44,9 @@ def require_token_ids(**tokens: int) -> None:
         require_whole(argument, token, 0)
 
 
-def require_within_beam(argument: str, value: int, beam: int) -> None:
-    """`value` must be a whole number from 1 to the width of the `beam`."""
-    must = f"be a whole number from 1 to beam = {beam}"
-    require_whole(argument, value, 1, must)
-    if value > beam:
-        raise bad_input(argument, must, value)
-
-
 def require_below(argument: str, value: int, vocab_size: int) -> None:
     """`value` must be an id of a vocabulary of this size."""
-    must = f"be an id below vocab_size = {vocab_size}"
-    require_whole(argument, value, 0, must)
-    if value >= vocab_size:
-        raise bad_input(argument, must, value)
+    require_whole(argument, value, 0, f"be an id below vocab_size = {vocab_size}", vocab_size - 1)
 
 
 def require_number(argument: str, value: float, good: Callable[[float], bool], must: str) -> None:
@@ -547,10 +535,6 @@ def _shape(value: Tensor) -> tuple[int, ...]:
 
 def with_article(noun: str) -> str:
     return f"an {noun}" if noun[:1].lower() in "aeio" else f"a {noun}"
-
-
-def _whole_from(least: float) -> str:
-    return "be a whole number" if least == -math.inf else f"be a whole number of at least {least}"
 
 
 def _is_whole(value: object) -> bool:

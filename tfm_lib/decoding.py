@@ -11,8 +11,7 @@ from torch import Tensor
 
 from tfm_lib._errors import (
     bad_input, require_column, require_continuations, require_no_nan,
-    require_number, require_rows_of, require_sizes, require_token_ids, require_whole,
-    require_within_beam, shape_of,
+    require_number, require_rows_of, require_sizes, require_token_ids, require_whole, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.transformer import DecoderOnly, Memory, Transformer, decoder_caches
@@ -324,4 +323,4 @@ def _require_search(bos_id: int, eos_id: int, beam: int, alpha: float, max_len: 
     require_sizes(beam=beam, max_len=max_len)
     must = "be at least 0, or a longer hypothesis would be punished twice"
     require_number("alpha", alpha, lambda alpha: alpha >= 0, must)
-    require_within_beam("n_best", n_best, beam)
+    require_whole("n_best", n_best, 1, f"be a whole number from 1 to beam = {beam}", beam)

@@ -77,9 +77,7 @@ class LearnedPositions(nn.Module):
 
     def forward(self, n: int) -> Float[Tensor, "{n} d_model"]:
         must = f"be from 1 to max_len = {len(self.table)}, the positions that were learned"
-        require_whole("n", n, must=must)
-        if not 1 <= n <= len(self.table):
-            raise bad_input("n", must, n)
+        require_whole("n", n, 1, must, len(self.table))
         return self.table[:n]
 
 
