@@ -46,6 +46,9 @@ class Wide(nn.Module):
     def masked(self, X: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "*#batch #n n"]) -> Tensor:
         return X
 
+    def of_each(self, X: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, " batch #n n"]) -> Tensor:
+        return X
+
     def _private(self, X: Float[Tensor, "n d_model"]) -> Tensor:
         return X
 
@@ -119,6 +122,14 @@ def test_a_mask_is_compared_where_all_of_its_axes_are_known():
             "mask must broadcast to the scores' shape (2, 3, 3), as a causal (n, n) or a padding (batch, 1, m) mask "
             f"does; got shape {shape}."
         )
+
+
+def test_a_mask_without_leading_axes_has_all_of_its_own():
+    layer = Wide(4)
+    layer.of_each(ONES, torch.ones(2, 1, 3).bool())
+    layer.of_each(ONES, torch.ones(2, 3, 3).bool())
+    for shape in ((3, 3), (1, 3, 3), (2, 3, 1), (1, 2, 3, 3)):
+        assert said(layer.of_each, ONES, torch.ones(shape).bool()).startswith("mask must broadcast to the scores'")
 
 
 def test_under_autocast_types_may_differ_and_outside_they_may_not():

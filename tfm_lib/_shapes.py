@@ -220,9 +220,9 @@ class _Shape:
 
     def _broadcasts(self, name: str, X: Tensor, sizes: dict) -> None:
         """Every axis is that of the scores, or can be 1 and is; those of the batch may be left out."""
-        if not all(axis in sizes for axis in (self.leading, *self.axes)):
+        if not all(axis in sizes for axis in (self.leading, *self.axes) if axis is not None):
             return
-        batch = sizes[self.leading][0]
+        batch = () if self.leading is None else sizes[self.leading][0]
         whole = [(size, True) for size in (batch if isinstance(batch, tuple) else (batch,))]
         whole += [(sizes[axis][0], can_be_one) for axis, can_be_one in self.last]
         pairs = zip(reversed(X.shape), reversed(whole))

@@ -22,7 +22,7 @@ class Reading(NamedTuple):
     """What the decoder may look at, and the state from which it goes on."""
 
     H: Float[Tensor, "batch m d_model"]  # a state of the encoder for each source word
-    mask: Bool[Tensor, "batch 1 m"]  # True where a source word stands
+    mask: Bool[Tensor, " batch #n m"]  # True where a source word stands
     state: Tensor | tuple[Tensor, Tensor]
 
 

@@ -108,7 +108,7 @@ class Memory(NamedTuple):
     """What the encoder made of each source token, and which of the tokens are no padding."""
 
     H: Float[Tensor, "batch m d_model"]
-    mask: Bool[Tensor, "batch 1 m"]
+    mask: Bool[Tensor, " batch #n m"]
 
 
 @checked
