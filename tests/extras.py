@@ -54,7 +54,7 @@ TRIED = {
     "train": [TRAINED, ("translate", "--model", "{place}/run", "a b c")],
     "notebook": [("-c", DOWNLOADED, "{place}/masking.ipynb")],
     **COMMANDS,
-    "book": [("build", "masking"), ("new", "exercise", "masking.another")],
+    "book": [("build", "masking"), ("new", "exercise", "--help")],
     "dask": [*COMMANDS["classroom"], ("{place}/cluster.py",)],
     "hub": [*COMMANDS["classroom"], ("-c", GRADE_BOOK, "{place}/gradebook.db")],
     "wmt14": [TRAINED, ("-c", "from datasets import load_dataset")],
