@@ -72,12 +72,13 @@ def _with_gaps(lines: Sequence[str], kept: set[int]) -> Iterator[str]:
     left_out: list[str] = []
     for number, line in enumerate(lines, 1):
         if number in kept:
-            yield from [_indentation(line) + GAP] if any(left_out) else left_out
+            yield from _gap(left_out)
             yield line
         left_out = [] if number in kept else [*left_out, line]
-    if left_out:
-        yield _indentation(lines[-1]) + GAP
+    yield from _gap(left_out)
 
 
-def _indentation(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
+def _gap(left_out: Sequence[str]) -> Sequence[str]:
+    """What stands for lines that are left out: dots as far in as the first of them."""
+    first = next(filter(str.strip, left_out), None)
+    return left_out if first is None else [first[: len(first) - len(first.lstrip())] + GAP]
