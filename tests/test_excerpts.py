@@ -61,6 +61,8 @@ def test_included_code_is_the_object_alone(tmp_path: Path) -> None:
 
 def test_methods_and_classes_can_be_cut() -> None:
     whole = "class A(B):\n    x = 1\n\n    def f(self):\n        y = 2\n        return y"
+    assert excerpt(whole, ["x = 1"]) == "class A(B):\n    x = 1\n    ..."
+    assert excerpt(whole, ["x = 1", "def f"]) == "class A(B):\n    x = 1\n\n    def f(self):\n        ..."
     assert (
         excerpt(whole, ["def f", "return"]) == "class A(B):\n    ...\n    def f(self):\n        ...\n        return y"
     )
