@@ -76,7 +76,9 @@ def test_pips_words_and_code_reach_who_called() -> None:
 
 
 def make(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["make", *words], cwd=cwd, capture_output=True, text=True, check=False)
+    """As a person calls it: what a `make` above these tests was told (`make new`) is not told to this one."""
+    env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    return subprocess.run(["make", *words], cwd=cwd, capture_output=True, text=True, check=False, env=env)
 
 
 def test_the_folder_of_tests_is_no_target() -> None:
