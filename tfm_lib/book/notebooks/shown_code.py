@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 GAP, UP_TO = "...", " … "
 
@@ -53,10 +54,9 @@ def _statements(tree: ast.AST) -> Iterator[tuple[int, int]]:
             yield node.lineno, _head(node) if hasattr(node, "body") else node.end_lineno or node.lineno
 
 
-def _head(node: ast.stmt) -> int:
+def _head(node: Any) -> int:
     """The last line of what stands before a block: of `def f(…):` with all its arguments."""
-    first: ast.stmt = node.body[0]  # type: ignore[attr-defined]
-    return max(node.lineno, first.lineno - 1)
+    return max(node.lineno, node.body[0].lineno - 1)
 
 
 def _line(lines: Sequence[str], begin: str, after: int) -> int:
