@@ -57,3 +57,24 @@ def test_a_heat_map_without_a_focused_row_lights_none(stand: Bench) -> None:
     assert light["none"] == [None, "none"]
     assert light["one"][1] != "none" and float(light["one"][0]) > 0
     assert light["none again"][1] == "none" and "NaN" not in str(light)
+
+
+def test_a_plot_that_is_put_on_the_page_is_drawn_in_the_same_moment(stand: Bench) -> None:
+    """A reader who looks at once, or takes a link or a picture, does not meet an empty plane."""
+    (widget,) = stand.show(made("masking/mask_editor"))
+    drawn = widget.page.evaluate(
+        """() => {
+          const axes = { x: { label: "x", domain: [0, 1] }, y: { label: "y", domain: [0, 1] } };
+          return [[0, 1], [0, 2]].map((y) => {
+            const plane = tfmKit.plot({ until() {} }, axes);
+            const line = plane.line({ colour: "query" });
+            document.body.append(plane.el);
+            plane.domain({ x: [0, 1], y });
+            line([[0, 0], [1, 1]]);
+            return [Number(plane.el.querySelector("svg").getAttribute("width")), line_of(plane.el)];
+          });
+          function line_of(el) { return el.querySelector(".tfm-line").getAttribute("d"); }
+        }"""
+    )
+    assert all(width > 200 and path for width, path in drawn)
+    assert drawn[0] != drawn[1]

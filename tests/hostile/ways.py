@@ -448,7 +448,7 @@ def receive():
 def send(bits):
     for place, bit in enumerate(bits):
         slot(place)
-        held = bytearray(400 << 20) if bit else None
+        held = bytearray(64 << 20) if bit else None  # what can be filled within a slot, and within a cell's seconds
         slot(place + 0.9)
         del held
 """,

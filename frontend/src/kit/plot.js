@@ -48,9 +48,11 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
     redraws.push(redraw);
     return (...told) => {
       last = told;
-      redraw();
+      if (!at.x && wide()) layout(wide()); // shown this moment: its width is there before onWidth tells it
+      else redraw();
     };
   }
+  const wide = () => Math.floor(el.getBoundingClientRect().width);
   const inside = ([a, b]) => [at.x(a), at.y(b)];
   ui.until(onWidth(el, layout));
 
@@ -114,7 +116,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       const same = Object.entries(next).every(([axis, ends]) => ends.every((end, i) => end === limits[axis][i]));
       if (same) return;
       Object.assign(limits, next);
-      if (at.width) layout(Math.floor(svg.parentElement.getBoundingClientRect().width) || at.width);
+      if (at.x) layout(wide() || at.width);
     },
   };
 }
