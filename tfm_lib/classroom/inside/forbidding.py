@@ -117,7 +117,7 @@ def _close_operators(words: set[str], call: str) -> None:
             if space == "aten" and name.partition(".")[0] in bases:
                 for backend in BACKENDS:
                     if has(full, backend) and (full, backend) not in _closed:
-                        library.impl(name, _refusal(call), backend)
+                        library.impl(name, _refusal(call), backend, allow_override=True)
                         _closed.add((full, backend))
 
 
