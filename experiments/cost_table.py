@@ -1,0 +1,226 @@
+"""Table 1 measured: time and memory of layers against the number of words n and their width d.
+
+Twenty minutes of one core, on Linux, which tells a process how much memory it held at most. Each measurement has a
+process of its own; the whole table is taken in several passes, one after the other. With the variable TFM_RUNS set, each
+pair of n and d is kept as it ends.
+"""
+
+import ctypes
+import multiprocessing
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
+
+import statistics
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from experiments.record import piece, record, short
+from tfm_lib.attention import attention
+from tfm_lib.self_attention import SelfAttention
+
+N, D = [64, 128, 256, 512, 1024, 2048, 4096], [64, 128, 256, 512]
+R, ROUNDS, SHARED = 64, 7, 8192  # window; rounds of which the median counts; words of a batch that is cut in many ways
+PASSES = [0, 1, 2]  # one after the other, so that each meets what else the machine does at another time
+LEAST = 0.02  # seconds that a round takes at least: shorter calls are repeated
+Layer = Callable[[Tensor], Tensor]
+
+
+class Convolution(nn.Module):
+    """One layer of width k that looks back, with the ReLU that a layer ends with."""
+
+    def __init__(self, d: int, k: int):
+        super().__init__()
+        self.k, self.product = k, nn.Conv1d(d, d, k)
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.product(F.pad(X.mT, (self.k - 1, 0))).relu().mT
+
+
+def window_attention(X: Tensor, r: int = R) -> Tensor:
+    """Each word attends to the r words up to itself, n a multiple of r.
+
+    Blocks of r words look at their own block and at the one before, so 2r scores a word are computed, and r count.
+    """
+    batch, n, d = X.shape
+    own = X.view(batch, n // r, r, d)
+    near = torch.cat([F.pad(own, (0, 0, 0, 0, 1, 0))[:, :-1], own], dim=2)  # (batch, blocks, 2r, d)
+    back = torch.arange(r)[:, None] + r - torch.arange(2 * r)  # how many words a key stands before its query
+    seen = ((0 <= back) & (back < r)).repeat(n // r, 1, 1)
+    seen[0, :, :r] = False  # nothing stands before the first block
+    return attention(own, near, near, seen)[0].flatten(1, 2)
+
+
+def layers(d: int) -> dict[str, Layer]:
+    """The rows of the table, for words of d numbers each; all have one head."""
+    gru, projected = nn.GRU(d, d, batch_first=True), SelfAttention(d, d)
+    return {
+        "attention": lambda X: attention(X, X, X)[0],
+        "projected": lambda X: projected(X)[0],
+        "window": window_attention,
+        "gru": lambda X: gru(X)[0],
+        "convolution 3": Convolution(d, 3),
+        "convolution 7": Convolution(d, 7),
+    }
+
+
+NAMES = list(layers(8))
+
+
+def both(layer: Layer, X: Tensor, slopes: Tensor) -> None:
+    layer(X).backward(slopes)
+
+
+def times(name: str, d: int, batch: int, n: int) -> dict[str, list[float]]:
+    """CPU seconds of a call in each round: forward, and the backward pass after it."""
+    layer, X, slopes = _ready(name, d, batch, n)
+    both(layer, X, slopes)
+    found: dict[str, list[float]] = {"forward": [], "backward": []}
+    start = process_time()
+    both(layer, X, slopes)
+    calls = max(1, int(LEAST / max(process_time() - start, 1e-6)))
+    for _ in range(ROUNDS):
+        spent = {"forward": 0.0, "backward": 0.0}
+        for _ in range(calls):
+            start = process_time()
+            output = layer(X)
+            middle = process_time()
+            output.backward(slopes)
+            spent["forward"] += middle - start
+            spent["backward"] += process_time() - middle
+        for stage in spent:
+            found[stage].append(short(spent[stage] / calls, 4))
+    return found
+
+
+def memory(name: str, d: int, batch: int, n: int) -> dict[str, float]:
+    """Megabytes above the level with layer, input and the gradient to come in place: at most, forward and backward apart."""
+    libc = ctypes.CDLL(None)
+    libc.mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD: what is freed goes back at once, and is not there for the next
+    libc.mallopt(-1, 0)  # M_TRIM_THRESHOLD
+    layer, X, slopes = _ready(name, d, 1, R)
+    both(layer, X, slopes)  # what the first call loads is no cost of the layer
+    X, slopes = torch.randn(batch, n, d, requires_grad=True), torch.randn(batch, n, d)
+    level, found = _resident("VmRSS"), {}
+    _forget_the_peak()
+    output = layer(X)
+    found["forward"] = _resident("VmHWM") - level
+    found["kept"] = _resident("VmRSS") - level
+    _forget_the_peak()
+    output.backward(slopes)
+    found["backward"] = _resident("VmHWM") - level
+    return {stage: round(kilobytes / 1000, 1) for stage, kilobytes in found.items()}
+
+
+def in_a_process(task: Callable[..., Any], *args: Any) -> Any:
+    """What `task` gives in a process of its own, which has torch already and nothing else."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(task, args)
+
+
+def measured(n: int, d: int) -> tuple[dict[str, Any], None]:
+    """Every layer at one size, one right after the other: what the machine does meanwhile, it does to all."""
+    found = {
+        name: {"times": in_a_process(times, name, d, 1, n), "memory": in_a_process(memory, name, d, 1, n)}
+        for name in NAMES
+    }
+    print(n, d, {name: statistics.median(one["times"]["forward"]) for name, one in found.items()}, flush=True)
+    return found, None
+
+
+def shared_batch(n: int) -> tuple[dict[str, Any], None]:
+    """Memory for SHARED words of width 64 in all, cut into sentences of n."""
+    return {name: in_a_process(memory, name, 64, SHARED // n, n) for name in ("attention", "gru")}, None
+
+
+def product_rate(dtype: torch.dtype) -> float:
+    """How many multiplications and additions a second one core does in a product of large matrices."""
+    A, rounds = torch.randn(1024, 1024).to(dtype), []
+    for _ in range(ROUNDS + 1):
+        start = process_time()
+        for _ in range(4):
+            A @ A
+        rounds.append((process_time() - start) / 4)
+    return short(2 * 1024**3 / statistics.median(rounds[1:]))
+
+
+def in_short(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Milliseconds of one layer in one pass: medians of the rounds, and the least and the most of both stages together."""
+    rounds = found[name]["times"]
+    whole = [1e3 * sum(pair) for pair in zip(*rounds.values())]
+    stages = {stage: short(1e3 * statistics.median(column), 4) for stage, column in rounds.items()}
+    return {**stages, "both": short(statistics.median(whole), 4), "range": [short(min(whole)), short(max(whole))]}
+
+
+def slope(x: list[int], y: list[float]) -> float:
+    """The power p of the curve y ∝ x^p that lies nearest on logarithmic axes."""
+    a, b = torch.tensor(x).double().log(), torch.tensor(y).double().log()
+    return (((a - a.mean()) * (b - b.mean())).sum() / (a - a.mean()).square().sum()).item()
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    what = (
+        f"One layer on one sentence of n words of width d, float32, one head, window r = {R}. times, by n and d, one entry "
+        f"a pass: milliseconds of the processor, medians of {ROUNDS} rounds, forward, backward and both, and the range of "
+        "both. memory: megabytes at most above the level with layer, input and gradient in place, in forward and in "
+        f"backward, and what lies between the two (kept); the least of the passes. slopes: of the time over n from "
+        f"{N[len(N) // 2]}, one a pass. batches: memory of {SHARED} words in sentences of n. rate: multiplications and "
+        "additions a second in a product of large matrices. The machine had other work."
+    )
+    with record("cost_table", what) as numbers:
+        numbers |= {"n": N, "d": D, "r": R, "rounds": ROUNDS, "times": {}, "memory": {}, "batches": {}}
+        taken: dict[tuple[int, int], list[dict[str, Any]]] = {(n, d): [] for d, n in product(D, N)}
+        for one, (n, d) in product(PASSES, taken):
+            arm = f"n {n} d {d}"
+            taken[n, d].append(piece("cost_table", f"{arm}, seed {one}", partial(measured, n, d)))
+            numbers.ran(arm, one, 0, cpu_seconds=taken[n, d][-1]["cpu_seconds"])
+        for (n, d), passes in taken.items():
+            key = f"{n} {d}"
+            numbers["times"][key] = [
+                {"seed": one, **{name: in_short(name, found) for name in NAMES}} for one, found in zip(PASSES, passes)
+            ]
+            numbers.rows(f"n {n} d {d}", f"times/{key}")
+            numbers["memory"][key] = {
+                name: {stage: min(found[name]["memory"][stage] for found in passes) for stage in ("forward", "kept", "backward")}
+                for name in NAMES
+            }
+        for n in N:
+            made = piece("cost_table", f"batch n {n}", partial(shared_batch, n))
+            numbers.ran(f"batch n {n}", 0, 0, cpu_seconds=made.pop("cpu_seconds"), group="batches")
+            numbers["batches"][str(n)] = made
+        upper = N[len(N) // 2 :]
+        numbers |= {"upper": upper, "shared_words": SHARED, "rate": {
+            name: product_rate(dtype) for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16))
+        }, "slopes": {
+            name: {str(d): [
+                round(slope(upper, [numbers["times"][f"{n} {d}"][one][name]["both"] for n in upper]), 3) for one in PASSES
+            ] for d in D} for name in NAMES
+        }}  # fmt: skip
+
+
+def _ready(name: str, d: int, batch: int, n: int) -> tuple[Layer, Tensor, Tensor]:
+    torch.manual_seed(0)
+    return layers(d)[name], torch.randn(batch, n, d, requires_grad=True), torch.randn(batch, n, d)
+
+
+def _resident(field: str) -> int:
+    """Kilobytes of this process in memory: VmRSS at present, VmHWM at most."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def _forget_the_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+/* Cost explorer: what layers ask for against the number of words, counted and measured, and where two of them cross. */
+
+import { card, clamp, fixed, h, plot, range, s, told } from "../kit/index.js";
+
+const WORDS = {
+  quantity: "what",
+  guess: "your guess: words n",
+  n: "words n",
+  d: "width d",
+  k: "convolution k",
+  r: "window r",
+  matrices: "attention's matrices",
+  none: "none, as in the table",
+  three: "three: queries, keys, values",
+  joined: "until any two words are joined",
+  reveal: "show the curves",
+  plane: "What a layer asks for against the number of words, logarithmic axes",
+  words: "{n} words",
+  hidden: "Your guess: they cross at {n}. Then tick “{reveal}”.",
+  here: "At {n}: {rows}",
+  measured: " (measured at d = {d}, k = {k}, r = 64)",
+  row: "{name} {x}",
+  cross: "Attention and the GRU cross at {n}",
+  apart: "Attention and the GRU do not cross here",
+  guessed: " · your guess {guess}",
+  dot: "n = {n}",
+};
+
+const LOOKS = { attention: ["query"], gru: ["decoder", "8 4"], stacked: ["value", "9 3 2 3"], dilated: ["encoder", "2 3"], window: ["ink", "12 3 2 3"] };
+const CHOICES = { d: [16, 32, 64, 128, 256, 512, 1024], k: [2, 3, 5, 7, 9, 15], r: [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] };
+const MOST = 65536;
+const GRID = range(31).map((i) => Math.round(2 ** (i / 2 + 1)));
+const BEGINNING = 16;
+
+/* As tfm_lib.cost counts them. */
+export const stackedLayers = (n, k) => Math.max(1, Math.ceil((n - 1) / (k - 1)));
+export function dilatedLayers(n, k) {
+  let layers = 1;
+  while (k ** layers < n) layers += 1;
+  return layers;
+}
+export function costs(n, { d, k, r, projections: p }) {
+  const convolution = (path) => ({ multiplications: k * n * d * d, sequential: 1, path, memory: n * d });
+  const attention = (seen, path) => ({ multiplications: 2 * seen * n * d + p * n * d * d, sequential: 1, path, memory: seen * n + p * n * d });
+  return {
+    attention: attention(n, 1),
+    gru: { multiplications: 6 * n * d * d, sequential: n, path: n, memory: 7 * n * d },
+    stacked: convolution(stackedLayers(n, k)),
+    dilated: convolution(dilatedLayers(n, k)),
+    window: attention(Math.min(r, n), stackedLayers(n, r)),
+  };
+}
+
+/* One quantity of every row: of a layer, or of as many layers as join any two words. */
+export function asked(n, state) {
+  const each = Object.entries(costs(n, state)).map(([name, row]) => [name, row[state.quantity] * (state.joined && state.quantity !== "path" ? row.path / row.sequential : 1)]);
+  return Object.fromEntries(each);
+}
+
+const nearest = (all, x) => all.reduce((best, y) => (Math.abs(Math.log(y / x)) < Math.abs(Math.log(best / x)) ? y : best));
+
+/* Milliseconds of what was measured, at the nearest width and filter. */
+export function times({ n, layers }, { d, k, projections }) {
+  const found = layers[nearest(Object.keys(layers).map(Number), d)];
+  const names = { attention: projections ? "projected" : "attention", gru: "gru", stacked: k < 5 ? "convolution 3" : "convolution 7", window: "window" };
+  return Object.fromEntries(Object.entries(names).map(([row, name]) => [row, n.map((at, i) => [at, found[name][i]])]));
+}
+
+/* Where attention overtakes the GRU, or null. */
+export function crossing(state, measured) {
+  if (state.quantity === "multiplications") return ((6 - state.projections) * state.d) / 2;
+  if (state.quantity === "memory") return (7 - state.projections) * state.d;
+  if (state.quantity !== "time") return null;
+  const { attention, gru } = times(measured, state);
+  const gaps = attention.map(([, t], i) => Math.log(t / gru[i][1]));
+  const i = gaps.findIndex((gap, i) => i > 0 && gaps[i - 1] < 0 && gap >= 0);
+  if (i < 0) return null;
+  const share = gaps[i - 1] / (gaps[i - 1] - gaps[i]);
+  return attention[i - 1][0] ** (1 - share) * attention[i][0] ** share;
+}
+
+/* 12.6 M: three digits, as short in tfm_lib.widgets.cost. */
+export function short(x) {
+  const [size, name] = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]].find(([size]) => x >= size) ?? [1, ""];
+  return `${+(x / size).toPrecision(3)}${name}`;
+}
+
+const grouped = (x) => String(Math.round(x)).replace(/\B(?=(\d{3})+$)/g, ",");
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "quantity", "d", "k", "r", "projections", "joined", "reveal", "guess"] });
+  const { rows, quantities, n: axis } = ui.get("shared");
+  const measured = () => ui.get("measured");
+  const choice = (name, otherwise) => (CHOICES[name].includes(ui.get(name)) ? ui.get(name) : otherwise);
+  const now = () => ({
+    n: clamp(Math.round(ui.get("value")) || 64, 2, MOST),
+    quantity: quantities[ui.get("quantity")] ? ui.get("quantity") : "multiplications",
+    d: choice("d", 64),
+    k: choice("k", 3),
+    r: choice("r", 64),
+    projections: ui.get("projections") === 3 ? 3 : 0,
+    joined: Boolean(ui.get("joined")),
+    reveal: Boolean(ui.get("reveal")),
+    guess: clamp(Math.round(ui.get("guess")) || 0, 0, MOST),
+  });
+  const curves = (state) => {
+    if (state.quantity === "time") return state.reveal ? times(measured(), state) : {};
+    const grid = GRID.filter((n) => state.reveal || n <= BEGINNING).map((n) => [n, asked(n, state)]);
+    return Object.fromEntries(Object.keys(LOOKS).map((name) => [name, grid.map(([n, row]) => [n, row[name]])]));
+  };
+
+  const plane = plot(ui, { x: { label: axis, domain: [2, MOST], log: true }, y: { label: "", domain: [1, 1e12], log: true }, height: 300, most: 684, label: WORDS.plane });
+  const lines = Object.fromEntries(Object.entries(LOOKS).map(([name, [colour, dash]]) => [name, plane.line({ colour, dash })]));
+  const place = plane.rule({ colour: "soft" });
+  const cross = plane.dot({ colour: "ink", r: 5 });
+  const mark = ([colour, dash]) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H33", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
+  const entry = (name) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark(LOOKS[name]), h("span", {}, rows[name]));
+  ui.stage.append(plane.el, h("div", { class: "tfm-legend" }, Object.keys(LOOKS).map(entry)));
+
+  ui.slider("value", { label: WORDS.n, min: 2, max: MOST, step: 1, log: true, format: grouped });
+  ui.toggle("reveal", { label: WORDS.reveal });
+  ui.select("quantity", { label: WORDS.quantity, options: Object.entries(quantities) });
+  ui.slider("d", { label: WORDS.d, values: CHOICES.d, format: String });
+  ui.slider("k", { label: WORDS.k, values: CHOICES.k, format: String });
+  ui.slider("r", { label: WORDS.r, values: CHOICES.r, format: String });
+  ui.slider("projections", { label: WORDS.matrices, values: [0, 3], format: String });
+  ui.toggle("joined", { label: WORDS.joined });
+  ui.on("reveal", () => ui.get("reveal") && !ui.get("guess") && ui.set({ guess: now().n }));
+
+  function draw() {
+    const state = now();
+    const drawn = curves(state);
+    const all = Object.values(drawn).flat().map(([, y]) => y);
+    const [least, most] = all.length ? [Math.min(...all), Math.max(...all)] : [0.1, 1000];
+    plane.domain({ y: [10 ** Math.floor(Math.log10(least)), 10 ** Math.max(1, Math.ceil(Math.log10(most)))] });
+    for (const name in lines) lines[name](drawn[name] ?? []);
+    const words = (n) => told(WORDS.words, { n: grouped(n) });
+    const where = state.reveal ? crossing(state, measured()) : null;
+    place({ x: state.n });
+    const line = state.quantity === "time" ? null : asked(Math.max(1, Math.round(where ?? 1)), state).attention;
+    const high = where === null ? null : (line ?? times(measured(), state).gru.reduce((best, [n, t]) => (n <= where ? t : best), 1));
+    cross(where === null || where > MOST ? null : [where, high], told(WORDS.dot, { n: grouped(where ?? 0) }));
+    if (!state.reveal) return ui.say(told(WORDS.hidden, { n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
+    const timed = state.quantity === "time";
+    const at = timed ? nearest(measured().n, state.n) : state.n;
+    const found = timed ? Object.entries(drawn).map(([name, line]) => [name, line.find(([n]) => n === at)[1]]) : Object.entries(asked(at, state));
+    const widths = Object.keys(measured().layers).map(Number);
+    const note = timed ? told(WORDS.measured, { d: nearest(widths, state.d), k: state.k < 5 ? 3 : 7 }) : "";
+    const guessed = state.guess ? told(WORDS.guessed, { guess: grouped(state.guess) }) : "";
+    ui.say(
+      h("div", {}, h("b", {}, where === null ? WORDS.apart : told(WORDS.cross, { n: words(where) })), guessed),
+      h("div", {}, told(WORDS.here, { n: words(at), rows: found.map(([name, x]) => told(WORDS.row, { name: rows[name], x: short(x) })).join(" · ") }), note),
+    );
+  }
+
+  const csv = () => {
+    const drawn = Object.entries(curves(now()));
+    return [["n", ...drawn.map(([name]) => name)], ...(drawn[0]?.[1] ?? []).map(([n], i) => [n, ...drawn.map(([, line]) => line[i][1])])];
+  };
+  return ui.start(draw, { watch: ["measured"], csv });
+}
+
+export default { render, words: WORDS };
