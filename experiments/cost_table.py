@@ -23,12 +23,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.record import piece, record, short
+from experiments.record import Record, piece, record, short
 from tfm_lib.attention import attention
 from tfm_lib.self_attention import SelfAttention
 
 N, D = [64, 128, 256, 512, 1024, 2048, 4096], [64, 128, 256, 512]
 R, ROUNDS, SHARED = 64, 7, 8192  # window; rounds of which the median counts; words of a batch that is cut in many ways
+BATCH, WIDTHS = 32, [64, 256]  # sentences at once, and the widths at which they are measured
 PASSES = [0, 1, 2]  # one after the other, so that each meets what else the machine does at another time
 LEAST = 0.02  # seconds that a round takes at least: shorter calls are repeated
 Layer = Callable[[Tensor], Tensor]
@@ -136,6 +137,13 @@ def measured(n: int, d: int) -> tuple[dict[str, Any], None]:
     return found, None
 
 
+def measured_at_once(n: int, d: int) -> tuple[dict[str, Any], None]:
+    """The two that are to cross, with BATCH sentences at once."""
+    found = {name: {"times": in_a_process(times, name, d, BATCH, n)} for name in ("attention", "gru")}
+    print(BATCH, n, d, {name: statistics.median(one["times"]["forward"]) for name, one in found.items()}, flush=True)
+    return found, None
+
+
 def shared_batch(n: int) -> tuple[dict[str, Any], None]:
     """Memory for SHARED words of width 64 in all, cut into sentences of n."""
     return {name: in_a_process(memory, name, 64, SHARED // n, n) for name in ("attention", "gru")}, None
@@ -153,11 +161,11 @@ def product_rate(dtype: torch.dtype) -> float:
 
 
 def in_short(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Milliseconds of one layer in one pass: medians of the rounds, and the least and the most of both stages together."""
+    """Milliseconds of one layer in one pass: medians of the rounds."""
     rounds = found[name]["times"]
     whole = [1e3 * sum(pair) for pair in zip(*rounds.values())]
     stages = {stage: short(1e3 * statistics.median(column), 4) for stage, column in rounds.items()}
-    return {**stages, "both": short(statistics.median(whole), 4), "range": [short(min(whole)), short(max(whole))]}
+    return {**stages, "both": short(statistics.median(whole), 4)}
 
 
 def slope(x: list[int], y: list[float]) -> float:
@@ -166,45 +174,74 @@ def slope(x: list[int], y: list[float]) -> float:
     return (((a - a.mean()) * (b - b.mean())).sum() / (a - a.mean()).square().sum()).item()
 
 
+def one_sentence(numbers: Record) -> None:
+    """Times and memory of every layer at every size, in passes over the whole table."""
+    numbers |= {"n": N, "d": D, "r": R, "rounds": ROUNDS, "times": {}, "memory": {}}
+    taken: dict[tuple[int, int], list[dict[str, Any]]] = {(n, d): [] for d, n in product(D, N)}
+    for one, (n, d) in product(PASSES, taken):
+        arm = f"n {n} d {d}"
+        taken[n, d].append(piece("cost_table", f"{arm}, seed {one}", partial(measured, n, d)))
+        numbers.ran(arm, one, 0, cpu_seconds=taken[n, d][-1]["cpu_seconds"])
+    for (n, d), passes in taken.items():
+        key, stages = f"{n} {d}", ("forward", "kept", "backward")
+        numbers["times"][key] = [
+            {"seed": one, **{name: in_short(name, found) for name in NAMES}} for one, found in zip(PASSES, passes)
+        ]
+        numbers.rows(f"n {n} d {d}", f"times/{key}")
+        numbers["memory"][key] = {
+            name: {stage: min(found[name]["memory"][stage] for found in passes) for stage in stages} for name in NAMES
+        }
+
+
+def slopes(times: dict[str, Any], upper: list[int]) -> dict[str, Any]:
+    """The power of n with which each layer's time grows over `upper`, at each width, one a pass."""
+
+    def column(name: str, d: int, one: int) -> list[float]:
+        return [times[f"{n} {d}"][one][name]["both"] for n in upper]
+
+    return {
+        name: {str(d): [round(slope(upper, column(name, d, one)), 3) for one in PASSES] for d in D} for name in NAMES
+    }
+
+
+def at_once(numbers: Record) -> None:
+    """Times with many sentences at once."""
+    numbers |= {"batch": BATCH, "at_once": {}}
+    for one, d, n in product(PASSES, WIDTHS, N[:-1]):
+        arm, key = f"{BATCH} sentences, n {n} d {d}", f"{n} {d}"
+        made = piece("cost_table", f"{arm}, seed {one}", partial(measured_at_once, n, d))
+        numbers.ran(arm, one, 0, cpu_seconds=made.pop("cpu_seconds"), group="at once")
+        short_times = {name: in_short(name, made) for name in made}
+        numbers["at_once"].setdefault(key, []).append({"seed": one, **short_times})
+        numbers.rows(arm, f"at_once/{key}")
+
+
+def batches(numbers: Record) -> None:
+    """Memory of a batch of always as many words."""
+    numbers |= {"shared_words": SHARED, "batches": {}}
+    for n in N:
+        made = piece("cost_table", f"batch n {n}", partial(shared_batch, n))
+        numbers.ran(f"batch n {n}", 0, 0, cpu_seconds=made.pop("cpu_seconds"), group="batches")
+        numbers["batches"][str(n)] = made
+
+
 def main() -> None:
     torch.set_num_threads(1)
+    upper = N[len(N) // 2 :]
     what = (
         f"One layer on one sentence of n words of width d, float32, one head, window r = {R}. times, by n and d, one entry "
-        f"a pass: milliseconds of the processor, medians of {ROUNDS} rounds, forward, backward and both, and the range of "
-        "both. memory: megabytes at most above the level with layer, input and gradient in place, in forward and in "
-        f"backward, and what lies between the two (kept); the least of the passes. slopes: of the time over n from "
-        f"{N[len(N) // 2]}, one a pass. batches: memory of {SHARED} words in sentences of n. rate: multiplications and "
-        "additions a second in a product of large matrices. The machine had other work."
+        f"a pass: milliseconds of the processor, medians of {ROUNDS} rounds, forward, backward and both. memory: megabytes "
+        "at most above the level with layer, input and gradient in place, in forward and in backward, and what lies "
+        f"between the two (kept); the least of the passes. slopes: of the time over n from {upper[0]}, one a pass. "
+        f"at_once: times with {BATCH} sentences. batches: memory of {SHARED} words in sentences of n. rate: multiplications "
+        "and additions a second in a product of large matrices. The machine had other work."
     )
     with record("cost_table", what) as numbers:
-        numbers |= {"n": N, "d": D, "r": R, "rounds": ROUNDS, "times": {}, "memory": {}, "batches": {}}
-        taken: dict[tuple[int, int], list[dict[str, Any]]] = {(n, d): [] for d, n in product(D, N)}
-        for one, (n, d) in product(PASSES, taken):
-            arm = f"n {n} d {d}"
-            taken[n, d].append(piece("cost_table", f"{arm}, seed {one}", partial(measured, n, d)))
-            numbers.ran(arm, one, 0, cpu_seconds=taken[n, d][-1]["cpu_seconds"])
-        for (n, d), passes in taken.items():
-            key = f"{n} {d}"
-            numbers["times"][key] = [
-                {"seed": one, **{name: in_short(name, found) for name in NAMES}} for one, found in zip(PASSES, passes)
-            ]
-            numbers.rows(f"n {n} d {d}", f"times/{key}")
-            numbers["memory"][key] = {
-                name: {stage: min(found[name]["memory"][stage] for found in passes) for stage in ("forward", "kept", "backward")}
-                for name in NAMES
-            }
-        for n in N:
-            made = piece("cost_table", f"batch n {n}", partial(shared_batch, n))
-            numbers.ran(f"batch n {n}", 0, 0, cpu_seconds=made.pop("cpu_seconds"), group="batches")
-            numbers["batches"][str(n)] = made
-        upper = N[len(N) // 2 :]
-        numbers |= {"upper": upper, "shared_words": SHARED, "rate": {
-            name: product_rate(dtype) for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16))
-        }, "slopes": {
-            name: {str(d): [
-                round(slope(upper, [numbers["times"][f"{n} {d}"][one][name]["both"] for n in upper]), 3) for one in PASSES
-            ] for d in D} for name in NAMES
-        }}  # fmt: skip
+        one_sentence(numbers)
+        at_once(numbers)
+        batches(numbers)
+        numbers |= {"upper": upper, "slopes": slopes(numbers["times"], upper)}
+        numbers["rate"] = {name: product_rate(getattr(torch, name)) for name in ("float32", "bfloat16")}
 
 
 def _ready(name: str, d: int, batch: int, n: int) -> tuple[Layer, Tensor, Tensor]:
