@@ -54,7 +54,13 @@ def attention_cost(n: int, d: int, n_heads: int = 1, projections: int = 0) -> Co
     return restricted_attention_cost(n, d, max(n, 2), n_heads, projections)
 
 
-def restricted_attention_cost(n: int, d: int, r: int, n_heads: int = 1, projections: int = 0) -> Cost:
+def restricted_attention_cost(
+    n: int,
+    d: int,
+    r: int,
+    n_heads: int = 1,
+    projections: int = 0,
+) -> Cost:
     """Self-attention to the last `r` words only, the query itself among them: 2rnd multiplications.
 
     Source: Vaswani et al. (2017), section 4, table 1, last row.

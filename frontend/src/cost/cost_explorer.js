@@ -14,6 +14,7 @@ const WORDS = {
   three: "three: queries, keys, values",
   joined: "until any two words are joined",
   reveal: "show the curves",
+  asked: "asked for",
   plane: "What a layer asks for against the number of words, logarithmic axes",
   words: "{n} words",
   hidden: "Your guess: they cross at {n}. Then tick “{reveal}”.",
@@ -109,7 +110,7 @@ function render({ model, el }) {
     return Object.fromEntries(Object.keys(LOOKS).map((name) => [name, grid.map(([n, row]) => [n, row[name]])]));
   };
 
-  const plane = plot(ui, { x: { label: axis, domain: [2, MOST], log: true }, y: { label: "", domain: [1, 1e12], log: true }, height: 300, most: 684, label: WORDS.plane });
+  const plane = plot(ui, { x: { label: axis, domain: [2, MOST], log: true }, y: { label: WORDS.asked, domain: [1, 1e12], log: true }, height: 300, most: 684, label: WORDS.plane });
   const lines = Object.fromEntries(Object.entries(LOOKS).map(([name, [colour, dash]]) => [name, plane.line({ colour, dash })]));
   const place = plane.rule({ colour: "soft" });
   const cross = plane.dot({ colour: "ink", r: 5 });
@@ -140,7 +141,7 @@ function render({ model, el }) {
     const line = state.quantity === "time" ? null : asked(Math.max(1, Math.round(where ?? 1)), state).attention;
     const high = where === null ? null : (line ?? times(measured(), state).gru.reduce((best, [n, t]) => (n <= where ? t : best), 1));
     cross(where === null || where > MOST ? null : [where, high], told(WORDS.dot, { n: grouped(where ?? 0) }));
-    if (!state.reveal) return ui.say(told(WORDS.hidden, { n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
+    if (!state.reveal) return ui.say(...told(WORDS.hidden, { n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
     const timed = state.quantity === "time";
     const at = timed ? nearest(measured().n, state.n) : state.n;
     const found = timed ? Object.entries(drawn).map(([name, line]) => [name, line.find(([n]) => n === at)[1]]) : Object.entries(asked(at, state));
