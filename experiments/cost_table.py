@@ -55,7 +55,7 @@ def window_attention(X: Tensor, r: int = R) -> Tensor:
     own = X.view(batch, n // r, r, d)
     near = torch.cat([F.pad(own, (0, 0, 0, 0, 1, 0))[:, :-1], own], dim=2)  # (batch, blocks, 2r, d)
     back = torch.arange(r)[:, None] + r - torch.arange(2 * r)  # how many words a key stands before its query
-    seen = ((0 <= back) & (back < r)).repeat(n // r, 1, 1)
+    seen = ((back >= 0) & (back < r)).repeat(n // r, 1, 1)
     seen[0, :, :r] = False  # nothing stands before the first block
     return attention(own, near, near, seen)[0].flatten(1, 2)
 
@@ -97,8 +97,8 @@ def times(name: str, d: int, batch: int, n: int) -> dict[str, list[float]]:
             output.backward(slopes)
             spent["forward"] += middle - start
             spent["backward"] += process_time() - middle
-        for stage in spent:
-            found[stage].append(short(spent[stage] / calls, 4))
+        for stage, seconds in spent.items():
+            found[stage].append(short(seconds / calls, 4))
     return found
 
 

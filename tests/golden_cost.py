@@ -26,12 +26,22 @@ def numbers() -> dict:
         for state, n in product(settings, (2, 3, 27, 28, 1000, 65_536))
     ]
     shown = [
-        {"n": n, "state": {**state, "quantity": quantity, "joined": joined}, "asked": asked(n, **state, quantity=quantity, joined=joined)}
-        for state, quantity, joined, n in product(settings, ("multiplications", "memory", "sequential", "path"), (False, True), (9, 500))
+        {
+            "n": n,
+            "state": {**state, "quantity": quantity, "joined": joined},
+            "asked": asked(n, **state, quantity=quantity, joined=joined),
+        }
+        for state, quantity, joined, n in product(
+            settings, ("multiplications", "memory", "sequential", "path"), (False, True), (9, 500)
+        )
     ]
     crossings = []
     for state, quantity in product(settings, ("multiplications", "memory", "sequential", "path", "time")):
         widget = CostExplorer(MEASURED, quantity=quantity, reveal=True, **state)
-        times = {name: [list(point) for point in line] for name, line in widget.curves.items()} if quantity == "time" else None
+        times = (
+            {name: [list(point) for point in line] for name, line in widget.curves.items()}
+            if quantity == "time"
+            else None
+        )
         crossings.append({"state": {**state, "quantity": quantity}, "crossing": widget.crossing, "times": times})
     return {"grid": GRID, "measured": MEASURED, "rows": rows, "shown": shown, "crossings": crossings}

@@ -14,8 +14,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from experiments.cost_table import Convolution, window_attention
 from tfm_lib.attention import attention
 from tfm_lib.cost import (
-    attention_cost, convolutional_cost, dilated_layers, hardware_flops, recurrent_cost, restricted_attention_cost,
-    stacked_layers, training_flops,
+    attention_cost,
+    convolutional_cost,
+    dilated_layers,
+    hardware_flops,
+    recurrent_cost,
+    restricted_attention_cost,
+    stacked_layers,
+    training_flops,
 )  # fmt: skip
 from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import MultiHeadAttention
@@ -80,7 +86,9 @@ def window(r: int):
 
 
 @sizes
-@pytest.mark.parametrize(("layer", "projections", "heads"), [(bare, 0, 1), (SelfAttention, 3, 1), (MultiHeadAttention, 4, 4)])
+@pytest.mark.parametrize(
+    ("layer", "projections", "heads"), [(bare, 0, 1), (SelfAttention, 3, 1), (MultiHeadAttention, 4, 4)]
+)
 def test_attention_multiplies_as_often_as_it_says(n, d, layer, projections, heads):
     X = sentence(n, d)
     if layer is SelfAttention:
@@ -113,7 +121,7 @@ def test_a_window_multiplies_as_often_as_it_says(n, d, r):
 def test_blocks_compute_twice_the_scores_that_count():
     X = sentence(96, 8)
     back = torch.arange(96)[:, None] - torch.arange(96)
-    seen = (0 <= back) & (back < 16)
+    seen = (back >= 0) & (back < 16)
     assert torch.allclose(window_attention(X, 16), attention(X, X, X, seen)[0], atol=1e-6)
     assert multiplied(lambda X: window_attention(X, 16), X) == 2 * restricted_attention_cost(96, 8, 16).multiplications
 
@@ -176,7 +184,7 @@ def test_so_many_dilated_layers_join_the_first_word_and_the_last(n, k):
 def test_so_many_stacked_layers_join_the_first_word_and_the_last(n, k):
     torch.manual_seed(0)
     back = torch.arange(n)[:, None] - torch.arange(n)
-    seen = (0 <= back) & (back < k)
+    seen = (back >= 0) & (back < k)
 
     def windows(count: int):
         return lambda X: X if count == 0 else windows(count - 1)(attention(X, X, X, seen)[0])

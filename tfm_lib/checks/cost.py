@@ -176,7 +176,7 @@ CROSSOVER_SLIPS = [
 
 @exercise("cost.crossover", answer="crossover")
 def crossover(student, expect):
-    inputs = list(zip(_sizes(4, 5, 60), [8, 6, 2, 7], [0, 3, 1, 4])) + [(13, 6, 4)]
+    inputs = [*zip(_sizes(4, 5, 60), [8, 6, 2, 7], [0, 3, 1, 4]), (13, 6, 4)]
     expect.agrees(
         student.crossover, _crossover, inputs, "the first n at which attention multiplies more often",
         [slip for slip in CROSSOVER_SLIPS if slip.name != "less than one word"], tolerance=1e-9, describe="the number of words",
@@ -286,16 +286,26 @@ def _doubling_from_two(n: int, k: int, most: int) -> int:
 
 @exercise("cost.doubling", answer="layers_needed")
 def doubling(student, expect):
-    cycles = [(k, most, (k - 1) * (2 * most - 1)) for k, most in ((3, 8), (2, 4), (5, 2), (4, 32))]  # words a cycle reaches
+    cycles = [
+        (k, most, (k - 1) * (2 * most - 1)) for k, most in ((3, 8), (2, 4), (5, 2), (4, 32))
+    ]  # words a cycle reaches
     turns = _sizes(4, 2, 9)
-    inputs = [(turn * cycle + 1 + extra, k, most) for turn, (k, most, cycle) in zip(turns, cycles) for extra in (-1, 0, 1)]
+    inputs = [
+        (turn * cycle + 1 + extra, k, most) for turn, (k, most, cycle) in zip(turns, cycles) for extra in (-1, 0, 1)
+    ]
     expect.agrees(
         student.layers_needed, _doubling, inputs, "the least number of layers that join all n words", DOUBLING_SLIPS,
         tolerance=1e-9, describe="the layers",
     )  # fmt: skip
     few = [(3, 3, 8), (4, 4, 2), (2, 2, 4)]
     expect.agrees(
-        student.layers_needed, _doubling, few, "few words as well", DOUBLING_SLIPS, tolerance=1e-9, describe="the layers"
+        student.layers_needed,
+        _doubling,
+        few,
+        "few words as well",
+        DOUBLING_SLIPS,
+        tolerance=1e-9,
+        describe="the layers",
     )
 
 
@@ -398,7 +408,8 @@ GROWTH_SLIPS = [
 
 @exercise("cost.growth", answer="growth")
 def growth(student, expect):
-    sizes = [[8, 20, 64, 150, 400, 1000], [10, 30, 70, 200, 500, 1500], [16, 40, 90, 300, 700, 2000]]
+    steps = (1, 2.4, 7, 17, 60, 120)  # uneven, so that the middle point counts too
+    sizes = [[int((8 + low) * step) for step in steps] for low in _sizes(3, 0, 9)]
 
     def power(work: Any, sizes: list[int], clock: Any) -> Any:
         machine = work.__self__

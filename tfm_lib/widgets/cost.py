@@ -120,9 +120,7 @@ class CostExplorer(Widget):
     def here(self) -> tuple[int, dict[str, float]]:
         """The number of words at which the curves are read, and what each row asks for there."""
         if self.quantity != "time":
-            return self.value, asked(
-                self.value, self.d, self.k, self.r, self.projections, self.quantity, self.joined
-            )
+            return self.value, asked(self.value, self.d, self.k, self.r, self.projections, self.quantity, self.joined)
         lines = times(self.measured, self.d, self.k, self.projections)
         at = min((n for n, _ in lines["gru"]), key=lambda n: abs(math.log(n / self.value)))
         return at, {name: dict(line)[at] for name, line in lines.items()}
@@ -173,7 +171,7 @@ def costs(n: int, d: int, k: int, r: int, projections: int) -> dict[str, Cost]:
     }
 
 
-def asked(n: int, d: int, k: int, r: int, projections: int, quantity: str, joined: bool) -> dict[str, int]:  # noqa: PLR0913, PLR0917 (the six knobs of the widget)
+def asked(n: int, d: int, k: int, r: int, projections: int, quantity: str, joined: bool) -> dict[str, int]:
     """One quantity of every row: of a layer, or of as many layers as join any two words."""
     rows = costs(n, d, k, r, projections)
     times = {name: row.layers if joined and quantity != "path" else 1 for name, row in rows.items()}
