@@ -1,5 +1,8 @@
 """The formulas of `cost` against the running layers: multiplications, numbers kept and reach, each counted."""
 
+import json
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -8,6 +11,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 from misfits import CALLABLE, NUMBER, SIZE, WHOLE, WORD
+from project import ROOT
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -162,6 +166,17 @@ def test_a_convolution_keeps_its_output(n, d):
 def test_a_window_keeps_r_weights_a_word():
     assert restricted_attention_cost(100, 8, 5, n_heads=2).memory == 2 * 100 * 5
     assert restricted_attention_cost(100, 8, 5, projections=3).memory == 100 * 5 + 3 * 100 * 8
+
+
+def test_measured_memory_is_that_of_scores_and_weights():
+    """In a fresh process, as the recorded run measures; so that nothing that this one has freed is there to be used."""
+    code = "import json, torch; torch.set_num_threads(1); from experiments.cost_table import memory; "
+    code += "print(json.dumps(memory('attention', 64, 1, 2048)))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found, weights = json.loads(run.stdout), attention_cost(2048, 64).memory * 4 / 1e6
+    assert found["kept"] == pytest.approx(weights, rel=0.1)
+    assert found["forward"] == pytest.approx(2 * weights, rel=0.1)
+    assert found["backward"] == pytest.approx(3 * weights, rel=0.1)
 
 
 # steps and paths

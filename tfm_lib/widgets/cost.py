@@ -149,7 +149,8 @@ class CostExplorer(Widget):
         plane = draw.Plane(ax, *axes, log="xy")
         for name, points in self.curves.items():
             if points:
-                plane.line(*zip(*points), *LOOKS[name], say.shared["rows"][name])
+                x, y = zip(*points)
+                plane.line(x, y, *LOOKS[name], say.shared["rows"][name])
         if not self.reveal:
             plane.rule(x=self.value)
             ax.set(xlim=(GRID[0], MOST))

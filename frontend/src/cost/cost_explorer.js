@@ -10,8 +10,6 @@ const WORDS = {
   k: "convolution k",
   r: "window r",
   matrices: "attention's matrices",
-  none: "none, as in the table",
-  three: "three: queries, keys, values",
   joined: "until any two words are joined",
   reveal: "show the curves",
   asked: "asked for",
