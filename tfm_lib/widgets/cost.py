@@ -41,7 +41,6 @@ EXPLORER = Words(
     crossing=" Attention and the GRU cross at n = {n:,.0f}.",
     apart=" Attention and the GRU do not cross here.",
     guess=" Guessed: {guess}.",
-    dot="n = {n:,.0f}",
     log="{axis} (log)",
 )
 QUANTITIES = tuple(EXPLORER.shared["quantities"])

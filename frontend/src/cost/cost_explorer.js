@@ -15,14 +15,13 @@ const WORDS = {
   asked: "asked for",
   plane: "What a layer asks for against the number of words, logarithmic axes",
   words: "{n} words",
-  hidden: "Your guess: they cross at {n}. Then tick “{reveal}”.",
+  hidden: "d = {d}, k = {k}, r = {r}. Your guess: they cross at {n}. Then tick “{reveal}”.",
   here: "At {n}: {rows}",
   measured: " (measured at d = {d}, k = {k}, r = 64)",
   row: "{name} {x}",
   cross: "Attention and the GRU cross at {n}",
   apart: "Attention and the GRU do not cross here",
   guessed: " · your guess {guess}",
-  dot: "n = {n}",
 };
 
 const LOOKS = { attention: ["query"], gru: ["decoder", "8 4"], stacked: ["value", "9 3 2 3"], dilated: ["encoder", "2 3"], window: ["ink", "12 3 2 3"] };
@@ -111,7 +110,7 @@ function render({ model, el }) {
   const plane = plot(ui, { x: { label: axis, domain: [2, MOST], log: true }, y: { label: WORDS.asked, domain: [1, 1e12], log: true }, height: 300, most: 684, label: WORDS.plane });
   const lines = Object.fromEntries(Object.entries(LOOKS).map(([name, [colour, dash]]) => [name, plane.line({ colour, dash })]));
   const place = plane.rule({ colour: "soft" });
-  const cross = plane.dot({ colour: "ink", r: 5 });
+  const cross = plane.line({ colour: "ink", dash: "1 4" });
   const mark = ([colour, dash]) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H33", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
   const entry = (name) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark(LOOKS[name]), h("span", {}, rows[name]));
   ui.stage.append(plane.el, h("div", { class: "tfm-legend" }, Object.keys(LOOKS).map(entry)));
@@ -131,15 +130,14 @@ function render({ model, el }) {
     const drawn = curves(state);
     const all = Object.values(drawn).flat().map(([, y]) => y);
     const [least, most] = all.length ? [Math.min(...all), Math.max(...all)] : [0.1, 1000];
-    plane.domain({ y: [10 ** Math.floor(Math.log10(least)), 10 ** Math.max(1, Math.ceil(Math.log10(most)))] });
+    const [low, high] = [10 ** Math.floor(Math.log10(least)), 10 ** Math.max(1, Math.ceil(Math.log10(most)))];
+    plane.domain({ y: [low, high] });
     for (const name in lines) lines[name](drawn[name] ?? []);
     const words = (n) => told(WORDS.words, { n: grouped(n) });
     const where = state.reveal ? crossing(state, measured()) : null;
     place({ x: state.n });
-    const line = state.quantity === "time" ? null : asked(Math.max(1, Math.round(where ?? 1)), state).attention;
-    const high = where === null ? null : (line ?? times(measured(), state).gru.reduce((best, [n, t]) => (n <= where ? t : best), 1));
-    cross(where === null || where > MOST ? null : [where, high], told(WORDS.dot, { n: grouped(where ?? 0) }));
-    if (!state.reveal) return ui.say(...told(WORDS.hidden, { n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
+    cross(where === null || where > MOST ? [] : [[where, low], [where, high]]);
+    if (!state.reveal) return ui.say(...told(WORDS.hidden, { ...state, n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
     const timed = state.quantity === "time";
     const at = timed ? nearest(measured().n, state.n) : state.n;
     const found = timed ? Object.entries(drawn).map(([name, line]) => [name, line.find(([n]) => n === at)[1]]) : Object.entries(asked(at, state));
