@@ -5,7 +5,6 @@ import { card, clamp, fixed, h, plot, range, s, told } from "../kit/index.js";
 const WORDS = {
   quantity: "what",
   guess: "your guess: words n",
-  n: "words n",
   d: "width d",
   k: "convolution k",
   r: "window r",
@@ -115,7 +114,7 @@ function render({ model, el }) {
   const entry = (name) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark(LOOKS[name]), h("span", {}, rows[name]));
   ui.stage.append(plane.el, h("div", { class: "tfm-legend" }, Object.keys(LOOKS).map(entry)));
 
-  ui.slider("value", { label: WORDS.n, min: 2, max: MOST, step: 1, log: true, format: grouped });
+  ui.slider("value", { label: axis, min: 2, max: MOST, step: 1, log: true, format: grouped });
   ui.toggle("reveal", { label: WORDS.reveal });
   ui.select("quantity", { label: WORDS.quantity, options: Object.entries(quantities) });
   ui.slider("d", { label: WORDS.d, values: CHOICES.d, format: String });
