@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from tfm_lib._errors import require_callable, require_choice, require_number, require_sizes, require_whole
+from tfm_lib._errors import require_number, require_sizes, require_whole
+from tfm_lib._shapes import checked
 
 __all__ = [
     "Cost",
@@ -78,13 +79,13 @@ def restricted_attention_cost(
     )
 
 
+@checked
 def recurrent_cost(n: int, d: int, cell: Literal["rnn", "gru", "lstm"] = "gru") -> Cost:
     """A recurrent layer: n steps of 2, 6 or 8 products with a d × d matrix.
 
     Source: Vaswani et al. (2017), section 4, table 1, second row.
     """
     require_sizes(n=n, d=d)
-    require_choice("cell", cell, _MATRICES)
     return Cost(_MATRICES[cell] * n * d**2, sequential=n, path=n, memory=_KEPT[cell] * n * d)
 
 
@@ -105,6 +106,7 @@ def stacked_layers(n: int, k: int) -> int:
     return max(1, -(-(n - 1) // (k - 1)))
 
 
+@checked
 def convolutional_cost(n: int, d: int, k: int, layers: Callable[[int, int], int] = dilated_layers) -> Cost:
     """A convolution over the last `k` words, as one layer of many: knd² multiplications; it keeps its output.
 
@@ -114,7 +116,6 @@ def convolutional_cost(n: int, d: int, k: int, layers: Callable[[int, int], int]
     """
     require_sizes(n=n, d=d)
     require_whole("k", k, 2)
-    require_callable(layers=layers)
     return Cost(k * n * d**2, sequential=1, path=layers(n, k), memory=n * d)
 
 
