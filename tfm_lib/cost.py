@@ -25,9 +25,10 @@ _KEPT = {"rnn": 1, "gru": 7, "lstm": 7}  # vectors a word that PyTorch's own ste
 class Cost(NamedTuple):
     """What one layer asks for a sentence.
 
-    `multiplications` of its matrix products; `sequential` operations, which wait for each other; `path`, how many of
-    them lie between the two words that are farthest apart, in as many layers as join these; `memory`, the numbers that
-    it keeps for the backward pass beside its input and its parameters.
+    `multiplications` of its matrix products; `sequential` operations, which wait for each other;
+    `path`, how many of them lie between the two words that are farthest apart, in as many layers as
+    join these; `memory`, the numbers that it keeps for the backward pass beside its input and its
+    parameters.
 
     Source: Vaswani et al. (2017), section 4, table 1.
     Differs: the table has no constant factors and no memory.
@@ -45,9 +46,10 @@ class Cost(NamedTuple):
 
 
 def attention_cost(n: int, d: int, n_heads: int = 1, projections: int = 0) -> Cost:
-    """Self-attention: 2n²d multiplications in scores and means, nd² in each of the d × d `projections`.
+    """Self-attention: 2n²d multiplications in scores and means, nd² in each d × d matrix beside.
 
-    0 projections as in the paper's table, 3 in `SelfAttention`, 4 in `MultiHeadAttention`. Each head keeps n² weights.
+    `projections` counts these matrices: 0 in the paper's table, 3 in `SelfAttention`, 4 in
+    `MultiHeadAttention`. Each head keeps n² weights.
 
     Source: Vaswani et al. (2017), section 4, table 1, first row.
     """
@@ -65,7 +67,7 @@ def restricted_attention_cost(
     """Self-attention to the last `r` words only, the query itself among them: 2rnd multiplications.
 
     Source: Vaswani et al. (2017), section 4, table 1, last row.
-    Differs: the paper's window is centred, and two of its layers are needed to reach as far back as one of ours.
+    Differs: the paper's window is centred, and reaches back half as far as ours.
     """
     require_sizes(n=n, d=d, n_heads=n_heads)
     require_whole("r", r, 2)
@@ -90,7 +92,7 @@ def recurrent_cost(n: int, d: int, cell: Literal["rnn", "gru", "lstm"] = "gru") 
 
 
 def dilated_layers(n: int, k: int) -> int:
-    """⌈log_k n⌉, at least 1: convolutions that look 1, k, k² … words back and join any two of n words."""
+    """⌈log_k n⌉, at least 1: convolutions over words 1, k, k² … apart that join all n words."""
     require_sizes(n=n)
     require_whole("k", k, 2)
     layers = 1
@@ -100,17 +102,23 @@ def dilated_layers(n: int, k: int) -> int:
 
 
 def stacked_layers(n: int, k: int) -> int:
-    """⌈(n − 1)/(k − 1)⌉, at least 1: layers that look at the last `k` words each and join any two of n words."""
+    """⌈(n − 1)/(k − 1)⌉, at least 1: layers over the last `k` words that join all n words."""
     require_sizes(n=n)
     require_whole("k", k, 2)
     return max(1, -(-(n - 1) // (k - 1)))
 
 
 @checked
-def convolutional_cost(n: int, d: int, k: int, layers: Callable[[int, int], int] = dilated_layers) -> Cost:
-    """A convolution over the last `k` words, as one layer of many: knd² multiplications; it keeps its output.
+def convolutional_cost(
+    n: int,
+    d: int,
+    k: int,
+    layers: Callable[[int, int], int] = dilated_layers,
+) -> Cost:
+    """A convolution over the last `k` words: knd² multiplications; it keeps its output.
 
-    `layers(n, k)` says how many of them join any two words: `dilated_layers` as in the paper's table, or `stacked_layers`.
+    `layers(n, k)` says how many of them join any two words: `dilated_layers` as in the paper's
+    table, or `stacked_layers`.
 
     Source: Vaswani et al. (2017), section 4, table 1, third row.
     """
@@ -122,8 +130,9 @@ def convolutional_cost(n: int, d: int, k: int, layers: Callable[[int, int], int]
 def training_flops(n_parameters: int, n_tokens: int) -> int:
     """What a training asks for: 6 multiplications and additions for each parameter and token.
 
-    A parameter meets a token in one multiplication and one addition forward, and in twice as many backward. Of a
-    Transformer a token meets half: in translation count the tokens of one side, and scores and means are left out.
+    A parameter meets a token in one multiplication and one addition forward, and in twice as many
+    backward. In translation count the tokens of one side, since each token meets one of the two
+    stacks. Scores and means are left out.
 
     Source: Kaplan et al. (2020), section 2.1.
     """
@@ -132,7 +141,7 @@ def training_flops(n_parameters: int, n_tokens: int) -> int:
 
 
 def hardware_flops(hours: float, n_devices: int = 8, rate: float = 9.5e12) -> float:
-    """What the machines could have done meanwhile: seconds × devices × operations a second of each.
+    """What the machines could have done meanwhile: seconds × devices × operations a second.
 
     The defaults are the paper's eight P100.
 

@@ -25,6 +25,7 @@ const WORDS = {
 
 const LOOKS = { attention: ["query"], gru: ["decoder", "8 4"], stacked: ["value", "9 3 2 3"], dilated: ["encoder", "2 3"], window: ["ink", "12 3 2 3"] };
 const CHOICES = { d: [16, 32, 64, 128, 256, 512, 1024], k: [2, 3, 5, 7, 9, 15], r: [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] };
+const QUANTITIES = ["multiplications", "memory", "sequential", "path", "time"]; // a page brings their words in another order
 const MOST = 65536;
 const GRID = range(31).map((i) => Math.round(2 ** (i / 2 + 1)));
 const BEGINNING = 16;
@@ -116,17 +117,25 @@ function render({ model, el }) {
 
   ui.slider("value", { label: axis, min: 2, max: MOST, step: 1, log: true, format: grouped });
   ui.toggle("reveal", { label: WORDS.reveal });
-  ui.select("quantity", { label: WORDS.quantity, options: Object.entries(quantities) });
-  ui.slider("d", { label: WORDS.d, values: CHOICES.d, format: String });
-  ui.slider("k", { label: WORDS.k, values: CHOICES.k, format: String });
-  ui.slider("r", { label: WORDS.r, values: CHOICES.r, format: String });
-  ui.slider("projections", { label: WORDS.matrices, values: [0, 3], format: String });
-  ui.toggle("joined", { label: WORDS.joined });
+  ui.select("quantity", { label: WORDS.quantity, options: QUANTITIES.map((name) => [name, quantities[name]]) });
+  const d = ui.slider("d", { label: WORDS.d, values: CHOICES.d, format: String });
+  const k = ui.slider("k", { label: WORDS.k, values: CHOICES.k, format: String });
+  const r = ui.slider("r", { label: WORDS.r, values: CHOICES.r, format: String });
+  const matrices = ui.slider("projections", { label: WORDS.matrices, values: [0, 3], format: String });
+  const joined = ui.toggle("joined", { label: WORDS.joined });
   ui.on("reveal", () => ui.get("reveal") && !ui.get("guess") && ui.set({ guess: now().n }));
 
   function draw() {
     const state = now();
     const drawn = curves(state);
+    const timed = state.quantity === "time";
+    const many = state.joined && state.quantity !== "path" && !timed; // filter and window say how many layers
+    const one = (...names) => many || names.includes(state.quantity);
+    d.enable(state.quantity !== "sequential" && state.quantity !== "path");
+    k.enable(one("multiplications", "path", "time"));
+    r.enable(one("multiplications", "memory", "path"));
+    matrices.enable(state.quantity !== "sequential" && state.quantity !== "path");
+    joined.enable(state.quantity !== "path" && !timed);
     const all = Object.values(drawn).flat().map(([, y]) => y);
     const [least, most] = all.length ? [Math.min(...all), Math.max(...all)] : [0.1, 1000];
     const [low, high] = [10 ** Math.floor(Math.log10(least)), 10 ** Math.max(1, Math.ceil(Math.log10(most)))];
@@ -137,7 +146,6 @@ function render({ model, el }) {
     place({ x: state.n });
     cross(where === null || where > MOST ? [] : [[where, low], [where, high]]);
     if (!state.reveal) return ui.say(...told(WORDS.hidden, { ...state, n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
-    const timed = state.quantity === "time";
     const at = timed ? nearest(measured().n, state.n) : state.n;
     const found = timed ? Object.entries(drawn).map(([name, line]) => [name, line.find(([n]) => n === at)[1]]) : Object.entries(asked(at, state));
     const widths = Object.keys(measured().layers).map(Number);
