@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -188,6 +189,12 @@ class Widget:
             "button": [("Enter",)],
             "input": [("End", "x"), ("Backspace",)],  # a line of text
         }[control["kind"]]
+
+    def usable(self) -> Iterator[str]:
+        """Controls one after the other; left out is what is off when its turn comes, set to rest by one before it."""
+        for name in self.controls():
+            if not self.controls()[name]["off"]:
+                yield name
 
     def enable(self, name: str) -> None:
         """Move other selects and checkboxes, by keyboard, until the control can be used."""

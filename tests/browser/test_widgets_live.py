@@ -101,10 +101,9 @@ def test_what_is_saved_stands_alone(stage: Stage) -> None:
 def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
     place, widget = list(stage.widgets())[-1]
     fresh = stage.fresh(place)
-    for name in widget.controls():
-        if not widget.controls()[name]["off"]:  # a control before it may have set it to rest
-            widget.reach(name)
-            widget.press(*widget.moves(name)[0])
+    for name in widget.usable():
+        widget.reach(name)
+        widget.press(*widget.moves(name)[0])
     left, address = widget.look(), widget.link()
     assert left != fresh and "#tfm=" in address
 
