@@ -262,6 +262,26 @@ def encoder_layer(n, d, d_ff):
 def encoder_layer(n, d, d_ff):
     return 4 * n * d**2 + 2 * n**2 * d + 2 * n * d_ff**2
 """,
+        "one word": """
+def encoder_layer(n, d, d_ff):
+    return 4 * d**2 + 2 * n * d + 2 * d * d_ff
+""",
+        "softmax counted": """
+def encoder_layer(n, d, d_ff):
+    return 4 * n * d**2 + 2 * n**2 * d + 2 * n * d * d_ff + n * n
+""",
+        "biases counted": """
+def encoder_layer(n, d, d_ff):
+    return 4 * n * d**2 + 2 * n**2 * d + 2 * n * d * d_ff + 4 * n * d + n * d_ff + n * d
+""",
+        "forward and backward": """
+def encoder_layer(n, d, d_ff):
+    return 3 * (4 * n * d**2 + 2 * n**2 * d + 2 * n * d * d_ff)
+""",
+        "weights counted, not products": """
+def encoder_layer(n, d, d_ff):
+    return 4 * d**2 + 2 * d * d_ff
+""",
         "n and d exchanged": """
 def encoder_layer(n, d, d_ff):
     return 4 * n**2 * d + 2 * n * d**2 + 2 * n * d * d_ff
@@ -335,6 +355,31 @@ def crossover(d, matrices, projections):
     while 2 * n * n * d + projections * d * d <= matrices * n * d * d:
         n += 1
     return n
+""",
+        "only the matrices were put in": """
+def crossover(d, matrices, projections):
+    n = 1
+    while n * n * d <= matrices * n * d * d:
+        n += 1
+    return n
+""",
+        "the two exchanged": """
+def crossover(d, matrices, projections):
+    n = 1
+    while 2 * n * n * d + matrices * n * d * d <= projections * n * d * d:
+        n += 1
+    return n
+""",
+        "the two on the wrong side": """
+def crossover(d, matrices, projections):
+    n = 1
+    while n * n * d + projections * n * d * d <= 2 * matrices * n * d * d:
+        n += 1
+    return n
+""",
+        "no word at all": """
+def crossover(d, matrices, projections):
+    return max(0, (matrices - projections) * d // 2 + 1)
 """,
     },
     "cost.doubling": {
@@ -456,6 +501,20 @@ def layers_needed(n, k, most):
         layers += 1
         step = 2 * step if step < 16 else 1
     return layers
+""",
+        "it starts over too late": """
+def layers_needed(n, k, most):
+    heard, step, layers = 1, 1, 0
+    while heard < n:
+        heard += (k - 1) * step
+        layers += 1
+        step = 2 * step if step <= most else 1
+    return layers
+""",
+        "whole cycles only": """
+def layers_needed(n, k, most):
+    cycle = (k - 1) * (2 * most - 1)
+    return math.ceil((n - 1) / cycle) * most.bit_length()
 """,
     },
     "cost.growth": {
@@ -673,6 +732,35 @@ def growth(work, sizes, clock):
 def growth(work, sizes, clock):
     return 2.0
 """,
+        "fewer rounds": """
+def growth(work, sizes, clock):
+    x, y = [], []
+    for n in sizes[len(sizes) // 2:]:
+        rounds = []
+        for _ in range(5):
+            start = clock()
+            work(n)
+            rounds.append(clock() - start)
+        x.append(math.log(n))
+        y.append(math.log(sorted(rounds)[2]))
+    a, b = sum(x) / len(x), sum(y) / len(y)
+    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
+""",
+        "another clock": """
+def growth(work, sizes, clock):
+    from time import perf_counter
+    x, y = [], []
+    for n in sizes[len(sizes) // 2:]:
+        rounds = []
+        for _ in range(7):
+            start = perf_counter()
+            work(n)
+            rounds.append(perf_counter() - start)
+        x.append(math.log(n))
+        y.append(math.log(sorted(rounds)[3]))
+    a, b = sum(x) / len(x), sum(y) / len(y)
+    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
+""",
     },
     "cost.batch": {
         "weights of one head": """
@@ -734,6 +822,26 @@ def largest_batch(numbers, n, d, n_heads, n_layers):
 def largest_batch(numbers, n, d, n_heads, n_layers):
     each = n_layers * (n_heads * n**2 + 4 * n * d)
     return numbers / each
+""",
+        "rounded to the nearest": """
+def largest_batch(numbers, n, d, n_heads, n_layers):
+    return round(numbers / (n_layers * (n_heads * n**2 + 4 * n * d)))
+""",
+        "scores kept too": """
+def largest_batch(numbers, n, d, n_heads, n_layers):
+    return numbers // (n_layers * (2 * n_heads * n**2 + 4 * n * d))
+""",
+        "input counted too": """
+def largest_batch(numbers, n, d, n_heads, n_layers):
+    return numbers // (n_layers * (n_heads * n**2 + 5 * n * d))
+""",
+        "matrices for vectors": """
+def largest_batch(numbers, n, d, n_heads, n_layers):
+    return numbers // (n_layers * (n_heads * n**2 + 4 * d**2))
+""",
+        "multiplications for memory": """
+def largest_batch(numbers, n, d, n_heads, n_layers):
+    return numbers // (n_layers * (2 * n**2 * d + 4 * n * d**2))
 """,
     },
     "cost.today": {
@@ -961,6 +1069,22 @@ def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
     cache = 2 * n_layers * narrow * 2
     flops = 2 * (layers + vocab * d)
     return parameters
+""",
+        "bits for bytes": """
+def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
+    narrow = n_kv * d // n_heads
+    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
+    parameters = layers + 2 * vocab * d + (2 * n_layers + 1) * d
+    cache, flops = 4 * n_layers * narrow, 2 * (layers + vocab * d)
+    return parameters, 8 * cache, flops
+""",
+        "norms multiplied": """
+def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
+    narrow = n_kv * d // n_heads
+    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
+    parameters = layers + 2 * vocab * d + (2 * n_layers + 1) * d
+    cache, flops = 4 * n_layers * narrow, 2 * (layers + vocab * d)
+    return parameters, cache, flops + 2 * (2 * n_layers + 1) * d
 """,
     },
 }

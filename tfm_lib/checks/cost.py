@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tfm_lib._errors import shown
 from tfm_lib.checks.judge import Slip, exercise
 from tfm_lib.checks.watching import Refused
 
@@ -85,6 +86,31 @@ LAYER_SLIPS = [
         "W₁ and W₂ are counted as d_ff × d_ff. They are d × d_ff and d_ff × d.",
     ),
     Slip(
+        "one word",
+        lambda n, d, f: _layer(n, d, f) / n,
+        "This is what one of the n words takes, with its n scores. Asked for is the whole sentence.",
+    ),
+    Slip(
+        "softmax counted",
+        lambda n, d, f: _layer(n, d, f) + n**2,
+        "n² too many: one for each score, as for the scale or the softmax. Count matrix products only.",
+    ),
+    Slip(
+        "biases counted",
+        lambda n, d, f: _layer(n, d, f) + 5 * n * d + n * f,
+        "The biases are counted. They are added, and nothing is multiplied with them.",
+    ),
+    Slip(
+        "forward and backward",
+        lambda n, d, f: 3 * _layer(n, d, f),
+        "This is three times as many: forward and backward. Asked for is the forward pass.",
+    ),
+    Slip(
+        "weights counted, not products",
+        lambda n, d, f: 4 * d**2 + 2 * d * f,
+        "These are the layer's weights. Each is multiplied once for each of the n words, and scores and means have none.",
+    ),
+    Slip(
         "n and d exchanged",
         lambda n, d, f: 4 * n**2 * d + 2 * n * d**2 + 2 * n * d * f,
         "n and d have changed places in the attention: its projections grow with d², its scores with n².",
@@ -132,6 +158,21 @@ CROSSOVER_SLIPS = [
         "The projections were added to the recurrent layer's matrices. They belong to attention's side.",
     ),
     Slip(
+        "only the matrices were put in",
+        lambda d, c, p: c * d + 1,
+        "The recurrent layer has its matrices. Attention is still the table's n²d: it has two such products, and its own projections.",
+    ),
+    Slip(
+        "the two exchanged",
+        lambda d, c, p: max(1, (p - c) * d // 2 + 1),
+        "Matrices and projections have changed places: the projections are attention's, the matrices the recurrent layer's.",
+    ),
+    Slip(
+        "the two on the wrong side",
+        lambda d, c, p: max(1, (2 * c - p) * d + 1),
+        "The factor 2 stands beside the recurrent layer's matrices. It is attention that has two products, QKᵀ and AV.",
+    ),
+    Slip(
         "matrices are ignored",
         lambda d, c, p: max(1, (1 - p) * d // 2 + 1),
         "The recurrent layer is counted with one matrix. A word meets as many as `matrices` says.",
@@ -162,6 +203,11 @@ CROSSOVER_SLIPS = [
         "Where attention has as many matrices as the recurrent layer, or more, it multiplies more often from the first word on: 1.",
     ),
     Slip(
+        "no word at all",
+        lambda d, c, p: max(0, (c - p) * d // 2 + 1),
+        "This says 0 words. With no word nobody multiplies: the first number of words is 1.",
+    ),
+    Slip(
         "d is ignored",
         lambda d, c, p: max(1, (c - p) // 2 + 1),
         "This does not grow with d. The matrices have d² entries, a score d products: the crossing moves with d.",
@@ -174,17 +220,20 @@ CROSSOVER_SLIPS = [
 ]
 
 
+FEWER = ("less than one word", "no word at all")  # seen only where attention never multiplies less often
+
+
 @exercise("cost.crossover", answer="crossover")
 def crossover(student, expect):
     inputs = [*zip(_sizes(4, 5, 60), [8, 6, 2, 7], [0, 3, 1, 4]), (13, 6, 4)]
     expect.agrees(
         student.crossover, _crossover, inputs, "the first n at which attention multiplies more often",
-        [slip for slip in CROSSOVER_SLIPS if slip.name != "less than one word"], tolerance=1e-9, describe="the number of words",
+        [slip for slip in CROSSOVER_SLIPS if slip.name not in FEWER], tolerance=1e-9, describe="the number of words",
     )  # fmt: skip
     more = [(d, matrices, projections) for d, matrices, projections in zip(_sizes(3, 5, 60), (2, 3, 1), (2, 5, 4))]
     expect.agrees(
         student.crossover, _crossover, more, "and 1 where attention never multiplies less often",
-        [slip for slip in CROSSOVER_SLIPS if slip.name == "less than one word"], tolerance=1e-9, describe="the number of words",
+        [slip for slip in CROSSOVER_SLIPS if slip.name in FEWER], tolerance=1e-9, describe="the number of words",
     )  # fmt: skip
 
 
@@ -216,6 +265,11 @@ DOUBLING_SLIPS = [
         "it starts over too early",
         lambda n, k, most: _doubling(n, k, most, lambda step: 2 * step if 2 * step < most else 1),
         "The layer with distance `most` itself is left out. Start over after it, not in its place.",
+    ),
+    Slip(
+        "it starts over too late",
+        lambda n, k, most: _doubling(n, k, most, lambda step: 2 * step if step <= most else 1),
+        "A layer of distance 2 · most is put in. `most` is the largest: after its layer they start at 1 again.",
     ),
     Slip(
         "distances grow by k",
@@ -263,6 +317,16 @@ DOUBLING_SLIPS = [
         "The first layer's words stand 1 apart. Yours begins at 2.",
     ),
     Slip(
+        "it starts at 2",
+        lambda n, k, most: _doubling_from_two(n, k, most, again=1),
+        "The first layer's words stand 1 apart. Yours doubles the distance before that layer has looked.",
+    ),
+    Slip(
+        "whole cycles only",
+        lambda n, k, most: -(-(n - 1) // ((k - 1) * (2 * most - 1))) * most.bit_length(),
+        "You count whole cycles 1, 2, 4, …, most. The last one can be cut short: stop as soon as the last word hears the first.",
+    ),
+    Slip(
         "a layer too many",
         lambda n, k, most: _doubling(n, k, most) + 1,
         "One layer too many: stop as soon as the last word hears the first.",
@@ -275,12 +339,12 @@ DOUBLING_SLIPS = [
 ]
 
 
-def _doubling_from_two(n: int, k: int, most: int) -> int:
+def _doubling_from_two(n: int, k: int, most: int, again: int = 2) -> int:
     heard, step, layers = 1, 2, 0
     while heard < n or layers == 0:
         heard += (k - 1) * step
         layers += 1
-        step = step * 2 if step < most else 2
+        step = step * 2 if step < most else again
     return layers
 
 
@@ -291,7 +355,9 @@ def doubling(student, expect):
     ]  # words a cycle reaches
     turns = _sizes(4, 2, 9)
     inputs = [
-        (turn * cycle + 1 + extra, k, most) for turn, (k, most, cycle) in zip(turns, cycles) for extra in (-1, 0, 1)
+        (turn * cycle + 1 + extra, k, most)
+        for turn, (k, most, cycle) in zip(turns, cycles)
+        for extra in (-1, 0, 1, 2 * k - 2)  # just reached, just not, and in the middle of a cycle
     ]
     expect.agrees(
         student.layers_needed, _doubling, inputs, "the least number of layers that join all n words", DOUBLING_SLIPS,
@@ -322,7 +388,7 @@ class _Machine:
 
     def __init__(self, power: float, fixed: float, seed: int):
         self.power, self.fixed, self.seed = power, fixed, seed
-        self.now, self.calls = 1000.0, dict[int, int]()
+        self.now, self.looks, self.calls = 1000.0, 0, dict[int, int]()
 
     def seconds(self, n: int) -> list[float]:
         """Of seven calls in a row: the first is slow, and so is one of the others."""
@@ -337,6 +403,7 @@ class _Machine:
         self.now += self.seconds(n)[call % 7]
 
     def clock(self) -> float:
+        self.looks += 1
         return self.now
 
 
@@ -364,6 +431,14 @@ GROWTH_SLIPS = [
     Slip("the fastest round", _of(middle=min), "You took the fastest round. Asked for is the median of the seven."),
     Slip("the slowest round", _of(middle=max), "You took the slowest round, which is the one that something else disturbed most. Asked for is the median."),
     Slip("one round", _of(middle=lambda rounds: rounds[0]), "One round was taken for each size, and the first call is often the slowest. Take seven, and their median."),
+    *(
+        Slip(
+            "fewer rounds",
+            _of(middle=lambda rounds, count=count: median(rounds[:count])),
+            f"You took {count} rounds. Of so few, too many are disturbed; take seven.",
+        )
+        for count in (3, 5)
+    ),
     Slip("not sorted", _of(middle=lambda rounds: rounds[3]), "You took the fourth round as it came. The median is the fourth of the rounds in order of size: sort them first."),
     Slip("all sizes", _of(half=slice(None)), "All sizes went into the fit. Short calls are overhead for the most part: take the upper half of the sizes."),
     Slip("the lower half", _of(half=slice(None, 3)), "This is the slope of the small sizes. Take the upper half: sizes[len(sizes) // 2:]."),
@@ -413,11 +488,17 @@ def growth(student, expect):
 
     def power(work: Any, sizes: list[int], clock: Any) -> Any:
         machine = work.__self__
-        before = dict(machine.calls)
+        before, looks = dict(machine.calls), machine.looks
         found = student.growth(work, sizes, clock)
         if machine.calls == before:
             raise Refused("Your answer never calls work(n). Call it between two looks at the clock.", "no work")
+        if machine.looks == looks:
+            raise Refused(
+                "Your answer never looks at the clock that it is given. One look is clock().", "another clock"
+            )
         return found
+
+    power.__name__ = "growth"
 
     inputs = [(machine.work, list(some), machine.clock) for machine, some in zip(_machines(), sizes)]
     expect.agrees(
@@ -449,6 +530,12 @@ BATCH_SLIPS = [
     _fits(lambda n, d, h, L: L * (h * n**2 + 4 * n * d) * 4, "numbers taken for bytes", "You divided by bytes. `numbers` counts numbers already."),
     _fits(lambda n, d, h, L: L * (h * n * d + 4 * n * d), "weights as wide as the model", "A weight is one number for a query and a key. There are n² of them for each head, whatever d is."),
     Slip("a sentence too many", lambda *a: _batch(*a) + 1, "That is one sentence too many: the last one does not fit as a whole. Round down."),
+    Slip("a sentence too many", lambda numbers, n, d, h, L: -(-numbers // (L * (h * n**2 + 4 * n * d))), "You rounded up, but the last sentence does not fit as a whole. Round down."),
+    Slip("rounded to the nearest", lambda numbers, n, d, h, L: round(numbers / (L * (h * n**2 + 4 * n * d))), "You rounded to the nearest whole number. More than half a sentence is not a whole one: round down."),
+    _fits(lambda n, d, h, L: L * (2 * h * n**2 + 4 * n * d), "scores kept too", "Scores and weights are both counted. The backward pass of the softmax needs the weights only, and so does the mean."),
+    _fits(lambda n, d, h, L: L * (h * n**2 + 5 * n * d), "input counted too", "Five vectors a word are counted. The formula counts what is kept beside the layer's input: four."),
+    _fits(lambda n, d, h, L: L * (h * n**2 + 4 * d**2), "matrices for vectors", "4d² are the parameters, which all sentences share. A sentence keeps what they make of it: 4nd."),
+    _fits(lambda n, d, h, L: L * (2 * n**2 * d + 4 * n * d**2), "multiplications for memory", "These are the multiplications. What is kept stands on the right of the formula."),
     Slip("a part of a sentence", lambda numbers, n, d, h, L: numbers / (L * (h * n**2 + 4 * n * d)), "A part of a sentence is left over. How many whole ones fit?"),
 ]  # fmt: skip
 
@@ -457,9 +544,10 @@ BATCH_SLIPS = [
 def batch(student, expect):
     sizes = list(zip(_sizes(4, 60, 120), _sizes(4, 20, 55), _sizes(4, 3, 9), _sizes(4, 2, 6)))
     counts = _sizes(4, 12, 60)
-    inputs = [
-        (count * L * (h * n**2 + 4 * n * d) + L * n * d, n, d, h, L) for count, (n, d, h, L) in zip(counts, sizes)
-    ]
+    # what is left over: little, nothing, nearly a sentence, and a little more than half of one
+    parts = (lambda each: each // 9, lambda each: 0, lambda each: each - 1, lambda each: each // 2 + 3)
+    each = [L * (h * n**2 + 4 * n * d) for n, d, h, L in sizes]
+    inputs = [(count * one + part(one), *size) for count, one, part, size in zip(counts, each, parts, sizes)]
     expect.agrees(
         student.largest_batch, _batch, inputs, "as many whole sentences as fit", BATCH_SLIPS, tolerance=1e-9,
         describe="the sentences",
@@ -491,6 +579,7 @@ PARAMETER_SLIPS = [
     Slip("norms with biases", _parameters(lambda v, d, L, h, kv, f: (2 * L + 1) * d), "The norms are counted with gain and bias. RMSNorm has a gain only."),
     Slip("one key head", _parameters(lambda v, d, L, h, kv, f: L * 2 * d * (1 - kv) * (d // h)), "W^K and W^V are counted for one head. There are n_kv of them."),
     Slip("one layer", lambda v, d, L, h, kv, f: _today(v, d, 1, h, kv, f)[0], "This is a model of one layer. There are n_layers of them."),
+    Slip("the three in another order", lambda *a: _today(*a)[1], "These are the bytes of the cache. First come the parameters, then the bytes, then the FLOPs."),
     Slip("the three in another order", lambda *a: _today(*a)[2], "These are FLOPs. First come the parameters, then the bytes of the cache, then the FLOPs."),
 ]  # fmt: skip
 CACHE_SLIPS = [
@@ -499,6 +588,8 @@ CACHE_SLIPS = [
     Slip("as wide as the model", lambda v, d, L, h, kv, f: 4 * L * d, "The cache was counted with n_heads heads of keys and values. Only n_kv heads have any."),
     Slip("one layer's cache", lambda v, d, L, h, kv, f: 4 * kv * (d // h), "This is the cache of one layer. Each layer keeps its own."),
     Slip("32 bits", lambda *a: 2 * _today(*a)[1], "Twice too much: 16 bits are two bytes."),
+    Slip("the three in another order", lambda *a: _today(*a)[2], "These are FLOPs. First come the parameters, then the bytes of the cache, then the FLOPs."),
+    Slip("bits for bytes", lambda *a: 8 * _today(*a)[1], "These are bits. A byte has eight."),
     Slip("one number a head", lambda v, d, L, h, kv, f: 4 * L * kv, "A key is a vector of d/n_heads numbers, not one number."),
     Slip("heads for key heads", lambda v, d, L, h, kv, f: 4 * L * kv * d, "Each key is counted as wide as the model. A head is d/n_heads wide."),
 ]  # fmt: skip
@@ -507,6 +598,9 @@ FLOP_SLIPS = [
     Slip("two for every parameter", lambda *a: 2 * _today(*a)[0], "This is two for each parameter. It is the usual estimate; here leave out the look-up and the norms."),
     Slip("multiplications only", lambda *a: _today(*a)[2] // 2, "This is half: each weight costs one multiplication and one addition."),
     Slip("a training step", lambda *a: 3 * _today(*a)[2], "Three times too much: six a weight are forward and backward together. Writing a token is a forward pass."),
+    Slip("norms multiplied", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] + 2 * (2 * L + 1) * d, "The norms are counted. Their gains are vectors; asked for are the matrices."),
+    Slip("as many key heads as heads", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] + 4 * L * d * (d - kv * (d // h)), "W^K and W^V are counted as d × d. They are d × (n_kv · d/n_heads)."),
+    Slip("two matrices in the feed-forward network", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] - 2 * L * d * f, "The feed-forward network is counted with two matrices. It has three, and each token meets all."),
     Slip("no logits", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] - 2 * v * d, "The way out is missing: each token is multiplied with the d × v matrix that makes the logits."),
 ]  # fmt: skip
 
@@ -517,7 +611,9 @@ def today(student, expect):
         def one(*args: int) -> Any:
             answer = student.today(*args)
             if not isinstance(answer, (tuple, list)) or len(answer) != 3:
-                text = f"Expected three numbers, (parameters, bytes of cache a token, FLOPs a token), got a {type(answer).__name__}."
+                text = (
+                    f"Expected three numbers, (parameters, bytes of cache a token, FLOPs a token), got {shown(answer)}."
+                )
                 raise Refused(text, "no three numbers")
             return answer[place]
 
