@@ -182,6 +182,31 @@ def test_measured_memory_is_that_of_scores_and_weights():
 # steps and paths
 
 
+def chain(output: Tensor) -> int:
+    """How many matrix products, at most, wait for each other on a way from the input to this output."""
+    longest: dict[object, int] = {None: 0}
+    waiting = [output.grad_fn]
+    while waiting:
+        node = waiting[-1]
+        before = [each for each, _ in node.next_functions]
+        if missing := [each for each in before if each not in longest]:
+            waiting += missing
+            continue
+        is_product = any(word in node.name() for word in ("Mm", "Bmm", "Addmm", "Convolution"))
+        longest[waiting.pop()] = is_product + max((longest[each] for each in before), default=0)
+    return longest[output.grad_fn]
+
+
+def test_only_a_recurrent_layer_has_steps_that_wait(cell):
+    short, long, many = sentence(12, 8), sentence(30, 8), MultiHeadAttention(8, 2)
+    recurrent = CELLS[cell](8, 8, batch_first=True)
+    steps = [chain(recurrent(X)[0].sum()) for X in (short, long)]
+    assert steps[1] - steps[0] == recurrent_cost(30, 8, cell).sequential - recurrent_cost(12, 8, cell).sequential == 18
+    assert steps[0] >= recurrent_cost(12, 8, cell).sequential
+    for layer in (bare, lambda X: many(X, X, X)[0], Convolution(8, 3), window(5)):
+        assert 1 <= chain(layer(short).sum()) == chain(layer(long).sum())
+
+
 def heard(layer, n: int) -> int:
     """How many of n words the last output hears."""
     return int((gradient_reach(lambda X: layer(X[None])[0, -1], torch.randn(n, 4)) > 0).sum())
@@ -298,7 +323,7 @@ MUTATIONS = {  # what is removed, and the test that must turn red
     "what projections make is forgotten": (" + projections * n * d,", ",", "test_attention_keeps_as_many_numbers_as_it_says"),
     "a GRU has two gates and nothing to write": ('"gru": 6', '"gru": 4', "test_recurrent_layers_multiply_as_often_as_they_say"),
     "states only are kept": ('"gru": 7', '"gru": 1', "test_recurrent_layers_keep_as_many_numbers_as_they_say"),
-    "a chain that runs at once": ("sequential=n, path=n", "sequential=1, path=n", "test_the_table_of_the_paper"),
+    "a chain that runs at once": ("sequential=n, path=n", "sequential=1, path=n", "test_only_a_recurrent_layer_has_steps_that_wait"),
     "a filter of one word": ("Cost(k * n * d**2", "Cost(n * d**2", "test_convolutions_multiply_as_often_as_they_say"),
     "a layer less": ("while k**layers < n", "while k ** (layers + 1) < n", "test_so_many_dilated_layers_join_the_first_word_and_the_last"),
     "a layer hops over k words": ("// (k - 1)))", "// k))", "test_so_many_stacked_layers_join_the_first_word_and_the_last"),
