@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -116,14 +117,16 @@ class MultiHeadAttention(nn.Module):
         require_values(query=query, key=key, value=value, mask=mask)
         require_cache(cache, query, key)
 
-        def project() -> tuple[Tensor, Tensor]:
-            K, V = self.W_K(key), self.W_V(value)
-            return split_heads(K, self.n_heads), split_heads(V, self.n_heads)
-
+        project = partial(self.keys_and_values, key, value)
         Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
         K, V = project() if cache is None else cache.update(project)
         heads, weights = self.attend(Q, K, V, mask, need_weights)
         return self.W_O(merge_heads(heads)), weights
+
+    def keys_and_values(self, key: Tensor, value: Tensor) -> tuple[Heads, Heads]:
+        """What a cache keeps of new positions."""
+        K, V = self.W_K(key), self.W_V(value)
+        return split_heads(K, self.n_heads), split_heads(V, self.n_heads)
 
     def attend(
         self,

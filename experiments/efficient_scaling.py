@@ -1,0 +1,147 @@
+"""Time and memory of each way to attend against the number of words: full, fused, tiled, window, hashing, linear.
+
+About twenty minutes of one core, on Linux, which tells a process how much memory it held at most. Each measurement has
+a process of its own. With the variable TFM_RUNS set, each n is kept as it ends.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import statistics
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from experiments.record import piece, record, short
+from tfm_lib.attention import attention
+from tfm_lib.efficient import linear_attention, lsh_attention, lsh_buckets, tiled_attention, window_attention
+
+NAME = "efficient_scaling"
+N, D, R, CHUNK, BUCKET, ROUNDS = [256, 512, 1024, 2048, 4096, 8192, 16384], 64, 64, 64, 32, 5
+Method = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def hashed(rounds: int, Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+    """Queries are keys; buckets of BUCKET words on average, chunks twice as long."""
+    n_buckets = max(2, Q.shape[-2] // BUCKET)
+    return lsh_attention(Q, V, lsh_buckets(Q.detach(), n_buckets, rounds), min(CHUNK, Q.shape[-2]))
+
+
+METHODS: dict[str, Method] = {
+    "full": lambda Q, K, V: attention(Q, K, V)[0],
+    "fused": F.scaled_dot_product_attention,
+    "tiled": tiled_attention,
+    "window": lambda Q, K, V: window_attention(Q, K, V, back=R),
+    "hashing, 1 round": partial(hashed, 1),
+    "hashing, 4 rounds": partial(hashed, 4),
+    "linear": linear_attention,
+}
+
+
+def vectors(n: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+    """Queries, keys and values of one head: projections are no part of what is measured."""
+    torch.manual_seed(0)
+    return [torch.randn(1, 1, n, D, dtype=dtype, requires_grad=True) for _ in range(3)]
+
+
+def times(name: str, n: int, rounds: int = ROUNDS) -> list[float]:
+    """CPU seconds of forward and backward together, in each round."""
+    torch.set_num_threads(1)
+    words, slopes = vectors(n), torch.randn(1, 1, n, D)
+    METHODS[name](*words).backward(slopes)
+    found = []
+    for _ in range(rounds):
+        start = process_time()
+        METHODS[name](*words).backward(slopes)
+        found.append(short(process_time() - start, 4))
+    return found
+
+
+def memory(name: str, n: int) -> dict[str, float]:
+    """Megabytes at most above the level with inputs and the gradient to come in place, forward and backward apart."""
+    torch.set_num_threads(1)
+    libc = ctypes.CDLL(None)
+    libc.mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD: what is freed goes back at once, and is not there for the next
+    libc.mallopt(-1, 0)  # M_TRIM_THRESHOLD
+    for _ in range(2):  # what a first call loads is no cost of the method
+        METHODS[name](*vectors(512)).backward(torch.randn(1, 1, 512, D))
+    words, slopes = vectors(n), torch.randn(1, 1, n, D)
+    level = _resident("VmRSS")
+    _forget_the_peak()
+    output = METHODS[name](*words)
+    forward = _resident("VmHWM") - level
+    _forget_the_peak()
+    output.backward(slopes)
+    return {"forward": round(forward / 1000, 1), "backward": round((_resident("VmHWM") - level) / 1000, 1)}
+
+
+def _resident(field: str) -> int:
+    """Kilobytes of this process in memory: VmRSS at present, VmHWM at most."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def _forget_the_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+
+
+def in_a_process(task: Callable[..., Any], *args: Any) -> Any:
+    """What `task` gives in a process of its own, which has torch already and nothing else."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(task, args)
+
+
+def slope(x: list[int], y: list[float]) -> float:
+    """The power p of the curve y ∝ x^p that lies nearest on logarithmic axes."""
+    a, b = torch.tensor(x).double().log(), torch.tensor(y).double().log()
+    return (((a - a.mean()) * (b - b.mean())).sum() / (a - a.mean()).square().sum()).item()
+
+
+def slopes_over(rounds: list[list[float]], upper: list[int]) -> dict[str, float]:
+    """The power of n with which the time grows over `upper`: of the medians, and of each round."""
+    each = [slope(upper, list(column)) for column in zip(*rounds)]
+    middle = slope(upper, [statistics.median(row) for row in rounds])
+    return {"slope": round(middle, 3), "least": round(min(each), 3), "most": round(max(each), 3)}
+
+
+def measured(n: int) -> tuple[dict[str, Any], None]:
+    """Every method at one length, one right after the other: what the machine does meanwhile, it does to all."""
+    found = {}
+    for name in METHODS:
+        found[name] = {"times": in_a_process(times, name, n), "memory": in_a_process(memory, name, n)}
+        print(n, name, found[name], flush=True)
+    return found, None
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    what = (
+        f"One head on one sentence of n words, d_k = d_v = {D}, float32, no projections; window: {R} words back; hashing: "
+        f"buckets of {BUCKET} words on average, chunks of {CHUNK}. times: CPU seconds of forward and backward together in "
+        f"each of {ROUNDS} rounds. memory: megabytes at most above the level with inputs and gradient in place, in forward "
+        "and in backward. slopes: of the time over the upper half of n, of the medians and of each round. fused: PyTorch's "
+        "scaled_dot_product_attention. The machine had other work."
+    )
+    with record(NAME, what) as numbers:
+        found = {}
+        for n in N:
+            made = piece(NAME, f"n {n}", partial(measured, n))
+            numbers.ran(f"n {n}", 0, 0, cpu_seconds=made.pop("cpu_seconds"))
+            found[str(n)] = made
+        upper = N[len(N) // 2 :]
+        numbers |= {
+            "n": N, "d": D, "window": R, "chunk": CHUNK, "rounds": ROUNDS, "methods": found, "upper": upper,
+            "slopes": {name: slopes_over([found[str(n)][name]["times"] for n in upper], upper) for name in METHODS},
+        }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
