@@ -1,0 +1,106 @@
+/* Online softmax, step by step: one row of scores read tile by tile, and what is kept of it. */
+
+import { card, fixed, h, plot, range, sum, told } from "../kit/index.js";
+
+const WORDS = {
+  scores: "Scores of one query. The line is the largest so far.",
+  kept: "What each key counts at this moment, e to the power of score minus the line",
+  order: "order of keys",
+  tile: "keys in a tile",
+  steps: "tiles read",
+  top: "largest so far",
+  none: "Nothing is read yet. ",
+  told: "Tile {step} of {tiles}: the largest score is {top} · what was there shrinks × {shrink} · total {total} · mixed {mixed} → output {output}. ",
+  ready: "All of the row at once gives {output}.",
+};
+
+const TILES = [1, 2, 4, 8];
+export const ORDERS = {
+  given: (scores) => range(scores.length),
+  rising: (scores) => range(scores.length).sort((a, b) => scores[a] - scores[b] || a - b),
+  falling: (scores) => range(scores.length).sort((a, b) => scores[b] - scores[a] || a - b),
+};
+
+/* After each tile: the largest score so far, how much what was there shrank, and the sums that are kept. */
+export function online(scores, values, tile) {
+  let [top, total, mixed] = [-Infinity, 0, 0];
+  return range(scores.length / tile).map((step) => {
+    const keys = range(tile).map((k) => step * tile + k);
+    const higher = Math.max(top, ...keys.map((j) => scores[j]));
+    const shrink = Math.exp(top - higher);
+    const counts = keys.map((j) => Math.exp(scores[j] - higher));
+    total = total * shrink + sum(counts);
+    mixed = mixed * shrink + sum(counts.map((count, k) => count * values[keys[k]]));
+    top = higher;
+    return { top, shrink, total, mixed, output: mixed / total };
+  });
+}
+
+const [two, three] = [fixed(2), fixed(3)];
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "tile", "order"] });
+  const { key, score, counts, orders } = ui.get("shared");
+  const n = ui.get("scores").length;
+  const order = () => ORDERS[ui.get("order")](ui.get("scores"));
+  const ordered = (trait) => order().map((j) => ui.get(trait)[j]);
+  const tiles = () => n / ui.get("tile");
+  const step = () => Math.min(ui.get("value"), tiles());
+  const last = () => online(ordered("scores"), ordered("values"), ui.get("tile")).slice(0, step()).at(-1);
+
+  const axis = { label: key, domain: [0.4, n + 0.6] };
+  const left = plot(ui, { x: axis, y: { label: score, domain: [-4, 4] }, label: WORDS.scores });
+  const right = plot(ui, { x: axis, y: { label: counts, domain: [0, 1.1] }, label: WORDS.kept });
+  const rule = left.rule({ colour: "ink" });
+  const dots = range(n).map(() => ["key", "query", "soft"].map((colour) => left.dot({ colour, r: 6 })));
+  const bars = ["key", "query"].map((colour) => right.bars({ colour }));
+  ui.stage.append(
+    h("div", { class: "tfm-columns" },
+      h("div", {}, h("p", { class: "tfm-caption" }, WORDS.scores), left.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, WORDS.kept), right.el)),
+  );
+  ui.slider("value", { label: WORDS.steps, min: 0, max: n });
+  ui.select("tile", { label: WORDS.tile, options: TILES });
+  ui.select("order", { label: WORDS.order, options: Object.keys(ORDERS).map((name) => [name, orders[name]]) });
+  for (const trait of ["value", "tile"]) ui.on(trait, () => ui.get("value") > tiles() && ui.set({ value: tiles() }));
+
+  function draw() {
+    const [scores, tile, now] = [ordered("scores"), ui.get("tile"), last()];
+    const read = step() * tile;
+    rule(now ? { y: now.top } : null, WORDS.top);
+    scores.forEach((each, j) => {
+      const kind = j >= read ? 2 : j >= read - tile ? 1 : 0;
+      dots[j].forEach((dot, k) => dot(k === kind ? [j + 1, each] : null));
+    });
+    const bar = (j) => [j + 0.6, j + 1.4, Math.exp(scores[j] - now.top)];
+    bars[0](range(Math.max(0, read - tile)).map(bar));
+    bars[1](range(Math.min(tile, read)).map((k) => bar(read - tile + k)));
+    ui.say(...sentence(now));
+  }
+
+  function sentence(now) {
+    if (!now) return [WORDS.none];
+    const done = step() === tiles();
+    return [
+      ...told(WORDS.told, {
+        step: step(),
+        tiles: tiles(),
+        top: two(now.top),
+        shrink: three(now.shrink),
+        total: two(now.total),
+        mixed: two(now.mixed),
+        output: h("b", { class: "tfm-v" }, three(now.output)),
+      }),
+      done ? told(WORDS.ready, { output: three(whole()) }) : "",
+    ];
+  }
+
+  const whole = () => online(ordered("scores"), ordered("values"), n)[0].output;
+  const csv = () => [
+    ["tile", "largest", "shrink", "total", "mixed", "output"],
+    ...online(ordered("scores"), ordered("values"), ui.get("tile")).map((row, i) => [i + 1, row.top, row.shrink, row.total, row.mixed, row.output]),
+  ];
+  return ui.start(draw, { watch: ["scores", "values"], csv });
+}
+
+export default { render, words: WORDS };

@@ -1,0 +1,117 @@
+/* Sparsity patterns: who looks at whom in one layer, and how many layers it takes until word has got around. */
+
+import { card, h, heatmap, legend, range, told } from "../kit/index.js";
+
+const WORDS = {
+  map: "In how many layers each word, a row, has heard of each other, a column",
+  caption: "Layers until a row has heard of a column",
+  cell: "{query} hears {key}: {hops}",
+  direct: "directly",
+  later: "through {hops} layers",
+  never: "not within {layers} layers",
+  pattern: "pattern",
+  size: "size",
+  rounds: "rounds",
+  layers: "layers",
+  causal: "no look ahead",
+  hidden: "not heard",
+  unit: "1 / layers",
+  told: "{pairs} of {all} pairs in a layer, {share} % · through {layers} {query} hears {heard} of {words} words · from {first} {far}",
+  one: "1 layer",
+  many: "{layers} layers",
+  reached: "after {hops}",
+  lost: "not yet",
+};
+
+const PATTERNS = ["window", "strided", "global", "hashing", "full"];
+export const CHUNK = 4; // positions of a chunk, as in tfm_lib.widgets.efficient
+
+/* Positions sorted by bucket and cut into chunks: who shares a bucket, in one chunk or with the one before. */
+export function hashed(buckets, chunk = CHUNK) {
+  const order = range(buckets.length).sort((a, b) => buckets[a] - buckets[b] || a - b);
+  const where = [];
+  order.forEach((position, place) => (where[position] = Math.floor(place / chunk)));
+  return (i, j) => buckets[i] === buckets[j] && (where[i] === where[j] || where[i] === where[j] + 1);
+}
+
+/* mask[i][j]: whether word i looks at word j in one layer; each looks at itself. */
+export function pattern(name, n, { size = 1, rounds = 1, causal = false, buckets = [] }) {
+  const tests = name === "hashing" ? buckets.slice(0, rounds).map((each) => hashed(each)) : [];
+  const rules = {
+    window: (i, j) => Math.abs(i - j) <= size,
+    strided: (i, j) => Math.abs(i - j) <= 1 || (i - j) % size === 0,
+    global: (i, j) => Math.abs(i - j) <= size || i === 0 || j === 0,
+    hashing: (i, j) => i === j || tests.some((meet) => meet(i, j)),
+    full: () => true,
+  };
+  return range(n).map((i) => range(n).map((j) => rules[name](i, j) && !(causal && j > i)));
+}
+
+/* hops[i][j]: the fewest layers through which i hears j, 0 where that takes more than `layers`. */
+export function reach(mask, layers) {
+  let now = mask;
+  const hops = mask.map((row) => row.map(Number));
+  for (let layer = 2; layer <= layers; layer += 1) {
+    now = now.map((row) => mask.map((_, j) => row.some((heard, k) => heard && mask[k][j])));
+    now.forEach((row, i) => row.forEach((heard, j) => heard && !hops[i][j] && (hops[i][j] = layer)));
+  }
+  return hops;
+}
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["pattern", "size", "rounds", "causal", "value", "focus"] });
+  const tokens = () => ui.get("tokens");
+  const names = ui.get("shared").patterns;
+  let hops = [];
+  const layers = (count) => told(count === 1 ? WORDS.one : WORDS.many, { layers: count });
+  const words = (i, j) => (hops[i][j] === 1 ? WORDS.direct : hops[i][j] ? told(WORDS.later, { hops: hops[i][j] }) : told(WORDS.never, { layers: ui.get("value") }));
+  const map = heatmap(ui, {
+    rows: tokens(),
+    cols: tokens(),
+    name: "reach",
+    label: WORDS.map,
+    onFocus: (i) => ui.set({ focus: i }),
+    text: (i, j) => hops[i][j] || "",
+    describe: (i, j) => told(WORDS.cell, { query: tokens()[i], key: tokens()[j], hops: words(i, j) }),
+    most: 30,
+  });
+  ui.stage.append(h("p", { class: "tfm-caption" }, WORDS.caption), map.el, legend({ unit: WORDS.unit, masked: WORDS.hidden }));
+  ui.select("pattern", { label: WORDS.pattern, options: PATTERNS.map((name) => [name, names[name]]) });
+  const size = ui.slider("size", { label: WORDS.size, min: 1, max: 8 });
+  const rounds = ui.slider("rounds", { label: WORDS.rounds, min: 1, max: ui.get("buckets").length });
+  ui.slider("value", { label: WORDS.layers, min: 1, max: 8 });
+  ui.toggle("causal", { label: WORDS.causal });
+
+  const settings = () => ({ size: ui.get("size"), rounds: ui.get("rounds"), causal: ui.get("causal"), buckets: ui.get("buckets") });
+
+  function draw() {
+    const [n, name, i] = [tokens().length, ui.get("pattern"), ui.get("focus")];
+    hops = reach(pattern(name, n, settings()), ui.get("value"));
+    map.update({
+      values: hops.map((row) => row.map((hop) => (hop ? 1 / hop : 0))),
+      hidden: hops.map((row) => row.map((hop) => !hop)),
+      row: i,
+    });
+    size.enable(["window", "strided", "global"].includes(name));
+    rounds.enable(name === "hashing");
+    const pairs = hops.flat().filter((hop) => hop === 1).length;
+    ui.say(
+      ...told(WORDS.told, {
+        pairs,
+        all: n * n,
+        share: Math.round((100 * pairs) / (n * n)),
+        layers: layers(ui.get("value")),
+        query: h("b", { class: "tfm-q" }, tokens()[i]),
+        heard: hops[i].filter(Boolean).length,
+        words: n,
+        first: h("b", { class: "tfm-k" }, tokens()[0]),
+        far: hops[i][0] ? told(WORDS.reached, { hops: layers(hops[i][0]) }) : WORDS.lost,
+      }),
+    );
+  }
+
+  const csv = () => [["query", "key", "layers"], ...hops.flatMap((row, i) => row.map((hop, j) => [tokens()[i], tokens()[j], hop]))];
+  return ui.start(draw, { watch: ["buckets"], csv });
+}
+
+export default { render, words: WORDS };
