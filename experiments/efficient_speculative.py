@@ -41,7 +41,11 @@ def without_layer(model: Transformer, left_out: int) -> Transformer:
 
 
 def counted(
-    model: Transformer, draft: Transformer, sources: list[torch.Tensor], ahead: int, alone: list[list[int]] | None = None
+    model: Transformer,
+    draft: Transformer,
+    sources: list[torch.Tensor],
+    ahead: int,
+    alone: list[list[int]] | None = None,
 ) -> dict[str, Any]:
     """Tokens and calls in all, and the CPU seconds of both models together; greedy where `alone` is what came without."""
     chances = {"chances": partial(torch.softmax, dim=-1)} if alone is None else {}

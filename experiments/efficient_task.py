@@ -19,7 +19,12 @@ from torch import Tensor, nn
 from experiments.record import Made, curve, record
 from tfm_lib.attention import attention
 from tfm_lib.efficient import (
-    linear_attention, lsh_attention, lsh_buckets, lsh_pairs, tiled_attention, window_attention,
+    linear_attention,
+    lsh_attention,
+    lsh_buckets,
+    lsh_pairs,
+    tiled_attention,
+    window_attention,
 )  # fmt: skip
 from tfm_lib.masking import causal_mask
 
@@ -115,7 +120,10 @@ def run(method: str, updates: int, seed: int) -> Made:
     numbers = {"seed": seed, **judged(model, METHODS[method]), "curve": curve(losses, EVERY)}
     if method in SHARED:
         numbers["rounds"] = {
-            str(rounds): {"error": judged(model, partial(hashed, rounds))["error"], "found": round(found(model, rounds), 4)}
+            str(rounds): {
+                "error": judged(model, partial(hashed, rounds))["error"],
+                "found": round(found(model, rounds), 4),
+            }
             for rounds in LOOKS
         }
     print(method, updates, {key: numbers[key] for key in numbers if key != "curve"}, flush=True)
@@ -132,7 +140,9 @@ def main() -> None:
         "how far back the card stands. rounds: error and found, the share of questions that meet their true top key, with so "
         f"many rounds in the judging. curve: means of {EVERY} losses."
     )
-    unequal = f"Linear attention learns more slowly, so it was given {LONG} updates as well, and full attention with it."
+    unequal = (
+        f"Linear attention learns more slowly, so it was given {LONG} updates as well, and full attention with it."
+    )
     arms = {name: (name, STEPS) for name in METHODS}
     arms |= {f"{name}, {LONG} updates": (name, LONG) for name in ("full", "linear")}
     with record(NAME, what, unequal) as numbers:
@@ -141,7 +151,8 @@ def main() -> None:
             "n_buckets": N_BUCKETS, "looks": LOOKS, "steps": STEPS, "long": LONG,
         }  # fmt: skip
         numbers["runs"] = {
-            arm: numbers.pieces(arm, SEEDS, partial(run, method, updates), updates) for arm, (method, updates) in arms.items()
+            arm: numbers.pieces(arm, SEEDS, partial(run, method, updates), updates)
+            for arm, (method, updates) in arms.items()
         }
         for arm in arms:
             numbers.rows(arm, f"runs/{arm}")

@@ -137,7 +137,7 @@ def window_attention(
     start = torch.arange(0, n, size, device=Q.device)[:, None, None]
     i = start + torch.arange(size, device=Q.device)[:, None]
     j = start + torch.arange(span, device=Q.device) - back
-    mask = (i - back <= j) & (j <= i + ahead) & (0 <= j) & (j < n)
+    mask = (i - back <= j) & (j <= i + ahead) & (j >= 0) & (j < n)
     O, _ = attention(blocks, keys, values, mask | (i >= n))
     return O.flatten(-3, -2)[..., :n, :]
 
