@@ -308,6 +308,8 @@ WITHOUT_MISFITS = {
     "Step",
     "KeyValueCache",
     "MemoryCache",
+    "TiledAttention",
+    "Written",
     "count_parameters",
 }
 

@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_attention_inputs, require_callable, require_distribution, require_ids,
-    require_ids_in_rows, require_kind, require_like, require_sizes, require_tensor, require_token_ids,
-    require_vectors, require_whole, require_whole_numbers, shape_of,
+    bad_input, require_distribution, require_ids, require_ids_in_rows, require_sizes, require_token_ids, require_values,
+    require_whole, require_whole_numbers, shape_of,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib.attention import attention
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention, split_heads
 from tfm_lib.transformer import Transformer, decoder_caches
@@ -38,6 +38,7 @@ __all__ = [
 ALONE = -1e4  # the score of a position for itself: it counts where there is nobody else
 
 
+@checked
 def tiled_attention(
     Q: Float[Tensor, "*batch n d_k"],
     K: Float[Tensor, "*batch m d_k"],
@@ -49,7 +50,7 @@ def tiled_attention(
 
     Source: Dao et al. (2022), algorithms 1 and 4.
     """
-    require_attention_inputs(Q, K, V, mask)
+    require_values(Q=Q, K=K, V=V, mask=mask)
     require_sizes(size=size)
     if mask is not None:
         mask = mask.broadcast_to(*Q.shape[:-1], K.shape[-2])  # a view: no memory
@@ -111,6 +112,7 @@ def _tile_of_scores(Q: Tensor, K: Tensor, mask: Tensor | None, rows: slice, cols
     return S if mask is None else S.masked_fill(~mask[..., rows, cols], -torch.inf)
 
 
+@checked
 def window_attention(
     Q: Float[Tensor, "*batch n d_k"],
     K: Float[Tensor, "*batch n d_k"],
@@ -124,7 +126,7 @@ def window_attention(
 
     Source: Vaswani et al. (2017), section 4, "restricted to … a neighborhood of size r".
     """
-    _require_one_sequence_each(Q, K, V)
+    require_values(Q=Q, K=K, V=V)
     require_whole("back", back, 0)
     require_whole("ahead", ahead, 0)
     n, size = Q.shape[-2], back + 1 + ahead
@@ -142,6 +144,7 @@ def window_attention(
     return O.flatten(-3, -2)[..., :n, :]
 
 
+@checked
 def lsh_buckets(
     X: Float[Tensor, "*batch n d"],
     n_buckets: int,
@@ -154,7 +157,7 @@ def lsh_buckets(
 
     Source: Andoni et al. (2015); Kitaev, Kaiser and Levskaya (2020), section 2.
     """
-    require_vectors("X", X, "(..., n, d)")
+    require_values(X=X)
     require_sizes(n_buckets=n_buckets, rounds=rounds)
     if n_buckets % 2:
         raise bad_input("n_buckets", "be even, for each direction has an opposite", n_buckets)
@@ -177,7 +180,7 @@ def lsh_attention(
 
     Source: Kitaev, Kaiser and Levskaya (2020), section 2, equations 2 to 5, and appendix A.
     """
-    _require_one_sequence_each(X, X, V)
+    _require_words(X, V)
     codes, order, place = _chunks(X, buckets, size)
     K, outputs, totals = F.normalize(X, dim=-1), [], []
     for now, i in enumerate(order.unflatten(-1, (-1, size))):  # (*batch, chunks, size)
@@ -237,6 +240,7 @@ def _at(X: Tensor, positions: Tensor) -> Tensor:
     return picked.unflatten(-2, positions.shape[-2:])
 
 
+@checked
 def linear_attention(
     Q: Float[Tensor, "*batch n d_k"],
     K: Float[Tensor, "*batch n d_k"],
@@ -249,7 +253,7 @@ def linear_attention(
 
     Source: Katharopoulos et al. (2020), section 3.2, equations 7 to 9.
     """
-    _require_one_sequence_each(Q, K, V)
+    require_values(Q=Q, K=K, V=V)
     require_sizes(size=size)
     rest = -Q.shape[-2] % size
     V = F.pad(V, (0, 1), value=1.0)  # a last value of 1 sums the weights
@@ -262,6 +266,7 @@ def linear_attention(
     return mixed[..., :-1] / mixed[..., -1:]
 
 
+@checked
 def linear_attention_step(
     q: Float[Tensor, "*batch d_k"],
     k: Float[Tensor, "*batch d_k"],
@@ -275,7 +280,9 @@ def linear_attention_step(
 
     Source: Katharopoulos et al. (2020), section 3.4, equations 16 to 20.
     """
-    _require_one_position_each(q, k, v, S)
+    if S is not None and S.shape[-1] != v.shape[-1] + 1:
+        raise bad_input("S", f"have {v.shape[-1] + 1} columns, one more than v has numbers", shape_of(S))
+    require_values(q=q, k=k, v=v, S=S)
     added = _phi(k).unsqueeze(-1) * F.pad(v, (0, 1), value=1.0).unsqueeze(-2)
     S = added if S is None else S + added
     mixed = (_phi(q).unsqueeze(-2) @ S).squeeze(-2)
@@ -286,6 +293,7 @@ def _phi(X: Tensor) -> Tensor:
     return F.elu(X) + 1
 
 
+@checked
 class GroupedQueryAttention(MultiHeadAttention):
     """Multi-head attention in which `n_heads` / `n_key_heads` heads share their keys and values.
 
@@ -355,6 +363,7 @@ def cache_bytes(
     return 2 * n_layers * n_key_heads * d_k * length * batch * number
 
 
+@checked
 def accept_drafts(
     p: Float[Tensor, "more v"],
     q: Float[Tensor, "k v"],
@@ -395,6 +404,7 @@ def _most_probable(logits: Tensor) -> Tensor:
 
 
 @torch.no_grad()
+@checked
 def speculative_decode(
     model: Transformer,
     draft: Transformer,
@@ -416,7 +426,6 @@ def speculative_decode(
     _require_pair(model, draft, src_ids)
     require_token_ids(bos_id=bos_id, eos_id=eos_id)
     require_sizes(ahead=ahead, max_len=max_len)
-    require_callable(chances=chances, draw=draw)
     large, small = _Reader(model, src_ids), _Reader(draft, src_ids)
     ids, per_call = [bos_id], []
     while ids[-1] != eos_id and len(ids) <= max_len:
@@ -446,25 +455,13 @@ class _Reader:
 
     def forget(self, length: int) -> None:
         """Keep no more than the first `length` tokens."""
-        for own, _ in self.caches:
+        for own, _ in self.caches if self.caches[0][0].length > length else ():
             own.K, own.V = own.K[..., :length, :], own.V[..., :length, :]
 
 
-def _require_one_sequence_each(Q: Tensor, K: Tensor, V: Tensor) -> None:
-    """Queries, keys and values of the same positions."""
-    require_attention_inputs(Q, K, V, None)
-    if K.shape != Q.shape:
-        raise bad_input("K", f"have the shape of Q, {tuple(Q.shape)}, one key for each position", shape_of(K))
-
-
-def _require_one_position_each(q: Tensor, k: Tensor, v: Tensor, S: Tensor | None) -> None:
-    """A query, a key and a value of one position, and the state that all positions before left."""
-    _require_one_sequence_each(*(require_tensor(*X) or X[1].unsqueeze(-2) for X in (("q", q), ("k", k), ("v", v))))
-    if S is not None:
-        require_vectors("S", S, "(..., d_k, d_v + 1)")
-        if S.shape != (wanted := (*k.shape, v.shape[-1] + 1)):
-            raise bad_input("S", f"have shape {tuple(wanted)}, as the last step gave it", shape_of(S))
-        require_like("S", S, v, "v")
+@checked
+def _require_words(X: Float[Tensor, "*batch n d_k"], V: Float[Tensor, "*batch n d_v"]) -> None:
+    require_values(X=X, V=V)
 
 
 def _require_drafts(p: Tensor, q: Tensor, drafted: Sequence[int]) -> None:
@@ -472,20 +469,18 @@ def _require_drafts(p: Tensor, q: Tensor, drafted: Sequence[int]) -> None:
     require_distribution("p", p)
     require_distribution("q", q)
     require_ids_in_rows("drafted", [drafted])
-    if p.dim() != 2 or len(p) != len(drafted) + 1:
-        raise bad_input("p", f"have {len(drafted) + 1} rows, one more than tokens are drafted", shape_of(p))
-    if q.shape != (wanted := (len(drafted), p.shape[-1])):
-        raise bad_input("q", f"have shape {tuple(wanted)}, a row for each drafted token", shape_of(q))
+    for name, value, rows in (("q", q, len(drafted)), ("p", p, len(drafted) + 1)):
+        if len(value) != rows:
+            raise bad_input(name, f"have {rows} rows where {len(drafted)} tokens are drafted", shape_of(value))
 
 
 def _require_pair(model: Transformer, draft: Transformer, src_ids: Tensor) -> None:
-    """Two models that write the same tokens, ready to use, and one source."""
+    """Two models that write the same tokens, ready to use, and a source."""
     for name, each in (("model", model), ("draft", draft)):
-        require_kind(name, each, Transformer)
         if each.training and each.config.dropout:
-            raise bad_input(name, "be set to eval(), or dropout would distort its words", "a model in training")
+            raise bad_input(name, f"be set to {name}.eval(), or dropout would distort its words", "a model in training")
     if draft.config.vocab_size != model.config.vocab_size:
         raise bad_input("draft", f"write the {model.config.vocab_size} tokens of model", draft.config.vocab_size)
     require_ids("src_ids", src_ids)
-    if len(src_ids) != 1 or src_ids.numel() == 0:
-        raise bad_input("src_ids", "be one source, (1, m), with a token", shape_of(src_ids))
+    if src_ids.numel() == 0:
+        raise bad_input("src_ids", "hold at least one token", shape_of(src_ids))
