@@ -1,4 +1,4 @@
-"""`python -m benchmarks [pages] [build] [import] [input] [speed] [grading]`: a table of measurements; exit code 1 if a bar is broken."""
+"""`python -m benchmarks [pages] [build] [import] [input] [speed] [longer] [grading]`: a table of measurements; exit code 1 if a bar is broken."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import build_times, grading, import_time, input_latency, page_weight, speed
+from benchmarks import build_times, grading, import_time, input_latency, longer, page_weight, speed
 from benchmarks.row import Row
 from tfm_lib.book.browser import MissingBrowser
 
@@ -19,6 +19,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "input": input_latency.measure,
     "import": import_time.measure,
     "speed": speed.measure,
+    "longer": longer.measure,
     "grading": grading.measure,
     "build": build_times.measure,
 }
