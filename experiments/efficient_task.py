@@ -140,9 +140,7 @@ def main() -> None:
         "how far back the card stands. rounds: error and found, the share of questions that meet their true top key, with so "
         f"many rounds in the judging. curve: means of {EVERY} losses."
     )
-    unequal = (
-        f"Linear attention learns more slowly, so it was given {LONG} updates as well."
-    )
+    unequal = f"Linear attention learns more slowly, so it was given {LONG} updates as well."
     arms = {name: (name, STEPS) for name in METHODS}
     arms |= {f"{name}, {LONG} updates": (name, LONG) for name in ("linear",)}
     with record(NAME, what, unequal) as numbers:

@@ -281,7 +281,7 @@ def linear_attention_step(
     Source: Katharopoulos et al. (2020), section 3.4, equations 16 to 20.
     """
     if S is not None and S.shape[-1] != v.shape[-1] + 1:
-        raise bad_input("S", f"have {v.shape[-1] + 1} columns, one more than v has numbers", shape_of(S))
+        raise bad_input("S", f"have {v.shape[-1] + 1} columns, one more than v", shape_of(S))
     require_values(q=q, k=k, v=v, S=S)
     added = _phi(k).unsqueeze(-1) * F.pad(v, (0, 1), value=1.0).unsqueeze(-2)
     S = added if S is None else S + added
@@ -349,7 +349,12 @@ class SlidingCache(KeyValueCache):
 
 
 def cache_bytes(
-    length: int, n_layers: int, n_key_heads: int, d_k: int, batch: int = 1, number: int = 2
+    length: int,
+    n_layers: int,
+    n_key_heads: int,
+    d_k: int,
+    batch: int = 1,
+    number: int = 2,
 ) -> int:
     """Bytes of keys and values that a decoder keeps: 2 · layers · key heads · d_k · length · batch.
 
@@ -357,9 +362,8 @@ def cache_bytes(
 
     Source: Pope et al. (2022), section 2.1.
     """
-    require_sizes(
-        length=length, n_layers=n_layers, n_key_heads=n_key_heads, d_k=d_k, batch=batch, number=number
-    )
+    require_sizes(length=length, n_layers=n_layers, n_key_heads=n_key_heads)
+    require_sizes(d_k=d_k, batch=batch, number=number)
     return 2 * n_layers * n_key_heads * d_k * length * batch * number
 
 
