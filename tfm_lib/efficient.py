@@ -247,7 +247,7 @@ def linear_attention(
     V: Float[Tensor, "*batch n d_v"],
     size: int = 64,
 ) -> Float[Tensor, "*batch n d_v"]:
-    """Causal attention with weights φ(qᵢ)·φ(kⱼ) in place of exp(qᵢ·kⱼ / √d_k), all positions at once.
+    """Causal attention with weights φ(qᵢ)·φ(kⱼ) for exp(qᵢ·kⱼ / √d_k), all positions at once.
 
     φ(x) = elu(x) + 1. What lies in earlier chunks of `size` positions comes as one sum of φ(k)vᵀ.
 
