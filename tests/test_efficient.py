@@ -453,7 +453,11 @@ MISFITS = {
     "accept_drafts": (
         accept_drafts,
         dict(p=P, q=P[:1], drafted=DRAFTED, draw=lambda p: int(p.argmax())),
-        dict(p=(None, P.tolist(), P * 2, P[:1]), q=(None, P, P[:1, :1]), drafted=(3, [0.5], [0, 1]), draw=CALLABLE),
+        {
+            "p": (None, P.tolist(), P * 2, P[:1]), "q": (None, P, P[:1, :1]), "drafted": (3, "0"), "draw": CALLABLE,
+            "drafted → each id of drafted": ([0.5], [2], [-1], [True]), "drafted → q": ([0, 1], []),
+            "q → drafted": [torch.tensor([[1.0, 0.0]])],
+        },
     ),
     "speculative_decode": (
         speculative_decode,

@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_distribution, require_ids, require_ids_in_rows, require_sizes, require_token_ids, require_values,
-    require_whole, require_whole_numbers, shape_of,
+    bad_input, require_below, require_distribution, require_ids, require_ids_in_rows, require_sizes,
+    require_token_ids, require_values, require_whole, require_whole_numbers, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.attention import attention
@@ -317,8 +317,13 @@ class GroupedQueryAttention(MultiHeadAttention):
         return split_heads(K, self.n_key_heads), split_heads(V, self.n_key_heads)
 
     def attend(
-        self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
+        self,
+        Q: Float[Tensor, "batch n_heads n d_k"],
+        K: Float[Tensor, "batch n_key_heads total d_k"],
+        V: Float[Tensor, "batch n_key_heads total d_v"],
+        mask: Bool[Tensor, "*#batch #n total"] | None,
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "batch n_heads n d_v"], Tensor | None]:
         """Each key head, repeated for the queries that share it."""
         K, V = (X.repeat_interleave(self.n_heads // self.n_key_heads, dim=-3) for X in (K, V))
         return super().attend(Q, K, V, mask, need_weights)
@@ -476,6 +481,10 @@ def _require_drafts(p: Tensor, q: Tensor, drafted: Sequence[int]) -> None:
     for name, value, rows in (("q", q, len(drafted)), ("p", p, len(drafted) + 1)):
         if len(value) != rows:
             raise bad_input(name, f"have {rows} rows where {len(drafted)} tokens are drafted", shape_of(value))
+    for t, token in enumerate(drafted):
+        require_below("each id of drafted", token, p.shape[-1])
+        if q[t, token] <= 0:
+            raise bad_input("drafted", "be tokens that q can draw", f"{token} at place {t}, where q has 0")
 
 
 def _require_pair(model: Transformer, draft: Transformer, src_ids: Tensor) -> None:
