@@ -15,9 +15,7 @@ from torch import Tensor
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from experiments.efficient_speculative import without_layer
 from tfm_lib.attention import attention
-from tfm_lib.book import recorded
 from tfm_lib.decoding import greedy_decode
 from tfm_lib.efficient import (
     GroupedQueryAttention,
@@ -33,7 +31,6 @@ from tfm_lib.efficient import (
     tiled_attention,
     window_attention,
 )
-from tfm_lib.engine.translator import Translator
 from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 from tfm_lib.transformer import DecoderOnly, Transformer, TransformerConfig
@@ -108,6 +105,8 @@ def test_nothing_larger_than_a_tile_is_made():
 
 
 def test_the_recorded_memory_of_tiles_is_a_tenth_of_the_plain_form_s():
+    from tfm_lib.book import recorded  # what stands beside the core is not there where the core is mutated
+
     at = recorded("efficient_scaling")["methods"]["8192"]
     for stage in ("forward", "backward"):
         assert at["tiled"]["memory"][stage] <= at["full"]["memory"][stage] / 10
@@ -133,6 +132,8 @@ def test_a_window_makes_nothing_that_is_n_by_n():
 
 
 def test_the_recorded_window_grows_with_n():
+    from tfm_lib.book import recorded
+
     slopes = recorded("efficient_scaling")["slopes"]
     assert slopes["window"]["slope"] <= 1.15 and slopes["full"]["slope"] > 1.8
 
@@ -177,8 +178,8 @@ def test_hashing_makes_nothing_that_is_n_by_n():
 def test_the_same_direction_shares_a_bucket_and_the_opposite_does_not():
     X = torch.randn(50, 8)
     here, longer, opposite = (lsh_buckets(each, 6, 3, torch.Generator().manual_seed(0)) for each in (X, 3 * X, -X))
-    assert here.equal(longer) and here.shape == (3, 50) and not (here == opposite).any()
-    assert set(here.flatten().tolist()) <= set(range(6))
+    assert here.equal(longer) and here.shape == (3, 50)
+    assert ((here - opposite).abs() == 3).all() and set(here.flatten().tolist()) == set(range(6))
 
 
 def test_what_points_nearly_the_same_way_meets_more_often_and_rounds_help():
@@ -373,6 +374,9 @@ def test_a_perfect_draft_fills_every_call():
 
 
 def test_a_draft_without_a_layer_saves_calls_and_changes_no_word():
+    from experiments.efficient_speculative import without_layer
+    from tfm_lib.engine.translator import Translator
+
     translator, tokens, calls = Translator.shipped(), 0, 0
     draft = without_layer(translator.model, 1)
     for sentence in ("We ran out of sugar again.", "My father taught me how to swim.", "The train leaves in an hour."):
