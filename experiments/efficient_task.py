@@ -29,7 +29,7 @@ from tfm_lib.efficient import (
 from tfm_lib.masking import causal_mask
 
 NAME = "efficient_task"
-CARDS, NAMES, COLOURS, D = 128, 256, 16, 64
+CARDS, FEW, NAMES, COLOURS, D = 128, 32, 256, 16, 64
 STEPS, LONG, BATCH, RATE, EVERY, JUDGED, SEEDS = 400, 1600, 16, 3e-3, 20, 20, [0, 1, 2]
 WINDOW, CHUNK, N_BUCKETS = 64, 32, 16
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -68,27 +68,27 @@ class Cards(nn.Module):
         return self.read(X + attend(self.W_Q(X), self.W_K(X), self.W_V(X)))
 
 
-def draw(count: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def draw(count: int, generator: torch.Generator, cards: int = CARDS) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Names and colours of cards and questions, the answers, and how far back each stands."""
-    names = torch.rand(count, NAMES, generator=generator).argsort(dim=-1)[:, :CARDS]
-    colours = torch.randint(COLOURS, (count, CARDS), generator=generator)
-    asked = torch.rand(count, CARDS, generator=generator).argsort(dim=-1)
+    names = torch.rand(count, NAMES, generator=generator).argsort(dim=-1)[:, :cards]
+    colours = torch.randint(COLOURS, (count, cards), generator=generator)
+    asked = torch.rand(count, cards, generator=generator).argsort(dim=-1)
     answers = colours.gather(1, asked)
     unknown = torch.full_like(colours, COLOURS)
-    distance = torch.arange(CARDS, 2 * CARDS) - asked
+    distance = torch.arange(cards, 2 * cards) - asked
     return torch.cat([names, names.gather(1, asked)], 1), torch.cat([colours, unknown], 1), answers, distance
 
 
 @torch.no_grad()
-def judged(model: Cards, attend: Attend) -> dict[str, Any]:
+def judged(model: Cards, attend: Attend, cards: int = CARDS) -> dict[str, Any]:
     """The share of wrong answers, and the same by how far back the card stands."""
     generator = torch.Generator().manual_seed(1000)
     wrong, far = [], []
     for _ in range(JUDGED):
-        names, colours, answers, distance = draw(BATCH, generator)
-        wrong.append((model(names, colours, attend)[:, CARDS:].argmax(dim=-1) != answers).flatten())
+        names, colours, answers, distance = draw(BATCH, generator, cards)
+        wrong.append((model(names, colours, attend)[:, cards:].argmax(dim=-1) != answers).flatten())
         far.append(distance.flatten())
-    wrong, far = torch.cat(wrong).double(), torch.cat(far) * BANDS // (2 * CARDS)
+    wrong, far = torch.cat(wrong).double(), torch.cat(far) * BANDS // (2 * cards)
     bands = [round(wrong[far == band].mean().item(), 4) for band in range(BANDS)]
     return {"error": round(wrong.mean().item(), 4), "by_distance": bands}
 
@@ -104,20 +104,20 @@ def found(model: Cards, rounds: int) -> float:
     return pairs.gather(-1, best.unsqueeze(-1))[:, CARDS:].double().mean().item()
 
 
-def run(method: str, updates: int, seed: int) -> Made:
+def run(method: str, updates: int, cards: int, seed: int) -> Made:
     torch.manual_seed(seed)
     generator, model, losses = torch.Generator().manual_seed(seed), Cards(method in SHARED), []
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
     for _ in range(updates):
-        names, colours, answers, _ = draw(BATCH, generator)
-        logits = model(names, colours, METHODS[method])[:, CARDS:]
+        names, colours, answers, _ = draw(BATCH, generator, cards)
+        logits = model(names, colours, METHODS[method])[:, cards:]
         loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
     torch.manual_seed(seed)
-    numbers = {"seed": seed, **judged(model, METHODS[method]), "curve": curve(losses, EVERY)}
+    numbers = {"seed": seed, **judged(model, METHODS[method], cards), "curve": curve(losses, EVERY)}
     if method in SHARED:
         numbers["rounds"] = {
             str(rounds): {
@@ -138,19 +138,21 @@ def main() -> None:
         f"{WINDOW} words back. hashing: {N_BUCKETS} buckets, chunks of {CHUNK}, queries are keys. full, tiled, window, linear "
         f"are causal. error: share of wrong answers on {JUDGED * BATCH} fresh sentences; by_distance: in {BANDS} equal bands of "
         "how far back the card stands. rounds: error and found, the share of questions that meet their true top key, with so "
-        f"many rounds in the judging. curve: means of {EVERY} losses."
+        f"many rounds in the judging. curve: means of {EVERY} losses. linear, {FEW} cards: as many questions, too."
     )
-    unequal = f"Linear attention learns more slowly, so it was given {LONG} updates as well."
-    arms = {name: (name, STEPS) for name in METHODS}
-    arms |= {f"{name}, {LONG} updates": (name, LONG) for name in ("linear",)}
+    unequal = (
+        f"Linear attention learns more slowly, so it was given {LONG} updates as well, with all cards and with {FEW}."
+    )
+    arms = {name: (name, STEPS, CARDS) for name in METHODS}
+    arms |= {f"linear, {LONG} updates": ("linear", LONG, CARDS), f"linear, {FEW} cards": ("linear", LONG, FEW)}
     with record(NAME, what, unequal) as numbers:
         numbers["settings"] = {
-            "cards": CARDS, "names": NAMES, "colours": COLOURS, "d": D, "window": WINDOW, "chunk": CHUNK, "bands": BANDS,
+            "cards": CARDS, "few": FEW, "names": NAMES, "colours": COLOURS, "d": D, "window": WINDOW, "chunk": CHUNK, "bands": BANDS,
             "n_buckets": N_BUCKETS, "looks": LOOKS, "steps": STEPS, "long": LONG,
         }  # fmt: skip
         numbers["runs"] = {
-            arm: numbers.pieces(arm, SEEDS, partial(run, method, updates), updates)
-            for arm, (method, updates) in arms.items()
+            arm: numbers.pieces(arm, SEEDS, partial(run, method, updates, cards), updates)
+            for arm, (method, updates, cards) in arms.items()
         }
         for arm in arms:
             numbers.rows(arm, f"runs/{arm}")
