@@ -100,8 +100,12 @@ Nested.
 ::::
 
 ```{code-cell}
+:mystnb: {figure: {name: plot, caption: 'A plot, $\q$.'}}
+
 def f(): ...
 ```
+
+{numref}`plot` is drawn.
 
 :::{dropdown} Hint 1: `a < b` and $\K$
 :class: hint
@@ -178,6 +182,7 @@ def test_the_whole_vocabulary_becomes_plain_markdown(book: Path) -> None:
         "$$\nx\n$$",
         "![A  line .](data:image/png;base64,",
         "**Figure 1.** The caption, ${\\color{#0067a5}{q}}$.",
+        "**Figure 2.** A plot, ${\\color{#0067a5}{q}}$.\n\nFigure 2 is drawn.",
         "From `lib.py`:\n\n```python\ndef g():\n    pass\n```",
         "From `lib.py`:\n\n```python\n@staticmethod\ndef f(x):\n    '''Doc.'''\n    return x\n```",
         "**Predict first.** What?\n\n- this\n- that, $1$\n\n<details>\n<summary>What happens</summary>\n\n**that, $1$**\n\nBecause of key.",
@@ -291,6 +296,8 @@ def test_a_downloaded_notebook_says_what_the_page_says(path: Path, built_book: P
     """Section by section and word by word, each read from what is shown of it."""
     page = BeautifulSoup((built_book / f"chapters/{path.stem}.html").read_text(encoding="utf-8"), "html.parser")
     article = page.find("article")
+    for caption in article.select(".cell figcaption"):  # of a plot, whose cell the notebook runs
+        caption.find_parent(class_="cell").insert_after(caption.extract())
     for element in article.select(OF_THE_PAGE):
         element.decompose()
     notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)

@@ -22,7 +22,7 @@ import tfm_lib
 from tfm_lib.book.notebooks import references
 from tfm_lib.book.drawing.macros import expand_macros
 from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction
-from tfm_lib.book.notebooks.outline import Outline, outline
+from tfm_lib.book.notebooks.outline import Outline, outline, plotted
 from tfm_lib.book.notebooks.rasters import raster
 from tfm_lib.book.notebooks.reading_order import listed
 from tfm_lib.book.notebooks.shown_code import included_code
@@ -146,6 +146,9 @@ class _Exporter:
         if "hide-input" in tags:
             metadata["jupyter"] = {"source_hidden": True}
         self.cells.append(nbformat.v4.new_code_cell("\n".join(block.lines).strip("\n"), metadata=metadata))
+        if plot := plotted(block):
+            number = self.outline.figures[plot["name"]]
+            self.text.append(f"**Figure {number}.** {self._inline(plot['caption'])}")
 
     # ── blocks ────────────────────────────────────────────────────────────
     def _body(self, lines: list[str]) -> str:

@@ -58,6 +58,15 @@ def outline(path: Path) -> Outline:
     return _outline(path, path.stat().st_mtime_ns)
 
 
+def plotted(block: Block) -> dict[str, str]:
+    """The name and the caption of the figure that a code cell plots; nothing where it plots none that is numbered."""
+    if block.name != "code-cell" or "mystnb" not in block.options:
+        return {}
+    import yaml
+
+    return yaml.safe_load(block.options["mystnb"]).get("figure", {})
+
+
 @cache
 def _outline(path: Path, changed: int) -> Outline:
     made = Outline(path)
@@ -77,6 +86,8 @@ def _outline(path: Path, changed: int) -> Outline:
         if block.name == "figure" and any(line.strip() for line in block.lines):
             name = block.options.get("name") or (waiting[0] if waiting else block.argument)
             made.figures[name] = len(made.figures) + 1
+        if plot := plotted(block):
+            made.figures[plot["name"]] = len(made.figures) + 1
         if block.name == "exercise":
             made.titles[label] = block.argument
             if "nonumber" not in block.options:
