@@ -71,7 +71,7 @@ class TiledAttention(torch.autograd.Function):
         O = V.new_empty(*Q.shape[:-1], V.shape[-1])
         L = Q.new_empty(*Q.shape[:-1], 1)
         for rows in _tiles(Q, size):
-            top = Q[..., rows, :1].new_full(Q[..., rows, :1].shape, torch.finfo(Q.dtype).min)
+            top = torch.full_like(Q[..., rows, :1], torch.finfo(Q.dtype).min)
             total, mixed = 0.0, 0.0  # Σ exp(s − top), and the same with the values
             for cols in _tiles(K, size):
                 S = _tile_of_scores(Q, K, mask, rows, cols)
