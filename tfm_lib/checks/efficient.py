@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch._dynamo  # noqa: F401 (torch's counter of multiplications loads it, a second that is not the answer's)
+import torch._dynamo  # torch's counter of multiplications loads it, a second that is not the answer's
 import torch.nn.functional as F
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
