@@ -1,10 +1,62 @@
 """Samples of the widgets of chapter `efficient`."""
 
 import numpy as np
-from reading import bars, cells, column, marked, points, words
+from reading import bars, cells, column, marked, numbers, points, words
 
 from samples import Sample
-from tfm_lib.widgets.efficient import OnlineSoftmax, SparsityPatterns
+from tfm_lib.widgets.efficient import ORDERS, PATTERNS, TILES, OnlineSoftmax, SparsityPatterns, _ordered
+
+
+def sparsity(widget):
+    tokens = widget.model()["tokens"]
+    assert widget.model()["buckets"] == SparsityPatterns(tokens).buckets
+    n = len(tokens)
+    settings = [
+        (p, size, 3, layers, causal) for p in PATTERNS for size, layers, causal in ((1, 4, False), (3, 2, True))
+    ]
+    for at, (pattern, size, rounds, layers, causal) in enumerate(settings):
+        state = {
+            "pattern": pattern,
+            "size": size,
+            "rounds": rounds,
+            "value": layers,
+            "causal": causal,
+            "focus": n - 1 - at % n,
+        }
+        widget.show(state)
+        own = SparsityPatterns(tokens, **state)
+        hops, row = own.hops, own.hops[own.focus]
+        assert column(widget.rows(), "layers").tolist() == hops.flatten().tolist(), state
+        for label, hop in zip(widget.cells("reach"), hops.flatten().tolist(), strict=True):
+            assert [found for found, _ in numbers(label)] == [hop or layers]
+            assert ("not within" in label) == (hop == 0)
+        pairs = int((hops == 1).sum())
+        far = [int(row[0])] if row[0] else []
+        shown = [found for found, _ in numbers(widget.readout())]
+        assert shown == [pairs, n * n, round(100 * pairs / n**2), layers, int((row > 0).sum()), n, *far], state
+
+
+def online_softmax(widget):
+    for order in ORDERS:
+        for tile in TILES:
+            own = OnlineSoftmax(tile=tile, order=order)
+            tiles = 8 // tile
+            for steps in {0, 1, tiles}:
+                widget.show({"order": order, "tile": tile, "value": steps})
+                rows = own.rows
+                for name, key in {
+                    "largest": "top",
+                    **{key: key for key in ("shrink", "total", "mixed", "output")},
+                }.items():
+                    assert np.allclose(column(widget.rows(), name), [row[key] for row in rows], rtol=1e-12)
+                if not steps:
+                    assert widget.readout() == "Nothing is read yet. "
+                    continue
+                said = rows[steps - 1]
+                kept = [said[key] for key in ("top", "shrink", "total", "mixed", "output")]
+                expected = [steps, tiles, *kept, *([rows[-1]["output"]] if steps == tiles else [])]
+                for (number, half), value in zip(numbers(widget.readout()), expected, strict=True):
+                    assert abs(number - value) <= half * (1 + 1e-6) + 1e-12, widget.readout()
 
 
 def sparsity_still(axes, widget):
@@ -19,6 +71,7 @@ def online_softmax_still(axes, widget):
     state, rows = widget.model(), widget.rows()
     steps = min(state["value"], 8 // state["tile"])
     drawn = points(axes[0])
+    yield [place[0][1] for place in drawn[:8]], [state["scores"][j] for j in _ordered(state["scores"], state["order"])]
     if steps:
         row = rows[steps - 1]
         yield drawn[-1][:, 1], [float(row["largest"])] * 2

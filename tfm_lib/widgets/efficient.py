@@ -23,11 +23,11 @@ PATTERN = Words(
             "global": "window, and the first word sees all",
             "hashing": "hashing: who shares a bucket",
             "full": "full",
-        }
+        },
+        "reached": "after {hops}",
     },
     alt="{pattern}, size {size}, {rounds} rounds: {pairs} of {all} pairs in a layer. Within {layers} layers “{query}” hears "
     "{heard} of {words} words; “{first}” {far}.",
-    reached="after {hops}",
     lost="not",
     heading="layers until a row has heard of a column",
 )
@@ -118,7 +118,7 @@ class SparsityPatterns(Widget):
             heard=int((row > 0).sum()),
             words=len(self.tokens),
             first=self.tokens[0],
-            far=say.reached.format(hops=first) if first else say.lost,
+            far=say.shared["reached"].format(hops=first) if first else say.lost,
         )
 
     def figure(self):

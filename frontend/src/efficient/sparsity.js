@@ -6,7 +6,7 @@ const WORDS = {
   map: "In how many layers each word, a row, has heard of each other, a column",
   caption: "Layers until a row has heard of a column",
   cell: "{query} hears {key}: {hops}",
-  direct: "directly",
+  direct: "through 1 layer",
   later: "through {hops} layers",
   never: "not within {layers} layers",
   pattern: "pattern",
@@ -19,7 +19,6 @@ const WORDS = {
   told: "{pairs} of {all} pairs in a layer, {share} % · through {layers} {query} hears {heard} of {words} words · from {first} {far}",
   one: "1 layer",
   many: "{layers} layers",
-  reached: "after {hops}",
   lost: "not yet",
 };
 
@@ -61,7 +60,7 @@ export function reach(mask, layers) {
 function render({ model, el }) {
   const ui = card({ model, el, state: ["pattern", "size", "rounds", "causal", "value", "focus"] });
   const tokens = () => ui.get("tokens");
-  const names = ui.get("shared").patterns;
+  const { patterns: names, reached } = ui.get("shared");
   let hops = [];
   const layers = (count) => told(count === 1 ? WORDS.one : WORDS.many, { layers: count });
   const words = (i, j) => (hops[i][j] === 1 ? WORDS.direct : hops[i][j] ? told(WORDS.later, { hops: hops[i][j] }) : told(WORDS.never, { layers: ui.get("value") }));
@@ -105,7 +104,7 @@ function render({ model, el }) {
         heard: hops[i].filter(Boolean).length,
         words: n,
         first: h("b", { class: "tfm-k" }, tokens()[0]),
-        far: hops[i][0] ? told(WORDS.reached, { hops: layers(hops[i][0]) }) : WORDS.lost,
+        far: hops[i][0] ? told(reached, { hops: layers(hops[i][0]) }) : WORDS.lost,
       }),
     );
   }
