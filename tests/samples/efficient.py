@@ -50,7 +50,7 @@ def online_softmax(widget):
                 }.items():
                     assert np.allclose(column(widget.rows(), name), [row[key] for row in rows], rtol=1e-12)
                 if not steps:
-                    assert widget.readout() == "Nothing is read yet. "
+                    assert widget.readout().strip() == "Nothing is read yet."
                     continue
                 said = rows[steps - 1]
                 kept = [said[key] for key in ("top", "shrink", "total", "mixed", "output")]

@@ -67,14 +67,10 @@ function render({ model, el }) {
   function draw() {
     const [scores, tile, now] = [ordered("scores"), ui.get("tile"), last()];
     const read = step() * tile;
-    rule({ y: now?.top ?? 0 }, WORDS.top);
-    if (!now) rule(null);
+    rule(now ? { y: now.top } : null, WORDS.top);
     scores.forEach((each, j) => {
       const kind = j >= read ? 2 : j >= read - tile ? 1 : 0;
-      for (const [k, dot] of dots[j].entries()) {
-        dot([j + 1, each]); // also where it is hidden: the picture follows from the state alone
-        if (k !== kind) dot(null);
-      }
+      dots[j].forEach((dot, k) => dot(k === kind ? [j + 1, each] : null));
     });
     const bar = (j) => [j + 0.6, j + 1.4, Math.exp(scores[j] - now.top)];
     bars[0](range(Math.max(0, read - tile)).map(bar));

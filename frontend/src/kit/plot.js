@@ -88,7 +88,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       return mark(s("g", {}, line, words), (place, text = name) => {
         set(line, { display: place ? null : "none" });
         words.textContent = place ? (text ?? "") : "";
-        if (!place) return;
+        if (!place) return forget(line, words);
         const across = place.y !== undefined;
         const [a, b] = inside([place.x ?? at.x.domain[0], place.y ?? at.y.domain[0]]);
         set(line, across ? { x1: LEFT, x2: at.width - RIGHT, y1: b, y2: b } : { x1: a, x2: a, y1: TOP, y2: at.height - BOTTOM });
@@ -101,7 +101,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       return mark(s("g", {}, circle, words), (place, text = name) => {
         set(circle, { display: place ? null : "none" });
         words.textContent = place ? (text ?? "") : "";
-        if (!place) return;
+        if (!place) return forget(circle, words);
         const [a, b] = inside(place);
         set(circle, { cx: a, cy: b });
         set(words, { ...beside(a, r + 4, text, at.width), y: b - r - 1 });
@@ -122,6 +122,11 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
 }
 
 const paint = (colour) => `--c:var(--tfm-${colour})`;
+
+const PLACES = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "text-anchor"];
+
+/* A hidden mark keeps no trace of where it was: a picture follows from its state alone. */
+const forget = (...nodes) => nodes.forEach((node) => PLACES.forEach((name) => node.removeAttribute(name)));
 
 /* Where words stand `gap` pixels beside a mark at x: on its right, unless only the left has room for them. */
 function beside(x, gap, words, width) {
