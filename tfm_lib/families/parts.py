@@ -11,18 +11,16 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     bad_input,
-    require_cache,
-    require_heads,
     require_norm,
     require_sizes,
-    require_values,
     shape_of,
 )
 from tfm_lib._shapes import checked
 from tfm_lib._trace import trace
+from tfm_lib.efficient import GroupedQueryAttention
 from tfm_lib.layers import FeedForward
 from tfm_lib.masking import causal_mask
-from tfm_lib.multihead import Bias, Heads, KeyValueCache, MultiHeadAttention, merge_heads, split_heads
+from tfm_lib.multihead import Bias, Heads, KeyValueCache
 from tfm_lib.positional import rotary
 
 #: their word for the bend between the two matrices of a feed-forward network → the function
@@ -87,56 +85,7 @@ class RMSNorm(nn.Module):
         return F.rms_norm(X, self.gain.shape, self.gain, self.eps)
 
 
-@checked
-class GroupedAttention(MultiHeadAttention):
-    """Multi-head attention whose heads share keys and values: n_heads / n_key_heads of them read the same.
-
-    The cache holds `n_key_heads` heads.
-
-    Source: Ainslie et al. (2023), section 2.2.
-    """
-
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, n_key_heads: int = 1):
-        super().__init__(d_model, n_heads, dropout)
-        require_heads(n_key_heads, n_heads)
-        self.n_key_heads = n_key_heads
-        width = d_model // n_heads * n_key_heads
-        self.W_K, self.W_V = nn.Linear(d_model, width), nn.Linear(d_model, width)
-
-    def forward(
-        self,
-        query: Float[Tensor, "batch n d_model"],
-        key: Float[Tensor, "batch m d_model"],
-        value: Float[Tensor, "batch m d_model"],
-        mask: Bool[Tensor, "*#batch #n #total"] | None = None,
-        need_weights: bool = True,
-        cache: KeyValueCache | None = None,
-    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "batch n_heads n total"] | None]:
-        require_values(query=query, key=key, value=value, mask=mask)
-        require_cache(cache, query, key)
-
-        def project() -> tuple[Tensor, Tensor]:
-            return split_heads(self.W_K(key), self.n_key_heads), split_heads(self.W_V(value), self.n_key_heads)
-
-        Q = split_heads(self.W_Q(query), self.n_heads)  # (batch, n_heads, n, d_k)
-        K, V = project() if cache is None else cache.update(project)  # (batch, n_key_heads, total, d_k)
-        heads, weights = self.attend(Q, K, V, mask, need_weights)
-        return self.W_O(merge_heads(heads)), weights
-
-    def attend(
-        self,
-        Q: Float[Tensor, "batch n_heads n d_k"],
-        K: Float[Tensor, "batch n_key_heads total d_k"],
-        V: Float[Tensor, "batch n_key_heads total d_v"],
-        mask: Bool[Tensor, "*#batch #n total"] | None,
-        need_weights: bool,
-    ) -> tuple[Float[Tensor, "batch n_heads n d_v"], Tensor | None]:
-        """Each head of keys and values, repeated for the queries that share it."""
-        K, V = (X.repeat_interleave(self.n_heads // self.n_key_heads, dim=-3) for X in (K, V))
-        return super().attend(Q, K, V, mask, need_weights)
-
-
-class LlamaAttention(GroupedAttention):
+class LlamaAttention(GroupedQueryAttention):
     """Grouped attention without biases; queries and keys are turned by their positions."""
 
     def __init__(self, d_model: int, n_heads: int, dropout: float, n_key_heads: int, base: float):
