@@ -219,6 +219,30 @@ WRONG = {
         "one half is forgotten": "def merge(first, second):\n    return first\n",
         "measured against 0": MERGE.format(top="torch.zeros_like(t1)", **BOTH),
         "the smaller of the two": MERGE.format(top="t1.minimum(t2)", **BOTH),
+        "always against the same half": """
+def merge(first, second):
+    (t1, l1, o1), (t2, l2, o2) = first, second
+    shrink = (t1 - t2).exp()
+    return t2, shrink * l1 + l2, shrink * o1 + o2
+""",
+        "the factors are exchanged": MERGE.format(
+            top="t1.maximum(t2)", total="b * l1 + a * l2", mixed="b * o1 + a * o2"
+        ),
+        "without the exponential": MERGE.format(
+            top="t1.maximum(t2)", total="(t1 - top) * l1 + (t2 - top) * l2", mixed="(t1 - top) * o1 + (t2 - top) * o2"
+        ),
+        "powers of 2": MERGE.format(top="t1.maximum(t2)", **BOTH).replace(
+            "(t1 - top).exp(), (t2 - top).exp()", "2 ** (t1 - top), 2 ** (t2 - top)"
+        ),
+        "the mean of both": MERGE.format(
+            top="t1.maximum(t2)", total="(a * l1 + b * l2) / 2", mixed="(a * o1 + b * o2) / 2"
+        ),
+        "the total as a logarithm": MERGE.format(
+            top="t1.maximum(t2)", total="top + (a * l1 + b * l2).log()", mixed=BOTH["mixed"]
+        ),
+        "another order": MERGE.format(top="t1.maximum(t2)", **BOTH)
+        .replace("return top, ", "return ")
+        .replace("a * l1 + b * l2, ", "a * l1 + b * l2, top, "),
         "one largest score for all rows": MERGE.format(top="torch.cat([t1, t2]).max().expand_as(t1)", **BOTH),
     },
     "efficient.room": {
@@ -252,8 +276,23 @@ def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
     length = memory / ({TOKEN})
     return "any" if window is not None and window <= length else length
 """,
+        "rounded to the nearest": f"""
+def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
+    length = round(memory / ({TOKEN}))
+    return "any" if window is not None and window <= length else length
+""",
+        "the window turned round": ROOM.format(token=TOKEN).replace("window <= length", "window >= length"),
+        "a window that just fits": ROOM.format(token=TOKEN).replace("window <= length", "window < length"),
+        "the batch counted twice": ROOM.format(token=TOKEN).replace("window <= length", "window * batch <= length"),
     },
     "efficient.power": {
+        "always 2": "def power(attend, short, long):\n    return 2\n",
+        "counted on": COUNTED.format(answer="math.log((a + b) / a) / math.log(long / short)"),
+        "no logarithm below": COUNTED.format(answer="math.log(b / a) / (long / short)"),
+        "the lengths' difference": COUNTED.format(answer="math.log(b / a) / (long - short)"),
+        "axes exchanged": COUNTED.format(answer="math.log(b / a) / math.log(long / short)").replace(
+            "3, n, 16", "3, 16, n"
+        ),
         "the ratio of the counts": COUNTED.format(answer="b / a"),
         "not divided by the lengths": COUNTED.format(answer="math.log(b / a)"),
         "as if the length doubled": COUNTED.format(answer="math.log2(b / a)"),
@@ -285,6 +324,20 @@ def everyone(Q, K, V):
 """,
         "the values go through φ": SUM.format(**{**PHI, "v": "(F.elu(V) + 1)"}),
         "divided by the keys alone": SUM.format(**{**PHI, "below": "z.sum(dim=-1, keepdim=True)"}),
+        "divided by √d_k": SUM.format(**{**PHI, "q": "F.elu(Q / math.sqrt(Q.shape[-1])) + 1"}),
+        "no φ at all": SUM.format(**{**PHI, "q": "Q", "k": "K"}),
+        "the sum without φ": """
+def everyone(Q, K, V):
+    z = K.sum(dim=-2, keepdim=True)
+    Q, K = F.elu(Q) + 1, F.elu(K) + 1
+    return Q @ (K.mT @ V) / (Q @ z.mT)
+""",
+        "a mean below the line": SUM.format(**PHI).replace("K.sum(", "K.mean("),
+        "+ 1 inside": SUM.format(**{**PHI, "q": "F.elu(Q + 1)", "k": "F.elu(K + 1)"}),
+        "every value alike": """
+def everyone(Q, K, V):
+    return V.mean(dim=-2, keepdim=True).expand(*Q.shape[:-1], V.shape[-1])
+""",
         "a matrix of all pairs": """
 def everyone(Q, K, V):
     weights = (F.elu(Q) + 1) @ (F.elu(K) + 1).transpose(-2, -1)
@@ -303,6 +356,16 @@ def everyone(Q, K, V):
         "sees the future": BAND.format(seen="(i - j).abs() < w"),
         "not itself": BAND.format(seen="((i - w <= j) & (j < i)) | ((i == 0) & (j == 0))"),
         "without the scale": BAND.format(seen="(i - w < j) & (j <= i)").replace(" / math.sqrt(Q.shape[-1])", ""),
+        "hidden after the softmax": BAND.format(seen="(i - w < j) & (j <= i)").replace(
+            "scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)", "scores.softmax(dim=-1) * seen"
+        ),
+        "a score of 0 for what is hidden": BAND.format(seen="(i - w < j) & (j <= i)").replace("-torch.inf", "0"),
+        "only the first query": GIVEN.format(
+            seen="((i - w < j) & (j <= i)).repeat(len(blocks), 1, 1)", more="seen[0, 0, :w] = False"
+        ),
+        "divided by d_k": BAND.format(seen="(i - w < j) & (j <= i)").replace("math.sqrt(Q.shape[-1])", "Q.shape[-1]"),
+        "looks ahead": BAND.format(seen="(j - w < i) & (i <= j)"),
+        "over the queries": BAND.format(seen="(i - w < j) & (j <= i)").replace("dim=-1", "dim=0"),
         "full attention": BAND.format(seen="j >= 0").replace("~seen", "~seen.expand(len(Q), -1)"),
     },
     "efficient.expected": {
@@ -315,6 +378,12 @@ def everyone(Q, K, V):
         "kept tokens weighed by p": DRAFT.format(beta="(p * torch.clamp(p / q, max=1)).sum().item()", mean=MEAN),
         "every word alike": DRAFT.format(beta="torch.clamp(p / q, max=1).mean().item()", mean=MEAN),
         "as if both were greedy": DRAFT.format(beta="float(p.argmax() == q.argmax())", mean=MEAN),
+        "the chance that all are kept": DRAFT.format(beta=KEPT, mean="beta**k"),
+        "nothing is thrown away": "def expected(p, q, k):\n    return k + 1.0\n",
+        "a share of all": DRAFT.format(beta=KEPT, mean="(k + 1) * beta"),
+        "where all are kept": DRAFT.format(beta=KEPT, mean="1 + sum(t * beta**t * (1 - beta) for t in range(k + 1))"),
+        "one too many": DRAFT.format(beta=KEPT, mean="sum(beta**t for t in range(k + 2))"),
+        "twice the distance": DRAFT.format(beta="1 - (p - q).abs().sum().item()", mean=MEAN),
         "only what is kept": DRAFT.format(beta=KEPT, mean="beta"),
     },
 }

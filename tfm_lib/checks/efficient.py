@@ -34,10 +34,11 @@ def _merged(
     top = first[0].maximum(second[0])
     a, b = (first[0] - top).exp(), (second[0] - top).exp()
 
-    def right(a: Tensor, b: Tensor, one: Tensor, other: Tensor) -> Tensor:
-        return a * one + b * other
+    return top, (total or _sum)(a, b, first[1], second[1]), (mixed or _sum)(a, b, first[2], second[2])
 
-    return top, (total or right)(a, b, first[1], second[1]), (mixed or right)(a, b, first[2], second[2])
+
+def _sum(a: Tensor, b: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    return a * one + b * other
 
 
 def _plain(a: Tensor, b: Tensor, one: Tensor, other: Tensor) -> Tensor:
@@ -51,7 +52,14 @@ def _alike(rule: Callable[..., Tensor]) -> Callable[[Half, Half], Half]:
 def _measured(first: Half, second: Half, top: Tensor) -> Half:
     """Both halves against the score `top`."""
     a, b = (first[0] - top).exp(), (second[0] - top).exp()
-    return top, a * first[1] + b * second[1], a * first[2] + b * second[2]
+    return top, _sum(a, b, first[1], second[1]), _sum(a, b, first[2], second[2])
+
+
+def _shrunk_by(first: Half, second: Half, factor: Callable[[Tensor], Tensor]) -> Half:
+    """Both halves, each times a `factor` made of how far its largest score lies below the larger one."""
+    top = first[0].maximum(second[0])
+    a, b = factor(first[0] - top), factor(second[0] - top)
+    return top, _sum(a, b, first[1], second[1]), _sum(a, b, first[2], second[2])
 
 
 def _divided(first: Half, second: Half) -> Half:
@@ -125,6 +133,48 @@ MERGE_SLIPS = [
         "one largest score for all rows",
         lambda first, second: _measured(first, second, torch.cat([first[0], second[0]]).max().expand_as(first[0])),
         "All rows are measured against one score. A row far below it becomes 0: each row has its own largest score.",
+    ),
+    Slip(
+        "always against the same half",
+        lambda first, second: _measured(first, second, second[0]),
+        "You measure against the second half's largest score, whichever is larger. Where the first holds the larger one, "
+        "the factor is above 1 and may overflow. Take the larger of the two, in each row.",
+    ),
+    Slip(
+        "always against the same half",
+        lambda first, second: _measured(first, second, first[0]),
+        "You measure against the first half's largest score, whichever is larger. Where the second holds the larger one, "
+        "the factor is above 1 and may overflow. Take the larger of the two, in each row.",
+    ),
+    Slip(
+        "the factors are exchanged",
+        _alike(lambda a, b, one, other: b * one + a * other),
+        "Each half has the other's factor. The first shrinks by e to (its own largest − the larger of the two).",
+    ),
+    Slip(
+        "without the exponential",
+        lambda first, second: _shrunk_by(first, second, lambda gap: gap),
+        "You multiply by the difference of the largest scores. The factor is e to the power of it.",
+    ),
+    Slip(
+        "powers of 2",
+        lambda first, second: _shrunk_by(first, second, torch.exp2),
+        "Your factors are powers of 2. What was summed are powers of e.",
+    ),
+    Slip(
+        "the mean of both",
+        _alike(lambda a, b, one, other: (a * one + b * other) / 2),
+        "You halve the sums. They are added, not averaged: the whole row has the keys of both.",
+    ),
+    Slip(
+        "the total as a logarithm",
+        lambda first, second: _merged(first, second, lambda *sums: (first[0].maximum(second[0])) + _sum(*sums).log()),
+        "The second part is the logarithm of the sum. Keep the sum itself, measured against the largest score.",
+    ),
+    Slip(
+        "another order",
+        lambda first, second: tuple(_merged(first, second)[k] for k in (1, 0, 2)),
+        "All three parts are right, and stand in another order: the largest score comes first, then the total.",
     ),
 ]
 
@@ -206,6 +256,23 @@ ROOM_SLIPS = [
         "You count one number a key. A key has d_k of them.",
     ),
     Slip(
+        "rounded up",
+        lambda *args: "any" if _room(*args) == "any" else _length(*args[:5]) + 1,
+        "One token too many: the last one does not fit whole. Round down.",
+    ),
+    Slip(
+        "not whole",
+        lambda *args: "any" if _room(*args) == "any" else args[0] / (4 * math.prod(args[1:5])),
+        "A part of a token is none: round down, with //.",
+    ),
+    Slip(
+        "rounded to the nearest",
+        lambda *args: "any" if _room(*args) == "any" else round(args[0] / (4 * math.prod(args[1:5]))),
+        "You round to the nearest whole number. Where that is upwards, the last token does not fit: round down, with //.",
+    ),
+]
+WINDOW_SLIPS = [  # of those who count a token right
+    Slip(
         "the window is ignored",
         _length,
         "Right without a window. With one that fits, no layer ever keeps more, so any length will do: 'any'.",
@@ -223,14 +290,26 @@ ROOM_SLIPS = [
         "fits, any length does, and the answer is 'any'.",
     ),
     Slip(
-        "rounded up",
-        lambda *args: "any" if _room(*args) == "any" else _length(*args[:5]) + 1,
-        "One token too many: the last one does not fit whole. Round down.",
+        "the window turned round",
+        lambda *args: (
+            "any" if len(args) > 5 and args[5] is not None and args[5] >= _length(*args[:5]) else _length(*args[:5])
+        ),
+        "You answer 'any' where the window is longer than the room. It is the other way round: the window's keys must fit.",
     ),
     Slip(
-        "not whole",
-        lambda *args: "any" if _room(*args) == "any" else args[0] / (4 * math.prod(args[1:5])),
-        "A part of a token is none: round down, with //.",
+        "the batch counted twice",
+        lambda *args: "any" if len(args) > 5 and args[5] * args[4] <= _length(*args[:5]) else _length(*args[:5]),
+        "You ask whether the windows of the whole batch fit into the length of one conversation. That length already "
+        "counts the batch: compare it with the window itself.",
+    ),
+]
+
+
+EDGE_SLIPS = [
+    Slip(
+        "a window that just fits",
+        lambda *args: _length(*args[:5]),
+        "A window as long as the room fits too: ≤, not <.",
     ),
 ]
 
@@ -240,16 +319,19 @@ def room(student, expect):
     def draw(windowed: bool) -> tuple:
         n_layers, n_key_heads, d_k, batch = different(4, 2, 12)
         length = whole(40, 90)
-        memory = 4 * n_layers * n_key_heads * d_k * batch * length + whole(1, 15)
-        return memory, n_layers, n_key_heads, d_k, batch, *([whole(1, 9) * length + whole(-30, 30)] if windowed else [])
+        token = 4 * n_layers * n_key_heads * d_k * batch
+        memory = token * length + whole(1, token - 1)
+        window = whole(1, 2 * length - 1)
+        window += window >= length  # one that just fits has its own turn
+        return memory, n_layers, n_key_heads, d_k, batch, *([window] if windowed else [])
 
-    plain = telling(lambda: draw(False), _room, [slip for slip in ROOM_SLIPS if "window" not in slip.name])
+    plain = telling(lambda: draw(False), _room, ROOM_SLIPS)
     expect.agrees(student.room, _room, plain, "keys and values, every layer, whole tokens", ROOM_SLIPS, 1e-9)
-    windowed = telling(lambda: draw(True), _room, ROOM_SLIPS, count=6)
-    expect.agrees(student.room, _room, windowed, "a window that fits makes length no matter", ROOM_SLIPS, 1e-9)
+    windowed = telling(lambda: draw(True), _room, WINDOW_SLIPS, count=6)
+    expect.agrees(student.room, _room, windowed, "a window that fits makes length no matter", WINDOW_SLIPS, 1e-9)
     edge = [(memory, layers, heads, d_k, batch, _length(memory, layers, heads, d_k, batch))
             for memory, layers, heads, d_k, batch in plain]  # fmt: skip
-    expect.agrees(student.room, _room, edge, "a window that just fits is enough")
+    expect.agrees(student.room, _room, edge, "a window that just fits is enough", EDGE_SLIPS)
 
 
 # with which power does it grow?
@@ -272,6 +354,16 @@ def _count(attend: Callable[..., Tensor], n: int) -> int:
     with FlopCounterMode(display=False) as counter:
         attend(*torch.zeros(3, n, 16))
     return counter.get_total_flops()
+
+
+def _power_with(attend: Callable[..., Tensor], short: int, long: int, make: Callable[[int], Tensor]) -> float:
+    """The power, counted on other words."""
+    counts = []
+    for n in (short, long):
+        with FlopCounterMode(display=False) as counter:
+            attend(*make(n))
+        counts.append(counter.get_total_flops())
+    return math.log(counts[1] / counts[0]) / math.log(long / short)
 
 
 def _power_if(rule: Callable[[int, int, int, int], float]) -> Callable[..., float]:
@@ -330,6 +422,38 @@ POWER_SLIPS = [
         _power_if(lambda a, b, short, long: math.log(b) / math.log(a)),
         "The quotient of the logarithms of the two counts says nothing about n. Take the logarithm of their ratio, and "
         "divide by that of the lengths.",
+    ),
+    Slip(
+        "rounded",
+        _power_if(lambda a, b, short, long: float(int(math.log(b / a) / math.log(long / short)))),
+        "Nearly, but you cut it to a whole number. At small n a power need not be whole, and how far it is from whole "
+        "is worth knowing.",
+    ),
+    Slip(
+        "always 2",
+        lambda attend, short, long: 2.0,
+        "You answer 2 whatever the function is. Count its multiplications at both lengths.",
+    ),
+    Slip(
+        "counted on",
+        _power_if(lambda a, b, short, long: math.log((a + b) / a) / math.log(long / short)),
+        "Your second count holds the first one too. Give each length a counter of its own.",
+    ),
+    Slip(
+        "no logarithm below",
+        _power_if(lambda a, b, short, long: math.log(b / a) / (long / short)),
+        "You divide by the ratio of the lengths. Divide by its logarithm.",
+    ),
+    Slip(
+        "the lengths' difference",
+        _power_if(lambda a, b, short, long: math.log(b / a) / (long - short)),
+        "You divide by the difference of the lengths, as for an exponential. For a power, divide by the logarithm of "
+        "their ratio.",
+    ),
+    Slip(
+        "axes exchanged",
+        lambda attend, short, long: _power_with(attend, short, long, lambda n: torch.zeros(3, 16, n)),
+        "You gave 16 words with n numbers each. It is n words with 16 numbers a vector: (n, 16).",
     ),
     Slip(
         "as if there were no constant",
@@ -421,6 +545,36 @@ EVERYONE_SLIPS = [
         lambda Q, K, V: _phi(Q) @ (_phi(K).mT @ V) / _phi(K).sum(dim=(-2, -1), keepdim=True),
         "You divide every query by the same number, the sum of all φ(k). Each query divides by φ(q) · z, its own.",
     ),
+    Slip(
+        "divided by √d_k",
+        lambda Q, K, V: _everyone(Q / math.sqrt(Q.shape[-1]), K, V),
+        "You divide by √d_k before φ. Linear attention does not: there is no softmax to keep from saturating.",
+    ),
+    Slip(
+        "no φ at all",
+        lambda Q, K, V: _everyone(Q, K, V, _same, _same),
+        "φ is missing on queries and keys. Weights may then be negative, and their sum near 0.",
+    ),
+    Slip(
+        "the sum without φ",
+        lambda Q, K, V: _phi(Q) @ (_phi(K).mT @ V) / (_phi(Q) @ K.sum(dim=-2, keepdim=True).mT),
+        "Above the line φ stands on the keys, below it does not: z is the sum of all φ(k).",
+    ),
+    Slip(
+        "a mean below the line",
+        lambda Q, K, V: _everyone(Q, K, V) * K.shape[-2],
+        "The answer is too large by the number of keys: z is the sum of all φ(k), not their mean.",
+    ),
+    Slip(
+        "+ 1 inside",
+        lambda Q, K, V: _everyone(Q, K, V, lambda X: F.elu(X + 1), lambda X: F.elu(X + 1)),
+        "You add 1 before elu. φ(x) = elu(x) + 1: it is added afterwards, and makes φ positive.",
+    ),
+    Slip(
+        "every value alike",
+        lambda Q, K, V: V.mean(dim=-2, keepdim=True).expand(*Q.shape[:-1], V.shape[-1]),
+        "All queries get the plain mean of the values. Each weighs them by φ(q) · φ(k).",
+    ),
 ]
 
 
@@ -489,6 +643,11 @@ def _colleague(Q: Tensor, K: Tensor, V: Tensor, w: int, wide: bool, zeros: bool)
     return (scores.masked_fill(~seen, -torch.inf).softmax(dim=-1) @ V).flatten(0, 1)
 
 
+def _band(n: int, w: int) -> Tensor:
+    i, j = torch.arange(n)[:, None], torch.arange(n)
+    return (i - w < j) & (j <= i)
+
+
 MEND_SLIPS = [
     Slip(
         "as it was",
@@ -541,6 +700,39 @@ MEND_SLIPS = [
         "full attention",
         lambda Q, K, V, w: attention(Q, K, V)[0],
         "Nothing is hidden at all: this is attention without a mask.",
+    ),
+    Slip(
+        "hidden after the softmax",
+        lambda Q, K, V, w: (attention(Q, K, V)[1] * _band(len(Q), w)) @ V,
+        "You hide after the softmax, so what is hidden has taken its share and the weights sum to less than 1. Put −∞ "
+        "into the scores.",
+    ),
+    Slip(
+        "a score of 0 for what is hidden",
+        lambda Q, K, V, w: (Q @ K.mT / math.sqrt(Q.shape[-1])).masked_fill(~_band(len(Q), w), 0.0).softmax(dim=-1) @ V,
+        "What is hidden gets the score 0, and e⁰ = 1 is weight. It needs −∞.",
+    ),
+    Slip(
+        "only the first query",
+        lambda Q, K, V, w: torch.cat([V[:1], _colleague(Q, K, V, w, False, True)[1:]]),
+        "The first query is right now. The others of the first block see zeros as well: hide them in all of its rows.",
+    ),
+    Slip(
+        "divided by d_k",
+        lambda Q, K, V, w: _mended(Q / math.sqrt(Q.shape[-1]), K, V, w),
+        "You divide the scores by d_k. It is √d_k.",
+    ),
+    Slip(
+        "looks ahead",
+        lambda Q, K, V, w: _mended(Q, K, V, w, lambda i, j, w: (i <= j) & (j < i + w)),
+        "Your window looks ahead: each query sees itself and what comes after it. Exchange i and j.",
+    ),
+    Slip(
+        "over the queries",
+        lambda Q, K, V, w: (
+            (Q @ K.mT / math.sqrt(Q.shape[-1])).masked_fill(~_band(len(Q), w), -torch.inf).softmax(dim=0) @ V
+        ),
+        "The softmax runs over the queries. The weights of each query sum to 1: dim=-1.",
     ),
 ]
 
@@ -622,6 +814,37 @@ EXPECTED_SLIPS = [
         "only what is kept",
         lambda p, q, k: _kept(p, q),
         "This is β, the chance that one drafted token is kept. How many tokens does a call give, then?",
+    ),
+    Slip(
+        "the chance that all are kept",
+        lambda p, q, k: _kept(p, q) ** k,
+        "This is βᵏ, the chance that all drafted tokens are kept. The mean counts calls that keep fewer, too.",
+    ),
+    Slip(
+        "nothing is thrown away",
+        lambda p, q, k: k + 1,
+        "This is what a perfect draft gives. Where p and q differ, some tokens are thrown away.",
+    ),
+    Slip(
+        "a share of all",
+        lambda p, q, k: (k + 1) * _kept(p, q),
+        "You take the share β of k + 1 tokens. The first is given always, and those behind a thrown one are lost: "
+        "1 + β + β² + …",
+    ),
+    Slip(
+        "where all are kept",
+        lambda p, q, k: 1 + sum(t * _kept(p, q) ** t * (1 - _kept(p, q)) for t in range(k + 1)),
+        "Where all k are kept nothing is thrown away behind them: that case has the chance βᵏ, not βᵏ(1 − β).",
+    ),
+    Slip(
+        "one too many",
+        lambda p, q, k: sum(_kept(p, q) ** t for t in range(k + 2)),
+        "You count up to k + 2 tokens. A call gives k drafted ones and one of its own at most.",
+    ),
+    Slip(
+        "twice the distance",
+        _expected_if(lambda p, q: 1 - (p - q).abs().sum().item()),
+        "Σ |p − q| counts what is too much and what is too little. What is thrown away is half of it.",
     ),
 ]
 
