@@ -465,7 +465,7 @@ POWER_SLIPS = [
 
 @exercise("efficient.power", answer="power")
 def power(student, expect):
-    lengths = [(whole(40, 70), whole(110, 150)) for _ in range(4)]
+    lengths = [(whole(40, 60), whole(130, 180)) for _ in range(4)]
     inputs = [(attend, *pair) for attend, pair in zip((_full, _twice, linear_attention, _windowed), lengths)]
     expect.agrees(
         student.power, _power, inputs, "2 for full attention, about 1 where nothing is n × n", POWER_SLIPS, 1e-3,
