@@ -1,0 +1,128 @@
+"""What each part is worth, after table 3 of the paper: the Transformer of the table in miniature, one part changed at a time.
+
+English to German on Multi30k, 400 CPU seconds each, with the rate and optimiser that the sweep of `evaluation_miniature`
+chose for the whole model; two seeds, and a third where the order of an arm and the whole model is not the same in both.
+Judged on the validation part, as the paper's table is on its development set: BLEU, greedily, and perplexity.
+
+    TFM_RUNS=trained python -m experiments.evaluation_ablations
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from experiments.evaluation_miniature import options_of, sweep
+from experiments.evaluation_models import SIZES
+from experiments.evaluation_runs import Data, corpus_scores, trained
+from experiments.record import Made, piece
+from tfm_lib.engine.trainer import TrainOptions
+from tfm_lib.layers import Residual
+from tfm_lib.multihead import MultiHeadAttention
+from tfm_lib.positional import LearnedPositions
+from tfm_lib.transformer import Transformer, TransformerConfig
+
+NAME = "evaluation_ablations"
+SECONDS = 400.0
+SEEDS = [0, 1, 2]
+
+Change = Callable[[Transformer], None]
+
+
+class Unscaled(MultiHeadAttention):
+    """Scores QKᵀ that nothing divides."""
+
+    def compared(self, Q: Tensor, K: Tensor) -> tuple[Tensor, Tensor, None]:
+        return Q * math.sqrt(Q.shape[-1]), K, None
+
+
+class NoWayAround(Residual):
+    """A sub-layer's output in the place of its input."""
+
+    def leave(self, X: Tensor, change: Tensor) -> Tensor:
+        change = self.dropout(change)
+        return self.norm(change) if self.is_post else change
+
+
+def as_class(old: type[nn.Module], new: type[nn.Module], model: Transformer) -> None:
+    """Every module of the class `old` becomes one of `new`, with its parameters."""
+    for module in model.modules():
+        if type(module) is old:
+            module.__class__ = new
+
+
+def learned_positions(model: Transformer) -> None:
+    """Positions as parameters, drawn as large as the paper's sinusoids are."""
+    positions = LearnedPositions(*model.embedding.positions.shape).table
+    del model.embedding.positions
+    model.embedding.positions = nn.Parameter(positions.data * math.sqrt(model.config.d_model / 2))
+
+
+def no_positions(model: Transformer) -> None:
+    model.embedding.positions.zero_()
+
+
+#: What each arm changes: the sizes, the model once it is made, the training.
+ARMS: dict[str, tuple[dict[str, Any], Change | None, dict[str, Any]]] = {
+    "whole": ({}, None, {}),
+    "h = 1": ({"n_heads": 1}, None, {}),
+    "h = 8": ({"n_heads": 8}, None, {}),
+    "no √d_k": ({}, partial(as_class, MultiHeadAttention, Unscaled), {}),
+    "no positions": ({}, no_positions, {}),
+    "learned positions": ({}, learned_positions, {}),
+    "no residual": ({}, partial(as_class, Residual, NoWayAround), {}),
+    "post-norm": ({"norm": "post"}, None, {}),
+    "no smoothing": ({}, None, {"epsilon": 0.0}),
+    "no warm-up": ({}, None, {"warmup": 1}),
+}
+
+
+def made(config: TransformerConfig, change: Change | None) -> Transformer:
+    model = Transformer(config)
+    if change:
+        change(model)
+    return model
+
+
+def options_for(arm: str, seed: int) -> TrainOptions:
+    best = sweep("transformer")[0]
+    return replace(options_of("transformer", best["optimiser"], best["rate"], SECONDS, seed), **ARMS[arm][2])
+
+
+def run(arm: str, seed: int) -> dict[str, Any]:
+    """One seed of an arm."""
+    key = f"{arm.replace('√', 'root ')}, seed {seed}"
+
+    def make() -> Made:
+        data, (sizes, change, _) = Data.load(), ARMS[arm]
+        config = replace(SIZES["transformer"], vocab_size=len(data.tokenizer), **sizes)
+        model, took = trained(NAME, key, partial(made, config, change), options_for(arm, seed))
+        took["val"], _ = corpus_scores(model, data.val_pairs, beam=1)
+        return took, model
+
+    return {"arm": arm, **piece(NAME, key, make)}
+
+
+def all_runs() -> list[dict[str, Any]]:
+    """Two seeds of every arm, in turns; a third of those that the first two do not place alike, and of the whole."""
+    runs = [run(arm, seed) for seed in SEEDS[:2] for arm in ARMS]
+    bleu = {(one["arm"], one["seed"]): one["val"]["bleu"] for one in runs}
+    doubtful = [
+        arm for arm in ARMS
+        if arm != "whole" and len({bleu[arm, seed] > bleu["whole", seed] for seed in SEEDS[:2]}) > 1
+    ]  # fmt: skip
+    return runs + [run(arm, SEEDS[2]) for arm in (["whole", *doubtful] if doubtful else [])]
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    for one in all_runs():
+        print(one["arm"], one["seed"], one["perplexity"], one["val"]["bleu"], flush=True)
+
+
+if __name__ == "__main__":
+    main()
