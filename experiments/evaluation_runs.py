@@ -72,8 +72,8 @@ def trained(name: str, key: str, make: Callable[[], Model], options: TrainOption
         if update["step"] % CHECKPOINT_EVERY == 0:
             trainer.save(checkpoint)
             print(f"{key}: {update['step']} of {options.steps}, loss {update['loss']:.2f}", flush=True)
+    trainer.save(checkpoint)  # what follows can be cut as well
     loss, _ = trainer.validate(data.val)
-    checkpoint.unlink(missing_ok=True)
     for p, mean in zip(trainer.model.parameters(), (trainer.averaged or {}).values()):
         p.data.copy_(mean)
     progress = trainer.progress
