@@ -73,23 +73,24 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
     return _bleu(_statistics(hypotheses, references).sum(dim=0).tolist())
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], n: int = 6, beta: float = 2) -> float:
+def chrf(hypotheses: Sequence[str], references: Sequence[str], n: int = 6, beta: float = 2.0) -> float:
     """chrF, in percent: how many runs of 1 to `n` characters the two sides share.
 
     Precision and recall are means over the lengths of runs; recall weighs `beta` times as much.
-    Spaces do not count.
+    Spaces do not count, and neither do runs that are longer than the reference.
 
     Source: Popović (2015), section 2.
     """
     _require_pairs(hypotheses, references)
     require_sizes(n=n)
     require_number("beta", beta, lambda beta: beta > 0, "be above 0")
-    sides = [["".join(text.split()) for text in texts] for texts in (hypotheses, references)]
+    pairs = [["".join(text.split()) for text in pair] for pair in zip(hypotheses, references)]
     shares = []
     for length in range(1, n + 1):
-        shared = sum(ngram_matches(ours, theirs, length) for ours, theirs in zip(*sides))
-        runs = [sum(max(len(text) - length + 1, 0) for text in texts) for texts in sides]
-        if all(runs):
+        long_enough = [pair for pair in pairs if len(pair[1]) >= length]
+        shared = sum(ngram_matches(ours, theirs, length) for ours, theirs in long_enough)
+        runs = [sum(max(len(text) - length + 1, 0) for text in side) for side in zip(*long_enough)]
+        if runs and all(runs):
             shares.append((shared / runs[0], shared / runs[1]))
     precision, recall = (sum(share) / len(shares) for share in zip(*shares)) if shares else (0.0, 0.0)
     weighed = beta**2 * precision + recall
@@ -149,7 +150,7 @@ def _statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Int[Ten
     return torch.tensor(rows)
 
 
-def _bleu(counts: Sequence[float]) -> Bleu:
+def _bleu(counts: Sequence[int]) -> Bleu:
     ours, theirs, *rest = counts
     matches, ngrams = rest[::2], rest[1::2]
     brevity = 1.0 if ours >= theirs else math.exp(1 - theirs / ours) if ours else 0.0
@@ -159,9 +160,9 @@ def _bleu(counts: Sequence[float]) -> Bleu:
             half /= 2
         precisions.append(100 * (matched or half) / of if of else 0.0)
     if not any(matches) or 0 in precisions:
-        return Bleu(0.0, [0.0] * 4 if not any(matches) else precisions, brevity, int(ours), int(theirs))
+        return Bleu(0.0, precisions if any(matches) else [0.0] * 4, brevity, ours, theirs)
     score = brevity * math.exp(sum(map(math.log, precisions)) / 4)
-    return Bleu(score, precisions, brevity, int(ours), int(theirs))
+    return Bleu(score, precisions, brevity, ours, theirs)
 
 
 def _require_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
