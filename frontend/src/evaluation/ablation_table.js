@@ -1,0 +1,143 @@
+/* Ablation table: one thing changed at a time. Guess what it costs, then see; a dot for each seed. */
+
+import { card, clamp, h, mean, onWidth, radios, range, s, set, short, signed, told, widthOf } from "../kit/index.js";
+
+const WORDS = {
+  table: "table",
+  guess: "your guess",
+  show: "show this row",
+  reveal: "show all rows",
+  rows: "What is changed, and what it gains or costs",
+  row: "{name}, {points}{guess}",
+  covered: "not shown yet",
+  shown: "{points} BLEU",
+  guessed: ", your guess {guess}",
+  told: "{name}: {points}",
+  seeds: " ({scores})",
+  yours: " · your guess {guess}",
+  off: "Over {count} rows your guesses were off by {off} on average.",
+  whole: "whole model: {score}",
+  mark: "bar: your guess",
+};
+const [ROW, TOP, LOW, HIGH] = [25, 22, -4, 2];
+const points = signed(1);
+
+/* What each row gains over the mean of the whole model, a number a seed. */
+export const gains = ({ whole, rows }) => rows.map(([, scores]) => scores.map((score) => +(score - mean(whole)).toFixed(3)));
+
+/* How far the guesses lie from what came out, on average; null before there is one to judge. */
+export function off(found, guesses, open) {
+  const judged = range(found.length).filter((i) => open.includes(i) && typeof guesses[i] === "number");
+  return judged.length ? { count: judged.length, off: mean(judged.map((i) => Math.abs(guesses[i] - mean(found[i])))) } : null;
+}
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["table", "value", "guess", "guesses", "shown", "reveal"] });
+  const shared = ui.get("shared");
+  const tables = () => ui.get("tables");
+  const list = (name) => (Array.isArray(ui.get(name)) ? ui.get(name) : []);
+  const now = () => {
+    const name = tables()[ui.get("table")] ? ui.get("table") : Object.keys(tables())[0];
+    const table = tables()[name];
+    const n = table.rows.length;
+    const open = ui.get("reveal") ? range(n) : list("shown");
+    return { name, table, n, open, guesses: list("guesses"), at: clamp(Math.round(ui.get("value")) || 0, 0, n - 1) };
+  };
+  const guessOf = (guesses, i) => (typeof guesses[i] === "number" ? clamp(guesses[i], LOW, HIGH) : null);
+
+  const svg = s("svg", { role: "radiogroup", "aria-label": WORDS.rows });
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  const caption = h("p", { class: "tfm-caption" });
+  const group = radios(svg, { name: "value", onFocus: (i) => ui.set({ value: i, guess: guessOf(list("guesses"), i) ?? 0 }) });
+  ui.stage.append(box, caption);
+
+  const slider = ui.slider("guess", { label: WORDS.guess, min: LOW, max: HIGH, step: 0.1, format: points });
+  const show = ui.button("show", { label: WORDS.show, onclick: () => ui.set({ shown: [...list("shown"), now().at] }) });
+  ui.toggle("reveal", { label: WORDS.reveal });
+  const names = Object.keys(tables());
+  if (names.length > 1) ui.select("table", { label: WORDS.table, options: names.map((name) => [name, shared.tables[name] ?? name]) });
+  ui.on("table", () => ui.set({ value: 0, guess: 0, guesses: [], shown: [], reveal: false }));
+  ui.on("guess", () => {
+    const { at, guesses, n } = now();
+    const guess = ui.get("guess");
+    if (guess !== (guessOf(guesses, at) ?? 0)) ui.set({ guesses: range(n).map((i) => (i === at ? guess : guessOf(guesses, i))) });
+  });
+
+  let room = 0;
+  let built = "";
+  let rows = [];
+  const zero = s("path", { class: "tfm-axis-line" });
+  const ticks = s("g", {});
+  svg.append(ticks, zero);
+
+  function build({ table, name, n }) {
+    const names = table.rows.map(([name]) => name);
+    const wide = Math.min(widthOf(names, 13) + 16, 0.5 * room);
+    const x = (gain) => wide + ((gain - LOW) / (HIGH - LOW)) * (room - wide - 8);
+    const letters = Math.floor((wide - 10) / 6.6);
+    rows.forEach(({ node }) => node.remove());
+    rows = names.map((name, i) => {
+      const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "none" });
+      const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" }, short(name, Math.max(8, letters)));
+      const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-key)" });
+      const dots = s("g", {});
+      const node = s("g", { transform: `translate(0 ${TOP + i * ROW})` }, frame, words, guess, dots);
+      svg.append(node);
+      return { node, frame, guess, dots };
+    });
+    ticks.replaceChildren(...range(HIGH - LOW + 1).map((k) => s("text", { class: "tfm-axis", x: x(LOW + k), y: 12, "text-anchor": "middle" }, points(LOW + k).replace(/[.]0$/, ""))));
+    set(zero, { d: `M${x(0)} ${TOP - 4}V${TOP + n * ROW}` });
+    set(svg, { width: room, height: TOP + n * ROW + 4 });
+    group.adopt(rows.map(({ node }) => node), names);
+    return { x, key: `${room} ${name}` };
+  }
+
+  let place;
+  function draw() {
+    const state = now();
+    if (!room) room = Math.min(Math.floor(box.getBoundingClientRect().width), 684);
+    if (room && built !== `${room} ${state.name}`) {
+      place = build(state);
+      built = place.key;
+    }
+    const found = gains(state.table);
+    const text = (i) => (state.open.includes(i) ? told(WORDS.shown, { points: points(mean(found[i])) }) : WORDS.covered);
+    rows.forEach(({ node, frame, guess, dots }, i) => {
+      const given = guessOf(state.guesses, i);
+      set(frame, { style: `stroke:var(--tfm-${i === state.at ? "query" : "card"})` });
+      set(guess, { d: given === null ? "" : `M${place.x(given)} 4V${ROW - 5}` });
+      const seen = state.open.includes(i) ? found[i] : [];
+      dots.replaceChildren(...seen.map((gain) => s("circle", { class: "tfm-dot", cx: place.x(clamp(gain, LOW, HIGH)), cy: ROW / 2 - 1, r: 4.5, style: "--c:var(--tfm-query)" })));
+      const yours = given === null ? "" : told(WORDS.guessed, { guess: points(given) });
+      set(node, { "aria-label": told(WORDS.row, { name: state.table.rows[i][0], points: text(i), guess: yours }) });
+    });
+    group.check(state.at);
+    const open = state.open.includes(state.at);
+    slider.enable(!open);
+    show.enable(!open);
+    caption.replaceChildren(told(WORDS.whole, { score: mean(state.table.whole).toFixed(1) }), " · ", h("span", { class: "tfm-k" }, WORDS.mark));
+    const [name, scores] = state.table.rows[state.at];
+    const given = guessOf(state.guesses, state.at);
+    const yours = given === null ? "" : told(WORDS.yours, { guess: points(given) });
+    const judged = off(found, state.guesses, state.open);
+    ui.say(
+      h("div", {}, h("b", {}, told(WORDS.told, { name, points: text(state.at) })), open ? told(WORDS.seeds, { scores: scores.join(", ") }) : "", yours),
+      judged ? h("div", {}, told(WORDS.off, { count: judged.count, off: judged.off.toFixed(1) })) : "",
+    );
+  }
+
+  ui.until(
+    onWidth(box, (wide) => {
+      room = Math.min(wide, 684);
+      draw();
+    }),
+  );
+  const csv = () => {
+    const { table, open, guesses } = now();
+    const found = gains(table);
+    return [["change", "gain", "guess"], ...table.rows.map(([name], i) => [name, open.includes(i) ? mean(found[i]) : "not shown", guessOf(guesses, i) ?? "none"])];
+  };
+  return ui.start(draw, { watch: ["tables"], csv });
+}
+
+export default { render, words: WORDS };

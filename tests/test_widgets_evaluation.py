@@ -1,0 +1,55 @@
+"""The widgets of chapter `evaluation` in a kernel: the paper's numbers, what is covered, pictures."""
+
+import json
+
+import pytest
+from golden_evaluation import TABLES
+from matplotlib.figure import Figure
+
+from tfm_lib.widgets.evaluation import TABLE_2, AblationTable, BleuCost, power
+
+
+def test_the_table_is_the_papers():
+    """By kind, language and order: what the syllabus of this book lists of table 2."""
+    scores = {(one["name"], one["kind"]): (one["de"][1], one["fr"][1]) for one in TABLE_2}
+    assert scores == {
+        ("ByteNet", "single"): (23.75, None), ("Deep-Att + PosUnk", "single"): (None, 39.2), ("GNMT + RL", "single"): (24.6, 39.92),
+        ("ConvS2S", "single"): (25.16, 40.46), ("MoE", "single"): (26.03, 40.56), ("Deep-Att + PosUnk", "ensemble"): (None, 40.4),
+        ("GNMT + RL", "ensemble"): (26.30, 41.16), ("ConvS2S", "ensemble"): (26.36, 41.29),
+        ("base", "transformer"): (27.3, 38.1), ("big", "transformer"): (28.4, 41.8),
+    }  # fmt: skip
+
+
+def test_transformers_and_ensembles_appear_when_asked_for():
+    kinds = lambda **state: {kind for _, kind, _, _ in BleuCost(**state).points}  # noqa: E731 (asked four times)
+    assert kinds() == {"single"}
+    assert kinds(reveal=True) == {"single", "transformer"}
+    assert kinds(ensembles=True) == {"single", "ensemble"}
+    assert "Transformer" not in BleuCost().alt and "Transformer, base 27.3" in BleuCost(reveal=True).alt
+
+
+def test_a_budget_pays_for_the_best_below_it():
+    assert BleuCost(value=1e19).best[0] == "ConvS2S"
+    assert BleuCost(value=2.1e19).best[0] == "MoE"
+    assert BleuCost(value=1e18).best is None and "the best is none" in BleuCost(value=1e18).alt
+
+
+def test_rows_are_covered_until_they_are_shown():
+    widget = AblationTable({"seeds": TABLES["seeds"]}, shown=[1])
+    assert widget.points == [("one", []), ("two", [1.0])]
+    assert "one not shown yet, two +1.0" in widget.alt
+    widget.reveal = True
+    assert widget.points[0] == ("one", [-1.5, 0.0]) and "one −0.8" in widget.alt
+
+
+def test_powers_of_ten():
+    assert [power(x) for x in (3.3e18, 9.96e19, 2e-5)] == ["3.3·10¹⁸", "1.0·10²⁰", "2.0·10⁻⁵"]
+
+
+@pytest.mark.parametrize(
+    "widget",
+    [BleuCost(), BleuCost(language="fr", ensembles=True, reveal=True), AblationTable(guesses=[-1.0, None]), AblationTable(TABLES, table="seeds", reveal=True)],
+)  # fmt: skip
+def test_pictures_and_plain_state(widget):
+    assert isinstance(widget.figure(), Figure) and widget.alt
+    json.dumps({key: value for key, value in widget.get_state().items() if key != "layout"})

@@ -1,0 +1,240 @@
+"""The widgets of chapter `evaluation`: BLEU against what a training costs, and what each part is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+import traitlets
+
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Widget, Words, one_of, within
+
+#: Table 2 of Vaswani et al. (2017): BLEU on newstest2014 and training cost in floating-point operations. What the paper
+#: leaves blank is None. One cost is given for both languages of a Transformer.
+TABLE_2 = [
+    {"name": "ByteNet", "kind": "single", "de": [None, 23.75], "fr": [None, None]},
+    {"name": "Deep-Att + PosUnk", "kind": "single", "de": [None, None], "fr": [1.0e20, 39.2]},
+    {"name": "GNMT + RL", "kind": "single", "de": [2.3e19, 24.6], "fr": [1.4e20, 39.92]},
+    {"name": "ConvS2S", "kind": "single", "de": [9.6e18, 25.16], "fr": [1.5e20, 40.46]},
+    {"name": "MoE", "kind": "single", "de": [2.0e19, 26.03], "fr": [1.2e20, 40.56]},
+    {"name": "Deep-Att + PosUnk", "kind": "ensemble", "de": [None, None], "fr": [8.0e20, 40.4]},
+    {"name": "GNMT + RL", "kind": "ensemble", "de": [1.8e20, 26.30], "fr": [1.1e21, 41.16]},
+    {"name": "ConvS2S", "kind": "ensemble", "de": [7.7e19, 26.36], "fr": [1.2e21, 41.29]},
+    {"name": "base", "kind": "transformer", "de": [3.3e18, 27.3], "fr": [3.3e18, 38.1]},
+    {"name": "big", "kind": "transformer", "de": [2.3e19, 28.4], "fr": [2.3e19, 41.8]},
+]
+#: Rows of table 3 of Vaswani et al. (2017): one thing changed in the base model, BLEU on newstest2013.
+TABLE_3 = {
+    "whole": [25.8],
+    "rows": [
+        ["one head, 512 wide", [24.9]], ["4 heads", [25.5]], ["16 heads", [25.8]], ["32 heads", [25.4]],
+        ["keys of 16 numbers", [25.1]], ["2 layers", [23.7]], ["4 layers", [25.3]], ["8 layers", [25.5]],
+        ["d_model 256", [24.5]], ["d_model 1024", [26.0]], ["d_ff 1024", [25.4]], ["d_ff 4096", [26.2]],
+        ["no dropout", [24.6]], ["no label smoothing", [25.3]], ["smoothing of 0.2", [25.7]], ["learned positions", [25.7]],
+    ],
+}  # fmt: skip
+LANGUAGES = ("de", "fr")
+BUDGET = (1e18, 2e21)
+GUESS = {"de": (22.0, 30.0), "fr": (36.0, 43.0)}
+LOSS = (-4.0, 2.0)  # BLEU that may be guessed
+
+COST = Words(
+    title="BLEU against training cost",
+    question="How much had to be paid for each point before, and how much after?",
+    shared={
+        "languages": {"de": "English–German", "fr": "English–French"},
+        "cost": "operations of the training",
+        "guess": "your guess for the base model",
+        "transformer": "Transformer, {name}",
+    },
+    alt="BLEU against training cost, {language}: {told}. Within {budget} operations the best is {best}.{guess}",
+    guessed=" Guessed for the base model: {guess:.1f}.",
+    point="{name} {bleu:g} for {cost}",
+    none="none",
+    ensemble="{name} as an ensemble",
+    log="{axis} (log)",
+    bleu="BLEU",
+)
+ABLATION = Words(
+    title="What each part is worth",
+    question="Which change costs most, and which nothing?",
+    shared={"tables": {"paper": "the paper's table 3"}, "points": "BLEU, against the whole model"},
+    alt="One change at a time, against {whole:.1f} BLEU of the whole model: {told}.",
+    known="{name} {points}",
+    hidden="{name} not shown yet",
+)
+
+
+class BleuCost(Widget):
+    """The paper's table 2 as points: BLEU against operations.
+
+    `value` is a budget in operations, of which the readout names the best system; `language` is "de" or "fr". The
+    Transformers appear with `reveal`; `guess` is what the reader gives the base model. `systems` is as `TABLE_2`.
+    """
+
+    _module = traitlets.Unicode("evaluation/bleu_cost").tag(sync=True)
+    words = COST
+    value = traitlets.Float(2e19).tag(sync=True)
+    language = traitlets.Unicode("de").tag(sync=True)
+    guess = traitlets.Float(25.0).tag(sync=True)
+    ensembles = traitlets.Bool(False).tag(sync=True)
+    reveal = traitlets.Bool(False).tag(sync=True)
+    systems = traitlets.List().tag(sync=True)
+
+    def __init__(self, systems: Sequence[Mapping[str, Any]] = TABLE_2, **kwargs):
+        super().__init__(systems=[dict(system) for system in systems], **kwargs)
+
+    @traitlets.validate("language")
+    def _valid_language(self, proposal):
+        return one_of("language", proposal["value"], LANGUAGES)
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        return within("value", proposal["value"], *BUDGET)
+
+    @traitlets.validate("guess")
+    def _valid_guess(self, proposal):
+        return within("guess", proposal["value"], 0, 100)
+
+    @property
+    def points(self) -> list[tuple[str, str, float, float]]:
+        """What is drawn: name, kind, operations, BLEU."""
+        return points(self.systems, self.language, self.ensembles, self.reveal)
+
+    @property
+    def best(self) -> tuple[str, str, float, float] | None:
+        """The best of what is drawn that costs no more than `value`."""
+        return best(self.points, self.value)
+
+    def named(self, point: tuple[str, str, float, float]) -> str:
+        name, kind = point[:2]
+        form = {"transformer": self.words.shared["transformer"], "ensemble": self.words.ensemble}.get(kind, "{name}")
+        return form.format(name=name)
+
+    @property
+    def alt(self) -> str:
+        say, top = self.words, self.best
+        told = ", ".join(say.point.format(name=self.named(one), bleu=one[3], cost=power(one[2])) for one in self.points)
+        return say.alt.format(
+            language=say.shared["languages"][self.language], told=told, budget=power(self.value),
+            best=f"{self.named(top)}, {top[3]:g}" if top else say.none, guess=say.guessed.format(guess=self.guess),
+        )  # fmt: skip
+
+    def figure(self):
+        """Points with their names; ensembles are open, the budget is a line, a guess is a cross."""
+        say = self.words
+        fig, ax = draw.figure(width=6.4, height=3.6)
+        low, high = GUESS[self.language]
+        limits = {"xlim": BUDGET, "ylim": (min(low, self.guess), max(high, self.guess))}
+        plane = draw.Plane(ax, say.log.format(axis=say.shared["cost"]), say.bleu, log="x", **limits)
+        for point in self.points:
+            name, kind, cost, score = point
+            colour = "query" if kind == "transformer" else "ink"
+            look = {"fillstyle": "none"} if kind == "ensemble" else {}
+            plane.dot(cost, score, colour, name, **look)
+        plane.rule(x=self.value, dash="--")
+        base = costs_of_base(self.systems, self.language)
+        if base:
+            plane.dot(base, self.guess, "key", mark="x")
+        return fig
+
+
+class AblationTable(Widget):
+    """One thing changed at a time: guess what it costs, then see.
+
+    `tables` maps a name to {"whole": scores of the whole model, a seed each, "rows": [[what is changed, scores], …]};
+    `table` is the one that is shown. `value` is the row that is chosen, `guess` what the reader gives it, in points
+    against the whole model; `guesses` holds those given so far, `shown` the rows that are uncovered, `reveal` uncovers all.
+    """
+
+    _module = traitlets.Unicode("evaluation/ablation_table").tag(sync=True)
+    words = ABLATION
+    table = traitlets.Unicode("paper").tag(sync=True)
+    value = traitlets.Int(0).tag(sync=True)
+    guess = traitlets.Float(0.0).tag(sync=True)
+    guesses = traitlets.List().tag(sync=True)
+    shown = traitlets.List(traitlets.Int()).tag(sync=True)
+    reveal = traitlets.Bool(False).tag(sync=True)
+    tables = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, tables: Mapping[str, Mapping[str, Any]] | None = None, **kwargs):
+        found = {"paper": TABLE_3} if tables is None else {name: dict(table) for name, table in tables.items()}
+        super().__init__(tables=found, **{"table": next(iter(found)), **kwargs})
+
+    @traitlets.validate("table")
+    def _valid_table(self, proposal):
+        return one_of("table", proposal["value"], self.tables or (proposal["value"],))
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        rows = self.tables[self.table]["rows"] if self.table in self.tables else ()
+        return within("value", proposal["value"], 0, max(0, len(rows) - 1)) if rows else proposal["value"]
+
+    @traitlets.validate("guess")
+    def _valid_guess(self, proposal):
+        return within("guess", proposal["value"], *LOSS)
+
+    @property
+    def points(self) -> list[tuple[str, list[float]]]:
+        """Of each row what it gains over the whole model's mean, a number a seed; nothing for a row that is covered."""
+        table = self.tables[self.table]
+        whole = mean(table["whole"])
+        return [
+            (name, [round(score - whole, 3) for score in scores] if self.reveal or i in self.shown else [])
+            for i, (name, scores) in enumerate(table["rows"])
+        ]
+
+    @property
+    def alt(self) -> str:
+        say = self.words
+        told = [
+            say.known.format(name=name, points=f"{mean(gains):+.1f}".replace("-", "−")) if gains else say.hidden.format(name=name)
+            for name, gains in self.points
+        ]  # fmt: skip
+        return say.alt.format(whole=mean(self.tables[self.table]["whole"]), told=", ".join(told))
+
+    def figure(self):
+        """A row for each change; dots are seeds."""
+        fig, ax = draw.figure(width=6.4, height=0.4 + 0.25 * len(self.points))
+        rows = self.points
+        ax.set(xlim=LOSS, ylim=(len(rows) - 0.5, -0.5), yticks=range(len(rows)), xlabel=self.words.shared["points"])
+        ax.set_yticklabels([draw.plain(name) for name, _ in rows])
+        plane = draw.Plane(ax, self.words.shared["points"])
+        plane.rule(x=0)
+        for i, (_, gains) in enumerate(rows):
+            for gain in gains:
+                plane.dot(gain, i, "query")
+        for i, guess in enumerate(self.guesses):
+            if guess is not None:
+                plane.dot(guess, i, "key", mark="|", ms=12)
+        return fig
+
+
+def points(
+    systems: Sequence[Mapping[str, Any]], language: str, ensembles: bool, reveal: bool
+) -> list[tuple[str, str, float, float]]:
+    """Systems of which both numbers are known: name, kind, operations, BLEU."""
+    kinds = {"single", *(["ensemble"] if ensembles else []), *(["transformer"] if reveal else [])}
+    return [
+        (system["name"], system["kind"], *system[language])
+        for system in systems
+        if system["kind"] in kinds and None not in system[language]
+    ]
+
+
+def best(found: Sequence[tuple[str, str, float, float]], budget: float) -> tuple[str, str, float, float] | None:
+    """The highest score that costs no more than the budget."""
+    return max((point for point in found if point[2] <= budget), key=lambda point: point[3], default=None)
+
+
+def costs_of_base(systems: Sequence[Mapping[str, Any]], language: str) -> float | None:
+    """What the first Transformer cost, where the guess stands."""
+    return next((system[language][0] for system in systems if system["kind"] == "transformer"), None)
+
+
+def power(x: float) -> str:
+    """2.3·10¹⁹."""
+    digits, exponent = f"{x:.1e}".split("e")
+    return f"{digits}·10{str(int(exponent)).translate(str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻'))}"
