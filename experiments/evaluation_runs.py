@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from experiments.evaluation_models import MAKE, SIZES, Model, translated
-from experiments.record import cpu_seconds
+from experiments.record import cpu_seconds, machine
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import Example, Tokenizer
 from tfm_lib.engine.run import plain_examples
@@ -28,7 +28,7 @@ from tfm_lib.engine.trainer import Trainer, TrainOptions
 UPDATES_A_SECOND = {"gru": 2.69, "gru with attention": 2.50, "convolutional": 3.58, "transformer": 2.20}
 CHECKPOINT_EVERY = 100  # updates
 OPTIONS = TrainOptions(
-    max_tokens=2048, schedule="cosine", warmup=200, clip=1.0, epsilon=0.1, average=0.998, bfloat16=True
+    max_tokens=2048, schedule="cosine", warmup=200, clip=1.0, epsilon=0.1, average=0.998, bfloat16=True, clock="cpu"
 )
 
 
@@ -82,7 +82,8 @@ def trained(name: str, key: str, make: Callable[[], Model], options: TrainOption
         "updates": progress.step,
         "epochs": round(progress.tokens / data.an_epoch, 2),
         "tokens": progress.tokens,
-        "training_cpu_seconds": round(progress.seconds, 1),
+        "training_cpu_seconds": round(progress.seconds, 1),  # of all sittings
+        "machine": machine(),
         "parameters": sum(p.numel() for p in trainer.model.parameters()),
         "perplexity": round(float(torch.tensor(loss).exp()), 3),
     }
@@ -113,7 +114,7 @@ def rates(rounds: int = 8, steps: int = 24) -> dict[str, list[float]]:
         for family, seen in found.items():
             torch.manual_seed(0)
             model = MAKE[family](replace(SIZES[family], vocab_size=len(data.tokenizer)))
-            options = replace(OPTIONS, steps=steps, optimiser="muon", weight_decay=0.5, clock="cpu")
+            options = replace(OPTIONS, steps=steps, optimiser="muon", weight_decay=0.5)
             trainer = Trainer(model, data.train, options)
             for _ in trainer.run():
                 pass

@@ -98,7 +98,7 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
         "date": date.today().isoformat(),
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "machine": f"{_processor()}, {os.cpu_count()} cores",
+        "machine": machine(),
         "threads": torch.get_num_threads(),
         "seconds": round(time.time() - wall, 1),
         "cpu_seconds": round(cpu_seconds() - cpu + sum(spent or 0.0 for spent in taken), 1),
@@ -216,6 +216,11 @@ def _groups(basis: dict[str, Any]) -> dict[str | None, list[dict[str, Any]]]:
 def _size(entry: dict[str, Any]) -> tuple[int, str]:
     """By what arms are equal: how many seeds, and by how many updates each."""
     return len(entry["seeds"]), str(sorted(set(entry["updates"]), key=str))
+
+
+def machine() -> str:
+    """The processor's name and its cores."""
+    return f"{_processor()}, {os.cpu_count()} cores"
 
 
 def _processor() -> str:
