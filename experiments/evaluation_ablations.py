@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from experiments.evaluation_miniature import options_of, sweep
+from experiments.evaluation_miniature import of_one_machine, options_of, row, sweep
 from experiments.evaluation_models import SIZES
 from experiments.evaluation_runs import Data, corpus_scores, trained
-from experiments.record import Made, piece
+from experiments.record import Made, piece, record
 from tfm_lib.engine.trainer import TrainOptions
 from tfm_lib.layers import Residual
 from tfm_lib.multihead import MultiHeadAttention
@@ -120,8 +120,30 @@ def all_runs() -> list[dict[str, Any]]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    for one in all_runs():
+    runs = all_runs()
+    for one in runs:
         print(one["arm"], one["seed"], one["perplexity"], one["val"]["bleu"], flush=True)
+    with record(NAME, WHAT, UNEQUAL if len({one["seed"] for one in runs}) > 2 else None) as numbers:
+        of_one_machine(runs)
+        arms: dict[str, list[dict[str, Any]]] = {arm: [row(one) for one in runs if one["arm"] == arm] for arm in ARMS}
+        for arm, own in arms.items():
+            for one in own:
+                numbers.ran(arm, one["seed"], one["updates"], one["epochs"], one["training_cpu_seconds"])
+            numbers.rows(arm, f"arms/{arm}")
+        numbers |= {"seconds_of": SECONDS, "options": best_options(), "arms": arms}
+
+
+def best_options() -> dict[str, Any]:
+    """What the sweep chose for the whole model, and all arms use."""
+    best = sweep("transformer")[0]
+    return {key: best[key] for key in ("optimiser", "rate")}
+
+
+WHAT = (
+    "The Transformer of evaluation_miniature with one part changed at a time; the updates that 400 CPU seconds buy, the same for all arms; "
+    "rate and optimiser as the sweep chose them for the whole model. BLEU (sacrebleu, greedily) and perplexity on the validation part of Multi30k."
+)
+UNEQUAL = "A third seed ran where the first two did not agree whether an arm is better than the whole model, and of the whole model."
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def of_one_machine(runs: Sequence[dict[str, Any]]) -> None:
 
 def row(run: dict[str, Any]) -> dict[str, Any]:
     """What the record keeps of a run: all but the translations, which the corpus does not let go."""
-    kept = {key: value for key, value in run.items() if not key.startswith("written") and key not in ("family", "machine")}
+    kept = {key: value for key, value in run.items() if not key.startswith("written") and key not in ("family", "arm", "machine")}
     flops = 6 * run["parameters"] * run["tokens"]
     return {**kept, "flops": flops, "tokens_per_second": round(run["tokens"] / run["training_cpu_seconds"])}
 
