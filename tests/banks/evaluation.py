@@ -1,0 +1,2286 @@
+"""Right and wrong answers to the exercises of chapter `evaluation`."""
+
+RIGHT = {
+    "evaluation.several-references": {
+        "dictionaries": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "counters": """
+def matches(hypothesis, references, n):
+    from collections import Counter
+    def ngrams(words):
+        return Counter(zip(*(words[start:] for start in range(n))))
+    most = Counter()
+    for reference in references:
+        most |= ngrams(reference)
+    return sum((ngrams(hypothesis) & most).values())
+""",
+        "lists and count": """
+def matches(hypothesis, references, n):
+    cut = lambda words: [words[i:i + n] for i in range(len(words) - n + 1)]
+    ours, theirs = cut(hypothesis), [cut(reference) for reference in references]
+    kinds = []
+    for gram in ours:
+        if gram not in kinds:
+            kinds.append(gram)
+    return sum(min(ours.count(gram), max(grams.count(gram) for grams in theirs)) for gram in kinds)
+""",
+        "crossed off": """
+def matches(hypothesis, references, n):
+    pool = []
+    for reference in references:
+        left = list(pool)
+        for i in range(len(reference) - n + 1):
+            gram = " ".join(reference[i:i + n])
+            if gram in left:
+                left.remove(gram)
+            else:
+                pool.append(gram)
+    found = 0
+    for i in range(len(hypothesis) - n + 1):
+        gram = " ".join(hypothesis[i:i + n])
+        if gram in pool:
+            pool.remove(gram)
+            found += 1
+    return found
+""",
+        "a tensor": """
+def matches(hypothesis, references, n):
+    grams = [tuple(hypothesis[i:i + n]) for i in range(len(hypothesis) - n + 1)]
+    total = torch.tensor(0)
+    for gram in set(grams):
+        limit = max(sum(tuple(r[i:i + n]) == gram for i in range(len(r) - n + 1)) for r in references)
+        total += min(limit, grams.count(gram))
+    return total
+""",
+        "the nth of its kind": """
+def matches(hypothesis, references, n):
+    seen, total = [], 0
+    for i in range(len(hypothesis) - n + 1):
+        gram = hypothesis[i:i + n]
+        seen.append(gram)
+        nth = seen.count(gram)
+        if any(sum(r[j:j + n] == gram for j in range(len(r) - n + 1)) >= nth for r in references):
+            total += 1
+    return total
+""",
+    },
+    "evaluation.mend-bleu": {
+        "loops": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "zip": """
+def corpus_bleu(rows):
+    matches, ngrams, words, references = zip(*rows)
+    matches, ngrams = [sum(column) for column in zip(*matches)], [sum(column) for column in zip(*ngrams)]
+    words, references = sum(words), sum(references)
+    if not all(matches):
+        return 0
+    logs = sum(math.log(m) - math.log(g) for m, g in zip(matches, ngrams)) / 4
+    return 100 * math.exp(logs + min(0, 1 - references / words))
+""",
+        "tensors": """
+def corpus_bleu(rows):
+    table = torch.tensor([[*m, *g, w, r] for m, g, w, r in rows], dtype=torch.float64).sum(dim=0)
+    matches, ngrams, words, references = table[:4], table[4:8], table[8], table[9]
+    if (matches == 0).any():
+        return torch.tensor(0.0)
+    brevity = torch.exp((1 - references / words).clamp(max=0))
+    return 100 * brevity * (matches / ngrams).log().mean().exp()
+""",
+        "the program with one row": """
+def corpus_bleu(rows):
+    def of_one(matches, ngrams, words, reference_words):
+        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
+        return 100 * brevity * math.prod(precisions) ** (1 / 4)
+    matches = [sum(row[0][k] for row in rows) for k in range(4)]
+    ngrams = [sum(row[1][k] for row in rows) for k in range(4)]
+    return of_one(matches, ngrams, sum(row[2] for row in rows), sum(row[3] for row in rows))
+""",
+        "an exception is 0": """
+def corpus_bleu(rows):
+    try:
+        score = 100.0
+        for k in range(4):
+            score *= (sum(m[k] for m, _, _, _ in rows) / sum(g[k] for _, g, _, _ in rows)) ** 0.25
+        c, r = sum(w for _, _, w, _ in rows), sum(r for _, _, _, r in rows)
+        return score if c > r else score * math.exp(1 - r / c)
+    except ZeroDivisionError:
+        return 0.0
+""",
+    },
+    "evaluation.edits": {
+        "table": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "two rows": """
+def error_rate(hypotheses, references):
+    total = 0
+    for ours, theirs in zip(hypotheses, references):
+        row = list(range(len(theirs) + 1))
+        for i, word in enumerate(ours, 1):
+            new = [i]
+            for j, other in enumerate(theirs, 1):
+                new.append(min(row[j] + 1, new[-1] + 1, row[j - 1] + (word != other)))
+            row = new
+        total += row[-1]
+    return total / sum(map(len, references))
+""",
+        "recursion, remembered": """
+def error_rate(hypotheses, references):
+    from functools import cache
+    def edits(ours, theirs):
+        @cache
+        def left(i, j):
+            if i == len(ours) or j == len(theirs):
+                return len(ours) - i + len(theirs) - j
+            if ours[i] == theirs[j]:
+                return left(i + 1, j + 1)
+            return 1 + min(left(i + 1, j), left(i, j + 1), left(i + 1, j + 1))
+        return left(0, 0)
+    return sum(map(edits, hypotheses, references)) / sum(map(len, references))
+""",
+        "recursion on lists": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        if not ours or not theirs:
+            return len(ours) + len(theirs)
+        if ours[0] == theirs[0]:
+            return edits(ours[1:], theirs[1:])
+        return 1 + min(edits(ours[1:], theirs), edits(ours, theirs[1:]), edits(ours[1:], theirs[1:]))
+    return sum(map(edits, hypotheses, references)) / sum(map(len, references))
+""",
+        "breadth first": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        front, steps = {(0, 0)}, 0
+        while True:
+            reached = set()
+            for i, j in front:
+                while i < len(ours) and j < len(theirs) and ours[i] == theirs[j]:
+                    i, j = i + 1, j + 1
+                reached.add((i, j))
+            if (len(ours), len(theirs)) in reached:
+                return steps
+            front = {(i + a, j + b) for i, j in reached for a, b in ((1, 0), (0, 1), (1, 1))
+                     if i + a <= len(ours) and j + b <= len(theirs)}
+            steps += 1
+    words = total = 0
+    for ours, theirs in zip(hypotheses, references):
+        total += edits(ours, theirs)
+        words += len(theirs)
+    return torch.tensor(total / words, dtype=torch.float64)
+""",
+    },
+    "evaluation.swap": {
+        "loops": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "comprehensions": """
+def p_value(ours, theirs, score, coins):
+    def difference(coin):
+        pairs = [(b, a) if exchange else (a, b) for a, b, exchange in zip(ours, theirs, coin)]
+        first, second = zip(*pairs)
+        return abs(score(first) - score(second))
+    observed = difference([False] * len(ours))
+    return (1 + sum(difference(coin) >= observed for coin in coins)) / (1 + len(coins))
+""",
+        "copies, exchanged in place": """
+def p_value(ours, theirs, score, coins):
+    observed, extreme = abs(score(theirs) - score(ours)), 1
+    for coin in coins:
+        a, b = list(ours), list(theirs)
+        for i, exchange in enumerate(coin):
+            if exchange:
+                a[i], b[i] = b[i], a[i]
+        extreme += abs(score(b) - score(a)) >= observed
+    return extreme / (len(coins) + 1)
+""",
+        "the observed one among the trials": """
+def p_value(ours, theirs, score, coins):
+    differences = []
+    for coin in [[False] * len(ours), *coins]:
+        both = [[(a, b)[c], (b, a)[c]] for a, b, c in zip(ours, theirs, coin)]
+        differences.append(abs(score([x for x, _ in both]) - score([y for _, y in both])))
+    return sum(d >= differences[0] for d in differences) / len(differences)
+""",
+        "tensors": """
+def p_value(ours, theirs, score, coins):
+    a, b = torch.tensor(ours), torch.tensor(theirs)
+    observed = abs(score(a.tolist()) - score(b.tolist()))
+    found = []
+    for coin in coins:
+        turn = torch.tensor(coin).unsqueeze(1)
+        first, second = torch.where(turn, b, a), torch.where(turn, a, b)
+        found.append(abs(score(first.tolist()) - score(second.tolist())) >= observed)
+    return torch.tensor((sum(found) + 1) / (len(found) + 1))
+""",
+        "with room for rounding": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed - 1e-9:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+    },
+    "evaluation.budget": {
+        "each with each": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other >= score and price <= cost and (other > score or price < cost):
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "from cheap to dear": """
+def frontier(systems):
+    names, best, paid = [], -math.inf, None
+    for name, score, cost in sorted(systems, key=lambda row: (row[2], -row[1])):
+        if score > best or (score == best and cost == paid):
+            names.append(name)
+            best, paid = score, cost
+    return names
+""",
+        "comprehension": """
+def frontier(systems):
+    def beats(a, b):
+        return a[1] >= b[1] and a[2] <= b[2] and a[1:] != b[1:]
+    rows = sorted(systems, key=lambda row: row[2])
+    return [row[0] for row in rows if not any(beats(other, row) for other in rows)]
+""",
+        "best at its cost, and better than all cheaper": """
+def frontier(systems):
+    found = []
+    for cost in sorted({row[2] for row in systems}):
+        best = max(row[1] for row in systems if row[2] == cost)
+        cheaper = [row[1] for row in systems if row[2] < cost]
+        if not cheaper or best > max(cheaper):
+            found += [row[0] for row in systems if row[2] == cost and row[1] == best]
+    return tuple(found)
+""",
+        "one thrown out after the other": """
+def frontier(systems):
+    left = list(systems)
+    for a in systems:
+        left = [b for b in left if not (a[1] >= b[1] and a[2] <= b[2] and (a[1], a[2]) != (b[1], b[2]))]
+    return [row[0] for row in sorted(left, key=lambda row: row[2])]
+""",
+        "equal ones in another order": """
+def frontier(systems):
+    left = [b for b in systems if all(a[1] < b[1] or a[2] > b[2] or (a[1] == b[1] and a[2] == b[2]) for a in systems)]
+    left.sort(key=lambda row: row[2], reverse=True)
+    return [row[0] for row in left[::-1]]
+""",
+    },
+    "evaluation.how-many": {
+        "begin anew after each failure": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "from the largest down": """
+def least_size(difference, sizes):
+    least = 0
+    for n in reversed(sizes):
+        intervals = [difference(n) for _ in range(10)]
+        if sum(low > 0 or high < 0 for low, high in intervals) < 8:
+            break
+        least = n
+    return least
+""",
+        "all sizes first": """
+def least_size(difference, sizes):
+    fits = {}
+    for n in sizes:
+        fits[n] = sum(low * high > 0 for low, high in (difference(n) for _ in range(10))) > 7
+    for n in sizes:
+        if all(fits[m] for m in sizes if m >= n):
+            return n
+    return 0
+""",
+        "asked again for each beginning": """
+def least_size(difference, sizes):
+    def fits(n):
+        held = 0
+        for _ in range(10):
+            low, high = difference(n)
+            held += low <= 0 <= high
+        return held <= 2
+    for start, n in enumerate(sizes):
+        if all([fits(m) for m in sizes[start:]]):
+            return n
+    return 0
+""",
+        "tensors": """
+def least_size(difference, sizes):
+    low, high = torch.tensor([[difference(n) for _ in range(10)] for n in sizes]).unbind(-1)
+    enough = ((low > 0) | (high < 0)).sum(dim=1) >= 8
+    from_on = enough.flip(0).long().cumprod(0).flip(0)
+    return sizes[from_on.argmax()] if from_on.any() else 0
+""",
+        "a hundred tests a size": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes[::-1]:
+        outside = sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(100)])
+        if outside < 80:
+            return least
+        least = n
+    return least
+""",
+    },
+}
+
+WRONG = {
+    "evaluation.several-references": {
+        "references joined": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    joined = []
+    for reference in references:
+        joined = joined + reference
+    most = ngrams(joined)
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "counts added": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = count + most.get(gram, 0)
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "one reference for all": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    def with_one(reference):
+        theirs = ngrams(reference)
+        return sum(min(count, theirs.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+    return max(with_one(reference) for reference in references)
+""",
+        "matches added": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    def with_one(reference):
+        theirs = ngrams(reference)
+        return sum(min(count, theirs.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+    return sum(with_one(reference) for reference in references)
+""",
+        "mean of the references": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    def with_one(reference):
+        theirs = ngrams(reference)
+        return sum(min(count, theirs.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+    return sum(with_one(reference) for reference in references) / len(references)
+""",
+        "first reference only": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = ngrams(references[0])
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "last reference only": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    for reference in references:
+        most = {}
+        for gram, count in ngrams(reference).items():
+            most[gram] = count
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "not clipped": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(count if gram in most else 0 for gram, count in ngrams(hypothesis).items())
+""",
+        "each kind once": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(gram in most for gram, count in ngrams(hypothesis).items())
+""",
+        "in every reference": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = ngrams(hypothesis)
+    for reference in references:
+        theirs = ngrams(reference)
+        most = {gram: min(count, theirs.get(gram, 0)) for gram, count in most.items()}
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "n is ignored": """
+def matches(hypothesis, references, n):
+    n = 2
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "last n-gram forgotten": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "share for the count": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    matched = sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+    return matched / max(1, len(hypothesis) - n + 1)
+""",
+        "order is ignored": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(sorted(words[start:start + n]))
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "the references' counts": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    ours = ngrams(hypothesis)
+    return sum(count for gram, count in most.items() if gram in ours)
+""",
+        "n-grams do not overlap": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(0, len(words) - n + 1, n):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "all lengths up to n": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for length in range(1, n + 1):
+            for start in range(len(words) - length + 1):
+                gram = tuple(words[start:start + length])
+                counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "changes its input": """
+def matches(hypothesis, references, n):
+    cut = lambda words: [tuple(words[i:i + n]) for i in range(len(words) - n + 1)]
+    most = {}
+    for reference in references:
+        grams = cut(reference)
+        for gram in set(grams):
+            most[gram] = max(grams.count(gram), most.get(gram, 0))
+    found = 0
+    while len(hypothesis) >= n:
+        gram = tuple(hypothesis[:n])
+        hypothesis.pop(0)
+        if most.get(gram, 0):
+            most[gram] -= 1
+            found += 1
+    return found
+""",
+    },
+    "evaluation.mend-bleu": {
+        "the program as it was": """
+def corpus_bleu(rows):
+    scores = []
+    for matches, ngrams, words, reference_words in rows:
+        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
+        scores.append(100 * brevity * math.prod(precisions) ** (1 / 4))
+    return sum(scores) / len(scores)
+""",
+        "weighted mean of the scores": """
+def corpus_bleu(rows):
+    scores = []
+    for matches, ngrams, words, reference_words in rows:
+        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
+        scores.append(words * 100 * brevity * math.prod(precisions) ** (1 / 4))
+    return sum(scores) / max(1, sum(row[2] for row in rows))
+""",
+        "zeros left out of the mean": """
+def corpus_bleu(rows):
+    scores = []
+    for matches, ngrams, words, reference_words in rows:
+        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
+        scores.append(100 * brevity * math.prod(precisions) ** (1 / 4))
+    scores = [score for score in scores if score > 0]
+    return sum(scores) / len(scores) if scores else 0.0
+""",
+        "brevity of each sentence": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    each = [min(1, math.exp(1 - r / w)) if w else 0 for _, _, w, r in rows]
+    brevity = sum(each) / len(each)
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "brevity from a mean of ratios": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    ratios = [r / w for _, _, w, r in rows if w]
+    brevity = min(1, math.exp(1 - sum(ratios) / len(ratios)))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "precisions averaged over sentences": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [sum(m[k] / g[k] if g[k] else 0 for m, g, _, _ in rows) / len(rows) for k in range(4)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "sentence scores, brevity of the corpus": """
+def corpus_bleu(rows):
+    scores = []
+    for matches, ngrams, words, reference_words in rows:
+        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+        scores.append(100 * math.prod(precisions) ** (1 / 4))
+    c, r = sum(row[2] for row in rows), sum(row[3] for row in rows)
+    brevity = min(1, math.exp(1 - r / c)) if c else 0
+    return brevity * sum(scores) / len(scores)
+""",
+        "no brevity": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    return 100 * math.prod(precisions) ** (1 / 4)
+""",
+        "length is rewarded": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = math.exp(1 - reference_words / words)
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "words exchanged": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - words / reference_words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "brevity is the ratio": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, words / reference_words)
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "mean of the precisions": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * sum(precisions) / 4
+""",
+        "no root": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions)
+""",
+        "share for percent": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "rounded": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return round(100 * brevity * math.prod(precisions) ** (1 / 4), 1)
+""",
+        "empty translations left out": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        if w == 0:
+            continue
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "sentences without a match of four left out": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        if 0 in m:
+            continue
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "the first sentence only": """
+def corpus_bleu(rows):
+    for matches, ngrams, words, reference_words in rows:
+        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
+        return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "half a match": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if not any(matched):
+        return 0.0
+    precisions, half = [], 1
+    for m, g in zip(matched, total):
+        if m == 0 and g:
+            half /= 2
+        precisions.append((m or half) / g if g else 0)
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "changes its input": """
+def corpus_bleu(rows):
+    matches, ngrams, words, references = rows[0]
+    for m, g, w, r in rows[1:]:
+        for k in range(4):
+            matches[k] += m[k]
+            ngrams[k] += g[k]
+        words, references = words + w, references + r
+    if 0 in matches:
+        return 0.0
+    precisions = [m / g for m, g in zip(matches, ngrams)]
+    return 100 * min(1, math.exp(1 - references / words)) * math.prod(precisions) ** 0.25
+""",
+    },
+    "evaluation.edits": {
+        "mean of the sentences' rates": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    rates = [edits(ours, theirs) / max(len(theirs), 1) for ours, theirs in zip(hypotheses, references)]
+    return sum(rates) / len(rates)
+""",
+        "words of the hypotheses": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(ours) for ours in hypotheses)
+    return total / words
+""",
+        "words of the longer side": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(max(len(ours), len(theirs)) for ours, theirs in zip(hypotheses, references))
+    return total / words
+""",
+        "an exchange costs two": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + 2 * differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "place by place": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        return sum(a != b for a, b in zip(ours, theirs)) + abs(len(ours) - len(theirs))
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "order is ignored": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        left, extra = list(theirs), 0
+        for word in ours:
+            if word in left:
+                left.remove(word)
+            else:
+                extra += 1
+        return max(extra, len(left))
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "neighbours that change places are one edit": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+                if i > 1 and j > 1 and ours[i - 1] == theirs[j - 2] and ours[i - 2] == theirs[j - 1]:
+                    table[i][j] = min(table[i][j], table[i - 2][j - 2] + 1)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "letters for words": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(" ".join(ours), " ".join(theirs)) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(" ".join(theirs)) for theirs in references)
+    return total / words
+""",
+        "letters over words": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(" ".join(ours), " ".join(theirs)) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "difflib's blocks": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        from difflib import SequenceMatcher
+        total = 0
+        for tag, i1, i2, j1, j2 in SequenceMatcher(a=theirs, b=ours).get_opcodes():
+            if tag != "equal":
+                total += max(i2 - i1, j2 - j1)
+        return total
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "the start is free": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = 0
+        for j in range(len(theirs) + 1):
+            table[0][j] = 0
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "added words are free": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = 0
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j], table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "lost words are free": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = 0
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1], table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "no exchanges": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1])
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "one row for all": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1)] * (len(ours) + 1)
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "sentences that differ": """
+def error_rate(hypotheses, references):
+    wrong = [ours != theirs for ours, theirs in zip(hypotheses, references)]
+    return sum(wrong) / len(wrong)
+""",
+        "share of right words": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return 1 - total / words
+""",
+        "percent": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return 100 * total / words
+""",
+        "edits not divided": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    return total
+""",
+        "edits for each sentence": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / len(references)
+""",
+        "one long sentence": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = edits(sum(hypotheses, []), sum(references, []))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "at most 1": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return min(1.0, total / words)
+""",
+        "at most 1 in each sentence": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(min(edits(ours, theirs), len(theirs)) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        "changes its input": """
+def error_rate(hypotheses, references):
+    words, total = sum(map(len, references)), 0
+    for ours, theirs in zip(hypotheses, references):
+        while ours and theirs and ours[-1] == theirs[-1]:
+            ours.pop()
+            theirs.pop()
+        row = list(range(len(theirs) + 1))
+        for i, word in enumerate(ours, 1):
+            new = [i]
+            for j, other in enumerate(theirs, 1):
+                new.append(min(row[j] + 1, new[-1] + 1, row[j - 1] + (word != other)))
+            row = new
+        total += row[-1]
+    return total / words
+""",
+    },
+    "evaluation.swap": {
+        "no ones added": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return count / len(coins)
+""",
+        "one added above only": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / len(coins)
+""",
+        "one added below only": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return count / (len(coins) + 1)
+""",
+        "as large does not count": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) > observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "one direction": """
+def p_value(ours, theirs, score, coins):
+    observed = score(ours) - score(theirs)
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if score(first) - score(second) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "the other direction": """
+def p_value(ours, theirs, score, coins):
+    observed = score(ours) - score(theirs)
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if score(first) - score(second) <= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "direction of the observed one": """
+def p_value(ours, theirs, score, coins):
+    if score(theirs) > score(ours):
+        ours, theirs = theirs, ours
+    observed = score(ours) - score(theirs)
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if score(first) - score(second) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "one side doubled": """
+def p_value(ours, theirs, score, coins):
+    if score(theirs) > score(ours):
+        ours, theirs = theirs, ours
+    observed = score(ours) - score(theirs)
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if score(first) - score(second) >= observed:
+            count += 1
+    return min(1.0, 2 * (count + 1) / (len(coins) + 1))
+""",
+        "size of one of the two only": """
+def p_value(ours, theirs, score, coins):
+    observed = score(ours) - score(theirs)
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "smaller differences counted": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) < observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "sign counted": """
+def p_value(ours, theirs, score, coins):
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if score(first) - score(second) <= 0:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "only one system exchanged": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(theirs)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "compared with itself": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(ours)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "exchanges pile up": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    a, b, count = list(ours), list(theirs), 0
+    for coin in coins:
+        for i, exchange in enumerate(coin):
+            if exchange:
+                a[i], b[i] = b[i], a[i]
+        if abs(score(a) - score(b)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "mean of the sentences' scores": """
+def p_value(ours, theirs, score, coins):
+    gaps = [score([a]) - score([b]) for a, b in zip(ours, theirs)]
+    observed = abs(sum(gaps) / len(gaps))
+    count = 1
+    for coin in coins:
+        trial = sum(-gap if exchange else gap for gap, exchange in zip(gaps, coin)) / len(gaps)
+        count += abs(trial) >= observed - 1e-12
+    return count / (len(coins) + 1)
+""",
+        "one coin a trial": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = (theirs, ours) if coin[0] else (ours, theirs)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "sentences chosen, not exchanged": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            if exchange:
+                first.append(a)
+                second.append(b)
+        if not first:
+            count += observed <= 0
+        elif abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "count, not a share": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return count + 1
+""",
+        "sentences for trials": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(ours) + 1)
+""",
+        "1 minus p": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return 1 - (count + 1) / (len(coins) + 1)
+""",
+        "own coins": """
+import random
+
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        coin = [random.random() < 0.5 for _ in ours]
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "changes its input": """
+def p_value(ours, theirs, score, coins):
+    observed, count = abs(score(ours) - score(theirs)), 1
+    coins.append([False] * len(ours))
+    for coin in coins[:-1]:
+        pairs = [(b, a) if exchange else (a, b) for a, b, exchange in zip(ours, theirs, coin)]
+        count += abs(score([a for a, _ in pairs]) - score([b for _, b in pairs])) >= observed
+    return count / len(coins)
+""",
+    },
+    "evaluation.budget": {
+        "dearest first": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other >= score and price <= cost and (other > score or price < cost):
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left, reverse=True)]
+""",
+        "as given": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other >= score and price <= cost and (other > score or price < cost):
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in left]
+""",
+        "in the order of the alphabet": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other >= score and price <= cost and (other > score or price < cost):
+                beaten = True
+        if not beaten:
+            left.append((name, cost))
+    return [name for name, cost in sorted(left)]
+""",
+        "beaten in one of the two": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other > score or price < cost:
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "the best only": """
+def frontier(systems):
+    ranked = sorted(systems, key=lambda row: -row[1])
+    return [row[0] for row in ranked[:1]]
+""",
+        "the cheapest only": """
+def frontier(systems):
+    ranked = sorted(systems, key=lambda row: row[2])
+    return [row[0] for row in ranked[:1]]
+""",
+        "most BLEU for the money": """
+def frontier(systems):
+    ranked = sorted(systems, key=lambda row: row[2] / row[1])
+    return [row[0] for row in ranked[:1]]
+""",
+        "all, cheapest first": """
+def frontier(systems):
+    return [name for name, _, _ in sorted(systems, key=lambda row: row[2])]
+""",
+        "cost counts as a merit": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other >= score and price >= cost and (other > score or price > cost):
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "low BLEU counts as a merit": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other <= score and price <= cost and (other < score or price < cost):
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "the beaten ones": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other >= score and price <= cost and (other > score or price < cost):
+                beaten = True
+        if beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "compared with the last one only": """
+def frontier(systems):
+    names, last = [], 0
+    for name, score, cost in sorted(systems, key=lambda row: row[2]):
+        if score > last:
+            names.append(name)
+        last = score
+    return names
+""",
+        "rows for names": """
+def frontier(systems):
+    def beats(a, b):
+        return a[1] >= b[1] and a[2] <= b[2] and a[1:] != b[1:]
+    rows = sorted(systems, key=lambda row: row[2])
+    return [row for row in rows if not any(beats(other, row) for other in rows)]
+""",
+        "beaten only by what is better in both": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other > score and price < cost:
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "better is asked, cheaper not": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other > score and price <= cost:
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "cheaper is asked, better not": """
+def frontier(systems):
+    left = []
+    for name, score, cost in systems:
+        beaten = False
+        for _, other, price in systems:
+            if other >= score and price < cost:
+                beaten = True
+        if not beaten:
+            left.append((cost, name))
+    return [name for cost, name in sorted(left)]
+""",
+        "equal ones beat each other": """
+def frontier(systems):
+    left = []
+    for i, (name, score, cost) in enumerate(systems):
+        if not any(j != i and s >= score and c <= cost for j, (_, s, c) in enumerate(systems)):
+            left.append((cost, name))
+    return [name for _, name in sorted(left)]
+""",
+        "one of two equal ones": """
+def frontier(systems):
+    names, best = [], 0
+    for name, score, cost in sorted(systems, key=lambda row: (row[2], -row[1])):
+        if score > best:
+            names.append(name)
+            best = score
+    return names
+""",
+        "the first at its cost": """
+def frontier(systems):
+    names, best = [], 0
+    for name, score, cost in sorted(systems, key=lambda row: row[2]):
+        if score > best:
+            names.append(name)
+            best = score
+    return names
+""",
+        "compared with equals too": """
+def frontier(systems):
+    names, best = [], 0
+    for name, score, cost in sorted(systems, key=lambda row: row[2]):
+        if score >= best:
+            names.append(name)
+            best = score
+    return names
+""",
+        "changes its input": """
+def frontier(systems):
+    systems.sort(key=lambda row: row[2])
+    def beats(a, b):
+        return a[1] >= b[1] and a[2] <= b[2] and a[1:] != b[1:]
+    return [row[0] for row in systems if not any(beats(other, row) for other in systems)]
+""",
+    },
+    "evaluation.how-many": {
+        "the first that fits": """
+def least_size(difference, sizes):
+    for n in sizes:
+        intervals = [difference(n) for _ in range(10)]
+        if sum(low > 0 or high < 0 for low, high in intervals) >= 8:
+            return n
+    return 0
+""",
+        "a search by halves": """
+def least_size(difference, sizes):
+    low, high = 0, len(sizes)
+    while low < high:
+        middle = (low + high) // 2
+        intervals = [difference(sizes[middle]) for _ in range(10)]
+        if sum(a > 0 or b < 0 for a, b in intervals) >= 8:
+            high = middle
+        else:
+            low = middle + 1
+    return sizes[low] if low < len(sizes) else 0
+""",
+        "one test a size": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        low, high = difference(n)
+        outside = 10 * (low > 0 or high < 0)
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "more than 8": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside > 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "all ten": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside == 10:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "7 are enough": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 7:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "more than half": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside > 5:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "one of ten": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 1:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "above 0 only": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "below 0 only": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if high < 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "an end at 0": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low >= 0 or high <= 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "intervals that hold 0": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low <= 0 <= high:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "the mean interval": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        intervals = [difference(n) for _ in range(10)]
+        low = sum(low for low, _ in intervals) / 10
+        high = sum(high for _, high in intervals) / 10
+        outside = 10 * (low > 0 or high < 0)
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least
+""",
+        "the last that is too small": """
+def least_size(difference, sizes):
+    found = 0
+    for n in sizes:
+        if sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) < 8:
+            found = n
+    return found
+""",
+        "a place in the list": """
+def least_size(difference, sizes):
+    least = 0
+    for place, n in enumerate(sizes):
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = place
+        else:
+            least = 0
+    return least
+""",
+        "the largest": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        if sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) >= 8:
+            least = n
+    return least
+""",
+        "how many sizes": """
+def least_size(difference, sizes):
+    return sum(sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) >= 8 for n in sizes)
+""",
+        "the largest for none": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least or sizes[-1]
+""",
+        "the least for none": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least or sizes[0]
+""",
+        "beyond the largest for none": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    return least or sizes[-1] + 1
+""",
+        "no call": """
+def least_size(difference, sizes):
+    return sizes[len(sizes) // 2]
+""",
+        "changes its input": """
+def least_size(difference, sizes):
+    least = 0
+    while sizes:
+        n = sizes.pop()
+        if sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) < 8:
+            break
+        least = n
+    return least
+""",
+    },
+}
+
+ALSO_WRONG = {
+    "evaluation.several-references": {
+        "counts added": [
+            """
+def matches(hypothesis, references, n):
+    pool = [tuple(r[i:i + n]) for r in references for i in range(len(r) - n + 1)]
+    found = 0
+    for i in range(len(hypothesis) - n + 1):
+        gram = tuple(hypothesis[i:i + n])
+        if gram in pool:
+            pool.remove(gram)
+            found += 1
+    return found
+""",
+        ],
+        "not clipped": [
+            """
+def matches(hypothesis, references, n):
+    pool = {tuple(r[i:i + n]) for r in references for i in range(len(r) - n + 1)}
+    return sum(tuple(hypothesis[i:i + n]) in pool for i in range(len(hypothesis) - n + 1))
+""",
+        ],
+        "n is ignored": [
+            """
+def matches(hypothesis, references, n):
+    n = 1
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = max(count, most.get(gram, 0))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        ],
+    },
+    "evaluation.mend-bleu": {
+        "mean of the precisions": [
+            """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * torch.tensor(precisions, dtype=torch.float64).mean()
+""",
+        ],
+        "no brevity": [
+            """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = 1 if words else 0
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        ],
+    },
+    "evaluation.edits": {
+        "an exchange costs two": [
+            """
+def error_rate(hypotheses, references):
+    def common(a, b):
+        row = [0] * (len(b) + 1)
+        for x in a:
+            new = [0]
+            for j, y in enumerate(b):
+                new.append(row[j] + 1 if x == y else max(row[j + 1], new[-1]))
+            row = new
+        return row[-1]
+    total = sum(len(a) + len(b) - 2 * common(a, b) for a, b in zip(hypotheses, references))
+    return total / sum(map(len, references))
+""",
+        ],
+        "words of the hypotheses": [
+            """
+def error_rate(references, hypotheses):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        ],
+    },
+    "evaluation.swap": {
+        "exchanges pile up": [
+            """
+def p_value(ours, theirs, score, coins):
+    observed, count = abs(score(ours) - score(theirs)), 0
+    for coin in coins:
+        for i, exchange in enumerate(coin):
+            if exchange:
+                ours[i], theirs[i] = theirs[i], ours[i]
+        if abs(score(ours) - score(theirs)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+            """
+def p_value(ours, theirs, score, coins):
+    found = []
+    for coin in coins:
+        for i in range(len(ours)):
+            if coin[i]:
+                ours[i], theirs[i] = theirs[i], ours[i]
+        found.append(abs(score(ours) - score(theirs)))
+    observed = abs(score(ours) - score(theirs))
+    return (sum(d >= observed for d in found) + 1) / (len(coins) + 1)
+""",
+        ],
+        "sign counted": [
+            """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if not score(first) > score(second):
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        ],
+    },
+    "evaluation.budget": {
+        "better is asked, cheaper not": [
+            """
+def frontier(systems):
+    names, best = [], 0
+    for name, score, cost in sorted(systems, key=lambda row: (row[2], -row[1])):
+        if score >= best:
+            names.append(name)
+            best = score
+    return names
+""",
+        ],
+        "dearest first": [
+            """
+def frontier(systems):
+    names, least = [], math.inf
+    for name, score, cost in sorted(systems, key=lambda row: (-row[1], row[2])):
+        if cost < least or (names and (score, cost) == last):
+            names.append(name)
+            least, last = cost, (score, cost)
+    return names
+""",
+        ],
+    },
+    "evaluation.how-many": {
+        "one test a size": [
+            """
+def least_size(difference, sizes):
+    for n in sizes:
+        low, high = difference(n)
+        if low > 0 or high < 0:
+            return n
+    return 0
+""",
+        ],
+    },
+}
