@@ -164,7 +164,7 @@ def main() -> None:
             print(f"without head {head}: {bleu(variants[-1], references).score:.2f}", flush=True)
         found = []
         for split in SPLITS:
-            with numbers.run("best of all heads", split, updates=0):
+            with numbers.run("best of all heads", split, updates=0, group="choosing"):
                 found.append({"seed": split, **halves(variants, whole, references, split)})
         numbers.rows("best of all heads", "best_of")
 
@@ -174,7 +174,7 @@ def main() -> None:
         moved: dict[str, list[float]] = {str(head): [] for head in readers}
         score: dict[str, list[float]] = {str(head): [] for head in readers}
         for seed in DEALT:
-            with numbers.run("weights dealt out", seed, updates=0):
+            with numbers.run("weights dealt out", seed, updates=0, group="weights"):
                 for head in readers:
                     with dealt_out(bench, head, seed):
                         texts = written_unpadded(bench, sources, groups)
