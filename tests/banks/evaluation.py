@@ -1264,6 +1264,23 @@ def error_rate(hypotheses, references):
     words = sum(len(theirs) for theirs in references)
     return total / words
 """,
+        "empty sentences left out": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references) if ours and theirs)
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
         "at most 1": """
 def error_rate(hypotheses, references):
     def edits(ours, theirs):
@@ -2077,6 +2094,23 @@ def least_size(difference, sizes):
             least = 0
     return least or sizes[-1] + 1
 """,
+        "nothing for none": """
+def least_size(difference, sizes):
+    least = 0
+    for n in sizes:
+        outside = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                outside += 1
+        if outside >= 8:
+            if least == 0:
+                least = n
+        else:
+            least = 0
+    if least:
+        return least
+""",
         "no call": """
 def least_size(difference, sizes):
     return sizes[len(sizes) // 2]
@@ -2171,6 +2205,42 @@ def corpus_bleu(rows):
         ],
     },
     "evaluation.edits": {
+        "empty sentences left out": [
+            """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references) if ours)
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+            """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references) if theirs)
+    words = sum(len(theirs) for theirs in references)
+    return total / words
+""",
+        ],
         "an exchange costs two": [
             """
 def error_rate(hypotheses, references):
