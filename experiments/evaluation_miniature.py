@@ -23,6 +23,7 @@ from experiments.evaluation_models import MAKE, SIZES
 from experiments.evaluation_runs import OPTIONS, UPDATES_A_SECOND, Data, corpus_scores, trained, updates
 from experiments.record import Made, piece, record
 from tfm_lib.corpora import load_corpus
+from tfm_lib.cost import training_flops
 from tfm_lib.engine.trainer import TrainOptions
 from tfm_lib.evaluation import paired_bootstrap
 
@@ -104,7 +105,7 @@ def of_one_machine(runs: Sequence[dict[str, Any]]) -> None:
 def row(run: dict[str, Any]) -> dict[str, Any]:
     """What the record keeps of a run: all but the translations, which the corpus does not let go."""
     kept = {key: value for key, value in run.items() if not key.startswith("written") and key not in ("family", "arm", "machine")}
-    flops = 6 * run["parameters"] * run["tokens"]
+    flops = training_flops(run["parameters"], run["tokens"])
     return {**kept, "flops": flops, "tokens_per_second": round(run["tokens"] / run["training_cpu_seconds"])}
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from golden_evaluation import TABLES
 from matplotlib.figure import Figure
+from project import ROOT
 
 from tfm_lib.widgets.evaluation import TABLE_2, AblationTable, BleuCost, power
 
@@ -18,6 +19,16 @@ def test_the_table_is_the_papers():
         ("GNMT + RL", "ensemble"): (26.30, 41.16), ("ConvS2S", "ensemble"): (26.36, 41.29),
         ("base", "transformer"): (27.3, 38.1), ("big", "transformer"): (28.4, 41.8),
     }  # fmt: skip
+
+
+def test_the_page_shows_the_same_table():
+    lines = (ROOT / "chapters" / "evaluation.md").read_text(encoding="utf-8").split("| system |")[1].splitlines()[2:12]
+    for one, line in zip(TABLE_2, lines, strict=True):
+        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        kinds = {"single": "{}", "ensemble": "{}, ensemble", "transformer": "**Transformer, {}**"}
+        assert name == kinds[one["kind"]].format(one["name"])
+        told = [*(one[language][1] for language in ("de", "fr")), *(one[language][0] and power(one[language][0]) for language in ("de", "fr"))]
+        assert cells == ["" if number is None else str(number) for number in told]
 
 
 def test_transformers_and_ensembles_appear_when_asked_for():

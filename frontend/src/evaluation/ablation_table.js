@@ -72,13 +72,14 @@ function render({ model, el }) {
 
   function build({ table, name, n }) {
     const names = table.rows.map(([name]) => name);
-    const wide = Math.min(widthOf(names, 13) + 16, 0.5 * room);
+    const whole = widthOf(names, 13) + 16;
+    const wide = Math.min(whole, 0.5 * room);
     const x = (gain) => wide + ((gain - LOW) / (HIGH - LOW)) * (room - wide - 8);
-    const letters = Math.floor((wide - 10) / 6.6);
+    const letters = wide < whole ? Math.max(8, Math.floor((wide - 10) / 6.6)) : Infinity;
     rows.forEach(({ node }) => node.remove());
     rows = names.map((name, i) => {
       const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "none" });
-      const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" }, short(name, Math.max(8, letters)));
+      const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" }, short(name, letters));
       const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-key)" });
       const dots = s("g", {});
       const node = s("g", { transform: `translate(0 ${TOP + i * ROW})` }, frame, words, guess, dots);
