@@ -443,6 +443,42 @@ def matches(hypothesis, references, n):
         return sum(min(count, theirs.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
     return max(with_one(reference) for reference in references)
 """,
+        "the longest reference": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = ngrams(max(references, key=len))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "the reference of nearest length": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = ngrams(min(references, key=lambda words: abs(len(words) - len(hypothesis))))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
+        "the smallest count": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        counts = {}
+        for start in range(len(words) - n + 1):
+            gram = tuple(words[start:start + n])
+            counts[gram] = counts.get(gram, 0) + 1
+        return counts
+    most = {}
+    for reference in references:
+        for gram, count in ngrams(reference).items():
+            most[gram] = min(count, most.get(gram, count))
+    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
+""",
         "matches added": """
 def matches(hypothesis, references, n):
     def ngrams(words):
@@ -831,6 +867,95 @@ def corpus_bleu(rows):
     brevity = min(1, math.exp(1 - reference_words / words))
     return 100 * brevity * math.prod(precisions)
 """,
+        "one added to each count": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [(m + 1) / (g + 1) for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "product of the penalties": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = 1
+    for _, _, w, r in rows:
+        if w:
+            brevity *= min(1, math.exp(1 - r / w))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "what one is short of, without what others are over": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += max(r, w)
+    if 0 in matched:
+        return 0.0
+    precisions = [m / g for m, g in zip(matched, total)]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "lengths thrown together": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precision = sum(matched) / sum(total)
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * precision
+""",
+        "words below every match": """
+def corpus_bleu(rows):
+    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
+    for m, g, w, r in rows:
+        for k in range(4):
+            matched[k] += m[k]
+            total[k] += g[k]
+        words += w
+        reference_words += r
+    if 0 in matched:
+        return 0.0
+    precisions = [m / words for m in matched]
+    brevity = min(1, math.exp(1 - reference_words / words))
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "middle sentence": """
+def corpus_bleu(rows):
+    scores = []
+    for matches, ngrams, words, reference_words in rows:
+        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
+        scores.append(100 * brevity * math.prod(precisions) ** (1 / 4))
+    scores.sort()
+    middle = len(scores) // 2
+    return scores[middle] if len(scores) % 2 else (scores[middle - 1] + scores[middle]) / 2
+""",
         "share for percent": """
 def corpus_bleu(rows):
     matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
@@ -985,6 +1110,40 @@ def error_rate(hypotheses, references):
     total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
     words = sum(max(len(ours), len(theirs)) for ours, theirs in zip(hypotheses, references))
     return total / words
+""",
+        "words of both sides": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
+    words = sum(len(theirs) for theirs in references)
+    words += sum(len(ours) for ours in hypotheses)
+    return total / words
+""",
+        "the first sentence only": """
+def error_rate(hypotheses, references):
+    def edits(ours, theirs):
+        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+        for i in range(len(ours) + 1):
+            table[i][0] = i
+        for j in range(len(theirs) + 1):
+            table[0][j] = j
+        for i in range(1, len(ours) + 1):
+            for j in range(1, len(theirs) + 1):
+                differ = ours[i - 1] != theirs[j - 1]
+                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
+        return table[-1][-1]
+    for ours, theirs in zip(hypotheses, references):
+        return edits(ours, theirs) / max(1, len(theirs))
 """,
         "an exchange costs two": """
 def error_rate(hypotheses, references):
@@ -1454,6 +1613,32 @@ def p_value(ours, theirs, score, coins):
             count += 1
     return (count + 1) / (len(coins) + 1)
 """,
+        "columns for rows": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in zip(*coins):
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(ours) + 1)
+""",
+        "equal trials once": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    coins, count = set(map(tuple, coins)), 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if abs(score(first) - score(second)) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
         "smaller differences counted": """
 def p_value(ours, theirs, score, coins):
     observed = abs(score(ours) - score(theirs))
@@ -1686,6 +1871,10 @@ def frontier(systems):
 def frontier(systems):
     return [name for name, _, _ in sorted(systems, key=lambda row: row[2])]
 """,
+        "all, by BLEU": """
+def frontier(systems):
+    return [name for name, _, _ in sorted(systems, key=lambda row: -row[1])]
+""",
         "cost counts as a merit": """
 def frontier(systems):
     left = []
@@ -1800,6 +1989,15 @@ def frontier(systems):
             best = score
     return names
 """,
+        "the first at its BLEU": """
+def frontier(systems):
+    names, least = [], math.inf
+    for name, score, cost in sorted(systems, key=lambda row: row[1], reverse=True):
+        if cost < least:
+            names.insert(0, name)
+            least = cost
+    return names
+""",
         "compared with equals too": """
 def frontier(systems):
     names, best = [], 0
@@ -1837,6 +2035,22 @@ def least_size(difference, sizes):
         else:
             low = middle + 1
     return sizes[low] if low < len(sizes) else 0
+""",
+        "two in a row": """
+def least_size(difference, sizes):
+    fits = [sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) >= 8 for n in sizes]
+    for place, n in enumerate(sizes):
+        if all(fits[place:place + 2]):
+            return n
+    return 0
+""",
+        "8 of 10 over all larger sizes": """
+def least_size(difference, sizes):
+    counts = [sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) for n in sizes]
+    for place, n in enumerate(sizes):
+        if sum(counts[place:]) >= 8 * len(counts[place:]):
+            return n
+    return 0
 """,
         "one test a size": """
 def least_size(difference, sizes):
@@ -2301,6 +2515,21 @@ def p_value(ours, theirs, score, coins):
     return (sum(d >= observed for d in found) + 1) / (len(coins) + 1)
 """,
         ],
+        "size of one of the two only": [
+            """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for coin in coins:
+        first, second = [], []
+        for a, b, exchange in zip(ours, theirs, coin):
+            first.append(b if exchange else a)
+            second.append(a if exchange else b)
+        if score(first) - score(second) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        ],
         "sign counted": [
             """
 def p_value(ours, theirs, score, coins):
@@ -2318,6 +2547,12 @@ def p_value(ours, theirs, score, coins):
         ],
     },
     "evaluation.budget": {
+        "all, by BLEU": [
+            """
+def frontier(systems):
+    return [name for name, _, _ in sorted(systems, key=lambda row: row[1])]
+""",
+        ],
         "better is asked, cheaper not": [
             """
 def frontier(systems):

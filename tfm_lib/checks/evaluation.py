@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from itertools import chain, cycle, groupby
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from tfm_lib.checks.drawing import chance, different, telling, whole
@@ -75,6 +75,11 @@ def _added(hypothesis: Words, references: list[Words], n: int) -> int:
     return (_ngrams(hypothesis, n) & together).total()
 
 
+def _least_of(gram: tuple[str, ...], references: list[Words], n: int) -> int:
+    """How often it stands in the reference that has it least often, of those that have it."""
+    return min(filter(None, (_ngrams(reference, n)[gram] for reference in references)), default=0)
+
+
 def _any_order(hypothesis: Words, references: list[Words], n: int) -> int:
     def bags(words: Words) -> Counter:
         return Counter(tuple(sorted(words[start : start + n])) for start in range(len(words) - n + 1))
@@ -132,6 +137,21 @@ _REFERENCES = [
         "last reference only",
         lambda ours, refs, n: _matches(ours, refs[-1:], n),
         "Only the last reference counts in your answer. Does a loop write over what it found before?",
+    ),
+    Slip(
+        "the longest reference",
+        lambda ours, refs, n: _matches(ours, [max(refs, key=len)], n),
+        "You chose one reference by its length, the longest. All of them count: each n-gram may choose its own.",
+    ),
+    Slip(
+        "the reference of nearest length",
+        lambda ours, refs, n: _matches(ours, [min(refs, key=lambda ref: abs(len(ref) - len(ours)))], n),
+        "You chose one reference by its length, the nearest. That is how the brevity penalty chooses; for matches all count.",
+    ),
+    Slip(
+        "the smallest count",
+        lambda ours, refs, n: sum(min(count, _least_of(gram, refs, n)) for gram, count in _ngrams(ours, n).items()),
+        "Of the references that have an n-gram you took the one that has it least often. The one that has it most often sets the limit.",
     ),
     Slip(
         "matches added",
@@ -369,6 +389,38 @@ _MENDED = [
         "This is the product of the four precisions. The fourth root is missing.",
     ),
     Slip(
+        "one added to each count",
+        lambda rows: _bleu(rows, precisions=lambda rows: [(m + 1) / (g + 1) for m, g in zip(*_sums(rows)[:2])]),
+        "You added 1 to matches and n-grams. That is a remedy for scores of single sentences; a corpus needs none.",
+    ),
+    Slip(
+        "product of the penalties",
+        lambda rows: _bleu(rows, brevity=lambda rows: math.prod(_penalty(row[2], row[3]) for row in rows if row[2])),
+        "You multiplied the brevity penalties of all sentences. There is one penalty, from the sums of words.",
+    ),
+    Slip(
+        "what one is short of, without what others are over",
+        lambda rows: _bleu(
+            rows, brevity=lambda rows: _penalty(_sums(rows)[2], sum(max(row[2], row[3]) for row in rows))
+        ),
+        "A sentence that is too long does not make up for one that is too short in your penalty. Add the words of each side as they are.",
+    ),
+    Slip(
+        "lengths thrown together",
+        lambda rows: _bleu(rows, precisions=lambda rows: [sum(_sums(rows)[0]) / sum(_sums(rows)[1])]),
+        "You added matches of one, two, three and four words. Each n has a precision of its own; the fourth root joins them.",
+    ),
+    Slip(
+        "words below every match",
+        lambda rows: _bleu(rows, precisions=lambda rows: [m / _sums(rows)[2] for m in _sums(rows)[0]]),
+        "All four precisions are divided by the words. A sentence of m words has m − n + 1 n-grams: `ngrams` holds them.",
+    ),
+    Slip(
+        "middle sentence",
+        lambda rows: median(map(_of_one, rows)),
+        "This is the median of the sentences' scores. Add the counts of all sentences first.",
+    ),
+    Slip(
         "share for percent",
         lambda rows: _bleu(rows) / 100,
         "This is a share. The program gave percent: multiply by 100.",
@@ -533,6 +585,16 @@ _EDITS = [
         "words of the longer side",
         lambda ours, theirs: sum(map(_distance, ours, theirs)) / sum(max(len(a), len(b)) for a, b in zip(ours, theirs)),
         "You divided by the words of the longer sentence of each pair. Asked for is a share of the reference's words.",
+    ),
+    Slip(
+        "words of both sides",
+        lambda ours, theirs: sum(map(_distance, ours, theirs)) / (_length(ours) + _length(theirs)),
+        "You divided by the words of both sides. Asked for is a share of the reference's words.",
+    ),
+    Slip(
+        "the first sentence only",
+        lambda ours, theirs: _distance(ours[0], theirs[0]) / len(theirs[0]),
+        "This is the rate of the first sentence. Does `return` stand inside the loop?",
     ),
     Slip(
         "an exchange costs two",
@@ -863,6 +925,21 @@ _SWAPS = [
         "`abs` is taken of the trial's difference and not of the observed one. If that is negative, every trial counts.",
     ),
     Slip(
+        "size of one of the two only",
+        lambda *a: _p(*a, counts=lambda trial, observed: trial >= abs(observed)),
+        "`abs` is taken of the observed difference and not of the trial's. One that is as large the other way counts too.",
+    ),
+    Slip(
+        "columns for rows",
+        lambda ours, theirs, score, coins: _p(ours, theirs, score, [list(column) for column in zip(*coins)]),
+        "You went through the columns of `coins`. Each of its rows is a trial, with a coin for each sentence.",
+    ),
+    Slip(
+        "equal trials once",
+        lambda ours, theirs, score, coins: _p(ours, theirs, score, [list(coin) for coin in set(map(tuple, coins))]),
+        "You left out trials that came twice. Each counts, as often as it comes.",
+    ),
+    Slip(
         "smaller differences counted",
         lambda *a: _p(*a, counts=lambda trial, observed: abs(trial) < abs(observed)),
         "You counted the trials with a smaller difference. A p-value counts those as large or larger.",
@@ -1024,6 +1101,16 @@ def _record_holders(
     return found
 
 
+def _bargains(systems: Systems) -> list[str]:
+    """From good to bad, each that is cheaper than all before it; cheapest first."""
+    found, least = [], math.inf
+    for name, _, cost in sorted(systems, key=lambda row: -row[1]):
+        if cost < least:
+            found.append(name)
+            least = cost
+    return found[::-1]
+
+
 def _than_the_last(systems: Systems) -> list[str]:
     rows = sorted(systems, key=_cost)
     return _names([row for before, row in zip([None, *rows], rows) if before is None or row[1] > before[1]])
@@ -1069,6 +1156,14 @@ _ALWAYS = [
         "all, cheapest first",
         lambda systems: _names(sorted(systems, key=_cost)),
         "These are all systems, sorted. Leave out those that another one beats.",
+    ),
+    *(
+        Slip(
+            "all, by BLEU",
+            lambda systems, sign=sign: _names(sorted(systems, key=lambda row: sign * row[1])),
+            "These are all systems, sorted by BLEU. Leave out those that another one beats, and sort by cost.",
+        )
+        for sign in (1, -1)
     ),
     Slip(
         "cost counts as a merit",
@@ -1129,6 +1224,11 @@ _TIED = [
         "the first at its cost",
         lambda systems: _record_holders(systems, _cost),
         "Of systems with the same cost you keep the first, even if a better one follows. Look at the better one first.",
+    ),
+    Slip(
+        "the first at its BLEU",
+        _bargains,
+        "Of systems with the same BLEU you keep the first, even if a cheaper one follows. Look at the cheaper one first.",
     ),
     Slip(
         "compared with equals too",
@@ -1291,6 +1391,15 @@ def _halved(difference: Difference, sizes: list[int]) -> int:
     return sizes[low] if low < len(sizes) else 0
 
 
+def _in_a_row(fits: list[bool], sizes: list[int]) -> int:
+    return next((size for place, size in enumerate(sizes) if all(fits[place : place + 2])), 0)
+
+
+def _on_average(difference: Difference, sizes: list[int]) -> int:
+    counts = [sum(map(_leaves_out, difference.__self__.intervals[n])) for n in sizes]
+    return next((size for place, size in enumerate(sizes) if mean(counts[place:]) >= 8), 0)
+
+
 def _of_the_average(rows: list[Interval]) -> bool:
     return _leaves_out((mean(low for low, _ in rows), mean(high for _, high in rows)))
 
@@ -1306,6 +1415,16 @@ _SIZES = [
         _halved,
         "You searched by halves, or skipped sizes. That trusts that every size after one that fits fits too, and luck does not promise it: "
         "ask at every size.",
+    ),
+    Slip(
+        "two in a row",
+        lambda difference, sizes: _in_a_row(_found(difference, sizes), sizes),
+        "Two sizes in a row are enough in your answer. A third may have fewer again: ask at all that are larger.",
+    ),
+    Slip(
+        "8 of 10 over all larger sizes",
+        lambda difference, sizes: _on_average(difference, sizes),
+        "You added the counts of all larger sizes. A large size with 10 then makes up for one with 6: each must have 8.",
     ),
     Slip(
         "one test a size",
