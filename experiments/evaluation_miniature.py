@@ -99,12 +99,18 @@ def of_one_machine(runs: Sequence[dict[str, Any]]) -> None:
     """Runs that are compared must come from machines of one kind."""
     kinds = {run["machine"] for run in runs}
     if len(kinds) > 1:
-        raise SystemExit(f"Runs of several machines cannot be compared: {'; '.join(sorted(kinds))}. Make one kind's anew.")
+        raise SystemExit(
+            f"Runs of several machines cannot be compared: {'; '.join(sorted(kinds))}. Make one kind's anew."
+        )
 
 
 def row(run: dict[str, Any]) -> dict[str, Any]:
     """What the record keeps of a run: all but the translations, which the corpus does not let go."""
-    kept = {key: value for key, value in run.items() if not key.startswith("written") and key not in ("family", "arm", "machine")}
+    kept = {
+        key: value
+        for key, value in run.items()
+        if not key.startswith("written") and key not in ("family", "arm", "machine")
+    }
     flops = training_flops(run["parameters"], run["tokens"])
     return {**kept, "flops": flops, "tokens_per_second": round(run["tokens"] / run["training_cpu_seconds"])}
 
@@ -119,7 +125,10 @@ def differences(runs: Sequence[dict[str, Any]], ours: str = "transformer") -> di
         for family in MAKE.keys() - {ours}:
             key = f"written {test}, beam 4"
             of_test[family] = [
-                [round(x, 3) for x in paired_bootstrap(written[ours, seed][key], written[family, seed][key], references)]
+                [
+                    round(x, 3)
+                    for x in paired_bootstrap(written[ours, seed][key], written[family, seed][key], references)
+                ]
                 for seed in SEEDS
             ]
     return found
@@ -147,7 +156,9 @@ def main() -> None:
         for family in MAKE:
             for run in sweeps[family]:
                 arm = f"{family}, {run['optimiser']}, {run['rate']:g}"
-                numbers.ran(arm, run["seed"], run["updates"], run["epochs"], run["training_cpu_seconds"], f"sweep of {family}")
+                numbers.ran(
+                    arm, run["seed"], run["updates"], run["epochs"], run["training_cpu_seconds"], f"sweep of {family}"
+                )
             own = [run for run in runs if run["family"] == family]
             for run in own:
                 numbers.ran(family, run["seed"], run["updates"], run["epochs"], run["training_cpu_seconds"], "finals")

@@ -27,7 +27,10 @@ def test_the_page_shows_the_same_table():
         name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         kinds = {"single": "{}", "ensemble": "{}, ensemble", "transformer": "**Transformer, {}**"}
         assert name == kinds[one["kind"]].format(one["name"])
-        told = [*(one[language][1] for language in ("de", "fr")), *(one[language][0] and power(one[language][0]) for language in ("de", "fr"))]
+        told = [
+            *(one[language][1] for language in ("de", "fr")),
+            *(one[language][0] and power(one[language][0]) for language in ("de", "fr")),
+        ]
         assert cells == ["" if number is None else str(number) for number in told]
 
 

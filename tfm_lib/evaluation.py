@@ -73,7 +73,12 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
     return _bleu(_statistics(hypotheses, references).sum(dim=0).tolist())
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], n: int = 6, beta: float = 2.0) -> float:
+def chrf(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    n: int = 6,
+    beta: float = 2.0,
+) -> float:
     """chrF, in percent: how many runs of 1 to `n` characters the two sides share.
 
     Precision and recall are means over the lengths of runs; recall weighs `beta` times as much.
@@ -92,7 +97,9 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], n: int = 6, beta:
         runs = [sum(max(len(text) - length + 1, 0) for text in side) for side in zip(*long_enough)]
         if runs and all(runs):
             shares.append((shared / runs[0], shared / runs[1]))
-    precision, recall = (sum(share) / len(shares) for share in zip(*shares)) if shares else (0.0, 0.0)
+    if not shares:
+        return 0.0
+    precision, recall = (sum(share) / len(shares) for share in zip(*shares))
     weighed = beta**2 * precision + recall
     return 100 * (1 + beta**2) * precision * recall / weighed if weighed else 0.0
 
@@ -100,8 +107,8 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], n: int = 6, beta:
 class Difference(NamedTuple):
     """By how much the first system's BLEU is above the second's, and how sure that is.
 
-    From `low` to `high` are 95 % of the draws; `not_better` is the share of draws in which the first
-    system is not ahead.
+    From `low` to `high` are 95 % of the draws; `not_better` is the share of draws in which
+    the first system is not ahead.
     """
 
     points: float
