@@ -86,7 +86,7 @@ def chrf(
 
     Source: Popović (2015), section 2.
     """
-    _require_pairs(hypotheses, references)
+    _require_references(hypotheses, references)
     require_sizes(n=n)
     require_number("beta", beta, lambda beta: beta > 0, "be above 0")
     pairs = [["".join(text.split()) for text in pair] for pair in zip(hypotheses, references)]
@@ -147,9 +147,9 @@ def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[start : start + n]) for start in range(len(words) - n + 1))
 
 
-def _statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Int[Tensor, "sentences 10"]:
+def _statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Int[Tensor, "rows 10"]:
     """All that BLEU asks of a sentence: words of both sides, then matches and n-grams for n = 1 to 4."""
-    _require_pairs(hypotheses, references)
+    _require_references(hypotheses, references)
     rows = []
     for ours, theirs in zip(map(bleu_words, hypotheses), map(bleu_words, references)):
         counts = [(ngram_matches(ours, theirs, n), max(len(ours) - n + 1, 0)) for n in (1, 2, 3, 4)]
@@ -172,7 +172,7 @@ def _bleu(counts: Sequence[int]) -> Bleu:
     return Bleu(score, precisions, brevity, ours, theirs)
 
 
-def _require_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def _require_references(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     require_texts("hypotheses", hypotheses)
     require_texts("references", references)
     if len(hypotheses) != len(references) or not references:
