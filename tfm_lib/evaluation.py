@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tfm_lib._errors import bad_input, require_number, require_sizes, require_texts
+from tfm_lib._errors import bad_input, require_kind, require_number, require_sizes, require_texts
 
 __all__ = ["Bleu", "Difference", "bleu", "bleu_words", "chrf", "ngram_matches", "paired_bootstrap"]
 
@@ -33,7 +33,7 @@ def bleu_words(text: str) -> list[str]:
 
     Source: mteval-v13a of NIST, which sacrebleu calls "13a" (Post, 2018).
     """
-    require_texts("text", [text])
+    require_kind("text", text, str, "be a string")
     for written, sign in _ENTITIES:
         text = text.replace(written, sign)
     text = f" {text} "
