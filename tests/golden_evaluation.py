@@ -3,7 +3,7 @@
 from itertools import product
 from statistics import mean
 
-from tfm_lib.widgets.evaluation import TABLE_2, TABLE_3, AblationTable, BleuCost, power
+from tfm_lib.widgets.evaluation import TABLE_2, TABLE_3, UNGUESSED, AblationTable, BleuCost, power
 
 TABLES = {"paper": TABLE_3, "seeds": {"whole": [30.0, 31.0], "rows": [["one", [29.0, 30.5]], ["two", [31.5]]]}}
 
@@ -19,7 +19,7 @@ def numbers() -> dict:
     gains = {
         name: [row for _, row in AblationTable({name: table}, reveal=True).points] for name, table in TABLES.items()
     }
-    guesses = [[None, -1.0], [0.5, None], [-0.25, 1.0], []]
+    guesses = [[UNGUESSED, -1.0], [0.5, UNGUESSED], [-0.25, 1.0], [UNGUESSED, UNGUESSED]]
     off = [
         {"guesses": given, "open": open_, "off": judged(gains["seeds"], given, open_)}
         for given, open_ in product(guesses, ([0, 1], [1], []))
@@ -30,7 +30,7 @@ def numbers() -> dict:
     }  # fmt: skip
 
 
-def judged(gains: list[list[float]], guesses: list[float | None], open_: list[int]) -> dict[str, float] | None:
+def judged(gains: list[list[float]], guesses: list[float], open_: list[int]) -> dict[str, float] | None:
     """How far the guesses of uncovered rows are off, on average."""
-    misses = [abs(guess - mean(gains[i])) for i, guess in enumerate(guesses) if guess is not None and i in open_]
+    misses = [abs(guess - mean(gains[i])) for i, guess in enumerate(guesses) if guess != UNGUESSED and i in open_]
     return {"count": len(misses), "off": mean(misses)} if misses else None

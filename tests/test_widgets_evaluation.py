@@ -7,7 +7,7 @@ from golden_evaluation import TABLES
 from matplotlib.figure import Figure
 from project import ROOT
 
-from tfm_lib.widgets.evaluation import TABLE_2, AblationTable, BleuCost, power
+from tfm_lib.widgets.evaluation import TABLE_2, UNGUESSED, AblationTable, BleuCost, power
 
 
 def test_the_table_is_the_papers():
@@ -49,7 +49,7 @@ def test_a_budget_pays_for_the_best_below_it():
 
 
 def test_rows_are_covered_until_they_are_shown():
-    widget = AblationTable({"seeds": TABLES["seeds"]}, shown=[1])
+    widget = AblationTable({"seeds": TABLES["seeds"]}, shown=[False, True])
     assert widget.points == [("one", []), ("two", [1.0])]
     assert "one not shown yet, two +1.0" in widget.alt
     widget.reveal = True
@@ -62,7 +62,7 @@ def test_powers_of_ten():
 
 @pytest.mark.parametrize(
     "widget",
-    [BleuCost(), BleuCost(language="fr", ensembles=True, reveal=True), AblationTable(guesses=[-1.0, None]), AblationTable(TABLES, table="seeds", reveal=True)],
+    [BleuCost(), BleuCost(language="fr", ensembles=True, reveal=True), AblationTable(guesses=[-1.0, *[UNGUESSED] * 15]), AblationTable(TABLES, table="seeds", reveal=True)],
 )  # fmt: skip
 def test_pictures_and_plain_state(widget):
     assert isinstance(widget.figure(), Figure) and widget.alt

@@ -6,7 +6,18 @@ import numpy as np
 from golden_evaluation import TABLES
 
 from samples import Sample
-from tfm_lib.widgets.evaluation import TABLE_2, TABLE_3, AblationTable, BleuCost
+from tfm_lib.widgets.evaluation import TABLE_2, TABLE_3, UNGUESSED, AblationTable, BleuCost
+
+N = len(TABLE_3["rows"])
+
+
+def guessed(*given: float) -> list[float]:
+    """Guesses for the first rows."""
+    return [*given, *[UNGUESSED] * (N - len(given))]
+
+
+def uncovered(*rows: int) -> list[bool]:
+    return [i in rows for i in range(N)]
 
 
 def bleu_cost(widget):
@@ -31,13 +42,13 @@ def bleu_cost(widget):
 def ablation_table(widget):
     table = widget.model()["tables"]["paper"]
     assert table == TABLE_3, "the page holds another table than the paper's"
-    widget.show({"reveal": True, "value": 1, "guesses": [-1.0, 0.5]})
+    widget.show({"reveal": True, "value": 1, "guesses": guessed(-1.1, 0.1)})
     own = AblationTable(reveal=True)
     rows = widget.rows()
     assert [row["change"] for row in rows] == [name for name, _ in own.points]
     assert np.allclose([float(row["gain"]) for row in rows], [mean(gains) for _, gains in own.points])
-    assert "−0.3 BLEU" in widget.readout() and "Over 2 rows your guesses were off by 0.4" in widget.readout()
-    widget.show({"reveal": False, "shown": [0], "value": 3, "guesses": []})
+    assert "−0.3 BLEU" in widget.readout() and "Over 2 rows your guesses were off by 0.3" in widget.readout()
+    widget.show({"reveal": False, "shown": uncovered(0), "value": 3, "guesses": guessed()})
     assert "not shown yet" in widget.readout()
     assert [row["gain"] == "not shown" for row in widget.rows()] == [i != 0 for i in range(len(rows))]
 
@@ -76,8 +87,8 @@ SAMPLES = {
         change="value = 5",
         says="2 layers: −2.1 BLEU",
         states=[
-            {"reveal": False, "shown": [0, 5], "guesses": [-1.0], "value": 5},
-            {"reveal": False, "value": 3},
+            {"reveal": False, "shown": uncovered(0, 5), "guesses": guessed(-1.0), "value": 5},
+            {"reveal": False, "value": 3, "shown": uncovered(3, 4, 11)},
         ],
         still=ablation_table_still,
         refused={
@@ -85,6 +96,9 @@ SAMPLES = {
             "value must be from 0 to 15; it is 16": lambda: AblationTable(value=16),
             "value must be from 0 to 1; it is 2": lambda: AblationTable({"seeds": TABLES["seeds"]}, value=2),
             "guess must be from -4 to 2; it is 3.0": lambda: AblationTable(guess=3.0),
+            "shown must hold 16 entries, one for each row of the longest table; it holds 1": lambda: AblationTable(
+                shown=[True]
+            ),
         },
     ),
 }

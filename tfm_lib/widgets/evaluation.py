@@ -39,6 +39,7 @@ LANGUAGES = ("de", "fr")
 BUDGET = (1e18, 2e21)
 GUESS = {"de": (22.0, 30.0), "fr": (36.0, 43.0)}
 LOSS = (-4.0, 2.0)  # BLEU that may be guessed
+UNGUESSED = 9.0  # stands for no guess: a link keeps lists of numbers
 
 COST = Words(
     title="BLEU against training cost",
@@ -146,7 +147,8 @@ class AblationTable(Widget):
 
     `tables` maps a name to {"whole": scores of the whole model, a seed each, "rows": [[what is changed, scores], …]};
     `table` is the one that is shown. `value` is the row that is chosen, `guess` what the reader gives it, in points
-    against the whole model; `guesses` holds those given so far, `shown` the rows that are uncovered, `reveal` uncovers all.
+    against the whole model; `guesses` holds those given so far, one a row or `UNGUESSED`, `shown` says which rows are
+    uncovered, `reveal` uncovers all.
     """
 
     _module = traitlets.Unicode("evaluation/ablation_table").tag(sync=True)
@@ -154,14 +156,16 @@ class AblationTable(Widget):
     table = traitlets.Unicode("paper").tag(sync=True)
     value = traitlets.Int(0).tag(sync=True)
     guess = traitlets.Float(0.0).tag(sync=True)
-    guesses = traitlets.List().tag(sync=True)
-    shown = traitlets.List(traitlets.Int()).tag(sync=True)
+    guesses = traitlets.List(traitlets.Float()).tag(sync=True)
+    shown = traitlets.List(traitlets.Bool()).tag(sync=True)
     reveal = traitlets.Bool(False).tag(sync=True)
     tables = traitlets.Dict().tag(sync=True)
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]] | None = None, **kwargs):
         found = {"paper": TABLE_3} if tables is None else {name: dict(table) for name, table in tables.items()}
-        super().__init__(tables=found, **{"table": next(iter(found)), **kwargs})
+        most = max(len(table["rows"]) for table in found.values())
+        lists = {"guesses": [UNGUESSED] * most, "shown": [False] * most}
+        super().__init__(tables=found, **{"table": next(iter(found)), **lists, **kwargs})
 
     @traitlets.validate("table")
     def _valid_table(self, proposal):
@@ -176,13 +180,23 @@ class AblationTable(Widget):
     def _valid_guess(self, proposal):
         return within("guess", proposal["value"], *LOSS)
 
+    @traitlets.validate("guesses", "shown")
+    def _valid_list(self, proposal):
+        name, found = proposal["trait"].name, proposal["value"]
+        most = max((len(table["rows"]) for table in self.tables.values()), default=len(found))
+        if len(found) != most:
+            raise ValueError(
+                f"{name} must hold {most} entries, one for each row of the longest table; it holds {len(found)}"
+            )
+        return found
+
     @property
     def points(self) -> list[tuple[str, list[float]]]:
         """Of each row what it gains over the whole model's mean, a number a seed; nothing for a row that is covered."""
         table = self.tables[self.table]
         whole = mean(table["whole"])
         return [
-            (name, [round(score - whole, 3) for score in scores] if self.reveal or i in self.shown else [])
+            (name, [round(score - whole, 3) for score in scores] if self.reveal or self.shown[i] else [])
             for i, (name, scores) in enumerate(table["rows"])
         ]
 
@@ -206,8 +220,8 @@ class AblationTable(Widget):
         for i, (_, gains) in enumerate(rows):
             for gain in gains:
                 plane.dot(gain, i, "query")
-        for i, guess in enumerate(self.guesses):
-            if guess is not None:
+        for i, guess in enumerate(self.guesses[: len(rows)]):
+            if guess != UNGUESSED:
                 plane.dot(guess, i, "key", mark="|", ms=12)
         return fig
 

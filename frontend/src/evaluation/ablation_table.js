@@ -19,15 +19,17 @@ const WORDS = {
   whole: "whole model: {score}",
   mark: "bar: your guess",
 };
-const [ROW, TOP, LOW, HIGH] = [25, 22, -4, 2];
+const [ROW, TOP, LOW, HIGH, NONE] = [25, 22, -4, 2, 9];
 const points = signed(1);
 
 /* What each row gains over the mean of the whole model, a number a seed. */
 export const gains = ({ whole, rows }) => rows.map(([, scores]) => scores.map((score) => +(score - mean(whole)).toFixed(3)));
 
+const given = (guesses, i) => (guesses[i] >= LOW && guesses[i] <= HIGH ? guesses[i] : null); // another number stands for none
+
 /* How far the guesses lie from what came out, on average; null before there is one to judge. */
 export function off(found, guesses, open) {
-  const judged = range(found.length).filter((i) => open.includes(i) && typeof guesses[i] === "number");
+  const judged = range(found.length).filter((i) => open.includes(i) && given(guesses, i) !== null);
   return judged.length ? { count: judged.length, off: mean(judged.map((i) => Math.abs(guesses[i] - mean(found[i])))) } : null;
 }
 
@@ -40,27 +42,27 @@ function render({ model, el }) {
     const name = tables()[ui.get("table")] ? ui.get("table") : Object.keys(tables())[0];
     const table = tables()[name];
     const n = table.rows.length;
-    const open = ui.get("reveal") ? range(n) : list("shown");
+    const open = range(n).filter((i) => ui.get("reveal") || list("shown")[i]);
     return { name, table, n, open, guesses: list("guesses"), at: clamp(Math.round(ui.get("value")) || 0, 0, n - 1) };
   };
-  const guessOf = (guesses, i) => (typeof guesses[i] === "number" ? clamp(guesses[i], LOW, HIGH) : null);
+  const put = (name, i, value) => ui.set({ [name]: list(name).map((old, k) => (k === i ? value : old)) });
 
   const svg = s("svg", { role: "radiogroup", "aria-label": WORDS.rows });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const caption = h("p", { class: "tfm-caption" });
-  const group = radios(svg, { name: "value", onFocus: (i) => ui.set({ value: i, guess: guessOf(list("guesses"), i) ?? 0 }) });
+  const group = radios(svg, { name: "value", onFocus: (i) => ui.set({ value: i, guess: given(list("guesses"), i) ?? 0 }) });
   ui.stage.append(box, caption);
 
   const slider = ui.slider("guess", { label: WORDS.guess, min: LOW, max: HIGH, step: 0.1, format: points });
-  const show = ui.button("show", { label: WORDS.show, onclick: () => ui.set({ shown: [...list("shown"), now().at] }) });
+  const show = ui.button("show", { label: WORDS.show, onclick: () => put("shown", now().at, true) });
   ui.toggle("reveal", { label: WORDS.reveal });
   const names = Object.keys(tables());
   if (names.length > 1) ui.select("table", { label: WORDS.table, options: names.map((name) => [name, shared.tables[name] ?? name]) });
-  ui.on("table", () => ui.set({ value: 0, guess: 0, guesses: [], shown: [], reveal: false }));
+  ui.on("table", () => ui.set({ value: 0, guess: 0, guesses: list("guesses").map(() => NONE), shown: list("shown").map(() => false), reveal: false }));
   ui.on("guess", () => {
-    const { at, guesses, n } = now();
+    const { at, guesses } = now();
     const guess = ui.get("guess");
-    if (guess !== (guessOf(guesses, at) ?? 0)) ui.set({ guesses: range(n).map((i) => (i === at ? guess : guessOf(guesses, i))) });
+    if (guess !== (given(guesses, at) ?? 0)) put("guesses", at, guess);
   });
 
   let room = 0;
@@ -104,12 +106,12 @@ function render({ model, el }) {
     const found = gains(state.table);
     const text = (i) => (state.open.includes(i) ? told(WORDS.shown, { points: points(mean(found[i])) }) : WORDS.covered);
     rows.forEach(({ node, frame, guess, dots }, i) => {
-      const given = guessOf(state.guesses, i);
+      const mine = given(state.guesses, i);
       set(frame, { style: `stroke:var(--tfm-${i === state.at ? "query" : "card"})` });
-      set(guess, { d: given === null ? "" : `M${place.x(given)} 4V${ROW - 5}` });
+      set(guess, { d: mine === null ? "" : `M${place.x(mine)} 4V${ROW - 5}` });
       const seen = state.open.includes(i) ? found[i] : [];
       dots.replaceChildren(...seen.map((gain) => s("circle", { class: "tfm-dot", cx: place.x(clamp(gain, LOW, HIGH)), cy: ROW / 2 - 1, r: 4.5, style: "--c:var(--tfm-query)" })));
-      const yours = given === null ? "" : told(WORDS.guessed, { guess: points(given) });
+      const yours = mine === null ? "" : told(WORDS.guessed, { guess: points(mine) });
       set(node, { "aria-label": told(WORDS.row, { name: state.table.rows[i][0], points: text(i), guess: yours }) });
     });
     group.check(state.at);
@@ -118,8 +120,8 @@ function render({ model, el }) {
     show.enable(!open);
     caption.replaceChildren(told(WORDS.whole, { score: mean(state.table.whole).toFixed(1) }), " · ", h("span", { class: "tfm-k" }, WORDS.mark));
     const [name, scores] = state.table.rows[state.at];
-    const given = guessOf(state.guesses, state.at);
-    const yours = given === null ? "" : told(WORDS.yours, { guess: points(given) });
+    const mine = given(state.guesses, state.at);
+    const yours = mine === null ? "" : told(WORDS.yours, { guess: points(mine) });
     const judged = off(found, state.guesses, state.open);
     ui.say(
       h("div", {}, h("b", {}, told(WORDS.told, { name, points: text(state.at) })), open ? told(WORDS.seeds, { scores: scores.join(", ") }) : "", yours),
@@ -130,13 +132,14 @@ function render({ model, el }) {
   ui.until(
     onWidth(box, (wide) => {
       room = Math.min(wide, 684);
+      built = "";
       draw();
     }),
   );
   const csv = () => {
     const { table, open, guesses } = now();
     const found = gains(table);
-    return [["change", "gain", "guess"], ...table.rows.map(([name], i) => [name, open.includes(i) ? mean(found[i]) : "not shown", guessOf(guesses, i) ?? "none"])];
+    return [["change", "gain", "guess"], ...table.rows.map(([name], i) => [name, open.includes(i) ? mean(found[i]) : "not shown", given(guesses, i) ?? "none"])];
   };
   return ui.start(draw, { watch: ["tables"], csv });
 }
