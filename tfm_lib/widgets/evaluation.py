@@ -128,7 +128,7 @@ class BleuCost(Widget):
         say = self.words
         fig, ax = draw.figure(width=6.4, height=3.6)
         low, high = GUESS[self.language]
-        limits = {"xlim": BUDGET, "ylim": (min(low, self.guess), max(high, self.guess))}
+        limits = {"xlim": BUDGET, "ylim": (low, high)}
         plane = draw.Plane(ax, say.log.format(axis=say.shared["cost"]), say.bleu, log="x", **limits)
         for point in self.points:
             name, kind, cost, score = point
@@ -137,7 +137,7 @@ class BleuCost(Widget):
             plane.dot(cost, score, colour, name, **look)
         plane.rule(x=self.value, dash="--")
         base = costs_of_base(self.systems, self.language)
-        if base:
+        if base and low <= self.guess <= high:
             plane.dot(base, self.guess, "key", mark="x")
         return fig
 

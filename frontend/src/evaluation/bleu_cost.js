@@ -66,8 +66,10 @@ function render({ model, el }) {
   ui.toggle("ensembles", { label: WORDS.ensembles });
   ui.select("language", { label: WORDS.language, options: Object.entries(shared.languages) });
 
+  ui.on("language", () => inside(now()) || ui.set({ guess: (DOMAIN[now().language][0] + DOMAIN[now().language][1]) / 2 }));
+
   const base = ({ language }) => ui.get("systems").find(({ kind }) => kind === "transformer")?.[language];
-  const domain = ({ language, guess }) => [Math.min(DOMAIN[language][0], Math.floor(guess)), Math.max(DOMAIN[language][1], Math.ceil(guess))];
+  const inside = ({ language, guess }) => guess >= DOMAIN[language][0] && guess <= DOMAIN[language][1];
   const mark = (at) => {
     const state = now();
     const marks = drawn(state).map((point) => {
@@ -81,13 +83,13 @@ function render({ model, el }) {
     });
     circles.replaceChildren(...marks);
     const [x, y] = [at.x(base(state)?.[0] ?? BUDGET[0]), at.y(state.guess)];
-    set(cross, { d: `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x - 6} ${y + 6}L${x + 6} ${y - 6}` });
+    set(cross, { d: inside(state) ? `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x - 6} ${y + 6}L${x + 6} ${y - 6}` : "" });
   };
   plane.custom(mark);
 
   function draw() {
     const state = now();
-    plane.domain({ y: domain(state) });
+    plane.domain({ y: DOMAIN[state.language] });
     if (plane.at.x) mark(plane.at);
     line({ x: state.budget });
     const top = best(drawn(state), state.budget);
