@@ -382,7 +382,7 @@ def require_values(**tensors: Tensor | None) -> None:
         if X.dtype == torch.bool:
             require_no_empty_row(argument, X)
         else:
-            require_finite(argument, X, once=bool(looked))  # keys may be a memory, which every layer reads
+            require_finite(argument, X, once=len(looked) > 0)  # keys may be a memory, which every layer reads
         looked.append(X)
 
 

@@ -59,7 +59,7 @@ def warm_up() -> None:
 
     Libraries that ask the machine about itself, or load more when they are first used, do so here.
     """
-    environment, path = dict(os.environ), list(sys.path)
+    environment = dict(os.environ)
     for name in ("random", "typing", "jaxtyping", "numpy", "torch.utils.data", "asyncio", *BY_OTHER_LIBRARIES):
         importlib.import_module(name)
     import torch
@@ -79,7 +79,6 @@ def warm_up() -> None:
     waking.without_sockets()
     for name in set(os.environ) - set(environment):  # what a library has put there
         del os.environ[name]
-    sys.path[:] = path  # torch 2.9 adds a folder below /tmp that it writes a module to
     torch.manual_seed(0)
     gc.collect()
     gc.freeze()
