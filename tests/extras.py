@@ -75,6 +75,8 @@ def tried(extra: str, here: Path) -> str:
         ]
         steps.append(filled if filled[0].startswith(("-c", "-m", "/")) else ["-m", "tfm_lib.cli", *filled])
     root = copied_sources(here)
+    (root / "frontend").mkdir()
+    (root / "frontend" / "node_modules").symlink_to(ROOT / "frontend" / "node_modules")  # the pages' fonts
     notebook = export_notebook(root / "chapters" / "masking.md", root, values={})
     (here / "masking.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
     (here / "cluster.py").write_text(CLUSTER, encoding="utf-8")

@@ -13,7 +13,7 @@ from tfm_lib.book.site.patches import script, stylesheet
 
 THEME = Path(__file__).parent / "theme"
 TOKENS = Path(__file__).parents[1] / "drawing" / "tokens.css"
-NODE_MODULES = Path(__file__).resolve().parents[3] / "frontend" / "node_modules"
+CHECKOUT = Path(__file__).resolve().parents[3]
 
 #: npm package of a font → its style sheets; of each, these subsets. Other scripts fall back to the reader's fonts.
 FONTS = {"source-sans-3": ("wght.css", "wght-italic.css"), "jetbrains-mono": ("wght.css",)}
@@ -37,14 +37,17 @@ INDEX = """\
 """
 
 
-def package_folder(name: str) -> Path:
-    """The folder of the npm package `name`; a sentence when it is not installed."""
-    folder = NODE_MODULES / name
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"The npm package {name} is not in frontend/node_modules: run `make book`, or `npm ci` in frontend/."
-        )
-    return folder
+def package_folder(name: str, book: Path) -> Path:
+    """The folder of the npm package `name` in the `book`'s sources, or beside a library that is not installed apart.
+
+    Raises FileNotFoundError with a sentence where it is in neither.
+    """
+    for root in (book, CHECKOUT):
+        if (folder := root / "frontend" / "node_modules" / name).is_dir():
+            return folder
+    raise FileNotFoundError(
+        f"The npm package {name} is not in frontend/node_modules: run `make book`, or `npm ci` in frontend/."
+    )
 
 
 def copy_assets(app: Sphinx) -> None:
@@ -52,7 +55,7 @@ def copy_assets(app: Sphinx) -> None:
     if app.builder.format != "html":
         return
     out = Path(app.outdir) / OURS
-    faces, fonts = _font_faces()
+    faces, fonts = _font_faces(Path(app.srcdir))
     tokens = TOKENS.read_text(encoding="utf-8")
     light = re.search(r":root \{([^}]*)\}", tokens)[1]
     paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # always light, whatever the screen shows
@@ -60,7 +63,7 @@ def copy_assets(app: Sphinx) -> None:
         out / "book.css", "\n".join([tokens, paper, faces, (THEME / "book.css").read_text(encoding="utf-8")]).encode()
     )
     write(out / "book.js", (THEME / "book.js").read_bytes())
-    katex = package_folder("katex") / "dist"
+    katex = package_folder("katex", Path(app.srcdir)) / "dist"
     sheet = (katex / "katex.min.css").read_text(encoding="utf-8")
     sheet = re.sub(r',url\([^)]+\) format\("(?:woff|truetype)"\)', "", sheet)
     write(out / "katex.css", sheet.encode())
@@ -75,11 +78,11 @@ def copy_assets(app: Sphinx) -> None:
     write(Path(app.outdir) / "index.html", index.encode())
 
 
-def _font_faces() -> tuple[str, list[Path]]:
+def _font_faces(book: Path) -> tuple[str, list[Path]]:
     """The `@font-face` rules of the subsets that the book serves, and the files they name."""
     rules, fonts = [], []
     for package, sheets in FONTS.items():
-        folder = package_folder(f"@fontsource-variable/{package}")
+        folder = package_folder(f"@fontsource-variable/{package}", book)
         for sheet in sheets:
             text = (folder / sheet).read_text(encoding="utf-8")
             for rule in re.findall(r"@font-face \{.*?\}", text, flags=re.DOTALL):

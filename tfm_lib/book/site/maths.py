@@ -45,9 +45,9 @@ class FormulaError(ValueError):
 class Katex:
     """Renders formulas, asking Node only for those that `cache` does not hold."""
 
-    def __init__(self, cache: Path):
+    def __init__(self, cache: Path, folder: Path):
         self._path = cache
-        self._folder = package_folder("katex")
+        self._folder = folder
         version = json.loads((self._folder / "package.json").read_text(encoding="utf-8"))["version"]
         self._macros = {name: rf"\htmlClass{{{css}}}{{{tex}}}" if css else tex for name, (css, tex) in MACROS.items()}
         self._salt = json.dumps([version, self._macros, _SERVER])
@@ -149,11 +149,13 @@ def _render(translator, node: nodes.Element, display: bool) -> str:
         return f"<code>{translator.encode(tex)}</code>"
 
 
+def _start(app: Sphinx) -> None:
+    app.tfm_katex = Katex(Path(app.outdir).parent / "formulas.json", package_folder("katex", Path(app.srcdir)))
+
+
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("katex", (_visit_inline, None), (_visit_block, None))
     app.connect("config-inited", lambda app, config: setattr(config, "html_math_renderer", "katex"))
     app.connect("doctree-resolved", keep_marks)
-    app.connect(
-        "builder-inited", lambda app: setattr(app, "tfm_katex", Katex(Path(app.outdir).parent / "formulas.json"))
-    )
+    app.connect("builder-inited", _start)
     app.connect("build-finished", lambda app, exception: app.tfm_katex.close())
