@@ -24,7 +24,7 @@ TESTS = (
     *("reading_order", "mutations", "judges_look_at_arguments"),
 )
 CONCERN_IT = (
-    "soft_cap or soft-cap or hard-cap or cap-slope or capped-weights or layout or unfinished or ruff or golden or notation "
+    "soft_cap or soft-cap or hard-cap or cap-slope or capped-weights or layout or unfinished or hook_has or golden or notation "
     "or the_list or those_of_the_library or compares_its_numbers or every_core"
 )
 NO_SENTENCE = re.compile(r"assert |(?:Key|Index|Attribute|Name|Type|Syntax|Import|ModuleNotFound|File\w+)Error\b")
@@ -127,6 +127,7 @@ def test_a_second_exercise_goes_behind_the_first(copy):
     assert judges.startswith(before[0].rstrip("\n")) and bank.startswith(before[1].rstrip("\n"))
     compile(judges, files[0], "exec")
     assert page.index("second.one") < page.index("second.two") < page.index("## Summary")
+    copy.new("exercise", "second/tw", "--call", "tw(X)")  # a name that another begins with is free
     copy.new("exercise", "masking/no-mask", "--call", "no_mask(X)")
     bank = copy.run(sys.executable, "-c", "import runpy; print(len(runpy.run_path('tests/banks/masking.py')['RIGHT']))")
     assert int(bank.stdout) == (ROOT / "chapters/masking.md").read_text(encoding="utf-8").count(":label: masking.") + 1

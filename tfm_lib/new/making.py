@@ -28,6 +28,7 @@ def chapter(root: Path, stem: str, call: str, after: str) -> list[Path]:
         "part": part,
         "label": stem.replace("_", "-"),
         "id": f"{stem}.{function.replace('_', '-')}",
+        "posed": f"{stem}/{function.replace('_', '-')}",
         "imports": _imports(bool(knobs)),
         "signature": ", ".join([f'{tensor}: Float[Tensor, "*batch n"]', *(f"{knob}: float" for knob in knobs)]),
         "requirements": "".join(map(_requirement, knobs)),
@@ -60,7 +61,7 @@ def exercise(root: Path, stem: str, name: str, call: str) -> list[Path]:
     }
     page = root / "chapters" / f"{stem}.md"
     text = page.read_text(encoding="utf-8")
-    if id in text:
+    if re.search(rf"^:label: {re.escape(id)}$", text, re.MULTILINE):
         raise Refusal(f"chapters/{stem}.md has an exercise {id}. Choose another name.")
     return [
         _put(page, _before_summary(text, _filled("exercise/page.md", fields), page)),
