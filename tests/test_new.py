@@ -24,7 +24,7 @@ TESTS = (
     *("reading_order", "mutations", "judges_look_at_arguments"),
 )
 CONCERN_IT = (
-    "soft_cap or soft-cap or hard-cap or cap-slope or capped-weights or layout or unfinished or hook_has or golden or notation "
+    "soft_cap or soft-cap or hard-cap or cap-slope or capped-weights or layout or unfinished or (hook_has and not types) or golden or notation "
     "or the_list or those_of_the_library or compares_its_numbers or every_core"
 )
 NO_SENTENCE = re.compile(r"assert |(?:Key|Index|Attribute|Name|Type|Syntax|Import|ModuleNotFound|File\w+)Error\b")
