@@ -171,9 +171,9 @@ def test_a_window_keeps_r_weights_a_word():
 def test_measured_memory_is_that_of_scores_and_weights():
     """In a fresh process, as the recorded run measures; so that nothing that this one has freed is there to be used."""
     code = "import json, torch; torch.set_num_threads(1); from experiments.cost_table import memory; "
-    code += "print(json.dumps(memory('attention', 64, 1, 2048)))"
+    code += "print(json.dumps(memory('attention', 64, 1, 4096)))"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    found, weights = json.loads(run.stdout), attention_cost(2048, 64).memory * 4 / 1e6
+    found, weights = json.loads(run.stdout), attention_cost(4096, 64).memory * 4 / 1e6
     assert found["kept"] == pytest.approx(weights, rel=0.1)
     assert found["forward"] == pytest.approx(2 * weights, rel=0.1)
     assert found["backward"] == pytest.approx(3 * weights, rel=0.1)

@@ -387,3 +387,23 @@ def everyone(Q, K, V):
         "only what is kept": DRAFT.format(beta=KEPT, mean="beta"),
     },
 }
+
+#: Known mistakes in another dress: by exercise and mistake, further programs.
+ALSO_WRONG = {
+    "efficient.everyone": {
+        "a matrix of all pairs": [
+            """
+def everyone(Q, K, V):
+    q, k = F.elu(Q) + 1, F.elu(K) + 1
+    total = torch.einsum("...nk,...mk->...n", q, k).unsqueeze(-1)
+    return torch.einsum("...nk,...mk,...mv->...nv", q, k, V) / total
+""",
+            """
+def everyone(Q, K, V):
+    q, k = F.elu(Q) + 1, F.elu(K) + 1
+    weights = (q.unsqueeze(-2) * k.unsqueeze(-3)).sum(dim=-1)
+    return weights / weights.sum(dim=-1, keepdim=True) @ V
+""",
+        ],
+    },
+}
