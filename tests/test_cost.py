@@ -94,13 +94,12 @@ def window(r: int):
     ("layer", "projections", "heads"), [(bare, 0, 1), (SelfAttention, 3, 1), (MultiHeadAttention, 4, 4)]
 )
 def test_attention_multiplies_as_often_as_it_says(n, d, layer, projections, heads):
-    X = sentence(n, d)
+    X = (sentence(n, d),)
     if layer is SelfAttention:
         layer = SelfAttention(d, d)
     elif layer is MultiHeadAttention:
-        many = MultiHeadAttention(d, heads)
-        layer = lambda X: many(X, X, X)  # noqa: E731 (one sentence as query, key and value)
-    assert multiplied(layer, X) == attention_cost(n, d, heads, projections).multiplications
+        layer, X = MultiHeadAttention(d, heads), 3 * X  # one sentence as query, key and value
+    assert multiplied(layer, *X) == attention_cost(n, d, heads, projections).multiplications
 
 
 @sizes

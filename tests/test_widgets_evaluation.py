@@ -35,7 +35,9 @@ def test_the_page_shows_the_same_table():
 
 
 def test_transformers_and_ensembles_appear_when_asked_for():
-    kinds = lambda **state: {kind for _, kind, _, _ in BleuCost(**state).points}  # noqa: E731 (asked four times)
+    def kinds(**state):
+        return {kind for _, kind, _, _ in BleuCost(**state).points}
+
     assert kinds() == {"single"}
     assert kinds(reveal=True) == {"single", "transformer"}
     assert kinds(ensembles=True) == {"single", "ensemble"}

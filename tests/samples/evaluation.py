@@ -51,6 +51,8 @@ def ablation_table(widget):
     widget.show({"reveal": False, "shown": uncovered(0), "value": 3, "guesses": guessed()})
     assert "not shown yet" in widget.readout()
     assert [row["gain"] == "not shown" for row in widget.rows()] == [i != 0 for i in range(len(rows))]
+    widget.box.locator("[role='radio']").nth(5).click()  # the middle of a row, where nothing is drawn
+    assert f"{rows[5]['change']}: not shown yet" in widget.readout()
 
 
 def bleu_cost_still(axes, widget):

@@ -80,7 +80,7 @@ function render({ model, el }) {
     const letters = wide < whole ? Math.max(8, Math.floor((wide - 10) / 6.6)) : Infinity;
     rows.forEach(({ node }) => node.remove());
     rows = names.map((name, i) => {
-      const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "none" });
+      const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "transparent" }); // a finger may meet it anywhere
       const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" }, short(name, letters));
       const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-key)" });
       const dots = s("g", {});
