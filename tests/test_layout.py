@@ -1,6 +1,7 @@
 """The layout laws: where things stand, what they may import, what git holds."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -218,6 +219,33 @@ def test_a_missing_declaration_would_be_seen():
 def test_only_the_command_line_enters_the_room_of_the_site(place):
     stem = place.removesuffix(".py")
     assert rooms_in(imports_of(PACKAGE / place)) <= set(OUTSIDE.get(stem, ()))
+
+
+# what a chapter says of its time
+
+KICKER = re.compile(r":::\{kicker\} Part [IV]+ · [^·\n]+ · (\d+) minutes to read, (\d+) to practise\n")
+TIMED = {
+    path.stem: found
+    for path in sorted(CHAPTERS.glob("*.md"))
+    if (found := KICKER.search(path.read_text(encoding="utf-8")))
+}
+
+
+@pytest.mark.parametrize("stem", TIMED)
+def test_minutes_to_practise_are_those_of_the_exercises(stem):
+    text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
+    minutes = [int(number) for number in re.findall(r"^\*(\d+) minutes · ★", text, re.MULTILINE)]
+    assert minutes
+    assert int(TIMED[stem][2]) == sum(minutes)
+
+
+def test_a_kicker_that_speaks_of_practice_has_the_common_form():
+    spoken = {
+        path.stem
+        for path in CHAPTERS.glob("*.md")
+        if re.search(r"\{kicker\}.*(practise|exercises)", path.read_text(encoding="utf-8"))
+    }
+    assert spoken == TIMED.keys()
 
 
 # git
