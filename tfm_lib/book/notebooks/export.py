@@ -345,9 +345,10 @@ class _Exporter:
         if name not in self.values:
             return "*(a number that the cells of this chapter measure)*"
         try:
-            return format(ast.literal_eval(self.values[name]), form)
+            shown = format(ast.literal_eval(self.values[name]), form)
         except (ValueError, SyntaxError):  # no literal, or a form that is not for it
-            return self.values[name].strip("\"'")
+            shown = self.values[name].strip("\"'")
+        return html.escape(shown, quote=False)  # words, in which <unk> is no tag
 
 
 def _titled(text: str) -> tuple[str, str]:
