@@ -10,9 +10,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
-from project import CHAPTERS, ROOT
+from project import CHAPTERS, CORE, ROOT
 
 from tfm_lib.book.drawing.display import figure, svg_text, weights_colormap
+from tfm_lib.book.notebooks.asks import AGAIN, KINDS, OPENING, asks
 from tfm_lib.book.notebooks.contents import pages
 from tfm_lib.book.site.page_widgets import LostWidget, StockWidget, page_state
 from tfm_lib.widgets.multihead import HeadAblation
@@ -187,6 +188,35 @@ def test_a_page_keeps_its_budget(built_book: Path, soups, page: str) -> None:
     )
     assert len(gzip.compress(html, 9)) + sum(weights.values()) <= PAGE_BUDGET
     assert widgets <= WIDGET_BUDGET
+
+
+@pytest.mark.parametrize("stem", [path.stem for path in sorted(CHAPTERS.glob("*.md")) if asks(path)])
+def test_the_page_holds_each_question_and_no_answer_outside_its_fold(soups, stem: str) -> None:
+    boxes = soups[f"chapters/{stem}.html"].select(".tfm-ask")
+    shown = [box["data-ask"] for box in boxes if box.get("data-part") != "again"]
+    assert shown == [f"{stem}.{ask.name}" for ask in asks(CHAPTERS / f"{stem}.md")]
+    for box in boxes:
+        assert box.name == "fieldset" and box.legend.get_text() in {*KINDS.values(), OPENING, AGAIN}
+        told = [each.get_text() for each in box.select("[data-if]")]
+        outside = BeautifulSoup(str(box), "html.parser")
+        for fold in outside.select(".tfm-key"):
+            fold.decompose()
+        assert not [why for why in told if why and why in outside.get_text()]
+        assert bool(box.select_one(".tfm-key")) == (box.get("data-part") != "first")
+        assert not (box.select_one("details[open]"))
+
+
+def test_the_page_sends_coding_exercises_to_the_notebook(built_book: Path, soups) -> None:
+    for stem in CORE:
+        soup = soups[f"chapters/{stem}.html"]
+        article = soup.article.get_text()
+        assert "run both cells again" not in article
+        stubs = soup.select(".tfm-verdict.tfm-unsolved")
+        assert stubs, f"{stem} has no exercise whose cell holds a stub"
+        for stub in stubs:
+            link = stub.select_one(".tfm-to-notebook a[download]")
+            assert "for the notebook" in stub.get_text()
+            assert (built_book / "chapters" / link["href"]).resolve().is_file()
 
 
 def test_widgets_are_embedded_small_and_whole(built_book: Path, soups) -> None:

@@ -40,6 +40,7 @@ def chapter(root: Path, stem: str, call: str, after: str) -> list[Path]:
         f"chapters/{stem}.md": _filled("chapter/page.md", fields),
         f"tfm_lib/{stem}.py": _filled("chapter/module.py", fields),
         f"tests/test_{stem}.py": _filled("chapter/test.py", fields),
+        f"tests/asks/{stem}.py": _filled("chapter/asks.py", fields),
     }
     return [*_write(root, written), _put(root / "_toc.yml", contents)]
 

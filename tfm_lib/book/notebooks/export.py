@@ -19,7 +19,7 @@ except ModuleNotFoundError as error:
     raise absent(error, "lab") from None
 
 import tfm_lib
-from tfm_lib.book.notebooks import references
+from tfm_lib.book.notebooks import asks, references
 from tfm_lib.book.drawing.macros import expand_macros
 from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction
 from tfm_lib.book.notebooks.outline import Outline, outline, plotted
@@ -224,6 +224,33 @@ class _Exporter:
         right = next(" ".join(lines) for is_right, lines in choices if is_right)
         answer = self._folded("What happens", f"**{self._inline(right)}**\n\n{self._body(after)}")
         return f"**Predict first.** {self._body(question)}\n\n{listed}\n\n{answer}"
+
+    def _make_ask(self, block: Block) -> str:
+        ask = asks.read_ask(block)
+        if ask.opening:
+            return f"{self._asked(ask, ask.title)}\n\n*{asks.PROMISE}*"
+        return f"{self._asked(ask, ask.title)}\n\n{self._key(ask)}"
+
+    def _make_ask_again(self, block: Block) -> str:
+        ask = asks.opening(self.path, block.argument)
+        return f"{self._asked(ask, asks.AGAIN)}\n\n{self._key(ask)}"
+
+    def _asked(self, ask: asks.Ask, title: str) -> str:
+        given = {
+            "choose": [f"- {self._inline(answer.said)}" for answer in ask.answers],
+            "order": [f"- {self._inline(ask.steps[number - 1])}" for number in ask.shuffled],
+            "line": ["```python", *ask.code, "```"],
+        }.get(ask.kind, [f"({self._inline(ask.unit)})"] if ask.unit else [])
+        return f"**{title}.** {self._body(ask.question)}\n\n" + "\n".join(given)
+
+    def _key(self, ask: asks.Ask) -> str:
+        """The fold with the answer, and with what each mistake comes from."""
+        steps = "".join(f"{number}. {self._inline(step)}\n" for number, step in enumerate(ask.steps, start=1))
+        said = f"**{self._inline(ask.words(ask.right))}**: " if ask.kind != "order" else ""
+        others = [f"- **{self._inline(ask.words(answer))}**: {self._inline(answer.why)}" for answer in ask.wrong]
+        others += [f"- **{asks.ELSE}**: {self._inline(ask.otherwise)}"] if ask.otherwise else []
+        right = f"{steps}\n{said}{self._inline(ask.right.why)}".strip()
+        return self._folded(asks.FOLD, "\n\n".join([right, f"{asks.OTHERS}:", "\n".join(others)]))
 
     def _make_big_picture(self, block: Block) -> str:
         if not block.argument:

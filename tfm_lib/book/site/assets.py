@@ -60,9 +60,13 @@ def copy_assets(app: Sphinx) -> None:
     light = re.search(r":root \{([^}]*)\}", tokens)[1]
     paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # always light, whatever the screen shows
     write(
-        out / "book.css", "\n".join([tokens, paper, faces, (THEME / "book.css").read_text(encoding="utf-8")]).encode()
+        out / "book.css",
+        "\n".join(
+            [tokens, paper, faces, *((THEME / f"{name}.css").read_text(encoding="utf-8") for name in ("book", "asks"))]
+        ).encode(),
     )
-    write(out / "book.js", (THEME / "book.js").read_bytes())
+    for name in ("book.js", "asks.js"):
+        write(out / name, (THEME / name).read_bytes())
     katex = package_folder("katex", Path(app.srcdir)) / "dist"
     sheet = (katex / "katex.min.css").read_text(encoding="utf-8")
     sheet = re.sub(r',url\([^)]+\) format\("(?:woff|truetype)"\)', "", sheet)
@@ -121,6 +125,8 @@ def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, 
     if 'class="katex' in body:
         context["css_files"].append(stylesheet(f"{OURS}/katex.css", priority=100))
     scripts = [script(f"{OURS}/book.js", priority=900, defer="defer")]
+    if 'class="tfm-ask"' in body:
+        scripts.append(script(f"{OURS}/asks.js", priority=900, defer="defer"))
     if templatename == "search.html":
         scripts += [script(f"_static/{name}", priority=200) for name in SEARCH_SCRIPTS]
     context["script_files"] = [*scripts, *context.get("tfm_widget_scripts", [])]

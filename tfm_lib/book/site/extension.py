@@ -16,6 +16,7 @@ from tfm_lib.book.site import (
     page_widgets,
     pictures,
     predictions,
+    questions,
 )
 
 
@@ -42,6 +43,7 @@ def setup(app: Sphinx) -> dict[str, object]:
         page_widgets,
         pictures,
         predictions,
+        questions,
     ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

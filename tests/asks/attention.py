@@ -1,0 +1,44 @@
+"""The questions of `chapters/attention.md`."""
+
+import math
+
+import torch
+from torch.testing import assert_close
+
+from tfm_lib.attention import attention
+
+
+def _equal_scores() -> None:
+    V = torch.randn(4, 3)
+    assert_close(attention(torch.zeros(1, 2), torch.randn(4, 2), V)[0][0], V.mean(dim=0))
+
+
+def _largest(scores: torch.Tensor) -> float:
+    return scores.softmax(dim=0).max().item()
+
+
+def _lifted() -> list[float]:
+    scores = torch.tensor([1.0, 2.0, 3.0])
+    in_proportion = (scores + 10) / (scores + 10).sum()
+    return [_largest(scores + 10), _largest(10 * scores), in_proportion.max().item()]
+
+
+def _shapes() -> list:
+    Q, K, V = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
+    output, weights = attention(Q, K, V)
+    return [output.shape, weights.shape, V.shape, (weights @ K).shape, (K @ Q.T).shape]
+
+
+def _given() -> dict:
+    torch.manual_seed(0)
+    return {"math": math, "Q": 3 * torch.randn(3, 4), "K": torch.randn(5, 4), "V": torch.randn(5, 2)}
+
+
+def _looked_up(names: dict) -> None:
+    assert_close(names["output"], attention(names["Q"], names["K"], names["V"])[0])
+
+
+VALUES = {"lifted": _lifted, "output-shape": _shapes}
+TRIALS = {"scale-when": _looked_up}
+GIVEN = {"scale-when": _given}
+CLAIMS = {"no-match": _equal_scores}

@@ -1,0 +1,41 @@
+"""The questions of `chapters/cost.md`."""
+
+import math
+
+from tfm_lib.cost import attention_cost
+
+
+def _tenfold() -> None:
+    def parts(n: int) -> tuple[int, int]:
+        pairs = attention_cost(n, 64, 8).multiplications
+        return pairs, attention_cost(n, 64, 8, projections=4).multiplications - pairs
+
+    (pairs, projections), (more_pairs, more_projections) = parts(50), parts(500)
+    assert (more_pairs, more_projections) == (100 * pairs, 10 * projections)
+
+
+def _slopes() -> list:
+    return [math.log(24 / 3) / math.log(1024 / 256), 24 / 3, None, math.log2(24 / 3)]
+
+
+def _equal_at(pairs: float, projections: int, d: int = 512) -> int:
+    return next(n for n in range(1, 10_000) if pairs * n * n * d >= projections * n * d * d)
+
+
+def _crossings() -> list[int]:
+    d = 512
+    for n in (1023, 1024, 1025):
+        pairs = attention_cost(n, d).multiplications
+        four = attention_cost(n, d, projections=4).multiplications - pairs
+        assert (pairs > four) - (pairs < four) == n - 1024
+    return [_equal_at(2, 4), _equal_at(1, 1), _equal_at(1, 4), d * 2 // 4]
+
+
+def _counts(names: dict) -> None:
+    for n, d, n_heads in ((7, 8, 4), (30, 64, 16), (9, 12, 3)):
+        assert names["multiplications"](n, d, n_heads) == attention_cost(n, d, n_heads, projections=4).multiplications
+
+
+VALUES = {"slope": _slopes, "square-wins": _crossings}
+TRIALS = {"heads-twice": _counts}
+CLAIMS = {"hundredfold": _tenfold}

@@ -1,0 +1,65 @@
+"""The questions of `chapters/efficient.md`."""
+
+import math
+
+import torch
+from torch.testing import assert_close
+
+from tfm_lib.attention import attention
+from tfm_lib.efficient import (
+    GroupedQueryAttention,
+    linear_attention,
+    lsh_attention,
+    lsh_buckets,
+    tiled_attention,
+    window_attention,
+)
+from tfm_lib.masking import causal_mask
+from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
+
+
+def _only_tiles_are_exact() -> None:
+    torch.manual_seed(0)
+    Q, K, V = torch.randn(3, 32, 8)
+    full = attention(Q, K, V)[0]
+    assert_close(tiled_attention(Q, K, V, size=8), full)
+    assert (window_attention(Q, K, V, back=4, ahead=4) - full).abs().max() > 1e-2
+    assert (linear_attention(Q, K, V) - attention(Q, K, V, causal_mask(32))[0]).abs().max() > 1e-2
+    X = torch.randn(32, 8)
+    hashed = lsh_attention(X, V, lsh_buckets(X, 8, 2), size=8)
+    assert (hashed - attention(X, X / X.norm(dim=-1, keepdim=True), V)[0]).abs().max() > 1e-2
+
+
+def _factors() -> list[float]:
+    old, new = torch.tensor([0.5, 2.0]), torch.tensor([0.5, 2.0, 3.0])
+    factor = (old - new.max()).exp() / (old - old.max()).exp()
+    assert_close(factor, factor[:1].expand(2))
+    return [factor[0].item(), 1 / factor[0].item(), 2 / 3, 1.0]
+
+
+def _kept(layer: MultiHeadAttention, n: int) -> torch.Size:
+    cache, X = KeyValueCache(), torch.randn(1, n, 512)
+    layer(X, X, X, cache=cache)
+    return cache.K.shape
+
+
+def _shapes() -> list:
+    shared, whole = GroupedQueryAttention(512, 8, n_key_heads=2), MultiHeadAttention(512, 8)
+    return [_kept(shared, 100), _kept(whole, 100), _kept(MultiHeadAttention(512, 2), 100), _kept(shared, 25)]
+
+
+def _given() -> dict:
+    return {"math": math}
+
+
+def _one_row(names: dict) -> None:
+    torch.manual_seed(0)
+    q, K, V = torch.randn(4), torch.randn(9, 4), torch.randn(9, 3)
+    K = K[(K @ q).argsort()]  # scores grow along the sentence
+    assert_close(names["one_row"](q, K, V, 2), (K @ q).softmax(dim=0) @ V)
+
+
+VALUES = {"smaller-maximum": _factors, "shared-keys": _shapes}
+TRIALS = {"forgotten-total": _one_row}
+GIVEN = {"forgotten-total": _given}
+CLAIMS = {"which-is-exact": _only_tiles_are_exact}
