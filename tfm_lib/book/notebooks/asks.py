@@ -24,8 +24,7 @@ KINDS = {
     "number": "Give a number",
     "shape": "Give the shape",
 }
-OPENING, AGAIN = "Before you read", "Asked again"
-PROMISE = "The end of this chapter asks again."
+OPENING, AGAIN = "Before you read. The end of this chapter asks again", "Asked again"
 FOLD, OTHERS, ELSE = "Answer", "Other answers", "Anything else"
 
 _ITEM = re.compile(r"^- (?:\[([ xX])\] |(else)\b ?|(?=\d+ before \d+\b))(.*)$")

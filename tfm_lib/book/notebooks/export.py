@@ -228,7 +228,7 @@ class _Exporter:
     def _make_ask(self, block: Block) -> str:
         ask = asks.read_ask(block)
         if ask.opening:
-            return f"{self._asked(ask, ask.title)}\n\n*{asks.PROMISE}*"
+            return self._asked(ask, ask.title)
         return f"{self._asked(ask, ask.title)}\n\n{self._key(ask)}"
 
     def _make_ask_again(self, block: Block) -> str:

@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tfm_lib.book.notebooks.asks import AGAIN, ELSE, FOLD, OTHERS, PROMISE, Answer, Ask, opening, read_ask
+from tfm_lib.book.notebooks.asks import AGAIN, ELSE, FOLD, OTHERS, Answer, Ask, opening, read_ask
 from tfm_lib.book.notebooks.myst import Block
 
 #: What a check says to a stub, and what the page says in its place: nothing can run there.
@@ -74,9 +74,7 @@ class _Asking(SphinxDirective):
         form = element("form", class_="tfm-ask-form", novalidate="novalidate")
         form += getattr(self, f"_{ask.kind}")(ask)
         box += form
-        if first:
-            box += element("p", nodes.Text(PROMISE), class_="tfm-promise")
-        else:
+        if not first:
             form += element("button", nodes.Text("Check"), type="submit", class_="tfm-check tfm-js")
         box += element("div", class_="tfm-said", role="status")
         if not first:
