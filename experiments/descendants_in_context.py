@@ -1,0 +1,159 @@
+"""A decoder learns from examples in its prompt: how often it is right, with which heads, and without them.
+
+About ten minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+
+What is measured was written down before the first run that counts. Right: the sign with the largest logit among all
+tokens is the one that the prompt's own rule gives, in 2 000 prompts of a mapping that no training prompt had, after
+0, 1, 2, 4, 8, 12 and 16 examples, the word asked for never among them. Control: the same prompts with their signs
+shuffled, judged by the same answers. In each layer the heads are ranked by two numbers, taken on 500 other prompts of 16
+examples whose group was shown: `previous`, the mean weight that a sign lays on the word before it, and `induction`, the
+weight that the last word lays on signs after words of its own group. Silenced are, one by one, all heads, and together
+the head of the first layer with the largest `previous` and that of the second with the largest `induction`.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch
+
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from experiments.record import Made, curve, record, short
+from tfm_lib._trace import trace
+from tfm_lib.corpora.groups import FIRST_SIGN, TOKENS, best_possible, group_of, mappings, prompts, shuffled
+from tfm_lib.multihead import without_heads
+from tfm_lib.positional import RotaryAttention
+from tfm_lib.transformer import DecoderOnly, TransformerConfig
+
+D_MODEL, N_HEADS, EXAMPLES = 64, 4, 16
+STEPS, BATCH, RATE, WARMUP = 3000, 64, 3e-3, 200
+SHOWN = [0, 1, 2, 4, 8, 12, 16]
+SEEDS = [0, 1, 2]
+JUDGED, LOOKED_AT = 2000, 500
+
+
+class Nothing(nn.Module):
+    """In the place of a feed-forward network: the residual stream goes on unchanged."""
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+
+    def forward(self, X: Tensor) -> Tensor:
+        return torch.zeros_like(X)
+
+
+def decoder(n_layers: int) -> DecoderOnly:
+    """Attention and nothing else, rotary, so that all that the model finds is found by its heads."""
+    config = TransformerConfig(
+        len(TOKENS), D_MODEL, N_HEADS, D_MODEL, n_layers, dropout=0.0, norm="pre", max_len=2 * EXAMPLES + 2
+    )
+    return DecoderOnly(config, attention=RotaryAttention, positions=torch.zeros, feed_forward=Nothing)
+
+
+def train(n_layers: int, paired: bool, seed: int) -> tuple[DecoderOnly, list[float]]:
+    """A decoder that has read `STEPS` batches of prompts, each with a mapping of its own, and its losses."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    model, losses = decoder(n_layers), []
+    optimiser = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98))
+    for step in range(1, STEPS + 1):
+        optimiser.param_groups[0]["lr"] = RATE * min(1.0, step / WARMUP)
+        ids, last = prompts(mappings(BATCH, "train", generator, paired), EXAMPLES, generator)
+        signs = torch.cat([ids[:, 1::2], last[:, None]], dim=1)
+        loss = F.cross_entropy(model(ids)[:, ::2].flatten(0, 1), signs.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        losses.append(loss.item())
+        if step % 500 == 0:
+            print(n_layers, paired, seed, step, f"{loss.item():.3f}", flush=True)
+    return model.eval(), losses
+
+
+@torch.no_grad()
+def right(model: DecoderOnly, ids: Tensor, answers: Tensor) -> float:
+    """The share of prompts that `model` completes with the right sign."""
+    return (model(ids)[:, -1].argmax(dim=-1) == answers).float().mean().item()
+
+
+def head_scores(model: DecoderOnly, ids: Tensor) -> dict[str, Tensor]:
+    """`previous` and `induction` of every head, (layers, heads), on prompts whose group was shown."""
+    with torch.no_grad(), trace(model, "*.weights") as seen:
+        model(ids)
+    W = torch.stack([seen[f"layers.{i}.self_attention.weights"] for i in range(len(model.layers))], dim=1)
+    signs = torch.arange(1, ids.shape[1], 2)
+    previous = W[..., signs, signs - 1].mean(dim=(0, -1))
+    of_its_group = group_of(ids[:, :-1:2]) == group_of(ids[:, -1:])  # (count, examples)
+    induction = (W[..., -1, signs] * of_its_group[:, None, None]).sum(dim=-1).mean(dim=0)
+    return {"previous": previous, "induction": induction}
+
+
+def silenced(model: DecoderOnly, heads: list[tuple[int, int]], ids: Tensor, answers: Tensor) -> float:
+    """`right` without `heads`, each a layer and a head of it."""
+    if not heads:
+        return right(model, ids, answers)
+    (layer, head), *rest = heads
+    with without_heads(model.layers[layer].self_attention, head):
+        return silenced(model, rest, ids, answers)
+
+
+def run(n_layers: int, paired: bool, seed: int) -> Made:
+    """One training, and everything that is measured of it."""
+    model, losses = train(n_layers, paired, seed)
+    generator = torch.Generator().manual_seed(10_000 + seed)
+    found: dict[str, Any] = {"seed": seed, "right": [], "shuffled": [], "best": [], "curve": curve(losses, 100)}
+    for examples in SHOWN:
+        ids, answers = prompts(mappings(JUDGED, "test", generator, paired), examples, generator)
+        found["right"].append(round(right(model, ids, answers), 4))
+        found["shuffled"].append(round(right(model, shuffled(ids, generator), answers), 4))
+        found["best"].append(round(best_possible(ids).mean().item(), 4))
+    shown, _ = prompts(mappings(2 * LOOKED_AT, "test", generator, paired), EXAMPLES, generator)
+    shown = shown[best_possible(shown) == 1][:LOOKED_AT]
+    scores = head_scores(model, shown)
+    found["heads"] = {name: [[short(x) for x in layer] for layer in score.tolist()] for name, score in scores.items()}
+    every = [(layer, head) for layer in range(n_layers) for head in range(N_HEADS)]
+    found["one_silent"] = [[layer, head, round(silenced(model, [(layer, head)], ids, answers), 4)] for layer, head in every]
+    if n_layers == 2:
+        pair = [(0, int(scores["previous"][0].argmax())), (1, int(scores["induction"][1].argmax()))]
+        rest = [head for head in every if head not in pair]
+        others = [[a, b] for a in rest for b in rest if a[0] == 0 and b[0] == 1]
+        found["pair"] = [list(head) for head in pair]
+        found["pair_silent"] = round(silenced(model, pair, ids, answers), 4)
+        found["other_pairs_silent"] = [round(silenced(model, other, ids, answers), 4) for other in others]
+        found["all_but_the_pair_silent"] = round(silenced(model, rest, ids, answers), 4)
+    print(found, flush=True)
+    return found, model
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    what = (
+        f"Decoders of attention alone (d_model {D_MODEL}, {N_HEADS} heads a layer, pre-norm, rotary), trained for {STEPS} "
+        f"updates on {BATCH} prompts each of {EXAMPLES} examples and a question; each prompt gives 8 groups of words signs of "
+        f"its own. right: the share of {JUDGED} prompts of held-out mappings that are completed rightly after {SHOWN} "
+        "examples; shuffled: with the prompt's signs shuffled; best: what the best guesser would reach. heads: previous and "
+        "induction, by layer and head; one_silent: layer, head, and right after 16 examples without it; pair: the heads with "
+        "the largest scores, pair_silent: right without both, other_pairs_silent: without another one of either layer, "
+        "all_but_the_pair_silent: with these two alone. never paired: no word of a group was seen with one of the signs "
+        "that it has in the test."
+    )
+    with record("descendants_in_context", what) as numbers:
+        numbers["settings"] = {
+            "d_model": D_MODEL, "n_heads": N_HEADS, "steps": STEPS, "batch": BATCH, "examples": EXAMPLES,
+            "shown": SHOWN, "judged": JUDGED, "signs": len(TOKENS) - FIRST_SIGN,
+        }  # fmt: skip
+        numbers["runs"] = {}
+        for arm, n_layers, paired in (("two layers", 2, True), ("one layer", 1, True), ("never paired", 2, False)):
+            made = numbers.pieces(arm, SEEDS, partial(run, n_layers, paired), STEPS)
+            numbers["runs"][arm] = [{key: one[key] for key in one if key != "cpu_seconds"} for one in made]
+            numbers.rows(arm, f"runs/{arm}")
+
+
+if __name__ == "__main__":
+    main()

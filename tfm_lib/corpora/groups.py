@@ -1,0 +1,92 @@
+"""Words that belong together, and a sign for each group that only the prompt tells: "otter D, plum A, crow D, fig …".
+
+Which sign a group has is drawn anew for each prompt, so no prompt can be completed from memory. A share of all the ways
+to give signs to groups is held out: `mappings(…, "train")` never draws one of them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import permutations
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from tfm_lib._errors import require_choice
+from tfm_lib._vocabulary import Vocabulary
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "animal": tuple("otter cat horse goat sheep mouse frog whale crow eagle bee wolf".split()),
+    "colour": tuple("red blue green yellow brown black white grey pink purple violet beige".split()),
+    "fruit": tuple("apple pear plum cherry peach lemon melon grape fig mango kiwi quince".split()),
+    "tool": tuple("hammer saw drill file axe spade rake chisel pliers wrench anvil plane".split()),
+    "weather": tuple("rain snow hail fog wind storm frost sun cloud thunder drizzle mist".split()),
+    "family": tuple("mother father sister brother aunt uncle cousin niece nephew grandmother grandfather daughter".split()),
+    "body": tuple("hand foot knee elbow nose ear chin neck shoulder ankle wrist thumb".split()),
+    "music": tuple("piano violin flute drum harp trumpet guitar cello oboe organ banjo tuba".split()),
+}
+SIGNS = tuple("ABCDEFGH")
+WORDS = tuple(word for words in GROUPS.values() for word in words)
+A_GROUP = len(WORDS) // len(GROUPS)  # words in one group
+FIRST_WORD = len(Vocabulary.special)
+FIRST_SIGN = FIRST_WORD + len(WORDS)
+TOKENS = (*Vocabulary.special, *WORDS, *SIGNS)
+HELD_OUT = 1 / 16
+UNPAIRED = 3  # signs of each group that are for tests alone, where no pair may be known
+
+
+def mappings(count: int, part: Literal["train", "test"], generator: torch.Generator, paired: bool = True) -> Tensor:
+    """`count` ways to give each group a sign of its own, (count, groups), all of one part.
+
+    With `paired=False` the parts share not even a pair: in "train" no group has one of the `UNPAIRED` signs that are
+    kept for it, and in "test" it has one of these.
+    """
+    require_choice("part", part, ("train", "test"))
+    ways = _ways(part, paired)
+    return ways[torch.randint(len(ways), (count,), generator=generator)]
+
+
+def prompts(mapping: Tensor, examples: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Ids (count, 2·examples + 1), word and sign in turn and the word that is asked for last; and the sign that is right.
+
+    No word comes twice in a prompt.
+    """
+    words = torch.rand(len(mapping), len(WORDS), generator=generator).argsort(dim=1)[:, : examples + 1]
+    signs = mapping.gather(1, words // A_GROUP)
+    ids = torch.stack([FIRST_WORD + words, FIRST_SIGN + signs], dim=-1).flatten(1)
+    return ids[:, :-1], ids[:, -1]
+
+
+def shuffled(ids: Tensor, generator: torch.Generator) -> Tensor:
+    """The same prompts with their signs in another order: the same words, the same signs, no rule."""
+    signs = ids[:, 1::2]
+    order = torch.rand(signs.shape, generator=generator).argsort(dim=1)
+    mixed = ids.clone()
+    mixed[:, 1::2] = signs.gather(1, order)
+    return mixed
+
+
+def group_of(ids: Tensor) -> Tensor:
+    """The group of each word, −1 for what is none."""
+    inside = (ids >= FIRST_WORD) & (ids < FIRST_SIGN)
+    return torch.where(inside, (ids - FIRST_WORD) // A_GROUP, -1)
+
+
+def best_possible(ids: Tensor) -> Tensor:
+    """The chance of the best guess in each prompt: certain where the group was shown, else one of the signs left."""
+    groups, asked = group_of(ids[:, :-1:2]), group_of(ids[:, -1:])
+    shown = torch.stack([(groups == g).any(dim=1) for g in range(len(GROUPS))], dim=1).sum(dim=1)
+    return torch.where((groups == asked).any(dim=1), 1.0, 1.0 / (len(GROUPS) - shown).clamp(min=1))
+
+
+@cache
+def _ways(part: str, paired: bool) -> Tensor:
+    """Every way to give signs to groups that belongs to `part`; held out are those with a certain hash."""
+    every = torch.tensor(list(permutations(range(len(SIGNS)))))
+    if paired:
+        number = (every * len(SIGNS) ** torch.arange(len(SIGNS))).sum(dim=1)
+        held_out = (number * 2654435761) % 2**32 < 2**32 * HELD_OUT
+        return every[held_out == (part == "test")]
+    strange = (every - torch.arange(len(SIGNS))) % len(SIGNS) < UNPAIRED
+    return every[strange.all(dim=1) if part == "test" else ~strange.any(dim=1)]
