@@ -1,20 +1,372 @@
-"""Descendants: ✎ say in a few words what this module computes."""
+"""Descendants: other questions asked of the same layers, and what became of the layers since."""
 
-from jaxtyping import Float
-from torch import Tensor
+from dataclasses import replace
+from functools import partial
 
-from tfm_lib._errors import require_float_type, require_number
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
 
-__all__ = ["masked_words"]
+from tfm_lib._errors import (
+    bad_input, require_axes, require_float_type, require_ids, require_input, require_kind, require_norm,
+    require_number, require_sizes, require_tokens, require_token_ids, require_whole, require_whole_numbers, shape_of,
+)  # fmt: skip
+from tfm_lib._vocabulary import Vocabulary
+from tfm_lib.efficient import GroupedQueryAttention
+from tfm_lib.layers import EncoderLayer
+from tfm_lib.multihead import Bias, Heads
+from tfm_lib.positional import LearnedPositions, rotary, sinusoidal_encoding
+from tfm_lib.transformer import DecoderOnly, Embedding, EncoderOnly, TransformerConfig
+
+__all__ = [
+    "FactorisedEmbedding",
+    "MixtureOfExperts",
+    "RMSNorm",
+    "RotaryGroupedAttention",
+    "SwiGLU",
+    "TwoStreams",
+    "VisionTransformer",
+    "balance_loss",
+    "corrupt_spans",
+    "decoder_of_today",
+    "masked_words",
+    "order_mask",
+    "patches",
+    "share_layers",
+    "top_k_gates",
+    "two_stream_mask",
+]
+
+FIRST_WORD = len(Vocabulary.special)
 
 
-def masked_words(ids: Float[Tensor, "*batch n"], share: float) -> Float[Tensor, "*batch n"]:
-    """✎ Say what it gives in one sentence, with the formula.
+def masked_words(
+    ids: Int[Tensor, "batch n"],
+    mask_id: int,
+    share: float = 0.15,
+    generator: torch.Generator | None = None,
+) -> tuple[Int[Tensor, "batch n"], Int[Tensor, "batch n"]]:
+    """BERT's exercise: what the model reads, and what it must say there; padding asks nothing.
 
-    ✎ Say what each argument must be, where that is not obvious.
+    A `share` of the words is asked for. Of these 80 % become `mask_id`, 10 % any word, and 10 %
+    stay as they are. Words are the ids after the special ones and below `mask_id`, the last id.
 
-    Source: ✎ paper, section, equation.
+    Source: Devlin et al. (2019), section 3.1, "Masked LM".
     """
-    require_float_type("ids", ids)
-    require_number("share", share, lambda value: 0 < value < float("inf"), "be a number above 0")
-    raise NotImplementedError("✎ Write masked_words in tfm_lib/descendants.py.")
+    _require_question(ids, "mask_id", mask_id, share)
+    draw = partial(torch.rand, ids.shape, generator=generator)
+    asked = (ids >= FIRST_WORD) & (ids < mask_id) & (draw() < share)
+    any_word = torch.randint(FIRST_WORD, mask_id, ids.shape, generator=generator)
+    fate = draw()
+    read = torch.where(asked & (fate < 0.8), mask_id, ids)
+    read = torch.where(asked & (fate >= 0.9), any_word, read)
+    return read, ids.masked_fill(~asked, Vocabulary.pad_id)
+
+
+def corrupt_spans(
+    ids: Int[Tensor, " n"],
+    first_sentinel: int,
+    share: float = 0.15,
+    mean_length: float = 3.0,
+    generator: torch.Generator | None = None,
+) -> tuple[list[int], list[int]]:
+    """T5's exercise: the sentence with gaps for the encoder, what fell out for the decoder.
+
+    A `share` of the tokens falls out, in spans of about `mean_length`. Span i leaves the sentinel
+    `first_sentinel` + i behind; the target is each sentinel with its span, and one sentinel more.
+
+    Source: Raffel et al. (2020), section 3.1.4, figure 2.
+    Differs: the last token may stay, which in the published code always falls out.
+    """
+    _require_question(ids, "first_sentinel", first_sentinel, share, axes=1)
+    require_number("mean_length", mean_length, lambda length: length >= 1, "be at least 1")
+    n_lost = min(max(round(len(ids) * share), 1), len(ids) - 1)
+    n_spans = min(max(round(n_lost / mean_length), 1), n_lost, len(ids) - n_lost)
+    lost = _pieces(n_lost, n_spans, generator)
+    kept = _pieces(len(ids) - n_lost + 2, n_spans + 1, generator)  # of which the ends may be empty
+    src, tgt, rest = [], [], ids.tolist()
+    for i, (stay, fall) in enumerate(zip([kept[0] - 1, *kept[1:]], lost)):
+        sentinel = first_sentinel + i
+        src += [*rest[:stay], sentinel]
+        tgt += [sentinel, *rest[stay : stay + fall]]
+        rest = rest[stay + fall :]
+    return src + rest, [*tgt, first_sentinel + n_spans]
+
+
+def order_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "n n"]:
+    """The mask of reading in another order: i may attend to j if `order` names j no later than i.
+
+    `order` holds each position once; 0, 1, 2, … gives `causal_mask`.
+
+    Source: Yang et al. (2019), section 2.3, the content stream.
+    """
+    _require_order(order)
+    turn = order.argsort()  # when each position has its turn
+    return turn <= turn[:, None]
+
+
+def two_stream_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "two_n two_n"]:
+    """The mask of n words and, behind them, n questions: who stands here?
+
+    A word attends as `order_mask` says. Question i attends to itself, which knows its position
+    only, and to the words before i in `order`; to questions nobody else attends.
+
+    Source: Yang et al. (2019), section 2.3, equations 3 and 4.
+    Differs: two streams there are two halves of one sequence here.
+    """
+    words = order_mask(order)
+    itself = torch.eye(len(order), dtype=torch.bool, device=order.device)
+    rows = torch.cat([words, itself & ~itself], 1), torch.cat([words & ~itself, itself], 1)
+    return torch.cat(rows)
+
+
+class TwoStreams(EncoderOnly):
+    """XLNet's model: logits for each position's own token, from those before it in any order.
+
+    The layers are an encoder's. A question is one learned vector plus its position.
+
+    Source: Yang et al. (2019), section 2.3.
+    Differs: absolute positions, and no memory of the text before.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__(config)
+        self.question = nn.Parameter(torch.randn(config.d_model))
+
+    def forward(
+        self, ids: Int[Tensor, "batch n"], order: Int[Tensor, " n"]
+    ) -> Float[Tensor, "batch n v"]:
+        words = self.embedding(ids)
+        n = ids.shape[1]
+        questions = (self.question + self.embedding.positions[:n]).expand_as(words)
+        X, mask = torch.cat([words, questions], dim=1), two_stream_mask(order)
+        for layer in self.layers:
+            X, _ = layer(X, mask)
+        return self.embedding.unembed(self.norm(X[:, n:]))
+
+
+def share_layers(model: EncoderOnly | DecoderOnly) -> EncoderOnly | DecoderOnly:
+    """`model` with its first layer in the place of all: as deep as before, one layer to store.
+
+    Source: Lan et al. (2020), section 3.1, "Cross-layer parameter sharing".
+    """
+    require_kind("model", model, (EncoderOnly, DecoderOnly), "be an EncoderOnly or a DecoderOnly")
+    model.layers = nn.ModuleList([model.layers[0]] * len(model.layers))
+    return model
+
+
+class FactorisedEmbedding(Embedding):
+    """Narrow embeddings, `d_embedding` numbers a word, and one matrix that widens them all.
+
+    V · d_model parameters become V · d_embedding + d_embedding · d_model; the way back to words
+    uses both matrices once more.
+
+    Source: Lan et al. (2020), section 3.1, "Factorized embedding parameterization".
+    """
+
+    def __init__(self, config: TransformerConfig, d_embedding: int = 128):
+        require_sizes(d_embedding=d_embedding)
+        super().__init__(replace(config, d_model=d_embedding, n_heads=1))
+        positions = sinusoidal_encoding(config.max_len, config.d_model)
+        self.register_buffer("positions", positions, persistent=False)
+        self.widen = nn.Linear(d_embedding, config.d_model, bias=False)
+
+    def forward(self, ids: Int[Tensor, "batch n"], start: int = 0) -> Float[Tensor, "batch n d_model"]:
+        require_tokens("ids", ids, self.tokens.weight)
+        X = self.widen(self.tokens(ids) * self.scale)
+        return self.dropout(X + self.positions[start : start + ids.shape[1]])
+
+    def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
+        require_input("X", X, self.widen.weight, self.widen.out_features)
+        return F.linear(X @ self.widen.weight, self.tokens.weight)
+
+
+def top_k_gates(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tensor, "*batch experts"]:
+    """The softmax over the `k` largest logits, and exactly 0 for the others.
+
+    Source: Shazeer et al. (2017), section 2.1, equations 3 to 5, without their noise.
+    """
+    _require_k(logits, k)
+    best, chosen = logits.topk(k)
+    return torch.zeros_like(logits).scatter(-1, chosen, best.softmax(dim=-1))
+
+
+class MixtureOfExperts(nn.Module):
+    """Many feed-forward networks, of which a router asks `k` for each token: Σ gateᵢ · expertᵢ(x).
+
+    It takes the place of `FeedForward`. A token costs what its `k` experts cost.
+
+    Source: Shazeer et al. (2017), section 2, equation 1.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, n_experts: int = 8, k: int = 2):
+        super().__init__()
+        require_sizes(d_model=d_model, d_ff=d_ff, n_experts=n_experts)
+        _require_k(torch.empty(n_experts), k)
+        self.k = k
+        self.router = nn.Linear(d_model, n_experts, bias=False)
+        self.experts = nn.ModuleList(SwiGLU(d_model, d_ff) for _ in range(n_experts))
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        require_input("X", X, self.router.weight, self.router.in_features)
+        gates = top_k_gates(self.router(X), self.k)
+        Y = torch.zeros_like(X)
+        for expert, gate in zip(self.experts, gates.unbind(dim=-1)):
+            sent = gate > 0  # the tokens that this expert is asked for
+            Y[sent] += gate[sent].unsqueeze(-1) * expert(X[sent])
+        return Y
+
+
+def balance_loss(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tensor, ""]:
+    """E · Σ fᵢ Pᵢ over the E experts: 1 where all are asked equally often, up to E / k where not.
+
+    fᵢ is the share of the requests that go to expert i, Pᵢ the mean of its probability before the
+    cut. Only P has a slope; f says which of them to lower.
+
+    Source: Fedus, Zoph and Shazeer (2022), section 2.2, equations 4 to 6, there with k = 1.
+    """
+    asked = (top_k_gates(logits, k) > 0).float().flatten(0, -2)
+    p = logits.softmax(dim=-1).flatten(0, -2)
+    return logits.shape[-1] * (asked.mean(dim=0) / k * p.mean(dim=0)).sum()
+
+
+class RMSNorm(nn.Module):
+    """Each vector divided by its root mean square, γ · x / √(mean(x²) + ε): no mean, no shift.
+
+    Source: Zhang and Sennrich (2019), equation 4.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-6):
+        super().__init__()
+        require_norm(eps, d_model)
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model))  # γ
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        require_input("X", X, self.gain, len(self.gain))
+        return self.gain * X / torch.sqrt(X.square().mean(dim=-1, keepdim=True) + self.eps)
+
+
+class SwiGLU(nn.Module):
+    """The gated network (silu(xW_gate) · xW₁)W₂, silu(x) = x · σ(x), without biases.
+
+    Source: Shazeer (2020), equation 6; Dauphin et al. (2017) for gates.
+    """
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        require_sizes(d_model=d_model, d_ff=d_ff)
+        self.W_1 = nn.Linear(d_model, d_ff, bias=False)
+        self.W_gate = nn.Linear(d_model, d_ff, bias=False)
+        self.W_2 = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        require_input("X", X, self.W_1.weight, self.W_1.in_features)
+        return self.W_2(F.silu(self.W_gate(X)) * self.W_1(X))
+
+
+class RotaryGroupedAttention(GroupedQueryAttention):
+    """Grouped keys and values, rotary positions, no biases."""
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, n_key_heads: int = 1):
+        super().__init__(d_model, n_heads, dropout, n_key_heads)
+        for W in (self.W_Q, self.W_K, self.W_V, self.W_O):
+            W.register_parameter("bias", None)
+
+    def compared(self, Q: Heads, K: Heads) -> tuple[Heads, Heads, Bias | None]:
+        return rotary(Q, K.shape[-2] - Q.shape[-2]), rotary(K), None
+
+
+def decoder_of_today(config: TransformerConfig, n_key_heads: int = 1) -> DecoderOnly:
+    """A decoder as they are built since 2023, by the factories of the layers of 2017.
+
+    Source: Touvron et al. (2023), section 2.2.
+    """
+    return DecoderOnly(
+        replace(config, norm="pre"),
+        attention=partial(RotaryGroupedAttention, n_key_heads=n_key_heads),
+        positions=torch.zeros,  # the attention knows them
+        feed_forward=SwiGLU,
+        norm_layer=RMSNorm,
+    )
+
+
+def patches(images: Float[Tensor, "batch height width"], size: int) -> Float[Tensor, "batch n d"]:
+    """Each image cut into squares of `size` · `size` pixels, row by row: a sentence of vectors.
+
+    Source: Dosovitskiy et al. (2021), section 3.1.
+    """
+    _require_images(images, size)
+    squares = images.unfold(1, size, size).unfold(2, size, size)  # (batch, down, across, ·, ·)
+    return squares.flatten(-2).flatten(1, 2)
+
+
+class VisionTransformer(nn.Module):
+    """Patches as words, one learned word in front that gathers, and the classes read from it.
+
+    Images are `side` · `side` pixels, patches `size` · `size`.
+
+    Source: Dosovitskiy et al. (2021), section 3.1, equations 1 to 4.
+    """
+
+    def __init__(self, config: TransformerConfig, side: int, size: int, n_classes: int):
+        super().__init__()
+        _require_images(torch.empty(1, side, side), size)
+        require_sizes(n_classes=n_classes)
+        self.size = size
+        self.embed = nn.Linear(size * size, config.d_model)
+        self.gather = nn.Parameter(torch.randn(config.d_model) * config.d_model**-0.5)
+        self.positions = LearnedPositions(1 + (side // size) ** 2, config.d_model)
+        sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, "pre"
+        self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config.n_layers))
+        self.read = nn.Linear(config.d_model, n_classes)
+
+    def forward(self, images: Float[Tensor, "batch height width"]) -> Float[Tensor, "batch classes"]:
+        X = self.embed(patches(images, self.size))
+        X = torch.cat([self.gather.expand(len(X), 1, -1), X], dim=1)
+        X = X + self.positions(X.shape[1])
+        for layer in self.layers:
+            X, _ = layer(X)
+        return self.read(X[:, 0])
+
+
+def _pieces(total: int, count: int, generator: torch.Generator | None) -> list[int]:
+    """`total` cut into `count` lengths of at least 1, every way to cut it equally likely."""
+    cuts = torch.randperm(total - 1, generator=generator)[: count - 1].sort().values + 1
+    edges = [0, *cuts.tolist(), total]
+    return [after - before for before, after in zip(edges, edges[1:])]
+
+
+def _require_question(ids: Tensor, name: str, beyond: int, share: float, axes: int = 2) -> None:
+    """Ids to ask for, all of them up to the first id that is no word, and a share of them."""
+    if axes == 2:
+        require_ids("ids", ids)
+    else:
+        require_whole_numbers("ids", ids)
+        must = "hold at least two tokens of one sentence, (n,)"
+        if ids.dim() != 1 or len(ids) < 2:
+            raise bad_input("ids", must, shape_of(ids))
+    require_whole(name, beyond, FIRST_WORD + 1)
+    require_number("share", share, lambda share: 0 < share < 1, "be a share above 0 and below 1")
+
+
+def _require_order(order: Tensor) -> None:
+    require_whole_numbers("order", order)
+    if order.dim() != 1 or not order.sort().values.equal(torch.arange(len(order), device=order.device)):
+        raise bad_input("order", "hold each position once, (n,)", order.tolist() if order.numel() < 20 else shape_of(order))
+
+
+def _require_k(logits: Tensor, k: int) -> None:
+    require_float_type("logits", logits)
+    must = f"be a whole number from 1 to the {logits.shape[-1]} experts"
+    require_whole("k", k, 1, must)
+    if k > logits.shape[-1]:
+        raise bad_input("k", must, k)
+
+
+def _require_images(images: Tensor, size: int) -> None:
+    require_float_type("images", images)
+    require_sizes(size=size)
+    if images.dim() != 3 or images.shape[1] % size or images.shape[2] % size:
+        raise bad_input("images", f"be (batch, height, width), both divisible by size = {size}", shape_of(images))

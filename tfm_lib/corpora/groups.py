@@ -6,8 +6,6 @@ to give signs to groups is held out: `mappings(…, "train")` never draws one of
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import permutations
 from typing import Literal
 
 import torch
@@ -33,18 +31,25 @@ FIRST_WORD = len(Vocabulary.special)
 FIRST_SIGN = FIRST_WORD + len(WORDS)
 TOKENS = (*Vocabulary.special, *WORDS, *SIGNS)
 HELD_OUT = 1 / 16
-UNPAIRED = 3  # signs of each group that are for tests alone, where no pair may be known
 
 
-def mappings(count: int, part: Literal["train", "test"], generator: torch.Generator, paired: bool = True) -> Tensor:
-    """`count` ways to give each group a sign of its own, (count, groups), all of one part.
+def mappings(
+    count: int, part: Literal["train", "test"], generator: torch.Generator, different: bool = False
+) -> Tensor:
+    """`count` ways to give a sign to each group, (count, groups), all of one part.
 
-    With `paired=False` the parts share not even a pair: in "train" no group has one of the `UNPAIRED` signs that are
-    kept for it, and in "test" it has one of these.
+    Two groups may have the same sign, unless the signs are to be `different`.
     """
     require_choice("part", part, ("train", "test"))
-    ways = _ways(part, paired)
-    return ways[torch.randint(len(ways), (count,), generator=generator)]
+    kept, found = [], 0
+    while found < count:
+        size = (count * 20 if part == "test" else count + 10), len(GROUPS)
+        drawn = torch.randint(len(SIGNS), size, generator=generator)
+        if different:
+            drawn = torch.rand(size, generator=generator).argsort(dim=1)
+        kept.append(drawn[_held_out(drawn) == (part == "test")])
+        found += len(kept[-1])
+    return torch.cat(kept)[:count]
 
 
 def prompts(mapping: Tensor, examples: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -74,19 +79,12 @@ def group_of(ids: Tensor) -> Tensor:
 
 
 def best_possible(ids: Tensor) -> Tensor:
-    """The chance of the best guess in each prompt: certain where the group was shown, else one of the signs left."""
-    groups, asked = group_of(ids[:, :-1:2]), group_of(ids[:, -1:])
-    shown = torch.stack([(groups == g).any(dim=1) for g in range(len(GROUPS))], dim=1).sum(dim=1)
-    return torch.where((groups == asked).any(dim=1), 1.0, 1.0 / (len(GROUPS) - shown).clamp(min=1))
+    """The chance of the best guess in each prompt: certain where the group was shown, else one of eight."""
+    shown = (group_of(ids[:, :-1:2]) == group_of(ids[:, -1:])).any(dim=1)
+    return torch.where(shown, 1.0, 1.0 / len(SIGNS))
 
 
-@cache
-def _ways(part: str, paired: bool) -> Tensor:
-    """Every way to give signs to groups that belongs to `part`; held out are those with a certain hash."""
-    every = torch.tensor(list(permutations(range(len(SIGNS)))))
-    if paired:
-        number = (every * len(SIGNS) ** torch.arange(len(SIGNS))).sum(dim=1)
-        held_out = (number * 2654435761) % 2**32 < 2**32 * HELD_OUT
-        return every[held_out == (part == "test")]
-    strange = (every - torch.arange(len(SIGNS))) % len(SIGNS) < UNPAIRED
-    return every[strange.all(dim=1) if part == "test" else ~strange.any(dim=1)]
+def _held_out(mapping: Tensor) -> Tensor:
+    """Whether a mapping is for tests, by a hash of its signs: the same ones whatever is drawn."""
+    number = (mapping * len(SIGNS) ** torch.arange(len(GROUPS))).sum(dim=1)
+    return (number * 2654435761) % 2**32 < 2**32 * HELD_OUT

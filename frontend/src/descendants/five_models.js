@@ -1,0 +1,121 @@
+/* One mask, five models: a sentence as each family reads it, what each must say, and which position sees which. */
+
+import { card, clamp, h, heatmap, radios, range, s, set, told } from "../kit/index.js";
+
+const WORDS = {
+  models: "Models: choose one to see its mask with words",
+  map: "Who sees whom: reading positions down, what they may see across.",
+  cell: "{query} and {key}: {what}",
+  seen: "seen",
+  hidden: "not seen",
+  reads: "{query} → {target}",
+  sentence: "sentence",
+  epoch: "pass through the data",
+  tile: "{name}: {seen} of {cells} cells seen, {asked} to say",
+  told: "{name}: {how} It says {asked} of {words} words{which}. ",
+  which: ": {words}",
+  row: "Row “{row}” sees {seen} of {keys}.",
+  empty: "Type a word.",
+};
+
+export const MODELS = ["bert", "roberta", "xlnet", "gpt2", "t5"];
+export const LONGEST = 12; // words; a longer sentence is cut
+const [PRIME, STEP, FIRST, TURN] = [101, 7, 3, 31];
+
+export const wordsOf = (sentence) => sentence.split(/\s+/).filter(Boolean).slice(0, LONGEST);
+
+/* The order of n positions in a pass, mixed by multiples modulo a prime: the same on every machine. */
+export function orderOf(n, epoch) {
+  const key = (i) => ((i + 1) * (epoch * STEP + FIRST) * TURN) % PRIME;
+  return range(n).sort((a, b) => key(a) - key(b));
+}
+
+const share = (n, part, most) => clamp(Math.round(n * part), 1, most);
+
+/* What a model reads, what it must say at each place ("" for nothing), and mask[i][j]: row i sees column j. */
+export function family(words, model, epoch) {
+  const n = words.length;
+  const order = orderOf(n, model === "bert" ? 1 : epoch);
+  const square = (size, rule) => range(size).map((i) => range(size).map((j) => rule(i, j)));
+  if (model === "gpt2") return { rows: ["<bos>", ...words], cols: ["<bos>", ...words], targets: [...words, "<eos>"], mask: square(n + 1, (i, j) => j <= i) };
+  if (model === "xlnet") {
+    const turn = range(n).map((i) => order.indexOf(i));
+    const mask = range(n).map((i) => [...range(n).map((j) => turn[j] < turn[i]), true]);
+    return { rows: words.map(() => "?"), cols: [...words, "?"], targets: words, mask };
+  }
+  if (model === "t5") {
+    const lost = Math.min(share(n, 0.25, 3), Math.max(1, n - 1));
+    const from = order[0] % (n - lost + 1);
+    const src = [...words.slice(0, from), "<1>", ...words.slice(from + lost)];
+    const tgt = ["<1>", ...words.slice(from, from + lost), "<2>"];
+    const read = [...src, "<bos>", ...tgt.slice(0, -1)];
+    return { rows: read, cols: read, targets: [...src.map(() => ""), ...tgt], mask: square(read.length, (i, j) => j < src.length || j <= i) };
+  }
+  const asked = order.slice(0, share(n, 0.15, n));
+  const read = words.map((word, i) => (asked.includes(i) ? "<mask>" : word));
+  return { rows: read, cols: read, targets: words.map((word, i) => (asked.includes(i) ? word : "")), mask: square(n, () => true) };
+}
+
+const seenIn = (mask) => mask.flat().filter(Boolean).length;
+
+/* The mask as a small square: one path for all that is seen. */
+function thumbnail(mask) {
+  const [n, m] = [mask.length, mask[0].length];
+  const d = mask.flatMap((row, i) => row.map((seen, j) => (seen ? `M${j} ${i}h.9v.9h-.9z` : ""))).join("");
+  return s("svg", { viewBox: `0 0 ${m} ${n}`, "aria-hidden": "true" }, s("rect", { width: m, height: n, style: "fill:var(--tfm-w0)" }), s("path", { d, style: "fill:var(--tfm-w1)" }));
+}
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "sentence", "epoch", "focus"] });
+  const { names, how } = ui.get("shared");
+  const words = () => wordsOf(String(ui.get("sentence")));
+  const now = (name = ui.get("value")) => family(words(), name, ui.get("epoch"));
+  const labels = ({ rows, targets }) => rows.map((read, i) => (targets[i] ? told(WORDS.reads, { query: read, target: targets[i] }) : read));
+  let shown = now();
+
+  const tiles = MODELS.map(() => h("div", { class: "tfm-head" }));
+  const row = h("div", { role: "radiogroup", "aria-label": WORDS.models }, h("div", { class: "tfm-heads-grid", style: "grid-template-columns:repeat(5,minmax(0,92px))" }, tiles));
+  const group = radios(row, { name: "value", onFocus: (i) => ui.set({ value: MODELS[i] }) });
+  group.adopt(tiles, MODELS.map((name) => names[name]), MODELS.length);
+  const map = heatmap(ui, {
+    rows: labels(shown),
+    cols: shown.cols,
+    name: "mask",
+    label: WORDS.map,
+    most: 40,
+    onFocus: (i) => ui.set({ focus: i }),
+    describe: (i, j) => told(WORDS.cell, { query: labels(shown)[i], key: shown.cols[j], what: shown.mask[i][j] ? WORDS.seen : WORDS.hidden }),
+  });
+  ui.stage.append(row, map.el);
+  ui.text("sentence", { label: WORDS.sentence, most: 90 });
+  ui.slider("epoch", { label: WORDS.epoch, min: 1, max: 9 });
+
+  function draw() {
+    const name = ui.get("value");
+    const empty = !words().length;
+    for (const part of [row, map.el]) part.hidden = empty;
+    if (empty) return ui.say(WORDS.empty);
+    MODELS.forEach((each, k) => {
+      const { mask, targets } = now(each);
+      tiles[k].replaceChildren(thumbnail(mask), h("small", {}, names[each]));
+      set(tiles[k], { "aria-label": told(WORDS.tile, { name: names[each], seen: seenIn(mask), cells: mask.flat().length, asked: targets.filter(Boolean).length }) });
+    });
+    group.check(MODELS.indexOf(name));
+    shown = now();
+    const { mask, cols, targets } = shown;
+    const focus = clamp(ui.get("focus"), 0, mask.length - 1);
+    map.update({ rows: labels(shown), cols, values: mask.map((line) => line.map(Number)), hidden: mask.map((line) => line.map((seen) => !seen)), row: focus });
+    const asked = targets.filter((target) => target && !target.startsWith("<"));
+    const which = asked.length < words().length ? told(WORDS.which, { words: asked.join(" ") }) : "";
+    const read = labels(shown)[focus];
+    ui.say(
+      h("b", {}, told(WORDS.told, { name: names[name], how: how[name], asked: asked.length, words: words().length, which })),
+      told(WORDS.row, { row: read, seen: mask[focus].filter(Boolean).length, keys: cols.length }),
+    );
+  }
+
+  const csv = () => [["reads", "says", "key", "seen"], ...shown.mask.flatMap((line, i) => line.map((seen, j) => [shown.rows[i], shown.targets[i], shown.cols[j], seen]))];
+  return ui.start(draw, { csv });
+}
+
+export default { render, words: WORDS };

@@ -1,0 +1,29 @@
+"""Samples of the widget of chapter `descendants`."""
+
+import numpy as np
+from reading import cells
+
+from samples import Sample
+from tfm_lib.widgets.descendants import MODELS, FiveModels
+
+
+def five_models_still(axes, widget):
+    chosen = axes[MODELS.index(widget.model()["value"])]
+    seen = [float(row["seen"] == "true") for row in widget.rows()]
+    yield cells(chosen).ravel(), np.array(seen)
+
+
+SAMPLES = {
+    "five_models": Sample(
+        code="FiveModels('The cat sat on the mat', value='gpt2')",
+        change="value = 't5'",
+        says="the encoder sees all of the sentence with its gap",
+        states=[{"value": "xlnet", "epoch": 3}, {"value": "roberta", "epoch": 2, "focus": 3}],
+        still=five_models_still,
+        refused={
+            "value must be one of bert, roberta, xlnet, gpt2, t5; it is 'elmo'": lambda: FiveModels(value="elmo"),
+            "epoch must be a pass from 1 to 9; it is 0": lambda: FiveModels(epoch=0),
+            "focus must be a row from 0 to 28; it is -1": lambda: FiveModels(focus=-1),
+        },
+    )
+}

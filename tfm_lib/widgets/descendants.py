@@ -1,0 +1,141 @@
+"""One mask, five models: a sentence as each family reads it, and what it must say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import traitlets
+
+from tfm_lib.descendants import two_stream_mask
+from tfm_lib.masking import causal_mask
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Widget, Words, one_of, within
+
+WORDS = Words(
+    title="One mask, five models",
+    question="Which model may look at a word's right neighbours, and what does it pay for that?",
+    shared={
+        "names": {"bert": "BERT", "roberta": "RoBERTa", "xlnet": "XLNet", "gpt2": "GPT-2", "t5": "T5"},
+        "how": {
+            "bert": "every position sees all; the hidden words are the same in every pass.",
+            "roberta": "every position sees all; each pass hides other words.",
+            "xlnet": "a question sees the words before it in an order that each pass draws anew, and its own place.",
+            "gpt2": "every position sees itself and what stands on its left.",
+            "t5": "the encoder sees all of the sentence with its gap, the decoder that and what it has said.",
+        },
+    },
+    alt="{name}: {how} It reads “{read}”, and says {said}. {seen} of {cells} cells are seen.",
+)
+MODELS = tuple(WORDS.shared["names"])
+SENTENCE = "The animal didn't cross the street because it was tired"
+LONGEST = 12  # words; a longer sentence is cut
+PASSES = 9
+
+
+class Reading(NamedTuple):
+    """What a model reads in rows and columns, what it says at each row ("" for nothing), and which row sees which column."""
+
+    rows: list[str]
+    cols: list[str]
+    targets: list[str]
+    mask: torch.Tensor
+
+
+class FiveModels(Widget):
+    """A sentence as BERT, RoBERTa, XLNet, GPT-2 and T5 practise on it; `value` is the model that is drawn large.
+
+    `epoch`, from 1 to 9, is the pass through the data, which decides what is hidden and in which order.
+    """
+
+    _module = traitlets.Unicode("descendants/five_models").tag(sync=True)
+    words = WORDS
+    value = traitlets.Unicode("bert").tag(sync=True)
+    sentence = traitlets.Unicode(SENTENCE).tag(sync=True)
+    epoch = traitlets.Int(1).tag(sync=True)
+    focus = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, sentence: str = SENTENCE, value: str = "bert", epoch: int = 1, **kwargs):
+        super().__init__(sentence=sentence, value=value, epoch=epoch, **kwargs)
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        return one_of("value", proposal["value"], MODELS)
+
+    @traitlets.validate("epoch")
+    def _valid_epoch(self, proposal):
+        return within("epoch", proposal["value"], 1, PASSES, "a pass ")
+
+    @traitlets.validate("focus")
+    def _valid_focus(self, proposal):
+        return within("focus", proposal["value"], 0, 2 * LONGEST + 4, "a row ")
+
+    @property
+    def reading(self) -> Reading:
+        """What the chosen model reads, says and sees."""
+        return family(words_of(self.sentence), self.value, self.epoch)
+
+    @property
+    def alt(self) -> str:
+        if not words_of(self.sentence):
+            return "…"
+        say, (_, cols, targets, mask) = self.words.shared, self.reading
+        read = [word for word in cols if word != "?"]
+        return self.words.alt.format(
+            name=say["names"][self.value],
+            how=say["how"][self.value],
+            read=" ".join(read),
+            said=" ".join(filter(None, targets)),
+            seen=int(mask.sum()),
+            cells=mask.numel(),
+        )
+
+    def figure(self):
+        """The five masks side by side, each with what its rows read and say."""
+        words = words_of(self.sentence) or ["…"]
+        fig, axes = draw.figure(1, len(MODELS), width=7.2, height=2.6)
+        for ax, name in zip(axes, MODELS):
+            rows, cols, targets, mask = family(words, name, self.epoch)
+            said = [target or read for read, target in zip(rows, targets)]
+            names = {"rows": said, "cols": [""] * len(cols), "size": 4.5, "title": self.words.shared["names"][name]}
+            draw.heatmap(ax, mask.int(), **names)
+        return fig
+
+
+def words_of(sentence: str) -> list[str]:
+    """The first words of a sentence."""
+    return sentence.split()[:LONGEST]
+
+
+def order_of(n: int, epoch: int) -> list[int]:
+    """The order of n positions in a pass, mixed by multiples modulo a prime: the same on every machine."""
+    return sorted(range(n), key=lambda i: (i + 1) * (epoch * 7 + 3) * 31 % 101)
+
+
+def family(words: list[str], model: str, epoch: int) -> Reading:
+    """How `model` practises on `words` in a pass; the masks are the core's."""
+    n = len(words)
+    order = order_of(n, 1 if model == "bert" else epoch)
+    if model == "gpt2":
+        return Reading(["<bos>", *words], ["<bos>", *words], [*words, "<eos>"], causal_mask(n + 1))
+    if model == "xlnet":
+        asks = two_stream_mask(torch.tensor(order))[n:]  # the questions' rows: words, then questions
+        return Reading(["?"] * n, [*words, "?"], words, torch.cat([asks[:, :n], asks[:, n:].any(1, keepdim=True)], 1))
+    if model == "t5":
+        lost = min(_share(n, 0.25, 3), max(1, n - 1))
+        start = order[0] % (n - lost + 1)
+        src = [*words[:start], "<1>", *words[start + lost :]]
+        tgt = ["<1>", *words[start : start + lost], "<2>"]
+        read = [*src, "<bos>", *tgt[:-1]]
+        mask = causal_mask(len(read))
+        mask[:, : len(src)] = True
+        return Reading(read, read, [""] * len(src) + tgt, mask)
+    asked = order[: _share(n, 0.15, n)]
+    read = ["<mask>" if i in asked else word for i, word in enumerate(words)]
+    targets = [word if i in asked else "" for i, word in enumerate(words)]
+    return Reading(read, read, targets, torch.ones(n, n, dtype=torch.bool))
+
+
+def _share(n: int, part: float, most: int) -> int:
+    return int(np.clip(np.floor(n * part + 0.5), 1, most))  # as JavaScript rounds
