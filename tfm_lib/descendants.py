@@ -15,6 +15,7 @@ from tfm_lib._errors import (
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.efficient import GroupedQueryAttention
 from tfm_lib.layers import EncoderLayer
+from tfm_lib.masking import padding_mask
 from tfm_lib.multihead import Bias, Heads
 from tfm_lib.positional import LearnedPositions, rotary, sinusoidal_encoding
 from tfm_lib.transformer import DecoderOnly, Embedding, EncoderOnly, TransformerConfig
@@ -141,6 +142,8 @@ class TwoStreams(EncoderOnly):
         n = ids.shape[1]
         questions = (self.question + self.embedding.positions[:n]).expand_as(words)
         X, mask = torch.cat([words, questions], dim=1), two_stream_mask(order)
+        padding = padding_mask(ids, self.config.pad_id).repeat(1, 1, 2)
+        mask = mask & (padding | torch.eye(2 * n, dtype=torch.bool))  # and no row is empty
         for layer in self.layers:
             X, _ = layer(X, mask)
         return self.embedding.unembed(self.norm(X[:, n:]))
