@@ -19,10 +19,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "colour": tuple("red blue green yellow brown black".split()),
     "fruit": tuple("apple pear plum cherry peach lemon".split()),
     "tool": tuple("hammer saw drill file axe spade".split()),
-    "weather": tuple("rain snow hail fog wind storm".split()),
-    "family": tuple("mother father sister brother aunt uncle".split()),
-    "body": tuple("hand foot knee elbow nose ear".split()),
-    "music": tuple("piano violin flute drum harp trumpet".split()),
 }
 SIGNS = tuple("ABCDEFGH")
 WORDS = tuple(word for words in GROUPS.values() for word in words)
