@@ -25,33 +25,14 @@ from torch import Tensor, nn
 from experiments.record import Made, curve, record, short
 from tfm_lib._trace import trace
 from tfm_lib.corpora.groups import FIRST_SIGN, GROUPS, TOKENS, best_possible, group_of, mappings, prompts, shuffled
+from tfm_lib.engine.in_context import D_MODEL, EXAMPLES, N_HEADS, decoder
 from tfm_lib.multihead import without_heads
-from tfm_lib.positional import AlibiAttention
-from tfm_lib.transformer import DecoderOnly, TransformerConfig
+from tfm_lib.transformer import DecoderOnly
 
-D_MODEL, N_HEADS, EXAMPLES = 64, 8, 12
 STEPS, BATCH, RATE, WARMUP = 1500, 32, 3e-3, 100
 SHOWN = [0, 1, 2, 3, 4, 6, 8, 12]
 SEEDS = [0, 1, 2]
 JUDGED, LOOKED_AT = 2000, 500  # prompts
-
-
-class Nothing(nn.Module):
-    """In the place of a feed-forward network: the residual stream goes on unchanged."""
-
-    def __init__(self, d_model: int, d_ff: int):
-        super().__init__()
-
-    def forward(self, X: Tensor) -> Tensor:
-        return torch.zeros_like(X)
-
-
-def decoder(n_layers: int) -> DecoderOnly:
-    """Attention and nothing else, so that all that the model finds is found by its heads."""
-    config = TransformerConfig(
-        len(TOKENS), D_MODEL, N_HEADS, D_MODEL, n_layers, dropout=0.0, norm="pre", max_len=2 * EXAMPLES + 2
-    )
-    return DecoderOnly(config, attention=AlibiAttention, positions=torch.zeros, feed_forward=Nothing)
 
 
 def train(n_layers: int, seed: int) -> tuple[DecoderOnly, list[float]]:

@@ -122,10 +122,10 @@ class Translator:
         return min(2 * src.shape[1] + 20, self.model.config.max_len)
 
 
-def shipped_folder() -> Path:
-    """Where the shipped translator lies: in the checkout's models/, or in the installed library."""
-    checkout = Path(__file__).parents[2] / "models" / SHIPPED
-    return checkout if checkout.is_dir() else Path(str(files("tfm_lib") / "models" / SHIPPED))
+def shipped_folder(name: str = SHIPPED) -> Path:
+    """Where a shipped model lies, the translator unless told: in the checkout's models/, or in the installed library."""
+    checkout = Path(__file__).parents[2] / "models" / name
+    return checkout if checkout.is_dir() else Path(str(files("tfm_lib") / "models" / name))
 
 
 def _script(letter: str) -> str:

@@ -1,0 +1,481 @@
+"""Right and wrong answers to the exercises of chapter `descendants`."""
+
+RIGHT = {
+    "descendants.order-mask": {
+        "loops": """
+def mask_of_order(order):
+    mask = torch.zeros(len(order), len(order), dtype=torch.bool)
+    for turn, i in enumerate(order.tolist()):
+        for j in order.tolist()[: turn + 1]:
+            mask[i, j] = True
+    return mask
+""",
+        "a triangle, moved": """
+def mask_of_order(order):
+    n = len(order)
+    mask = torch.empty(n, n, dtype=torch.bool)
+    mask[order[:, None], order] = torch.ones(n, n, dtype=torch.bool).tril()
+    return mask
+""",
+        "turns by scatter": """
+def mask_of_order(order):
+    turn = torch.empty_like(order)
+    turn[order] = torch.arange(len(order))
+    return turn.unsqueeze(1) >= turn.unsqueeze(0)
+""",
+        "index": """
+def mask_of_order(order):
+    order = order.tolist()
+    turns = [order.index(i) for i in range(len(order))]
+    return torch.tensor([[b <= a for b in turns] for a in turns])
+""",
+    },
+    "descendants.patches": {
+        "four axes": """
+def cut(images, size):
+    batch, height, width = images.shape
+    X = images.reshape(batch, height // size, size, width // size, size)
+    return X.permute(0, 1, 3, 2, 4).reshape(batch, -1, size * size)
+""",
+        "loops": """
+def cut(images, size):
+    batch, height, width = images.shape
+    words = []
+    for r in range(0, height, size):
+        for c in range(0, width, size):
+            words.append(images[:, r : r + size, c : c + size].reshape(batch, -1))
+    return torch.stack(words, dim=1)
+""",
+        "split twice": """
+def cut(images, size):
+    return torch.stack([square.flatten(1) for row in images.split(size, 1) for square in row.split(size, 2)], 1)
+""",
+        "unflatten": """
+def cut(images, size):
+    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
+    return X.transpose(2, 3).flatten(3).flatten(1, 2)
+""",
+    },
+    "descendants.unspan": {
+        "a dictionary": """
+def restore(src, tgt):
+    spans, sign = {}, None
+    for token in tgt:
+        if token.startswith("<"):
+            sign = token
+            spans[sign] = []
+        else:
+            spans[sign].append(token)
+    words = []
+    for token in src:
+        words.extend(spans[token] if token in spans else [token])
+    return words
+""",
+        "index": """
+def restore(src, tgt):
+    words = []
+    for token in src:
+        if token[0] != "<":
+            words.append(token)
+            continue
+        at = tgt.index(token) + 1
+        while tgt[at][0] != "<":
+            words.append(tgt[at])
+            at += 1
+    return words
+""",
+        "an iterator": """
+def restore(src, tgt):
+    rest, words = iter(tgt[1:]), []
+    for token in src:
+        if not token.startswith("<"):
+            words.append(token)
+        else:
+            for word in rest:
+                if word.startswith("<"):
+                    break
+                words.append(word)
+    return words
+""",
+        "slices": """
+def restore(src, tgt):
+    signs = [i for i, token in enumerate(tgt) if token.startswith("<")]
+    spans = {tgt[a]: tgt[a + 1 : b] for a, b in zip(signs, signs[1:])}
+    return sum((list(spans.get(token, [token])) for token in src), [])
+""",
+    },
+    "descendants.masked-loss": {
+        "chosen rows": """
+def masked_loss(logits, ids, asked):
+    return F.cross_entropy(logits[asked], ids[asked])
+""",
+        "log-softmax": """
+def masked_loss(logits, ids, asked):
+    log_p = logits.log_softmax(-1).gather(-1, ids[..., None])[..., 0]
+    return -(log_p * asked).sum() / asked.sum()
+""",
+        "ignored": """
+def masked_loss(logits, ids, asked):
+    return F.cross_entropy(logits.transpose(1, 2), ids.masked_fill(~asked, -100))
+""",
+        "loops": """
+def masked_loss(logits, ids, asked):
+    losses = []
+    for b in range(len(ids)):
+        for i in range(ids.shape[1]):
+            if asked[b, i]:
+                losses.append(-logits[b, i].log_softmax(0)[ids[b, i]])
+    return torch.stack(losses).mean()
+""",
+    },
+    "descendants.balance": {
+        "counts": """
+def balance(logits, k):
+    n, experts = logits.shape
+    f = torch.bincount(logits.topk(k).indices.flatten(), minlength=experts) / (n * k)
+    return experts * (f * logits.softmax(-1).mean(0)).sum()
+""",
+        "one hot": """
+def balance(logits, k):
+    asked = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float()
+    f, P = asked.sum(0) / asked.sum(), logits.softmax(dim=1).mean(dim=0)
+    return logits.shape[-1] * f @ P
+""",
+        "by sorting": """
+def balance(logits, k):
+    places = logits.argsort(dim=-1, descending=True).argsort(dim=-1)
+    f = (places < k).float().mean(0) / k
+    exps = logits.exp()
+    return logits.size(1) * torch.dot(f, (exps / exps.sum(1, keepdim=True)).mean(0))
+""",
+        "loops": """
+def balance(logits, k):
+    n, experts = logits.shape
+    p, total = logits.softmax(-1), 0.0
+    best = logits.topk(k).indices.tolist()
+    for i in range(experts):
+        asked = sum(row.count(i) for row in best)
+        total = total + asked / (n * k) * p[:, i].mean()
+    return experts * total
+""",
+    },
+    "descendants.induction-score": {
+        "loops": """
+def induction_scores(weights, ids):
+    found = []
+    for i in range(len(ids)):
+        for j in range(i - 1, -1, -1):
+            if ids[j] == ids[i]:
+                found.append(weights[:, i, j + 1])
+                break
+    return torch.stack(found).mean(0)
+""",
+        "a memory": """
+def induction_scores(weights, ids):
+    last, rows, cols = {}, [], []
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            rows.append(i)
+            cols.append(last[token] + 1)
+        last[token] = i
+    return weights[:, rows, cols].mean(dim=1)
+""",
+        "a matrix": """
+def induction_scores(weights, ids):
+    n = len(ids)
+    same = (ids[:, None] == ids) & (torch.arange(n) < torch.arange(n)[:, None])
+    last = (same * torch.arange(1, n + 1)).amax(1)
+    rows = last.nonzero().flatten()
+    return weights[:, rows, last[rows]].mean(-1)
+""",
+        "lists": """
+def induction_scores(weights, ids):
+    ids = ids.tolist()
+    places = [(i, len(ids[:i]) - ids[:i][::-1].index(ids[i])) for i in range(len(ids)) if ids[i] in ids[:i]]
+    return torch.tensor([sum(head[i][j] for i, j in places) / len(places) for head in weights.tolist()])
+""",
+    },
+}
+
+WRONG = {
+    "descendants.order-mask": {
+        "order taken for turns": "def mask_of_order(order):\n    return order <= order[:, None]\n",
+        "strict": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn < turn[:, None]\n",
+        "transposed": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn[:, None] <= turn\n",
+        "order taken for turns, transposed": "def mask_of_order(order):\n    return order[:, None] <= order\n",
+        "left to right": "def mask_of_order(order):\n    return torch.ones(len(order), len(order), dtype=torch.bool).tril()\n",
+        "rows in the order of the turns": "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None])[order]\n",
+        "rows and columns in the order of the turns": (
+            "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None])[order][:, order]\n"
+        ),
+        "true where hidden": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn > turn[:, None]\n",
+        "numbers": "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None]).int()\n",
+    },
+    "descendants.patches": {
+        "stripes": "def cut(images, size):\n    return images.reshape(len(images), -1, size * size)\n",
+        "column by column": """
+def cut(images, size):
+    words = [s.flatten(1) for column in images.split(size, 2) for s in column.split(size, 1)]
+    return torch.stack(words, 1)
+""",
+        "squares on their side": """
+def cut(images, size):
+    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
+    return X.permute(0, 1, 3, 4, 2).flatten(3).flatten(1, 2)
+""",
+        "image on its side": """
+def cut(images, size):
+    X = images.mT.unflatten(2, (-1, size)).unflatten(1, (-1, size))
+    return X.transpose(2, 3).flatten(3).flatten(1, 2)
+""",
+        "squares not flattened": """
+def cut(images, size):
+    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
+    return X.transpose(2, 3).flatten(1, 2)
+""",
+        "rows of squares": """
+def cut(images, size):
+    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
+    return X.transpose(2, 3).flatten(3)
+""",
+        "overlapping": """
+def cut(images, size):
+    words = []
+    for r in range(images.shape[1] - size + 1):
+        for c in range(images.shape[2] - size + 1):
+            words.append(images[:, r : r + size, c : c + size].flatten(1))
+    return torch.stack(words, 1)
+""",
+        "means": """
+def cut(images, size):
+    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
+    return X.mean(dim=(2, 4)).flatten(1)
+""",
+        "words last": """
+def cut(images, size):
+    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
+    return X.transpose(2, 3).flatten(3).flatten(1, 2).mT
+""",
+    },
+    "descendants.unspan": {
+        "spans at the end": """
+def restore(src, tgt):
+    return [w for w in src if w[0] != "<"] + [w for w in tgt if w[0] != "<"]
+""",
+        "only what stayed": 'def restore(src, tgt):\n    return [w for w in src if w[0] != "<"]\n',
+        "only what fell out": 'def restore(src, tgt):\n    return [w for w in tgt if w[0] != "<"]\n',
+        "signs stay": """
+def restore(src, tgt):
+    words = []
+    for token in src:
+        words.append(token)
+        if token[0] == "<":
+            at = tgt.index(token) + 1
+            while tgt[at][0] != "<":
+                words.append(tgt[at])
+                at += 1
+    return words
+""",
+        "one word a sign": """
+def restore(src, tgt):
+    return [tgt[tgt.index(token) + 1] if token[0] == "<" else token for token in src]
+""",
+        "last word lost": """
+def restore(src, tgt):
+    words = []
+    for token in src:
+        if token[0] == "<":
+            start = tgt.index(token) + 1
+            end = next(i for i in range(start, len(tgt)) if tgt[i][0] == "<")
+            words += tgt[start : end - 1]
+        else:
+            words.append(token)
+    return words
+""",
+        "spans backwards": """
+def restore(src, tgt):
+    words = []
+    for token in src:
+        if token[0] == "<":
+            start = tgt.index(token) + 1
+            end = next(i for i in range(start, len(tgt)) if tgt[i][0] == "<")
+            words += tgt[start:end][::-1]
+        else:
+            words.append(token)
+    return words
+""",
+        "the rest is cut": """
+def restore(src, tgt):
+    words, left = [], sum(token[0] == "<" for token in src)
+    for token in src:
+        if token[0] == "<":
+            start = tgt.index(token) + 1
+            end = next(i for i in range(start, len(tgt)) if tgt[i][0] == "<")
+            words += tgt[start:end]
+            left -= 1
+        elif left:
+            words.append(token)
+    return words
+""",
+        "a text": """
+def restore(src, tgt):
+    text = " ".join(src)
+    signs = [i for i, token in enumerate(tgt) if token[0] == "<"]
+    for a, b in zip(signs, signs[1:]):
+        text = text.replace(tgt[a], " ".join(tgt[a + 1 : b]))
+    return text
+""",
+    },
+    "descendants.masked-loss": {
+        "every position": "def masked_loss(logits, ids, asked):\n    return F.cross_entropy(logits.flatten(0, 1), ids.flatten())\n",
+        "zeros count as asked": """
+def masked_loss(logits, ids, asked):
+    nats = F.cross_entropy(logits.transpose(1, 2), ids, reduction="none")
+    return (nats * asked).mean()
+""",
+        "a sum": """
+def masked_loss(logits, ids, asked):
+    return F.cross_entropy(logits[asked], ids[asked], reduction="sum")
+""",
+        "a mean of means": """
+def masked_loss(logits, ids, asked):
+    losses = [F.cross_entropy(logits[b][asked[b]], ids[b][asked[b]]) for b in range(len(ids))]
+    return torch.stack(losses).mean()
+""",
+        "divided by the sentences": """
+def masked_loss(logits, ids, asked):
+    return F.cross_entropy(logits[asked], ids[asked], reduction="sum") / logits.shape[0]
+""",
+        "what was not asked for": "def masked_loss(logits, ids, asked):\n    return F.cross_entropy(logits[~asked], ids[~asked])\n",
+        "the next word": """
+def masked_loss(logits, ids, asked):
+    logits, ids, asked = logits[:, :-1], ids[:, 1:], asked[:, 1:]
+    return F.cross_entropy(logits[asked], ids[asked])
+""",
+        "two softmaxes": "def masked_loss(logits, ids, asked):\n    return F.cross_entropy(logits.softmax(-1)[asked], ids[asked])\n",
+        "the wrong sign": """
+def masked_loss(logits, ids, asked):
+    return logits.log_softmax(-1).gather(-1, ids[..., None])[..., 0][asked].mean()
+""",
+    },
+    "descendants.balance": {
+        "without E": """
+def balance(logits, k):
+    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
+    return (f * logits.softmax(-1).mean(0)).sum()
+""",
+        "without k": """
+def balance(logits, k):
+    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0)
+    return logits.shape[-1] * (f * logits.softmax(-1).mean(0)).sum()
+""",
+        "the best expert only": """
+def balance(logits, k):
+    f = F.one_hot(logits.argmax(-1), logits.shape[-1]).float().mean(0)
+    return logits.shape[-1] * (f * logits.softmax(-1).mean(0)).sum()
+""",
+        "requests only": """
+def balance(logits, k):
+    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
+    return logits.shape[-1] * (f * f).sum()
+""",
+        "probabilities only": """
+def balance(logits, k):
+    P = logits.softmax(-1).mean(0)
+    return logits.shape[-1] * (P * P).sum()
+""",
+        "probabilities after the cut": """
+def balance(logits, k):
+    best, chosen = logits.topk(k)
+    gates = torch.zeros_like(logits).scatter(-1, chosen, best.softmax(-1))
+    f = (gates > 0).float().mean(0) / k
+    return logits.shape[-1] * (f * gates.mean(0)).sum()
+""",
+        "softmax over the tokens": """
+def balance(logits, k):
+    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
+    return logits.shape[-1] * (f * logits.softmax(0).mean(0)).sum()
+""",
+        "sums over the tokens": """
+def balance(logits, k):
+    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().sum(0) / k
+    return logits.shape[-1] * (f * logits.softmax(-1).sum(0)).sum()
+""",
+        "token by token": """
+def balance(logits, k):
+    asked = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1) / k
+    return logits.shape[-1] * (asked * logits.softmax(-1)).sum(-1).mean()
+""",
+    },
+    "descendants.induction-score": {
+        "the same token": """
+def induction_scores(weights, ids):
+    found, last = [], {}
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            found.append(weights[:, i, last[token]])
+        last[token] = i
+    return torch.stack(found).mean(0)
+""",
+        "the token before": "def induction_scores(weights, ids):\n    i = torch.arange(1, len(ids))\n    return weights[:, i, i - 1].mean(-1)\n",
+        "the first time": """
+def induction_scores(weights, ids):
+    ids = ids.tolist()
+    return torch.stack([weights[:, i, ids.index(ids[i]) + 1] for i in range(len(ids)) if ids[i] in ids[:i]]).mean(0)
+""",
+        "divided by all positions": """
+def induction_scores(weights, ids):
+    total, last = 0, {}
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            total = total + weights[:, i, last[token] + 1]
+        last[token] = i
+    return total / len(ids)
+""",
+        "a sum": """
+def induction_scores(weights, ids):
+    total, last = 0, {}
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            total = total + weights[:, i, last[token] + 1]
+        last[token] = i
+    return total
+""",
+        "keys taken for queries": """
+def induction_scores(weights, ids):
+    found, last = [], {}
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            found.append(weights[:, last[token] + 1, i])
+        last[token] = i
+    return torch.stack(found).mean(0)
+""",
+        "all heads together": """
+def induction_scores(weights, ids):
+    found, last = [], {}
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            found.append(weights[:, i, last[token] + 1])
+        last[token] = i
+    return torch.stack(found).mean()
+""",
+        "two further": """
+def induction_scores(weights, ids):
+    found, last = [], {}
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            found.append(weights[:, i, (last[token] + 2) % len(ids)])
+        last[token] = i
+    return torch.stack(found).mean(0)
+""",
+        "the largest weight": """
+def induction_scores(weights, ids):
+    found, last = [], {}
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            found.append(weights[:, i, last[token] + 1])
+        last[token] = i
+    return torch.stack(found).max(0).values
+""",
+    },
+}

@@ -1,0 +1,476 @@
+"""Judges of the exercises in chapter `descendants`."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tfm_lib.checks.judge import Slip, exercise
+
+
+def _sizes(count: int, low: int, high: int) -> list[int]:
+    """`count` different whole numbers from `low` to `high`."""
+    return (torch.randperm(high - low + 1)[:count] + low).tolist()
+
+
+# the mask of an order
+
+
+def _order(order: Tensor) -> Tensor:
+    turn = order.argsort()
+    return turn <= turn[:, None]
+
+
+ORDER_SLIPS = [
+    Slip(
+        "order taken for turns",
+        lambda order: order <= order[:, None],
+        "You compared the entries of `order`. They name positions; what must be compared is when each position has its "
+        "turn, the inverse: order.argsort().",
+    ),
+    Slip(
+        "strict",
+        lambda order: order.argsort() < order.argsort()[:, None],
+        "A position does not see itself here, and the first in the order sees nothing. Words may see themselves: no later than.",
+    ),
+    Slip(
+        "transposed",
+        lambda order: _order(order).T,
+        "This looks the wrong way: each position sees those that come after it in the order. Rows are queries.",
+    ),
+    Slip(
+        "order taken for turns, transposed",
+        lambda order: order[:, None] <= order,
+        "You compared the entries of `order`, and the wrong way round. Compare the turns, order.argsort(), as a row with "
+        "themselves as a column.",
+    ),
+    Slip(
+        "left to right",
+        lambda order: torch.ones(len(order), len(order), dtype=torch.bool).tril(),
+        "This is the causal mask, whatever the order is.",
+    ),
+    Slip(
+        "rows in the order of the turns",
+        lambda order: _order(order)[order],
+        "The rows stand in the order of the turns. Row i belongs to position i of the sentence, whenever its turn comes.",
+    ),
+    Slip(
+        "rows and columns in the order of the turns",
+        lambda order: _order(order)[order][:, order],
+        "You moved the words. The words stay where they are; only the mask knows the order.",
+    ),
+    Slip(
+        "true where hidden",
+        lambda order: ~_order(order),
+        "This is True where a key must be hidden. In this book True means may attend.",
+    ),
+    Slip(
+        "numbers",
+        lambda order: _order(order).long(),
+        "The entries are right, but they are numbers. A mask is boolean: leave the comparison as it is.",
+    ),
+]
+
+
+@exercise("descendants.order-mask", answer="mask_of_order")
+def order_mask(student, expect):
+    orders = [(torch.randperm(n),) for n in _sizes(3, 5, 9)]
+    orders.append((torch.tensor([2, 0, 3, 1]),))  # no permutation that is its own inverse
+    holds = "each position sees itself and those before it in the order"
+    expect.agrees(student.mask_of_order, _order, orders, holds, ORDER_SLIPS, describe="the mask")
+    expect.agrees(student.mask_of_order, _order, [(torch.tensor([0]),)], "one position sees itself", describe="the mask")
+
+
+# patches
+
+
+def _cut(images: Tensor, size: int) -> Tensor:
+    return images.unfold(1, size, size).unfold(2, size, size).flatten(-2).flatten(1, 2)
+
+
+def _columns(images: Tensor, size: int) -> Tensor:
+    squares = images.unfold(1, size, size).unfold(2, size, size)
+    return squares.transpose(1, 2).flatten(-2).flatten(1, 2)
+
+
+PATCH_SLIPS = [
+    Slip(
+        "stripes",
+        lambda images, size: images.reshape(len(images), -1, size * size),
+        "`reshape` alone takes pixels row by row, so each word is a stripe of one row. A square needs pixels of `size` rows: "
+        "split both axes in two, and bring the two halves of a square together.",
+    ),
+    Slip(
+        "column by column",
+        _columns,
+        "The squares are right, their order is not: they run down the columns. Words run along the rows.",
+    ),
+    Slip(
+        "squares on their side",
+        lambda images, size: images.unfold(1, size, size).unfold(2, size, size).mT.flatten(-2).flatten(1, 2),
+        "Inside each square the pixels run down the columns. Row by row, as in the image.",
+    ),
+    Slip(
+        "image on its side",
+        lambda images, size: _cut(images.mT, size),
+        "The image was turned on its side first: rows became columns.",
+    ),
+    Slip(
+        "squares not flattened",
+        lambda images, size: images.unfold(1, size, size).unfold(2, size, size).flatten(1, 2),
+        "These are squares, with two axes each. A word is one vector: flatten the last two axes.",
+    ),
+    Slip(
+        "rows of squares",
+        lambda images, size: images.unfold(1, size, size).unfold(2, size, size).flatten(-2),
+        "The squares still stand in rows and columns. A sentence has one axis of words: flatten the two that count squares.",
+    ),
+    Slip(
+        "overlapping",
+        lambda images, size: images.unfold(1, size, 1).unfold(2, size, 1).flatten(-2).flatten(1, 2),
+        "The squares overlap: they begin at every pixel. Each pixel belongs to one square, so the step is `size`.",
+    ),
+    Slip(
+        "means",
+        lambda images, size: _cut(images, size).mean(dim=-1),
+        "One number for each square came back. A word holds all of its pixels.",
+    ),
+    Slip(
+        "words last",
+        lambda images, size: _cut(images, size).mT,
+        "Words and numbers have changed places: (batch, size², words). Words come before the numbers in them, as in `X`.",
+    ),
+]
+
+
+@exercise("descendants.patches", answer="cut", forbids=("torch.Tensor.unfold", "torch.nn.functional.unfold"))
+def patches(student, expect):
+    inputs = []
+    for size in _sizes(3, 2, 4):
+        batch, down, across = _sizes(3, 2, 6)
+        inputs.append((torch.randn(batch, down * size, across * size), size))
+    inputs.append((torch.randn(2, 6, 6), 2))  # square: an image on its side fits
+    holds = "words of size² pixels, square by square along the rows"
+    expect.agrees(student.cut, _cut, inputs, holds, PATCH_SLIPS, describe="the words")
+
+
+# spans put back
+
+
+def _restore(src: Sequence[str], tgt: Sequence[str]) -> list[str]:
+    spans: dict[str, list[str]] = {}
+    for token in tgt:
+        if token.startswith("<"):
+            newest = spans.setdefault(token, [])
+        else:
+            newest.append(token)
+    return [word for token in src for word in spans.get(token, [token])]
+
+
+def _by_turn(src: Sequence[str], tgt: Sequence[str], change: Callable[[list[str]], list[str]]) -> list[str]:
+    """The spans put back after each was changed."""
+    changed: list[str] = []
+    span: list[str] = []
+    for token in [*tgt, "<end>"]:
+        if token.startswith("<"):
+            changed += change(span)
+            changed += [token]
+            span = []
+        else:
+            span.append(token)
+    return _restore(src, changed[:-1])
+
+
+SPAN_SLIPS = [
+    Slip(
+        "spans at the end",
+        lambda src, tgt: [word for word in [*src, *tgt] if not word.startswith("<")],
+        "All words are there, and the lost ones stand at the end. A span belongs where its sign stands in the source.",
+    ),
+    Slip(
+        "only what stayed",
+        lambda src, tgt: [word for word in src if not word.startswith("<")],
+        "The signs are gone, and what they stand for has not come back.",
+    ),
+    Slip(
+        "only what fell out",
+        lambda src, tgt: [word for word in tgt if not word.startswith("<")],
+        "These are the lost words alone. Walk along the source, and put them in where a sign stands.",
+    ),
+    Slip(
+        "signs stay",
+        lambda src, tgt: [w for token in src for w in ([token, *_restore([token], tgt)] if token[0] == "<" else [token])],
+        "The spans are back, and the signs are still there. A sign stands *for* its span.",
+    ),
+    Slip(
+        "one word a sign",
+        lambda src, tgt: _by_turn(src, tgt, lambda span: span[:1]),
+        "Only the first word of each span came back. A span goes on until the next sign of the target.",
+    ),
+    Slip(
+        "last word lost",
+        lambda src, tgt: _by_turn(src, tgt, lambda span: span[:-1]),
+        "The last word of each span is lost. A span ends *before* the next sign, which is none of its words.",
+    ),
+    Slip(
+        "spans backwards",
+        lambda src, tgt: _by_turn(src, tgt, lambda span: span[::-1]),
+        "The words of each span came back in the wrong order.",
+    ),
+    Slip(
+        "the rest is cut",
+        lambda src, tgt: _restore(src[: max(i for i, token in enumerate(src) if token[0] == "<") + 1], tgt),
+        "What stands behind the last sign of the source is lost.",
+    ),
+    Slip(
+        "a text",
+        lambda src, tgt: " ".join(_restore(src, tgt)),
+        "These are the right words in one text. Give back the list of words.",
+    ),
+]
+
+
+@exercise("descendants.unspan", answer="restore")
+def unspan(student, expect):
+    words = "the keeper listened to the ships and wrote down what she was hearing".split()
+    inputs = [
+        (["we", "<1>", "the", "sea", "<2>", "home", "again"], ["<1>", "crossed", "all", "of", "<2>", "and", "came", "<3>"]),
+        (["<1>", "is", "good", "<2>", "today", "too"], ["<1>", "the", "weather", "<2>", "in", "the", "north", "<3>"]),
+    ]
+    for cut in _sizes(2, 1, 3):
+        first, second = words[cut : cut + 3], words[cut + 5 : cut + 7]
+        src = [*words[:cut], "<1>", *words[cut + 3 : cut + 5], "<2>", *words[cut + 7 :]]
+        inputs.append((src, ["<1>", *first, "<2>", *second, "<3>"]))
+    holds = "each span stands where its sign stood"
+    expect.agrees(student.restore, _restore, inputs, holds, SPAN_SLIPS, describe="the sentence")
+    ends = [(["<1>", "moved", "<2>"], ["<1>", "it", "never", "<2>", "nearer", "<3>"])]
+    expect.agrees(student.restore, _restore, ends, "a sentence may begin and end with a span", SPAN_SLIPS, describe="the sentence")
+
+
+# the masked loss
+
+
+def _masked_loss(logits: Tensor, ids: Tensor, asked: Tensor) -> Tensor:
+    return F.cross_entropy(logits[asked], ids[asked])
+
+
+def _nats(logits: Tensor, ids: Tensor) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), ids.flatten(), reduction="none").view(ids.shape)
+
+
+LOSS_SLIPS = [
+    Slip(
+        "every position",
+        lambda logits, ids, asked: _nats(logits, ids).mean(),
+        "Every position counts here, also those whose word was read. Only what was asked for is to be learned.",
+    ),
+    Slip(
+        "zeros count as asked",
+        lambda logits, ids, asked: (_nats(logits, ids) * asked).mean(),
+        "What was not asked for is 0, and the mean divides by all positions all the same. Divide by how many were asked for.",
+    ),
+    Slip(
+        "a sum",
+        lambda logits, ids, asked: (_nats(logits, ids) * asked).sum(),
+        "This is the sum over what was asked for. The loss of the formula is its mean.",
+    ),
+    Slip(
+        "a mean of means",
+        lambda logits, ids, asked: ((_nats(logits, ids) * asked).sum(1) / asked.sum(1)).mean(),
+        "You took a mean for each sentence, and the mean of these. A word in a sentence with few blanks counts more then. "
+        "One mean over all words asked for.",
+    ),
+    Slip(
+        "divided by the sentences",
+        lambda logits, ids, asked: (_nats(logits, ids) * asked).sum() / len(ids),
+        "The sum was divided by the number of sentences. Divide by the number of words that were asked for.",
+    ),
+    Slip(
+        "what was not asked for",
+        lambda logits, ids, asked: _masked_loss(logits, ids, ~asked),
+        "This is the loss of the words that were *not* asked for. `asked` is True where a word must be said.",
+    ),
+    Slip(
+        "the next word",
+        lambda logits, ids, asked: F.cross_entropy(logits[:, :-1][asked[:, 1:]], ids[:, 1:][asked[:, 1:]]),
+        "The targets were shifted by one, as for a decoder. An encoder says the word that stands at the very position.",
+    ),
+    Slip(
+        "two softmaxes",
+        lambda logits, ids, asked: F.cross_entropy(logits[asked].softmax(-1), ids[asked]),
+        "`cross_entropy` takes logits, and applies the softmax itself. Given probabilities it applies another one.",
+    ),
+    Slip(
+        "the wrong sign",
+        lambda logits, ids, asked: -_masked_loss(logits, ids, asked),
+        "The size is right, the sign is not: −log P is never below 0.",
+    ),
+]
+
+
+@exercise("descendants.masked-loss", answer="masked_loss")
+def masked_loss(student, expect):
+    inputs = []
+    for n in _sizes(3, 5, 9):
+        asked = torch.rand(4, n) < 0.4
+        asked[:, 1], asked[0, 2:4], asked[1, 0] = True, True, False  # some in every sentence, not equally many
+        inputs.append((2 * torch.randn(4, n, 7), torch.randint(7, (4, n)), asked))
+    holds = "the mean over the words asked for"
+    expect.agrees(student.masked_loss, _masked_loss, inputs, holds, LOSS_SLIPS, describe="the loss")
+
+
+# balance
+
+
+def _asked(logits: Tensor, k: int) -> Tensor:
+    return torch.zeros_like(logits).scatter(-1, logits.topk(k).indices, 1.0)
+
+
+def _balance(logits: Tensor, k: int) -> Tensor:
+    return logits.shape[1] * (_asked(logits, k).mean(0) / k * logits.softmax(-1).mean(0)).sum()
+
+
+BALANCE_SLIPS = [
+    Slip(
+        "without E",
+        lambda logits, k: _balance(logits, k) / logits.shape[1],
+        "The factor E is missing. With it the loss is 1 where all experts are asked equally often, whatever their number.",
+    ),
+    Slip(
+        "without k",
+        lambda logits, k: _balance(logits, k) * k,
+        "fᵢ is a share of the requests, and there are k of them for each token. Yours sum to k.",
+    ),
+    Slip(
+        "the best expert only",
+        lambda logits, k: _balance(logits, 1),
+        "You counted the best expert of each token. All k that are asked count.",
+    ),
+    Slip(
+        "requests only",
+        lambda logits, k: logits.shape[1] * (_asked(logits, k).mean(0) / k).square().sum(),
+        "This is E Σ fᵢ². It says how uneven the requests are, and has no slope: a count does not change with the logits. P does.",
+    ),
+    Slip(
+        "probabilities only",
+        lambda logits, k: logits.shape[1] * logits.softmax(-1).mean(0).square().sum(),
+        "This is E Σ Pᵢ². How often an expert is really asked, fᵢ, does not stand in it.",
+    ),
+    Slip(
+        "probabilities after the cut",
+        lambda logits, k: logits.shape[1]
+        * (
+            _asked(logits, k).mean(0)
+            / k
+            * logits.masked_fill(_asked(logits, k) == 0, -torch.inf).softmax(-1).mean(0)
+        ).sum(),
+        "Pᵢ is the probability *before* the cut, the softmax over all experts.",
+    ),
+    Slip(
+        "softmax over the tokens",
+        lambda logits, k: logits.shape[1] * (_asked(logits, k).mean(0) / k * logits.softmax(0).mean(0)).sum(),
+        "The softmax ran over the tokens. Each token shares a probability of 1 among the experts, the last axis.",
+    ),
+    Slip(
+        "sums over the tokens",
+        lambda logits, k: logits.shape[1] * (_asked(logits, k).sum(0) / k * logits.softmax(-1).sum(0)).sum(),
+        "These are sums over the tokens, so the loss grows with their number. fᵢ and Pᵢ are means.",
+    ),
+    Slip(
+        "token by token",
+        lambda logits, k: logits.shape[1] * (_asked(logits, k) / k * logits.softmax(-1)).sum(-1).mean(),
+        "You multiplied for each token, and took the mean then. First the means over the tokens, then their product: balance is "
+        "a matter of all tokens together.",
+    ),
+]
+
+
+@exercise("descendants.balance", answer="balance")
+def balance(student, expect):
+    tokens = _sizes(3, 6, 12)
+    inputs = [(torch.randn(n, e) * 2, k) for n, e, k in zip(tokens, (5, 4, 7), (2, 3, 2))]
+    holds = "E Σ fᵢ Pᵢ over all tokens"
+    expect.agrees(student.balance, _balance, inputs, holds, BALANCE_SLIPS, describe="the balance loss")
+    expect.agrees(student.balance, _balance, [(torch.randn(9, 6), 1)], "one request a token, as in the paper", describe="the balance loss")
+
+
+# the induction score
+
+
+def _places(ids: list[int]) -> list[tuple[int, int]]:
+    """(i, j): position i holds a token that stood before, last at j − 1."""
+    found = []
+    for i, token in enumerate(ids):
+        before = [j for j in range(i) if ids[j] == token]
+        if before:
+            found.append((i, before[-1] + 1))
+    return found
+
+
+def _score(weights: Tensor, ids: Tensor, shift: int = 0, first: bool = False, divide: bool = True) -> Tensor:
+    seen = ids.tolist()
+    pairs = [(i, seen.index(seen[i]) + 1 if first else j) for i, j in _places(seen)]
+    total = sum(weights[:, i, j + shift] for i, j in pairs)
+    return total / len(pairs) if divide else total
+
+
+INDUCTION_SLIPS = [
+    Slip(
+        "the same token",
+        lambda weights, ids: _score(weights, ids, shift=-1),
+        "This is the weight on the earlier *same* token. An induction head looks one further: at what came after it.",
+    ),
+    Slip(
+        "the token before",
+        lambda weights, ids: weights.diagonal(-1, 1, 2).mean(-1),
+        "This is the weight on the position just before, which a previous-token head has.",
+    ),
+    Slip(
+        "the first time",
+        lambda weights, ids: _score(weights, ids, first=True),
+        "You went back to the first time that the token stood there. The text asks for the last time before.",
+    ),
+    Slip(
+        "divided by all positions",
+        lambda weights, ids: _score(weights, ids, divide=False) / len(ids),
+        "The sum was divided by all positions. Those whose token is new have nothing to look back to, and do not count.",
+    ),
+    Slip(
+        "a sum",
+        lambda weights, ids: _score(weights, ids, divide=False),
+        "This is the sum over the positions. The score is their mean, from 0 to 1.",
+    ),
+    Slip(
+        "keys taken for queries",
+        lambda weights, ids: _score(weights.mT, ids),
+        "Rows and columns have changed places: weights[h, i, j] is what query i lays on key j.",
+    ),
+    Slip(
+        "all heads together",
+        lambda weights, ids: _score(weights, ids).mean(),
+        "One number for all heads came back. Each head has its own.",
+    ),
+    Slip(
+        "two further",
+        lambda weights, ids: _score(weights[:, :, list(range(1, weights.shape[2])) + [0]], ids),
+        "You looked two places behind the earlier token. What followed it stands one place behind.",
+    ),
+    Slip(
+        "the largest weight",
+        lambda weights, ids: torch.stack([weights[:, i, j] for i, j in _places(ids.tolist())]).amax(0),
+        "This is the largest of the weights. One position may look there by chance: take the mean.",
+    ),
+]
+
+
+@exercise("descendants.induction-score", answer="induction_scores")
+def induction_score(student, expect):
+    inputs = []
+    for heads, n in zip(_sizes(3, 2, 5), _sizes(3, 8, 12)):
+        ids = torch.randint(4, (n,))
+        ids[0], ids[3], ids[6] = 7, 7, 7  # one stands there three times: the first and the last before differ
+        weights = torch.rand(heads, n, n).tril().add(1e-3).tril()
+        inputs.append((weights / weights.sum(-1, keepdim=True), ids))
+    holds = "for each head, the mean weight on what followed the same token last time"
+    expect.agrees(student.induction_scores, _score, inputs, holds, INDUCTION_SLIPS, describe="the scores")
