@@ -352,7 +352,7 @@ def test_a_vision_transformer_gathers_in_its_first_position():
     model = VisionTransformer(CONFIG, side=4, size=2, n_classes=3)
     with trace(model, "layers.*.output") as seen:
         classes = model(torch.randn(2, 4, 4))
-    assert_close(classes, model.read(seen["layers.2.output"][:, 0]))
+    assert_close(classes, model.read(model.norm(seen["layers.2.output"][:, 0])))
 
 
 ORDER = torch.tensor([1, 0, 2])
@@ -422,6 +422,6 @@ MUTATIONS = {
     "no positions": ("return rotary(Q, K.shape[-2] - Q.shape[-2]), rotary(K), None", "return Q, K, None", "test_word_order_matters_to_rotary_grouped_attention"),
     "every query stands at the beginning": ("rotary(Q, K.shape[-2] - Q.shape[-2])", "rotary(Q)", "test_a_decoder_of_today_goes_on_with_its_cache_as_without"),
     "patches by columns": (".unfold(1, size, size).unfold(2, size, size)", ".unfold(2, size, size).unfold(1, size, size).transpose(1, 2)", "test_patches_equal_a_slow_loop"),
-    "the class from the mean of all": ("self.read(X[:, 0])", "self.read(X.mean(dim=1))", "test_a_vision_transformer_gathers_in_its_first_position"),
+    "the class from the mean of all": ("self.norm(X[:, 0])", "self.norm(X.mean(dim=1))", "test_a_vision_transformer_gathers_in_its_first_position"),
     "images without positions": ("X = X + self.positions(X.shape[1])", "X = X + 0", "test_a_vision_transformer_sees_every_patch_and_where_it_stands"),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from tfm_lib._errors import (
 )  # fmt: skip
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.efficient import GroupedQueryAttention
-from tfm_lib.layers import EncoderLayer
+from tfm_lib.layers import EncoderLayer, LayerNorm
 from tfm_lib.masking import padding_mask
 from tfm_lib.multihead import Bias, Heads
 from tfm_lib.positional import LearnedPositions, rotary, sinusoidal_encoding
@@ -323,6 +323,7 @@ class VisionTransformer(nn.Module):
         self.positions = LearnedPositions(1 + (side // size) ** 2, config.d_model)
         sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, "pre"
         self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config.n_layers))
+        self.norm = LayerNorm(config.d_model)
         self.read = nn.Linear(config.d_model, n_classes)
 
     def forward(self, images: Float[Tensor, "batch height width"]) -> Float[Tensor, "batch classes"]:
@@ -331,7 +332,7 @@ class VisionTransformer(nn.Module):
         X = X + self.positions(X.shape[1])
         for layer in self.layers:
             X, _ = layer(X)
-        return self.read(X[:, 0])
+        return self.read(self.norm(X[:, 0]))
 
 
 def _pieces(total: int, count: int, generator: torch.Generator | None) -> list[int]:

@@ -205,9 +205,11 @@ WRONG = {
         "order taken for turns, transposed": "def mask_of_order(order):\n    return order[:, None] <= order\n",
         "left to right": "def mask_of_order(order):\n    return torch.ones(len(order), len(order), dtype=torch.bool).tril()\n",
         "rows in the order of the turns": "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None])[order]\n",
-        "rows and columns in the order of the turns": (
-            "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None])[order][:, order]\n"
-        ),
+        "only the one before": """
+def mask_of_order(order):
+    turn = order.argsort()
+    return (turn <= turn[:, None]) & (turn > turn[:, None] - 2)
+""",
         "true where hidden": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn > turn[:, None]\n",
         "numbers": "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None]).int()\n",
     },

@@ -56,9 +56,9 @@ ORDER_SLIPS = [
         "The rows stand in the order of the turns. Row i belongs to position i of the sentence, whenever its turn comes.",
     ),
     Slip(
-        "rows and columns in the order of the turns",
-        lambda order: _order(order)[order][:, order],
-        "You moved the words. The words stay where they are; only the mask knows the order.",
+        "only the one before",
+        lambda order: _order(order) & (order.argsort() >= order.argsort()[:, None] - 1),
+        "Each position sees itself and the one just before it in the order. It may see all that came before.",
     ),
     Slip(
         "true where hidden",
@@ -239,6 +239,7 @@ def unspan(student, expect):
         (["<1>", "is", "good", "<2>", "today", "too"], ["<1>", "the", "weather", "<2>", "in", "the", "north", "<3>"]),
     ]
     for cut in _sizes(2, 1, 3):
+        words = [words[i] for i in torch.randperm(len(words))]
         first, second = words[cut : cut + 3], words[cut + 5 : cut + 7]
         src = [*words[:cut], "<1>", *words[cut + 3 : cut + 5], "<2>", *words[cut + 7 :]]
         inputs.append((src, ["<1>", *first, "<2>", *second, "<3>"]))
