@@ -101,7 +101,8 @@ def run(n_layers: int, seed: int) -> Made:
     ids, answers = ids[:LOOKED_AT], answers[:LOOKED_AT]
     found["silencing_none"] = round(right(model, ids, answers), 4)
     found["one_silent"] = [
-        [round(silenced(model, [(layer, head)], ids, answers), 4) for head in range(N_HEADS)] for layer in range(n_layers)
+        [round(silenced(model, [(layer, head)], ids, answers), 4) for head in range(N_HEADS)]
+        for layer in range(n_layers)
     ]
     for layer, name in enumerate(("previous", "induction")[:n_layers]):
         order = scores[name][layer].argsort(descending=True).tolist()

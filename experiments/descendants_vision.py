@@ -28,7 +28,9 @@ def digits() -> dict[str, tuple[Tensor, Tensor]]:
     """Images of values 0 to 1 and their classes; a fifth is for tests, by a hash of the pixels."""
     found = load_digits()
     images, classes = torch.tensor(found.images, dtype=torch.float32) / 16, torch.tensor(found.target)
-    held_out = torch.tensor([hashlib.sha256(image.tobytes()).digest()[0] < 51 for image in found.images.astype("uint8")])
+    held_out = torch.tensor(
+        [hashlib.sha256(image.tobytes()).digest()[0] < 51 for image in found.images.astype("uint8")]
+    )
     return {"train": (images[~held_out], classes[~held_out]), "test": (images[held_out], classes[held_out])}
 
 

@@ -12,5 +12,7 @@ def numbers() -> dict:
                 rows, cols, targets, mask = family(words_of(sentence), model, epoch)
                 read = {"rows": rows, "cols": cols, "targets": targets, "mask": mask.tolist()}
                 cases.append({"sentence": sentence, "model": model, "epoch": epoch, "read": read})
-    orders = [{"n": n, "epoch": epoch, "order": order_of(n, epoch)} for n in (1, 2, 5, 12) for epoch in range(1, PASSES + 1)]
+    orders = [
+        {"n": n, "epoch": epoch, "order": order_of(n, epoch)} for n in (1, 2, 5, 12) for epoch in range(1, PASSES + 1)
+    ]
     return {"cases": cases, "orders": orders}

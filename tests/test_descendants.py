@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 from functools import partial
 
-import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given
@@ -107,7 +106,10 @@ def test_as_much_falls_out_as_asked_in_as_many_spans(n, seed):
 
 
 def test_either_end_may_fall_out_and_either_may_stay():
-    ends = {(src[0] == 100, src[-1] >= 100) for src, _ in (corrupt_spans(torch.arange(4, 14), 100, 0.4, 2.0, generator(s)) for s in range(200))}
+    ends = {
+        (src[0] == 100, src[-1] >= 100)
+        for src, _ in (corrupt_spans(torch.arange(4, 14), 100, 0.4, 2.0, generator(s)) for s in range(200))
+    }
     assert ends == {(a, b) for a in (True, False) for b in (True, False)}
 
 
@@ -330,7 +332,11 @@ def test_a_decoder_of_today_does_not_see_its_future():
 def test_patches_equal_a_slow_loop(down, across, size):
     images = torch.arange(2.0 * down * across * size * size).view(2, down * size, across * size)
     wanted = [
-        [images[b, size * r : size * r + size, size * c : size * c + size].flatten().tolist() for r in range(down) for c in range(across)]
+        [
+            images[b, size * r : size * r + size, size * c : size * c + size].flatten().tolist()
+            for r in range(down)
+            for c in range(across)
+        ]
         for b in range(2)
     ]
     assert patches(images, size).tolist() == wanted
@@ -367,9 +373,18 @@ MISFITS = {
     "corrupt_spans": (
         corrupt_spans,
         dict(ids=torch.arange(4, 14), first_sentinel=30, share=0.2, mean_length=2.0),
-        dict(ids=(*NO_IDS, SENTENCES, torch.tensor([4])), first_sentinel=(*WHOLE, 4), share=SHARES, mean_length=(*NUMBER, 0.5)),
+        dict(
+            ids=(*NO_IDS, SENTENCES, torch.tensor([4])),
+            first_sentinel=(*WHOLE, 4),
+            share=SHARES,
+            mean_length=(*NUMBER, 0.5),
+        ),
     ),
-    "order_mask": (order_mask, dict(order=ORDER), dict(order=(*NO_IDS, SENTENCES, torch.tensor([0, 2]), torch.tensor([0, 0])))),
+    "order_mask": (
+        order_mask,
+        dict(order=ORDER),
+        dict(order=(*NO_IDS, SENTENCES, torch.tensor([0, 2]), torch.tensor([0, 0]))),
+    ),
     "two_stream_mask": (two_stream_mask, dict(order=ORDER), dict(order=(*NO_IDS, SENTENCES, torch.tensor([1, 2])))),
     "share_layers": (share_layers, dict(model=EncoderOnly(CONFIG)), dict(model=(None, "x", nn.Linear(2, 2)))),
     "FactorisedEmbedding": (
@@ -392,7 +407,11 @@ MISFITS = {
         dict(d_model=SIZE, n_heads=(*SIZE, 3), n_key_heads=(*SIZE, 3)),
     ),
     "decoder_of_today": (decoder_of_today, dict(config=CONFIG, n_key_heads=2), dict(n_key_heads=(*SIZE, 3))),
-    "patches": (patches, dict(images=torch.randn(2, 4, 4), size=2), dict(images=(*NO_FLOATS, torch.randn(4, 4)), size=(*SIZE, 3))),
+    "patches": (
+        patches,
+        dict(images=torch.randn(2, 4, 4), size=2),
+        dict(images=(*NO_FLOATS, torch.randn(4, 4)), size=(*SIZE, 3)),
+    ),
     "VisionTransformer": (
         partial(VisionTransformer, CONFIG),
         dict(side=4, size=2, n_classes=3),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -9,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_axes, require_float_type, require_ids, require_input, require_kind, require_norm,
-    require_number, require_sizes, require_tokens, require_token_ids, require_whole, require_whole_numbers, shape_of,
+    bad_input, require_float_type, require_ids, require_input, require_kind, require_norm,
+    require_number, require_sizes, require_tokens, require_whole, require_whole_numbers, shape_of,
 )  # fmt: skip
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.efficient import GroupedQueryAttention
@@ -107,7 +108,7 @@ def order_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "n n"]:
     return turn <= turn[:, None]
 
 
-def two_stream_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "two_n two_n"]:
+def two_stream_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "twice twice"]:
     """The mask of n words and, behind them, n questions: who stands here?
 
     A word attends as `order_mask` says. Question i attends to itself, which knows its position
@@ -136,10 +137,13 @@ class TwoStreams(EncoderOnly):
         self.question = nn.Parameter(torch.randn(config.d_model))
 
     def forward(
-        self, ids: Int[Tensor, "batch n"], order: Int[Tensor, " n"]
+        self,
+        ids: Int[Tensor, "batch n"],
+        order: Int[Tensor, " n"] | None = None,
     ) -> Float[Tensor, "batch n v"]:
-        words = self.embedding(ids)
-        n = ids.shape[1]
+        """Without an `order` from left to right."""
+        words, n = self.embedding(ids), ids.shape[1]
+        order = torch.arange(n) if order is None else order
         questions = (self.question + self.embedding.positions[:n]).expand_as(words)
         X, mask = torch.cat([words, questions], dim=1), two_stream_mask(order)
         padding = padding_mask(ids, self.config.pad_id).repeat(1, 1, 2)
@@ -175,7 +179,11 @@ class FactorisedEmbedding(Embedding):
         self.register_buffer("positions", positions, persistent=False)
         self.widen = nn.Linear(d_embedding, config.d_model, bias=False)
 
-    def forward(self, ids: Int[Tensor, "batch n"], start: int = 0) -> Float[Tensor, "batch n d_model"]:
+    def forward(
+        self,
+        ids: Int[Tensor, "batch n"],
+        start: int = 0,
+    ) -> Float[Tensor, "batch n d_model"]:
         require_tokens("ids", ids, self.tokens.weight)
         X = self.widen(self.tokens(ids) * self.scale)
         return self.dropout(X + self.positions[start : start + ids.shape[1]])
@@ -326,7 +334,10 @@ class VisionTransformer(nn.Module):
         self.norm = LayerNorm(config.d_model)
         self.read = nn.Linear(config.d_model, n_classes)
 
-    def forward(self, images: Float[Tensor, "batch height width"]) -> Float[Tensor, "batch classes"]:
+    def forward(
+        self,
+        images: Float[Tensor, "batch height width"],
+    ) -> Float[Tensor, "batch classes"]:
         X = self.embed(patches(images, self.size))
         X = torch.cat([self.gather.expand(len(X), 1, -1), X], dim=1)
         X = X + self.positions(X.shape[1])
@@ -339,7 +350,7 @@ def _pieces(total: int, count: int, generator: torch.Generator | None) -> list[i
     """`total` cut into `count` lengths of at least 1, every way to cut it equally likely."""
     cuts = torch.randperm(total - 1, generator=generator)[: count - 1].sort().values + 1
     edges = [0, *cuts.tolist(), total]
-    return [after - before for before, after in zip(edges, edges[1:])]
+    return [after - before for before, after in pairwise(edges)]
 
 
 def _require_question(ids: Tensor, name: str, beyond: int, share: float, axes: int = 2) -> None:
@@ -358,7 +369,9 @@ def _require_question(ids: Tensor, name: str, beyond: int, share: float, axes: i
 def _require_order(order: Tensor) -> None:
     require_whole_numbers("order", order)
     if order.dim() != 1 or not order.sort().values.equal(torch.arange(len(order), device=order.device)):
-        raise bad_input("order", "hold each position once, (n,)", order.tolist() if order.numel() < 20 else shape_of(order))
+        raise bad_input(
+            "order", "hold each position once, (n,)", order.tolist() if order.numel() < 20 else shape_of(order)
+        )
 
 
 def _require_k(logits: Tensor, k: int) -> None:

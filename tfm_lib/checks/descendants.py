@@ -79,7 +79,9 @@ def order_mask(student, expect):
     orders.append((torch.tensor([2, 0, 3, 1]),))  # no permutation that is its own inverse
     holds = "each position sees itself and those before it in the order"
     expect.agrees(student.mask_of_order, _order, orders, holds, ORDER_SLIPS, describe="the mask")
-    expect.agrees(student.mask_of_order, _order, [(torch.tensor([0]),)], "one position sees itself", describe="the mask")
+    expect.agrees(
+        student.mask_of_order, _order, [(torch.tensor([0]),)], "one position sees itself", describe="the mask"
+    )
 
 
 # patches
@@ -200,7 +202,9 @@ SPAN_SLIPS = [
     ),
     Slip(
         "signs stay",
-        lambda src, tgt: [w for token in src for w in ([token, *_restore([token], tgt)] if token[0] == "<" else [token])],
+        lambda src, tgt: [
+            w for token in src for w in ([token, *_restore([token], tgt)] if token[0] == "<" else [token])
+        ],
         "The spans are back, and the signs are still there. A sign stands *for* its span.",
     ),
     Slip(
@@ -235,7 +239,10 @@ SPAN_SLIPS = [
 def unspan(student, expect):
     words = "the keeper listened to the ships and wrote down what she was hearing".split()
     inputs = [
-        (["we", "<1>", "the", "sea", "<2>", "home", "again"], ["<1>", "crossed", "all", "of", "<2>", "and", "came", "<3>"]),
+        (
+            ["we", "<1>", "the", "sea", "<2>", "home", "again"],
+            ["<1>", "crossed", "all", "of", "<2>", "and", "came", "<3>"],
+        ),
         (["<1>", "is", "good", "<2>", "today", "too"], ["<1>", "the", "weather", "<2>", "in", "the", "north", "<3>"]),
     ]
     for cut in _sizes(2, 1, 3):
@@ -246,7 +253,9 @@ def unspan(student, expect):
     holds = "each span stands where its sign stood"
     expect.agrees(student.restore, _restore, inputs, holds, SPAN_SLIPS, describe="the sentence")
     ends = [(["<1>", "moved", "<2>"], ["<1>", "it", "never", "<2>", "nearer", "<3>"])]
-    expect.agrees(student.restore, _restore, ends, "a sentence may begin and end with a span", SPAN_SLIPS, describe="the sentence")
+    expect.agrees(
+        student.restore, _restore, ends, "a sentence may begin and end with a span", SPAN_SLIPS, describe="the sentence"
+    )
 
 
 # the masked loss
@@ -360,12 +369,14 @@ BALANCE_SLIPS = [
     ),
     Slip(
         "probabilities after the cut",
-        lambda logits, k: logits.shape[1]
-        * (
-            _asked(logits, k).mean(0)
-            / k
-            * logits.masked_fill(_asked(logits, k) == 0, -torch.inf).softmax(-1).mean(0)
-        ).sum(),
+        lambda logits, k: (
+            logits.shape[1]
+            * (
+                _asked(logits, k).mean(0)
+                / k
+                * logits.masked_fill(_asked(logits, k) == 0, -torch.inf).softmax(-1).mean(0)
+            ).sum()
+        ),
         "Pᵢ is the probability *before* the cut, the softmax over all experts.",
     ),
     Slip(
@@ -393,7 +404,13 @@ def balance(student, expect):
     inputs = [(torch.randn(n, e) * 2, k) for n, e, k in zip(tokens, (5, 4, 7), (2, 3, 2))]
     holds = "E Σ fᵢ Pᵢ over all tokens"
     expect.agrees(student.balance, _balance, inputs, holds, BALANCE_SLIPS, describe="the balance loss")
-    expect.agrees(student.balance, _balance, [(torch.randn(9, 6), 1)], "one request a token, as in the paper", describe="the balance loss")
+    expect.agrees(
+        student.balance,
+        _balance,
+        [(torch.randn(9, 6), 1)],
+        "one request a token, as in the paper",
+        describe="the balance loss",
+    )
 
 
 # the induction score
@@ -454,7 +471,7 @@ INDUCTION_SLIPS = [
     ),
     Slip(
         "two further",
-        lambda weights, ids: _score(weights[:, :, list(range(1, weights.shape[2])) + [0]], ids),
+        lambda weights, ids: _score(weights[:, :, [*range(1, weights.shape[2]), 0]], ids),
         "You looked two places behind the earlier token. What followed it stands one place behind.",
     ),
     Slip(

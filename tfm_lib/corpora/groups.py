@@ -34,7 +34,9 @@ def mappings(count: int, part: Literal["train", "test"], generator: torch.Genera
     require_choice("part", part, ("train", "test"))
     kept, found = [], 0
     while found < count:
-        drawn = torch.randint(len(SIGNS), (count * 20 if part == "test" else count + 10, len(GROUPS)), generator=generator)
+        drawn = torch.randint(
+            len(SIGNS), (count * 20 if part == "test" else count + 10, len(GROUPS)), generator=generator
+        )
         kept.append(drawn[_held_out(drawn) == (part == "test")])
         found += len(kept[-1])
     return torch.cat(kept)[:count]
