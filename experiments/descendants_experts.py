@@ -1,6 +1,6 @@
 """Eight experts, two for each token: who is asked, with a loss for balance and without.
 
-About two minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+About one minute of one core; with the variable TFM_RUNS set, each training is kept as it ends.
 """
 
 import os
@@ -22,7 +22,7 @@ from tfm_lib.descendants import MixtureOfExperts, balance_loss, top_k_gates
 from tfm_lib.transformer import DecoderOnly, TransformerConfig
 
 EXPERTS, K, LAYERS = 8, 2, 2
-STEPS, BATCH, RATE, WARMUP = 400, 32, 2e-3, 50
+STEPS, BATCH, RATE, WARMUP = 300, 32, 2e-3, 50
 BALANCE = 0.02
 SEEDS = [0, 1, 2]
 
