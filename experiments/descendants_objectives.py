@@ -154,7 +154,7 @@ def written(model: DecoderOnly, test: list[list[int]], numbers: Numbers) -> floa
     right = 0
     for row in test:
         begun = row[: row.index(numbers.equals) + 1]
-        said = greedy_decode(model, torch.tensor([[BOS_ID, *begun[:-1]]]), begun[-1], EOS_ID, max_len=6)
+        said = greedy_decode(model, torch.tensor([begun]), BOS_ID, EOS_ID, max_len=6)
         right += said[0].tolist()[: len(row) - len(begun) + 1] == [*row[len(begun) :], EOS_ID]
     return round(right / len(test), 4)
 

@@ -386,6 +386,14 @@ MISFITS = {
         dict(order=(*NO_IDS, SENTENCES, torch.tensor([0, 2]), torch.tensor([0, 0]))),
     ),
     "two_stream_mask": (two_stream_mask, dict(order=ORDER), dict(order=(*NO_IDS, SENTENCES, torch.tensor([1, 2])))),
+    "TwoStreams": (
+        lambda ids, order: TwoStreams(CONFIG)(ids, order),
+        dict(ids=SENTENCES, order=torch.arange(5)),
+        dict(
+            ids=(*NO_IDS[:-1], SENTENCES[0], SENTENCES + 40),
+            order=(*NO_IDS[1:-2], SENTENCES, torch.arange(4), torch.zeros(5, dtype=torch.long)),
+        ),
+    ),
     "share_layers": (share_layers, dict(model=EncoderOnly(CONFIG)), dict(model=(None, "x", nn.Linear(2, 2)))),
     "FactorisedEmbedding": (
         FactorisedEmbedding,

@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_float_type, require_ids, require_input, require_kind, require_norm,
-    require_number, require_sizes, require_tokens, require_whole, require_whole_numbers, shape_of,
+    bad_input, require_norm, require_number, require_sizes, require_tokens, require_whole, shape_of,
 )  # fmt: skip
+from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.efficient import GroupedQueryAttention
 from tfm_lib.layers import EncoderLayer, LayerNorm
@@ -43,6 +43,7 @@ __all__ = [
 FIRST_WORD = len(Vocabulary.special)
 
 
+@checked
 def masked_words(
     ids: Int[Tensor, "batch n"],
     mask_id: int,
@@ -66,6 +67,7 @@ def masked_words(
     return read, ids.masked_fill(~asked, Vocabulary.pad_id)
 
 
+@checked
 def corrupt_spans(
     ids: Int[Tensor, " n"],
     first_sentinel: int,
@@ -81,7 +83,7 @@ def corrupt_spans(
     Source: Raffel et al. (2020), section 3.1.4, figure 2.
     Differs: the last token may stay, which in the published code always falls out.
     """
-    _require_question(ids, "first_sentinel", first_sentinel, share, axes=1)
+    _require_question(ids, "first_sentinel", first_sentinel, share, least=2)
     require_number("mean_length", mean_length, lambda length: length >= 1, "be at least 1")
     n_lost = min(max(round(len(ids) * share), 1), len(ids) - 1)
     n_spans = min(max(round(n_lost / mean_length), 1), n_lost, len(ids) - n_lost)
@@ -96,6 +98,7 @@ def corrupt_spans(
     return src + rest, [*tgt, first_sentinel + n_spans]
 
 
+@checked
 def order_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "n n"]:
     """The mask of reading in another order: i may attend to j if `order` names j no later than i.
 
@@ -108,6 +111,7 @@ def order_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "n n"]:
     return turn <= turn[:, None]
 
 
+@checked
 def two_stream_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "twice twice"]:
     """The mask of n words and, behind them, n questions: who stands here?
 
@@ -123,6 +127,7 @@ def two_stream_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "twice twice"]:
     return torch.cat(rows)
 
 
+@checked
 class TwoStreams(EncoderOnly):
     """XLNet's model: logits for each position's own token, from those before it in any order.
 
@@ -153,16 +158,17 @@ class TwoStreams(EncoderOnly):
         return self.embedding.unembed(self.norm(X[:, n:]))
 
 
+@checked
 def share_layers(model: EncoderOnly | DecoderOnly) -> EncoderOnly | DecoderOnly:
     """`model` with its first layer in the place of all: as deep as before, one layer to store.
 
     Source: Lan et al. (2020), section 3.1, "Cross-layer parameter sharing".
     """
-    require_kind("model", model, (EncoderOnly, DecoderOnly), "be an EncoderOnly or a DecoderOnly")
     model.layers = nn.ModuleList([model.layers[0]] * len(model.layers))
     return model
 
 
+@checked
 class FactorisedEmbedding(Embedding):
     """Narrow embeddings, `d_embedding` numbers a word, and one matrix that widens them all.
 
@@ -177,6 +183,7 @@ class FactorisedEmbedding(Embedding):
         super().__init__(replace(config, d_model=d_embedding, n_heads=1))
         positions = sinusoidal_encoding(config.max_len, config.d_model)
         self.register_buffer("positions", positions, persistent=False)
+        self.d_model = config.d_model
         self.widen = nn.Linear(d_embedding, config.d_model, bias=False)
 
     def forward(
@@ -189,10 +196,10 @@ class FactorisedEmbedding(Embedding):
         return self.dropout(X + self.positions[start : start + ids.shape[1]])
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
-        require_input("X", X, self.widen.weight, self.widen.out_features)
         return F.linear(X @ self.widen.weight, self.tokens.weight)
 
 
+@checked
 def top_k_gates(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tensor, "*batch experts"]:
     """The softmax over the `k` largest logits, and exactly 0 for the others.
 
@@ -203,6 +210,7 @@ def top_k_gates(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tensor
     return torch.zeros_like(logits).scatter(-1, chosen, best.softmax(dim=-1))
 
 
+@checked
 class MixtureOfExperts(nn.Module):
     """Many feed-forward networks, of which a router asks `k` for each token: Σ gateᵢ · expertᵢ(x).
 
@@ -215,12 +223,11 @@ class MixtureOfExperts(nn.Module):
         super().__init__()
         require_sizes(d_model=d_model, d_ff=d_ff, n_experts=n_experts)
         _require_k(torch.empty(n_experts), k)
-        self.k = k
+        self.d_model, self.k = d_model, k
         self.router = nn.Linear(d_model, n_experts, bias=False)
         self.experts = nn.ModuleList(SwiGLU(d_model, d_ff) for _ in range(n_experts))
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.router.weight, self.router.in_features)
         gates = top_k_gates(self.router(X), self.k)
         Y = torch.zeros_like(X)
         for expert, gate in zip(self.experts, gates.unbind(dim=-1)):
@@ -229,6 +236,7 @@ class MixtureOfExperts(nn.Module):
         return Y
 
 
+@checked
 def balance_loss(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tensor, ""]:
     """E · Σ fᵢ Pᵢ over the E experts: 1 where all are asked equally often, up to E / k where not.
 
@@ -242,6 +250,7 @@ def balance_loss(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tenso
     return logits.shape[-1] * (asked.mean(dim=0) / k * p.mean(dim=0)).sum()
 
 
+@checked
 class RMSNorm(nn.Module):
     """Each vector divided by its root mean square, γ · x / √(mean(x²) + ε): no mean, no shift.
 
@@ -251,14 +260,14 @@ class RMSNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-6):
         super().__init__()
         require_norm(eps, d_model)
-        self.eps = eps
+        self.d_model, self.eps = d_model, eps
         self.gain = nn.Parameter(torch.ones(d_model))  # γ
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.gain, len(self.gain))
         return self.gain * X / torch.sqrt(X.square().mean(dim=-1, keepdim=True) + self.eps)
 
 
+@checked
 class SwiGLU(nn.Module):
     """The gated network (silu(xW_gate) · xW₁)W₂, silu(x) = x · σ(x), without biases.
 
@@ -268,12 +277,12 @@ class SwiGLU(nn.Module):
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
         require_sizes(d_model=d_model, d_ff=d_ff)
+        self.d_model = d_model
         self.W_1 = nn.Linear(d_model, d_ff, bias=False)
         self.W_gate = nn.Linear(d_model, d_ff, bias=False)
         self.W_2 = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        require_input("X", X, self.W_1.weight, self.W_1.in_features)
         return self.W_2(F.silu(self.W_gate(X)) * self.W_1(X))
 
 
@@ -289,6 +298,7 @@ class RotaryGroupedAttention(GroupedQueryAttention):
         return rotary(Q, K.shape[-2] - Q.shape[-2]), rotary(K), None
 
 
+@checked
 def decoder_of_today(config: TransformerConfig, n_key_heads: int = 1) -> DecoderOnly:
     """A decoder as they are built since 2023, by the factories of the layers of 2017.
 
@@ -303,6 +313,7 @@ def decoder_of_today(config: TransformerConfig, n_key_heads: int = 1) -> Decoder
     )
 
 
+@checked
 def patches(images: Float[Tensor, "batch height width"], size: int) -> Float[Tensor, "batch n d"]:
     """Each image cut into squares of `size` · `size` pixels, row by row: a sentence of vectors.
 
@@ -313,6 +324,7 @@ def patches(images: Float[Tensor, "batch height width"], size: int) -> Float[Ten
     return squares.flatten(-2).flatten(1, 2)
 
 
+@checked
 class VisionTransformer(nn.Module):
     """Patches as words, one learned word in front that gathers, and the classes read from it.
 
@@ -353,29 +365,22 @@ def _pieces(total: int, count: int, generator: torch.Generator | None) -> list[i
     return [after - before for before, after in pairwise(edges)]
 
 
-def _require_question(ids: Tensor, name: str, beyond: int, share: float, axes: int = 2) -> None:
-    """Ids to ask for, all of them up to the first id that is no word, and a share of them."""
-    if axes == 2:
-        require_ids("ids", ids)
-    else:
-        require_whole_numbers("ids", ids)
-        must = "hold at least two tokens of one sentence, (n,)"
-        if ids.dim() != 1 or len(ids) < 2:
-            raise bad_input("ids", must, shape_of(ids))
+def _require_question(ids: Tensor, name: str, beyond: int, share: float, least: int = 0) -> None:
+    """Enough ids, the first id that is no word, and a share of them to ask for."""
+    if ids.shape[-1] < least:
+        raise bad_input("ids", f"hold at least {least} tokens", shape_of(ids))
     require_whole(name, beyond, FIRST_WORD + 1)
     require_number("share", share, lambda share: 0 < share < 1, "be a share above 0 and below 1")
 
 
 def _require_order(order: Tensor) -> None:
-    require_whole_numbers("order", order)
-    if order.dim() != 1 or not order.sort().values.equal(torch.arange(len(order), device=order.device)):
+    if not order.sort().values.equal(torch.arange(len(order), device=order.device)):
         raise bad_input(
             "order", "hold each position once, (n,)", order.tolist() if order.numel() < 20 else shape_of(order)
         )
 
 
 def _require_k(logits: Tensor, k: int) -> None:
-    require_float_type("logits", logits)
     must = f"be a whole number from 1 to the {logits.shape[-1]} experts"
     require_whole("k", k, 1, must)
     if k > logits.shape[-1]:
@@ -383,7 +388,7 @@ def _require_k(logits: Tensor, k: int) -> None:
 
 
 def _require_images(images: Tensor, size: int) -> None:
-    require_float_type("images", images)
     require_sizes(size=size)
-    if images.dim() != 3 or images.shape[1] % size or images.shape[2] % size:
-        raise bad_input("images", f"be (batch, height, width), both divisible by size = {size}", shape_of(images))
+    height, width = images.shape[1:]
+    if height % size or width % size:
+        raise bad_input("size", f"divide both sides of an image, {height} and {width}", size)
