@@ -350,7 +350,7 @@ def test_a_vision_transformer_sees_every_patch_and_where_it_stands():
     classes.sum().backward()
     assert (images.grad != 0).all()
     moved = images.detach().roll(2, dims=2)
-    assert not torch.allclose(model(moved), classes)
+    assert (model(moved) - classes).abs().max() > 1e-3
 
 
 def test_a_vision_transformer_gathers_in_its_first_position():
@@ -431,7 +431,7 @@ MUTATIONS = {
     "every word asked for is hidden": ("fate < 0.8", "fate < 1.0", "test_of_the_words_asked_for_eight_in_ten_are_hidden_and_one_is_another"),
     "no word stays as it is": ("fate >= 0.9", "fate >= 0.8", "test_of_the_words_asked_for_eight_in_ten_are_hidden_and_one_is_another"),
     "padding is asked for": ("(ids >= FIRST_WORD) & (ids < mask_id) & ", "", "test_no_special_token_is_asked_for"),
-    "targets everywhere": ("ids.masked_fill(~asked, Vocabulary.pad_id)", "ids", "test_what_is_not_asked_for_is_read_as_it_is_and_has_no_target"),
+    "targets everywhere": ("ids.masked_fill(~asked, Vocabulary.pad_id)", "ids", "test_of_the_words_asked_for_eight_in_ten_are_hidden_and_one_is_another"),
     "no last sentinel": ("return src + rest, [*tgt, first_sentinel + n_spans]", "return src + rest, tgt", "test_source_and_target_together_are_the_sentence"),
     "the rest is lost": ("return src + rest, [", "return src, [", "test_source_and_target_together_are_the_sentence"),
     "one sentinel for all spans": ("sentinel = first_sentinel + i", "sentinel = first_sentinel", "test_source_and_target_together_are_the_sentence"),
