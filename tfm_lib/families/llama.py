@@ -10,10 +10,9 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import require_tokens
 from tfm_lib._shapes import checked
+from tfm_lib.descendants import RMSNorm, SwiGLU
 from tfm_lib.families.parts import (
     LlamaAttention,
-    RMSNorm,
-    SwiGLU,
     begun,
     empty_caches,
     require_places,

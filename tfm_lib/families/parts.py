@@ -9,12 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfm_lib._errors import (
-    bad_input,
-    require_norm,
-    require_sizes,
-    shape_of,
-)
+from tfm_lib._errors import bad_input, require_sizes, shape_of
 from tfm_lib._shapes import checked
 from tfm_lib._trace import trace
 from tfm_lib.efficient import GroupedQueryAttention
@@ -47,42 +42,6 @@ class BentFeedForward(FeedForward):
 
     def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         return self.W_2(self.activation(self.W_1(X)))
-
-
-@checked
-class SwiGLU(nn.Module):
-    """The gated network W₂(silu(W_gate x) · W₁x), without biases.
-
-    Source: Shazeer (2020), equation 6.
-    """
-
-    def __init__(self, d_model: int, d_ff: int):
-        super().__init__()
-        require_sizes(d_model=d_model, d_ff=d_ff)
-        self.d_model = d_model
-        self.W_1 = nn.Linear(d_model, d_ff, bias=False)
-        self.W_gate = nn.Linear(d_model, d_ff, bias=False)
-        self.W_2 = nn.Linear(d_ff, d_model, bias=False)
-
-    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        return self.W_2(F.silu(self.W_gate(X)) * self.W_1(X))
-
-
-@checked
-class RMSNorm(nn.Module):
-    """Each vector divided by its root mean square, γ · x / √(mean(x²) + ε): no mean is taken off, no bias added.
-
-    Source: Zhang and Sennrich (2019), equation 4.
-    """
-
-    def __init__(self, d_model: int, eps: float = 1e-6):
-        super().__init__()
-        require_norm(eps, d_model)
-        self.d_model, self.eps = d_model, eps
-        self.gain = nn.Parameter(torch.ones(d_model))  # γ
-
-    def forward(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        return F.rms_norm(X, self.gain.shape, self.gain, self.eps)
 
 
 class LlamaAttention(GroupedQueryAttention):
