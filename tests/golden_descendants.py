@@ -1,6 +1,6 @@
 """Numbers of the chapter's widget, as tfm_lib computes them."""
 
-from tfm_lib.widgets.descendants import MODELS, PASSES, SENTENCE, family, order_of, words_of
+from tfm_lib.widgets.descendants import MODELS, PASSES, SENTENCE, WORDS, family, order_of, words_of
 
 
 def numbers() -> dict:
@@ -15,4 +15,4 @@ def numbers() -> dict:
     orders = [
         {"n": n, "epoch": epoch, "order": order_of(n, epoch)} for n in (1, 2, 5, 12) for epoch in range(1, PASSES + 1)
     ]
-    return {"cases": cases, "orders": orders}
+    return {"cases": cases, "orders": orders, "signs": WORDS.shared["signs"]}

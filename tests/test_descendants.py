@@ -132,11 +132,9 @@ def test_two_stream_mask_equals_a_slow_loop(order):
     mask = two_stream_mask(torch.tensor(order))
     for i in range(10):
         for j in range(10):
-            if i < 5:
-                wanted = j < 5 and turn[j] <= turn[i]
-            else:
-                wanted = j == i or (j < 5 and turn[j] < turn[i - 5])
-            assert mask[i, j] == wanted
+            of_a_word = i < 5 and j < 5 and turn[j] <= turn[i]
+            of_a_question = i >= 5 and (j == i or (j < 5 and turn[j] < turn[i - 5]))
+            assert mask[i, j] == (of_a_word or of_a_question)
 
 
 def test_a_question_hears_nothing_of_its_own_word_nor_of_later_ones():

@@ -4,12 +4,12 @@ import { test } from "node:test";
 import { family, LONGEST, MODELS, orderOf, wordsOf } from "../src/descendants/five_models.js";
 import { golden } from "./golden.mjs";
 
-const { cases, orders } = golden("descendants");
+const { cases, orders, signs } = golden("descendants");
 
 test("each family reads, says and sees what tfm_lib says", () => {
   assert.ok(cases.length >= 60);
   for (const { sentence, model, epoch, read } of cases) {
-    assert.deepEqual(family(wordsOf(sentence), model, epoch), read, `${model}, “${sentence}”, pass ${epoch}`);
+    assert.deepEqual(family(wordsOf(sentence), model, epoch, signs), read, `${model}, “${sentence}”, pass ${epoch}`);
   }
 });
 
@@ -22,7 +22,7 @@ test("the order of a pass is that of tfm_lib, and names each position once", () 
 
 test("RoBERTa hides other words in another pass, BERT the same ones", () => {
   const words = wordsOf("a b c d e f g h");
-  const hidden = (model, epoch) => family(words, model, epoch).targets.join();
+  const hidden = (model, epoch) => family(words, model, epoch, signs).targets.join();
   assert.equal(hidden("bert", 1), hidden("bert", 5));
   assert.ok(new Set([1, 2, 3, 4, 5].map((epoch) => hidden("roberta", epoch))).size > 1);
 });
@@ -30,7 +30,7 @@ test("RoBERTa hides other words in another pass, BERT the same ones", () => {
 test("no row is empty, whatever the sentence", () => {
   for (const n of [1, 2, 3, 7, 40]) {
     for (const model of MODELS) {
-      const { mask, rows } = family(wordsOf("w ".repeat(n)), model, 2);
+      const { mask, rows } = family(wordsOf("w ".repeat(n)), model, 2, signs);
       assert.ok(rows.length <= 2 * LONGEST + 4);
       assert.ok(mask.every((row) => row.some(Boolean)), model);
     }

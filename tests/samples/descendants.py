@@ -4,13 +4,25 @@ import numpy as np
 from reading import cells
 
 from samples import Sample
-from tfm_lib.widgets.descendants import MODELS, FiveModels
+from tfm_lib.widgets.descendants import MODELS, FiveModels, family, words_of
 
 
 def five_models_still(axes, widget):
     chosen = axes[MODELS.index(widget.model()["value"])]
     seen = [float(row["seen"] == "true") for row in widget.rows()]
     yield cells(chosen).ravel(), np.array(seen)
+
+
+def five_models(widget):
+    for sentence in ("The cat sat on the mat", "Two words"):
+        for model in MODELS:
+            widget.show({"sentence": sentence, "value": model, "epoch": 3, "focus": 0})
+            rows, cols, targets, mask = family(words_of(sentence), model, 3)
+            shown = widget.rows()
+            assert [row["seen"] == "true" for row in shown] == mask.flatten().tolist(), f"{model} shows another mask"
+            assert [row["reads"] for row in shown[:: len(cols)]] == rows
+            assert [row["says"] for row in shown[:: len(cols)]] == targets
+            assert f"sees {int(mask[0].sum())} of {len(cols)}" in widget.readout()
 
 
 SAMPLES = {

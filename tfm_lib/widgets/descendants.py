@@ -17,6 +17,7 @@ WORDS = Words(
     title="One mask, five models",
     question="Which model may look at a word's right neighbours, and what does it pay for that?",
     shared={
+        "signs": {"mask": "<mask>", "bos": "<bos>", "eos": "<eos>", "first": "<1>", "second": "<2>", "asks": "?"},
         "names": {"bert": "BERT", "roberta": "RoBERTa", "xlnet": "XLNet", "gpt2": "GPT-2", "t5": "T5"},
         "how": {
             "bert": "every position sees all; the hidden words are the same in every pass.",
@@ -74,14 +75,17 @@ class FiveModels(Widget):
     @property
     def reading(self) -> Reading:
         """What the chosen model reads, says and sees."""
-        return family(words_of(self.sentence), self.value, self.epoch)
+        return self._family(words_of(self.sentence), self.value)
+
+    def _family(self, words: list[str], model: str) -> Reading:
+        return family(words, model, self.epoch, self.words.shared["signs"])
 
     @property
     def alt(self) -> str:
         if not words_of(self.sentence):
             return "…"
         say, (_, cols, targets, mask) = self.words.shared, self.reading
-        read = [word for word in cols if word != "?"]
+        read = [word for word in cols if word != say["signs"]["asks"]]
         return self.words.alt.format(
             name=say["names"][self.value],
             how=say["how"][self.value],
@@ -96,7 +100,7 @@ class FiveModels(Widget):
         words = words_of(self.sentence) or ["…"]
         fig, axes = draw.figure(1, len(MODELS), width=7.2, height=2.6)
         for ax, name in zip(axes, MODELS):
-            rows, cols, targets, mask = family(words, name, self.epoch)
+            rows, cols, targets, mask = self._family(words, name)
             said = [target or read for read, target in zip(rows, targets)]
             names = {"rows": said, "cols": [""] * len(cols), "size": 4.5, "title": self.words.shared["names"][name]}
             draw.heatmap(ax, mask.int(), **names)
@@ -113,26 +117,31 @@ def order_of(n: int, epoch: int) -> list[int]:
     return sorted(range(n), key=lambda i: (i + 1) * (epoch * 7 + 3) * 31 % 101)
 
 
-def family(words: list[str], model: str, epoch: int) -> Reading:
+def family(words: list[str], model: str, epoch: int, signs: dict[str, str] = WORDS.shared["signs"]) -> Reading:
     """How `model` practises on `words` in a pass; the masks are the core's."""
     n = len(words)
     order = order_of(n, 1 if model == "bert" else epoch)
     if model == "gpt2":
-        return Reading(["<bos>", *words], ["<bos>", *words], [*words, "<eos>"], causal_mask(n + 1))
+        return Reading([signs["bos"], *words], [signs["bos"], *words], [*words, signs["eos"]], causal_mask(n + 1))
     if model == "xlnet":
         asks = two_stream_mask(torch.tensor(order))[n:]  # the questions' rows: words, then questions
-        return Reading(["?"] * n, [*words, "?"], words, torch.cat([asks[:, :n], asks[:, n:].any(1, keepdim=True)], 1))
+        return Reading(
+            [signs["asks"]] * n,
+            [*words, signs["asks"]],
+            words,
+            torch.cat([asks[:, :n], asks[:, n:].any(1, keepdim=True)], 1),
+        )
     if model == "t5":
         lost = min(_share(n, 0.25, 3), max(1, n - 1))
         start = order[0] % (n - lost + 1)
-        src = [*words[:start], "<1>", *words[start + lost :]]
-        tgt = ["<1>", *words[start : start + lost], "<2>"]
-        read = [*src, "<bos>", *tgt[:-1]]
+        src = [*words[:start], signs["first"], *words[start + lost :]]
+        tgt = [signs["first"], *words[start : start + lost], signs["second"]]
+        read = [*src, signs["bos"], *tgt[:-1]]
         mask = causal_mask(len(read))
         mask[:, : len(src)] = True
         return Reading(read, read, [""] * len(src) + tgt, mask)
     asked = order[: _share(n, 0.15, n)]
-    read = ["<mask>" if i in asked else word for i, word in enumerate(words)]
+    read = [signs["mask"] if i in asked else word for i, word in enumerate(words)]
     targets = [word if i in asked else "" for i, word in enumerate(words)]
     return Reading(read, read, targets, torch.ones(n, n, dtype=torch.bool))
 

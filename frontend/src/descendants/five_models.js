@@ -33,26 +33,26 @@ export function orderOf(n, epoch) {
 const share = (n, part, most) => clamp(Math.round(n * part), 1, most);
 
 /* What a model reads, what it must say at each place ("" for nothing), and mask[i][j]: row i sees column j. */
-export function family(words, model, epoch) {
+export function family(words, model, epoch, signs) {
   const n = words.length;
   const order = orderOf(n, model === "bert" ? 1 : epoch);
   const square = (size, rule) => range(size).map((i) => range(size).map((j) => rule(i, j)));
-  if (model === "gpt2") return { rows: ["<bos>", ...words], cols: ["<bos>", ...words], targets: [...words, "<eos>"], mask: square(n + 1, (i, j) => j <= i) };
+  if (model === "gpt2") return { rows: [signs.bos, ...words], cols: [signs.bos, ...words], targets: [...words, signs.eos], mask: square(n + 1, (i, j) => j <= i) };
   if (model === "xlnet") {
     const turn = range(n).map((i) => order.indexOf(i));
     const mask = range(n).map((i) => [...range(n).map((j) => turn[j] < turn[i]), true]);
-    return { rows: words.map(() => "?"), cols: [...words, "?"], targets: words, mask };
+    return { rows: words.map(() => signs.asks), cols: [...words, signs.asks], targets: words, mask };
   }
   if (model === "t5") {
     const lost = Math.min(share(n, 0.25, 3), Math.max(1, n - 1));
     const from = order[0] % (n - lost + 1);
-    const src = [...words.slice(0, from), "<1>", ...words.slice(from + lost)];
-    const tgt = ["<1>", ...words.slice(from, from + lost), "<2>"];
-    const read = [...src, "<bos>", ...tgt.slice(0, -1)];
+    const src = [...words.slice(0, from), signs.first, ...words.slice(from + lost)];
+    const tgt = [signs.first, ...words.slice(from, from + lost), signs.second];
+    const read = [...src, signs.bos, ...tgt.slice(0, -1)];
     return { rows: read, cols: read, targets: [...src.map(() => ""), ...tgt], mask: square(read.length, (i, j) => j < src.length || j <= i) };
   }
   const asked = order.slice(0, share(n, 0.15, n));
-  const read = words.map((word, i) => (asked.includes(i) ? "<mask>" : word));
+  const read = words.map((word, i) => (asked.includes(i) ? signs.mask : word));
   return { rows: read, cols: read, targets: words.map((word, i) => (asked.includes(i) ? word : "")), mask: square(n, () => true) };
 }
 
@@ -67,9 +67,9 @@ function thumbnail(mask) {
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "sentence", "epoch", "focus"] });
-  const { names, how } = ui.get("shared");
+  const { names, how, signs } = ui.get("shared");
   const words = () => wordsOf(String(ui.get("sentence")));
-  const now = (name = ui.get("value")) => family(words(), name, ui.get("epoch"));
+  const now = (name = ui.get("value")) => family(words(), name, ui.get("epoch"), signs);
   const labels = ({ rows, targets }) => rows.map((read, i) => (targets[i] ? told(WORDS.reads, { query: read, target: targets[i] }) : read));
   let shown = now();
 
@@ -105,7 +105,7 @@ function render({ model, el }) {
     const { mask, cols, targets } = shown;
     const focus = clamp(ui.get("focus"), 0, mask.length - 1);
     map.update({ rows: labels(shown), cols, values: mask.map((line) => line.map(Number)), hidden: mask.map((line) => line.map((seen) => !seen)), row: focus });
-    const asked = targets.filter((target) => target && !target.startsWith("<"));
+    const asked = targets.filter((target) => target && !Object.values(signs).includes(target));
     const which = asked.length < words().length ? told(WORDS.which, { words: asked.join(" ") }) : "";
     const read = labels(shown)[focus];
     ui.say(
