@@ -146,7 +146,11 @@ PATCH_SLIPS = [
 ]
 
 
-@exercise("descendants.patches", answer="cut", forbids=("torch.Tensor.unfold", "torch.nn.functional.unfold"))
+@exercise(
+    "descendants.patches",
+    answer="cut",
+    forbids=("torch.Tensor.unfold", "torch.nn.functional.unfold", "torch.nn.Unfold"),
+)
 def patches(student, expect):
     inputs = []
     for size in _sizes(3, 2, 4):
