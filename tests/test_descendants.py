@@ -13,6 +13,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from tfm_lib._trace import trace
+from tfm_lib.book import recorded
 from tfm_lib.descendants import (
     FactorisedEmbedding,
     MixtureOfExperts,
@@ -357,6 +358,45 @@ def test_a_vision_transformer_gathers_in_its_first_position():
     with trace(model, "layers.*.output") as seen:
         classes = model(torch.randn(2, 4, 4))
     assert_close(classes, model.read(model.norm(seen["layers.2.output"][:, 0])))
+
+
+def mean(values):
+    values = list(values)
+    assert len(values) >= 3
+    return sum(values) / len(values)
+
+
+def test_the_recorded_digits_are_named_better_than_by_logistic_regression():
+    vision = recorded("descendants_vision")
+    right = mean(run["right"] for run in vision["runs"])
+    assert right >= 0.97 and right > max(vision["logistic"].values())
+
+
+def test_every_recorded_encoder_fills_blanks_that_a_decoder_cannot_know():
+    runs = recorded("descendants_objectives")["runs"]
+    assert min(run["words"] for run in runs["masked words"]) > 2 * max(run["words"] for run in runs["next word"])
+    assert mean(run["written"] for run in runs["next word"]) > 0.99
+
+
+def test_in_the_record_two_layers_learn_from_their_prompt_and_its_rule_is_what_helps():
+    result = recorded("descendants_in_context")
+    last = result["settings"]["shown"].index(12)
+    two, one = result["runs"]["two layers"], result["runs"]["one layer"]
+    assert all(abs(run["right"][last] - run["best"][last]) < 0.02 for run in two)
+    assert max(run["shuffled"][last] for run in two) < 0.4 > max(run["right"][last] for run in one)
+    silenced = [mean(run[f"induction_{way}_first"][6] for run in two) for way in ("largest", "smallest")]
+    assert silenced[0] + 0.3 < silenced[1]
+
+
+def test_in_the_record_experts_fall_asleep_only_without_the_balance_loss():
+    experts = recorded("descendants_experts")
+    idle = {
+        arm: sum(
+            share < 0.1 / experts["settings"]["experts"] for run in runs for shares in run["shares"] for share in shares
+        )
+        for arm, runs in experts["runs"].items()
+    }
+    assert idle["no balance"] > 0 == idle["balance"]
 
 
 ORDER = torch.tensor([1, 0, 2])
