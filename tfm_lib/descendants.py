@@ -200,7 +200,10 @@ class FactorisedEmbedding(Embedding):
 
 
 @checked
-def top_k_gates(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tensor, "*batch experts"]:
+def top_k_gates(
+    logits: Float[Tensor, "*batch experts"],
+    k: int,
+) -> Float[Tensor, "*batch experts"]:
     """The softmax over the `k` largest logits, and exactly 0 for the others.
 
     Source: Shazeer et al. (2017), section 2.1, equations 3 to 5, without their noise.
