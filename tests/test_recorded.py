@@ -372,7 +372,7 @@ def test_a_page_cuts_only_what_stands_in_no_order(path: Path) -> None:
     cells = re.findall(
         r"^```\{code-cell\}[^\n]*\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-    code = "\n".join(re.sub(r"^:tags:.*\n", "", cell) for cell in cells)
+    code = "\n".join(re.sub(r"^:\w+:.*\n", "", cell, flags=re.MULTILINE) for cell in cells)
     loaded = set(re.findall(r'load_corpus\("([^"]+)"', code))
     assert loaded <= GENERATED - SORTED or not prefixes(code)
 
