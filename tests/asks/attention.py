@@ -8,9 +8,14 @@ from torch.testing import assert_close
 from tfm_lib.attention import attention
 
 
-def _equal_scores() -> None:
-    V = torch.randn(4, 3)
-    assert_close(attention(torch.zeros(1, 2), torch.randn(4, 2), V)[0][0], V.mean(dim=0))
+def _a_long_key_wins() -> None:
+    q = torch.tensor([[1.0, 0.0]])
+    near, long = torch.tensor([1.0, 0.5]), torch.tensor([3.0, 3.0])
+    K, V = torch.stack([near, long]), torch.tensor([[100.0], [1.0]])
+    weights = attention(q, K, V)[1][0]
+    assert (near - q).norm() < (long - q).norm() and weights[0] < weights[1]
+    units = K / K.norm(dim=-1, keepdim=True)
+    assert attention(q, units, V)[1][0].argmax() == (units - q).norm(dim=-1).argmin() == 0
 
 
 def _largest(scores: torch.Tensor) -> float:
@@ -41,4 +46,4 @@ def _looked_up(names: dict) -> None:
 VALUES = {"lifted": _lifted, "output-shape": _shapes}
 TRIALS = {"scale-when": _looked_up}
 GIVEN = {"scale-when": _given}
-CLAIMS = {"no-match": _equal_scores}
+CLAIMS = {"nearest": _a_long_key_wins}
