@@ -1,0 +1,45 @@
+"""The questions of `chapters/descendants.md`."""
+
+import torch
+import torch.nn.functional as F
+from torch.testing import assert_close
+
+from tfm_lib.descendants import RMSNorm, SwiGLU, order_mask, two_stream_mask
+from tfm_lib.layers import LayerNorm
+from tfm_lib.transformer import DecoderOnly, EncoderOnly, TransformerConfig
+
+
+def _one_kind_of_layer() -> None:
+    config = TransformerConfig(20, 16, 2, 32, 2, 0.0, "post")
+    bert, gpt = ({type(part) for part in model(config).modules()} for model in (EncoderOnly, DecoderOnly))
+    assert bert - {EncoderOnly} == gpt - {DecoderOnly}
+
+
+def _fours() -> list[float]:
+    x = torch.tensor([3.0, 4.0])
+    square = x.square().mean()
+    normed = (RMSNorm(2)(x), x / x.norm(), LayerNorm(2)(x), x / square)
+    return [each[1].item() for each in normed]
+
+
+def _masks() -> list:
+    order = torch.tensor([2, 0, 4, 1, 3])
+    words, both = order_mask(order), two_stream_mask(order)
+    return [both.shape, words.shape, both[:5].shape, torch.stack([words, words]).shape]
+
+
+def _given() -> dict:
+    return {"F": F}
+
+
+def _gated(names: dict) -> None:
+    torch.manual_seed(0)
+    layer, x = SwiGLU(4, 6), torch.randn(3, 4)
+    matrices = [each.weight.T for each in (layer.W_gate, layer.W_1, layer.W_2)]
+    assert_close(names["swiglu"](x, *matrices), layer(x))
+
+
+VALUES = {"four-of-five": _fours, "two-streams-shape": _masks}
+TRIALS = {"both-bent": _gated}
+GIVEN = {"both-bent": _given}
+CLAIMS = {"same-layers": _one_kind_of_layer}
