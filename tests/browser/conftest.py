@@ -40,21 +40,23 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def contexts(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
-    """contexts("dark"): one browser profile for each colour scheme, and one without scripts."""
+    """contexts("dark"): one browser profile for each colour scheme, one without scripts, and one for fingers."""
     made: dict[tuple, BrowserContext] = {}
 
-    def context(scheme: str = "light", scripts: bool = True) -> BrowserContext:
-        if (scheme, scripts) not in made:
-            made[scheme, scripts] = browser.new_context(
+    def context(scheme: str = "light", scripts: bool = True, touch: bool = False) -> BrowserContext:
+        key = (scheme, scripts, touch)
+        if key not in made:
+            made[key] = browser.new_context(
                 color_scheme=scheme,
                 java_script_enabled=scripts,
+                has_touch=touch,
                 reduced_motion="reduce",
                 viewport=DESKTOP,
                 permissions=["clipboard-read", "clipboard-write"],
             )
-            made[scheme, scripts].set_default_timeout(PATIENCE)
-            made[scheme, scripts].new_page()  # an empty tab that stays: beside it others open in two thirds of the time
-        return made[scheme, scripts]
+            made[key].set_default_timeout(PATIENCE)
+            made[key].new_page()  # an empty tab that stays: beside it others open in two thirds of the time
+        return made[key]
 
     yield context
     for each in made.values():
@@ -93,10 +95,16 @@ class Visitor:
         self.troubles: list[str] = []
 
     def blank(
-        self, base: str, scheme: str = "light", viewport: dict = DESKTOP, scripts: bool = True, broken: bool = False
+        self,
+        base: str,
+        scheme: str = "light",
+        viewport: dict = DESKTOP,
+        scripts: bool = True,
+        broken: bool = False,
+        touch: bool = False,
     ) -> Page:
         """A new page that may ask `base` only; it may print errors where `broken` says that something is made to fail."""
-        page = self.contexts(scheme, scripts).new_page()
+        page = self.contexts(scheme, scripts, touch).new_page()
         page.set_viewport_size(viewport)
         self.pages.append(page)
         page.on("request", lambda request: self._asks(request.url, base))

@@ -21,7 +21,7 @@ WAVES = Words(
     "{likeness:.2f}, where 1 is equal.",
     hands=("1 hand", "{hands} hands"),
     number="number of the vector",
-    shades="−1 light, 1 dark",
+    shades="−1 faint, 1 strong",
     clock="hands of a and b",
 )
 TURN = Words(

@@ -1,4 +1,5 @@
-/* The widget's card: name and question · stage · readout · controls · Save, Link, Reset.
+/* The widget's card: name and question · controls · stage · readout · Save, Link, Reset.
+   Controls stand above all that grows or shrinks with them: what a hand holds must not move.
 
    const ui = card({ model, el, state: ["value", "focus"] });   // the traits a link and Reset carry
    ui.stage.append(…);                                          // your drawing
@@ -16,7 +17,7 @@
    `draw` runs once now and once after every event in which a trait of `state` or `watch` changed, whoever
    changed it (a control, Python, a link); let it only change attributes. `csv` gives rows, the header first. */
 
-import { h } from "./dom.js";
+import { h, indexed } from "./dom.js";
 import * as controls from "./controls.js";
 import { savers } from "./save.js";
 import { keyOf, linkTo, restored } from "./link.js";
@@ -34,16 +35,17 @@ export function card({ model, el, state }) {
   const stage = h("div", { class: "tfm-stage", "data-stage": true });
   const readout = h("div", { class: "tfm-readout", role: "status", "aria-live": "polite" });
   const bar = h("div", { class: "tfm-bar" });
+  const foot = h("div", { class: "tfm-foot" });
   const note = h("span", { class: "tfm-note", role: "status" });
   const bubble = h("div", { class: "tfm-tip", "aria-hidden": "true", hidden: true });
-  const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), stage, readout, bar, bubble);
+  const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), bar, stage, readout, foot, bubble);
   el.append(root);
   // In JupyterLab arrows and Enter move among cells, unless the very node that has the focus says otherwise.
   root.addEventListener("focusin", ({ target }) => target.closest(".jp-Notebook") && target.setAttribute("data-lm-suppress-shortcuts", "true"));
 
   const name = () => {
     title.textContent = model.get("title");
-    question.textContent = model.get("question");
+    question.replaceChildren(...indexed(model.get("question")));
     root.setAttribute("aria-label", model.get("title"));
   };
   name();
@@ -109,15 +111,11 @@ export function card({ model, el, state }) {
       if (found) set(found);
     };
     addEventListener("hashchange", restore);
-    bar.append(
-      h(
-        "span",
-        { class: "tfm-actions" },
-        note,
-        savers({ root, stage, name: () => model.get("title"), csv, tell }),
-        action("link", WORDS.link, WORDS.linkHint, () => linkTo(key, snapshot(), tell)),
-        action("reset", WORDS.reset, WORDS.resetHint, () => set(structuredClone(first))),
-      ),
+    foot.append(
+      note,
+      savers({ root, stage, name: () => model.get("title"), csv, tell }),
+      action("link", WORDS.link, WORDS.linkHint, () => linkTo(key, snapshot(), tell)),
+      action("reset", WORDS.reset, WORDS.resetHint, () => set(structuredClone(first))),
     );
     draw();
     if (restored(key, first)) {

@@ -13,6 +13,7 @@ import { clamp, general } from "./math.js";
 export const sub = (base, index) => h("span", {}, base, h("sub", {}, index));
 
 const LOG_STEPS = 200;
+const SLOP = 8; // pixels that a finger trembles
 
 export function slider(name, value, change, { label, min, max, step = 1, values, log = false, format = general }) {
   const stops = values?.length - 1;
@@ -27,16 +28,32 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
     return clamp(step >= 1 ? Math.round(exact / step) * step : +exact.toPrecision(3), min, max);
   };
   const output = h("output", {});
+  /* The browser moves a slider as soon as a finger lands on it, which may want to scroll the page: it counts from when
+     it has gone sideways, or is lifted; where the page takes it, all is as before. */
+  let landed = null;
+  const commit = () => {
+    landed = null;
+    const now = toValue(Number(input.value));
+    tell(now);
+    change(now);
+  };
   const input = h("input", {
     type: "range",
     min: values || log ? 0 : min,
     max: values ? stops : log ? LOG_STEPS : max,
     step: values || log ? 1 : step,
     "data-control": name,
-    oninput: () => {
-      const now = toValue(Number(input.value));
-      tell(now);
-      change(now);
+    oninput: () => landed || commit(),
+    onpointerdown: ({ pointerType, clientX: x, clientY: y }) => (landed = pointerType === "touch" ? { x, y, value: input.value } : null),
+    onpointermove({ clientX, clientY }) {
+      if (!landed) return;
+      const aside = Math.abs(clientX - landed.x);
+      if (aside > SLOP && aside > Math.abs(clientY - landed.y)) commit();
+    },
+    onpointerup: () => landed && commit(),
+    onpointercancel() {
+      if (landed) input.value = landed.value;
+      landed = null;
     },
   });
   const tell = (now) => {

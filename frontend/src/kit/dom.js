@@ -8,6 +8,8 @@
    uid("hatch")                                   an id that no other widget has
    short("unbelievable", 8)                       "unbelie…"
    told("{n} of {all}", { n: 1, all: 3 })         "1 of 3"; where a value is a node, a list of what to append
+   indexed("d_model and d_ff")                    its pieces, with <sub>model</sub>
+   write(text, "∂h_T/∂x_t")                       the same in an SVG <text>, whose words are touched only if they change
    many(["{count} word", "{count} words"], 1)     "1 word": the form for one, or for any other count              */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -23,6 +25,15 @@ export function told(template, values) {
   return parts.some((part) => typeof part === "object") ? parts.flat().filter((part) => part !== "") : parts.join("");
 }
 export const many = (forms, count) => told(forms[count === 1 ? 0 : 1], { count });
+
+const INDEX = /_(\w+)/; // split by it, a text has an index at each odd place
+export const indexed = (text) => text.split(INDEX).map((part, i) => (i % 2 ? h("sub", {}, part) : part));
+export function write(node, text) {
+  if (node.written === text) return;
+  node.written = text;
+  const parts = text.split(INDEX).map((part, i) => (i ? s("tspan", i % 2 ? { dy: 3, "font-size": "0.8em" } : { dy: -3 }, part) : part));
+  node.replaceChildren(...parts);
+}
 
 function fill(node, attrs, children) {
   set(node, attrs ?? {});

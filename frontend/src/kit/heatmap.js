@@ -10,7 +10,8 @@
    text(i, j)       what stands in a cell where there is room (null: nothing)
    describe(i, j)   the cell in words: tooltip and aria, "query it, key animal: 0.44"
    onFocus(i, j)    a cell got the keyboard focus or was pointed at (pointing: only if no onToggle)
-   onToggle(i, j)   click, Enter or Space; onPaint(i, j): the pointer was dragged on into another cell
+   onToggle(i, j)   click, Enter or Space; onPaint(i, j): the mouse was dragged on into another cell
+   A finger that lands may want to scroll the page: only its tap, which is a click, does anything.
    Arrow keys move, Home and End go along the row. It measures its own width and lays itself out again.           */
 
 import { h, s, set, short, told, uid, widthOf, onWidth } from "./dom.js";
@@ -156,29 +157,36 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     rove();
     placeRing();
   };
-  const placeOf = (event) => {
-    const target = event.touches || event.pointerType === "touch" ? document.elementFromPoint(event.clientX, event.clientY) : event.target;
-    const group = target?.closest?.("[data-j]");
-    if (group && svg.contains(group)) return [Number(group.dataset.i), Number(group.dataset.j)];
-    const head = target?.closest?.("[data-row]");
-    return head && svg.contains(head) ? [Number(head.dataset.row), null] : null;
+  const placeOf = ({ target }) => {
+    const group = target.closest("[data-j]");
+    if (group) return [Number(group.dataset.i), Number(group.dataset.j)];
+    const head = target.closest("[data-row]");
+    return head && [Number(head.dataset.row), null];
   };
   const hint = (i, j) => ui.tip(cells[i][j].rect, describe(i, j));
 
+  function press(event) {
+    const place = placeOf(event);
+    if (!place) return;
+    if (place[1] === null) return onFocus?.(place[0], at[1]);
+    goTo(...place);
+    onFocus?.(...place);
+    onToggle?.(...place);
+    hint(...place);
+    if (onPaint && !finger) painting = place.join();
+  }
   let painting = null;
+  let finger = false;
   const listen = {
     onpointerdown(event) {
-      const place = placeOf(event);
-      if (!place) return;
-      if (place[1] === null) return onFocus?.(place[0], at[1]);
-      goTo(...place);
-      onFocus?.(...place);
-      if (!onToggle) return;
-      onToggle(...place);
-      hint(...place);
-      if (onPaint) painting = place.join();
+      finger = event.pointerType === "touch";
+      if (!finger) press(event);
+    },
+    onclick(event) {
+      if (finger) press(event);
     },
     onpointermove(event) {
+      if (event.pointerType === "touch") return;
       const place = placeOf(event);
       if (!place || place[1] === null) return ui.tip();
       if (painting && event.buttons && painting !== place.join()) {

@@ -14,7 +14,7 @@
                                                             pixels; draw them in p.layer (an SVG group)
    Colours are names of the identity: query key value encoder decoder broken ink soft.                                 */
 
-import { h, s, set, told, widthOf, onWidth } from "./dom.js";
+import { h, s, set, told, widthOf, write, onWidth } from "./dom.js";
 import { scale } from "./scale.js";
 import { clamp, fixed, general } from "./math.js";
 import { WORDS } from "./words.js";
@@ -87,7 +87,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       const words = s("text", { class: "tfm-mark-label", style: paint(colour) }, name);
       return mark(s("g", {}, line, words), (place, text = name) => {
         set(line, { display: place ? null : "none" });
-        words.textContent = place ? (text ?? "") : "";
+        write(words, place ? (text ?? "") : "");
         if (!place) return forget(line, words);
         const across = place.y !== undefined;
         const [a, b] = inside([place.x ?? at.x.domain[0], place.y ?? at.y.domain[0]]);
@@ -100,7 +100,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       const words = s("text", { class: "tfm-mark-label", style: paint(colour) }, name);
       return mark(s("g", {}, circle, words), (place, text = name) => {
         set(circle, { display: place ? null : "none" });
-        words.textContent = place ? (text ?? "") : "";
+        write(words, place ? (text ?? "") : "");
         if (!place) return forget(circle, words);
         const [a, b] = inside(place);
         set(circle, { cx: a, cy: b });
@@ -145,9 +145,9 @@ function drawAxes(frame, at, x, y) {
   for (const tick of at.y.ticks(4)) {
     parts.push(s("path", { class: "tfm-grid", d: `M${LEFT} ${at.y(tick)}H${right}` }), s("text", { x: LEFT - 7, y: at.y(tick) + 4, "text-anchor": "end" }, general(tick)));
   }
-  parts.push(s("text", { class: "tfm-axis", x: right, y: low + 34, "text-anchor": "end" }, name(x)));
-  parts.push(s("text", { class: "tfm-axis", x: 2, y: 13 }, name(y)));
-  frame.replaceChildren(...parts);
+  const names = [s("text", { class: "tfm-axis", x: right, y: low + 34, "text-anchor": "end" }), s("text", { class: "tfm-axis", x: 2, y: 13 })];
+  [x, y].forEach((axis, i) => write(names[i], name(axis)));
+  frame.replaceChildren(...parts, ...names);
 }
 
 function handle(ui, { mark, at, svg, inside }, { control, colour = "query", label, step, along, onmove, r = 9 }) {

@@ -5,7 +5,7 @@ import { card, clamp, fixed, general, h, many, mean, onWidth, plot, range, s, se
 const WORDS = {
   model: "model",
   curve: "How alike each position is to position a",
-  picture: "One row a position: −1 light, 1 dark · click or drag to move a",
+  picture: "One row a position: −1 faint, 1 strong · click one, or drag a",
   clock: "The hands of a and b, the fastest outside",
   alike: "How alike: PE(a)·PE(b) divided by d/2 · drag b",
   base: "base",
@@ -111,21 +111,26 @@ function picture(ui, choose) {
   const mask = s("mask", { id, maskUnits: "userSpaceOnUse" }, image);
   const frames = ["query", "key"].map((colour, k) => s("rect", { fill: "none", "stroke-width": 2, style: `stroke:var(--tfm-${colour})`, "stroke-dasharray": k ? "6 4" : null, rx: 2 }));
   const names = ["q", "k"].map((kind) => s("text", { class: `tfm-${kind}`, "text-anchor": "end", "font-weight": 700 }, kind === "q" ? "a" : "b"));
+  const halo = s("circle", { class: "tfm-halo", cx: LEFT - 20, r: 18 });
+  const grip = s("g", { class: "tfm-handle", style: "--c:var(--tfm-query)" }, halo, names[0]);
   const axes = [s("text", { class: "tfm-axis", x: 0, y: 12 }, told(WORDS.down, { position: ui.get("shared").position })), s("text", { class: "tfm-axis", y: 12, "text-anchor": "end" })];
   const ticks = s("g", {});
-  const svg = s("svg", { role: "slider", tabindex: 0, "aria-label": WORDS.row, "aria-orientation": "vertical", "data-control": "value", style: "touch-action:none;cursor:pointer" });
-  svg.append(s("defs", {}, mask), ...fields, ...axes, ticks, ...frames, ...names);
+  const svg = s("svg", { role: "slider", tabindex: 0, "aria-label": WORDS.row, "aria-orientation": "vertical", "data-control": "value", style: "cursor:pointer" });
+  svg.append(s("defs", {}, mask), ...fields, ...axes, ticks, ...frames, names[1], grip);
   const el = h("div", { class: "tfm-figure-box" }, svg);
-  let [width, last, drawn] = [0, null, ""];
+  let [width, last, drawn, held] = [0, null, "", false];
 
   const at = (pos) => TOP + (pos * (HEIGHT - TOP)) / last.n;
   const pointed = (event) => choose(clamp(Math.floor(((event.clientY - svg.getBoundingClientRect().top - TOP) * last.n) / (HEIGHT - TOP)), 0, last.n - 1));
   set(svg, {
     onpointerdown(event) {
+      held = event.pointerType !== "touch" || grip.contains(event.target);
+      if (!held) return; // a finger elsewhere may want to scroll the page
       svg.setPointerCapture(event.pointerId);
       pointed(event);
     },
-    onpointermove: (event) => svg.hasPointerCapture(event.pointerId) && pointed(event),
+    onclick: pointed,
+    onpointermove: (event) => held && svg.hasPointerCapture(event.pointerId) && pointed(event),
     onkeydown(event) {
       const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity }[event.key];
       if (!step) return;
@@ -169,6 +174,7 @@ function picture(ui, choose) {
       set(frames[k], { x: LEFT - 2, y: at(pos) - 1, width: wide + 4, height: Math.max(4, high + 2) });
       set(names[k], { x: LEFT - (k ? 6 : 16), y: at(pos) + high / 2 + 5 });
     });
+    set(halo, { cy: at(a) + high / 2 });
     const step = n / 4;
     ticks.replaceChildren(...range(4).map((k) => s("text", { class: "tfm-axis", x: 0, y: at(k * step) + high / 2 + 4 }, String(k * step))));
   }

@@ -95,10 +95,11 @@ function render({ model, el }) {
     const zero = s("path", { class: "tfm-axis-line" });
     const group = s("g", { class: "tfm-bars" });
     const svg = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, style: "width:100%;height:auto", role: "img" }, group, zero);
-    svg.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const box = svg.getBoundingClientRect();
       ui.set({ number: clamp(Math.floor(((event.clientX - box.left) / box.width) * kept()), 0, kept() - 1) + 1 });
-    });
+    };
+    set(svg, { onclick: point, onpointermove: (event) => event.pointerType !== "touch" && point(event) });
     return {
       el: h("div", { class: "tfm-figure-box" }, caption, svg),
       svg,

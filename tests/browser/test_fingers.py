@@ -1,0 +1,174 @@
+"""Widgets under a finger: real touches, sent as a touch screen sends them. What may be dragged is, the rest scrolls the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Locator, Page
+from samples import MODULES
+
+from browser.driving import PHONE, Widget, places
+
+EACH = pytest.mark.parametrize("module", MODULES)
+
+#: Every handle that a widget draws itself, and by how many pixels it is dragged here; along None it is not free.
+HANDLES: dict[str, dict[str, tuple[float | None, float | None]]] = {
+    "attention/soft_lookup": {"value": (40, -30)},
+    "layers/layer_norm": {f"feature-{i}": (None, -30) for i in range(1, 7)},
+    "positional/encoding": {"value": (None, 60), "other": (40, None)},
+    "training/label_smoothing": {"value": (-50, None)},
+    "training/learning_rate": {"value": (40, None)},
+}
+
+#: Where the hand of a control is that is larger than what one takes it by.
+GRIPS = {("positional/encoding", "value"): ".tfm-handle"}
+
+DRAWN = """(box) => [...box.querySelectorAll('[data-control][role="slider"]')].map((node) => node.dataset.control)"""
+SEEN = """(box) => [...box.querySelectorAll("input, select")].map((node) => node.checked + node.value).join()"""
+
+
+# A page goes on for a while after the finger has left it.
+AT_REST = """new Promise((done) => {
+  let [last, still] = [scrollY, 0];
+  const look = () => {
+    still = scrollY === last ? still + 1 : 0;
+    last = scrollY;
+    if (still < 6) requestAnimationFrame(look);
+    else done();
+  };
+  look();
+})"""
+
+
+class Finger:
+    """One finger on the screen of a page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.session = page.context.new_cdp_session(page)
+
+    def drag(self, start: tuple[float, float], by: tuple[float, float], steps: int = 6) -> None:
+        """Down, a step a frame, up."""
+        (x, y), (dx, dy) = start, by
+        self._touch("touchStart", x, y)
+        for k in range(1, steps + 1):
+            self._touch("touchMove", x + dx * k / steps, y + dy * k / steps)
+        self._touch("touchEnd")
+        self.page.evaluate(AT_REST)
+
+    def tap(self, at: tuple[float, float]) -> None:
+        self.drag(at, (0, 0), steps=0)
+
+    def _touch(self, kind: str, *place: float) -> None:
+        points = [{"x": place[0], "y": place[1]}] if place else []
+        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+class Held(NamedTuple):
+    """A widget of the book on a phone, and a finger."""
+
+    widget: Widget
+    finger: Finger
+
+    @property
+    def scrolled(self) -> float:
+        return self.widget.page.evaluate("scrollY")
+
+    def shown(self) -> tuple[str, str]:
+        """All that one sees of the widget: stage, readout, and where its controls stand."""
+        return self.widget.look(), self.widget.box.evaluate(SEEN)
+
+    def bring(self, part: Locator, to: float = 0.5) -> None:
+        """Scroll the page until the part stands at this share of the screen."""
+        part.evaluate(
+            "(node, to) => { const at = node.getBoundingClientRect(); scrollBy({ top: at.top + at.height / 2 - to * innerHeight, behavior: 'instant' }); }",
+            to,
+        )
+
+
+def middle(part: Locator) -> tuple[float, float]:
+    at = part.bounding_box()
+    return at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+
+
+@pytest.fixture
+def held(visit, built_book: Path, module: str) -> Held:
+    place = places(built_book, module)[0]
+    page = visit(place.page, viewport=PHONE, touch=True)
+    return Held(Widget(page, place.index), Finger(page))
+
+
+@EACH
+def test_every_handle_follows_the_finger(held: Held, module: str) -> None:
+    widget = held.widget
+    assert set(widget.box.evaluate(DRAWN)) == set(HANDLES.get(module, {})), "the table above knows every handle"
+    for name, (dx, dy) in HANDLES.get(module, {}).items():
+        control = widget.box.locator(f'[data-control="{name}"]')
+        grip = control.locator(GRIPS[module, name]) if (module, name) in GRIPS else control
+        hand = grip.locator(".tfm-halo")
+        held.bring(hand)
+        before, top = middle(hand), held.scrolled
+        held.finger.drag(before, (dx or 0, dy or 0))
+        after = middle(hand)
+        assert held.scrolled == top, f"dragging {name} scrolls the page"
+        for moved, wanted in zip((after[0] - before[0], after[1] - before[1]), (dx, dy), strict=True):
+            assert wanted is None or abs(moved - wanted) < 8, f"{name} moved by {moved:.0f} of {wanted} pixels"
+
+
+@EACH
+def test_every_slider_follows_the_finger(held: Held, module: str) -> None:
+    for slider in sliders(held.widget):
+        held.bring(slider)
+        at, top = slider.bounding_box(), held.scrolled
+        low, value, high = slider.evaluate("(node) => [node.min, node.value, node.max].map(Number)")
+        share = (value - low) / (high - low)
+        thumb = at["x"] + 8 + share * (at["width"] - 16), at["y"] + at["height"] / 2
+        end = low if share > 0.5 else high
+        held.finger.drag(thumb, ((-share if end == low else 1 - share) * at["width"], 0))
+        moved = float(slider.input_value()) - value  # as far as the widget lets it
+        assert moved * (end - value) > 0, f"{slider.get_attribute('data-control')} does not follow"
+        assert held.scrolled == top
+
+
+def sliders(widget: Widget) -> Iterator[Locator]:
+    for name, control in widget.controls().items():
+        if control["kind"] == "range" and not widget.controls()[name]["off"]:
+            yield widget.box.locator(f'[data-control="{name}"]')
+
+
+STEP, SWIPE = 130, 170  # pixels between two swipes, and of one
+
+
+@EACH
+def test_a_thumb_that_scrolls_across_a_widget_changes_nothing(held: Held, module: str) -> None:
+    """Swipes over the whole card, up and down, but for those that begin on a handle: they belong to it."""
+    widget, before = held.widget, held.shown()
+    card = widget.box.locator(".tfm-card")
+    down = 12
+    while down < card.bounding_box()["height"]:
+        for share, way in ((0.15, -1), (0.5, 1), (0.85, -1)):
+            y = 0.5 * PHONE["height"] - way * SWIPE / 2
+            card.evaluate(
+                "(card, [down, y]) => scrollBy({ top: card.getBoundingClientRect().top + down - y, behavior: 'instant' })",
+                [down, y],
+            )
+            at = card.bounding_box()
+            start = at["x"] + share * at["width"], at["y"] + down
+            if widget.page.evaluate("([x, y]) => !document.elementFromPoint(x, y)?.closest('.tfm-handle')", start):
+                top = held.scrolled
+                held.finger.drag(start, (way * 4, way * SWIPE))
+                assert abs(held.scrolled - top) > SWIPE / 2, f"the page does not scroll at {share:.0%}, {down} px down"
+                assert held.shown() == before, f"a swipe at {share:.0%}, {down} px down, changes the widget"
+        down += STEP
+
+
+@pytest.mark.parametrize("module", ["masking/mask_editor", "alignment/alignment", "training/training_replay"])
+def test_a_tap_does_what_a_click_does(held: Held, module: str) -> None:
+    cell = held.widget.box.locator('[role="gridcell"]').nth(20)
+    held.bring(cell)
+    before = held.shown()
+    held.finger.tap(middle(cell))
+    assert held.shown() != before
