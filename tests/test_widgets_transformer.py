@@ -88,7 +88,8 @@ def test_numbers_kept_are_those_of_the_vectors() -> None:
 def test_words_are_chosen_and_told() -> None:
     widget = FollowToken(machine(), SRC, TGT)
     assert widget.src_tokens == ["5", "6", "7", "<eos>"] and widget.tgt_tokens == ["<bos>", "11", "12"]
-    assert widget.at[0]["name"] == "cross-attention" and widget.at[1:] == (0, False)
+    assert widget.at[0]["name"] == "embedding" and widget.at[1:] == (0, False)  # the reader goes up from there
+    widget.value = next(at for at, stage in enumerate(widget.decoder) if stage["name"] == "cross-attention")
     assert sum(widget.weights()) == pytest.approx(1, abs=0.01) and widget.asked() == widget.src_tokens
     widget.head = 2
     assert widget.weights() == widget.at[0]["weights"][1][0]

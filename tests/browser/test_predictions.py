@@ -56,8 +56,8 @@ def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name: str, a
             assert chosen(box) == choice and explanation.is_visible()
             outcome = box.locator(".tfm-outcome").inner_text()
             assert box.get_attribute("data-state") == ("right" if choice == right else "other")
-            assert ("That is what happens" in outcome) == (choice == right)
-            assert choice == right or len(outcome) > len("Something else happens: ")
+            assert ("Your guess is right" in outcome) == (choice == right)
+            assert choice == right or len(outcome) > len("Another answer is right: ")
 
     page.reload()
     for box in boxes(page):

@@ -14,7 +14,7 @@ from torch import Tensor
 from tfm_lib.decoding import Beam, Hypothesis, filter_logits
 from tfm_lib.self_attention import entropy
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets.base import Widget, Words, to_numpy, to_words, within
+from tfm_lib.widgets.base import Widget, Words, as_read, to_numpy, to_words, within
 
 SEARCH = Words(
     title="Beam tree",
@@ -136,7 +136,7 @@ class BeamTree(Widget):
                 frame = {"edgecolor": draw.colours()[colour], "linewidth": 1.8 if on else 0.8, "linestyle": dash}
                 corners = "round,pad=0,rounding_size=0.1"
                 ax.add_patch(FancyBboxPatch((column - 0.04, y - 0.34), 0.66, 0.68, corners, fill=False, **frame))
-                word = say["end"] if way.path[-1] == 0 else draw.plain(self.tokens[way.path[-1]])
+                word = say["end"] if way.path[-1] == 0 else draw.plain(as_read(self.tokens[way.path[-1]], self.tokens))
                 draw.write(ax, column, y, f"{word[:11]}\n{draw.number(way.log_p)}", colour, "left", fontsize=8)
         plane.rule(y=self.value - 0.3, dash=":", linewidth=0.8)
         ax.set(xlim=(-0.45, max(len(shown), 4) - 0.3), ylim=(rows - 0.1, -0.6), yticks=[])

@@ -213,7 +213,7 @@ class HeadAblation(Widget):
     Heads are numbered through from 0: by place (encoder, decoder, cross), layer and head. `mode` says what is off: that
     "head" alone, the whole "layer" in which it is, or the first `removed` heads of the "order" in which they are missed
     least, asked anew after every few. `tried` holds the heads that were switched off alone so far, `reveal` shows the others too, and `guess` is how
-    many of them cost more than 1 BLEU. `measured` is the result of `python -m experiments.multihead_ablation`.
+    many of them cost more than 1 BLEU, −1 before it is made. `measured` is the result of `python -m experiments.multihead_ablation`.
     """
 
     _module = traitlets.Unicode("multihead/head_ablation").tag(sync=True)
@@ -222,7 +222,7 @@ class HeadAblation(Widget):
     mode = traitlets.Unicode("head").tag(sync=True)
     value = traitlets.Int(-1).tag(sync=True)
     removed = traitlets.Int(0).tag(sync=True)
-    guess = traitlets.Int(0).tag(sync=True)
+    guess = traitlets.Int(-1).tag(sync=True)
     reveal = traitlets.Bool(False).tag(sync=True)
     tried = traitlets.List(traitlets.Int()).tag(sync=True)
 
@@ -312,7 +312,7 @@ class HeadAblation(Widget):
     def alt(self) -> str:
         say, (loss, bleu, _) = self.words, self._entry
         whole, change = self.measured["whole"], self.cost
-        guessed = say.guessed.format(guess=self.guess) if self.guess else ""
+        guessed = say.guessed.format(guess=self.guess) if self.guess >= 0 else ""
         if not self.off:
             return say.whole.format(heads=self.n, loss=whole[0], bleu=whole[1], guessed=guessed)
         what = {

@@ -15,7 +15,7 @@ from tfm_lib._trace import Trace, trace
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.transformer import Transformer, TransformerConfig, base_config, big_config, count_parameters
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets.base import Widget, Words
+from tfm_lib.widgets.base import Widget, Words, as_read
 
 WAY = Words(
     title="Follow a token",
@@ -145,8 +145,8 @@ class FollowToken(Widget):
     """One word's vector on its way through a Transformer, stage by stage, with shapes and real numbers.
 
     `model` is any Transformer, `src_ids` (1, m) a source and `tgt_ids` (1, n) what its decoder reads, <bos> first.
-    `words` gives the text of an id. `value` counts the stages from the bottom, `word` the source words and then
-    those of the target, `head` is 0 for the mean of all heads. `numbers` of each vector are kept.
+    `words` gives the text of an id. `value` counts the stages from the bottom, `word` the source words and then those of
+    the target, `head` is 0 for the mean of all heads. `numbers` of each vector are kept.
     """
 
     _module = traitlets.Unicode("transformer/follow_token").tag(sync=True)
@@ -162,24 +162,28 @@ class FollowToken(Widget):
     number = traitlets.Int(1).tag(sync=True)
 
     def __init__(
-        self, model=None, src_ids=None, tgt_ids=None, words: Callable[[int], str] = str, numbers=32, value=None,
+        self, model=None, src_ids=None, tgt_ids=None, words: Callable[[int], str] = str, numbers=32, value=0,
         word=None, **kwargs,
     ):  # fmt: skip
         if model is None:
             model, src_ids, tgt_ids = _untrained()
         src, tgt = _one_sentence("src_ids", src_ids), _one_sentence("tgt_ids", tgt_ids)
+        pieces = [words(i) for i in (*src[0].tolist(), *tgt[0].tolist()) if i >= len(Vocabulary.special)]
         encoder, decoder = follow(model, src, tgt)
-        _nearest(model, encoder, words)
-        _would_say(model, decoder, words)
+
+        def read(i: int) -> str:
+            return as_read(words(i), pieces)
+
+        _nearest(model, encoder, read)
+        _would_say(model, decoder, read)
         numbers = min(numbers, model.config.d_model)
-        looks = [at for at, stage in enumerate(decoder) if stage.name == "cross-attention"]
         super().__init__(
-            src_tokens=[_text(words, i) for i in src[0].tolist()],
-            tgt_tokens=[_text(words, i) for i in tgt[0].tolist()],
+            src_tokens=[_text(read, i) for i in src[0].tolist()],
+            tgt_tokens=[_text(read, i) for i in tgt[0].tolist()],
             encoder=[_plain(stage, numbers) for stage in encoder],
             decoder=[_plain(stage, numbers) for stage in decoder],
             width=model.config.d_model,
-            value=looks[-1] if value is None else value,
+            value=value,
             word=src.shape[1] if word is None else word,
             **kwargs,
         )

@@ -1,21 +1,22 @@
 /* Batch packer: sentences as bars, batches as rectangles, padding hatched. */
 
-import { card, clamp, fixed, h, onWidth, range, s, set, stripes, sum, told, uid } from "../kit/index.js";
+import { card, clamp, fixed, h, many, onWidth, range, s, set, stripes, sum, told, uid } from "../kit/index.js";
 
 const WORDS = {
   caption: "A rectangle is a batch, a bar a sentence, hatched is padding. Below: sentences × longest.",
   rule: "rule",
   pool: "pool",
-  sentences: "{count} sentences",
+  count: ["{count} sentence", "{count} sentences"],
+  batches: ["{count} batch", "{count} batches"],
   size: "sentences a batch",
   places: "tokens a batch",
   how: {
-    "any order": "{size} sentences a batch",
-    "by length": "{size} sentences a batch, pool of {pool}",
+    "any order": "{sentences} a batch",
+    "by length": "{sentences} a batch, pool of {pool}",
     "by tokens": "at most {places} tokens a batch, pool of {pool}",
   },
-  drawn: "{batches} batches, {waste} padding",
-  told: "{rule}: {batches} batches, {waste}, {least} to {most} real tokens in a batch. With these settings: {others}.",
+  drawn: "{batches}, {waste} padding",
+  told: "{rule}: {batches}, {waste}, {least} to {most} real tokens in a batch. With these settings: {others}.",
   padding: "{waste} padding",
 };
 
@@ -75,7 +76,7 @@ function render({ model, el }) {
   ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.caption));
 
   ui.select("value", { label: WORDS.rule, options: RULES.map((rule) => [rule, ui.get("shared").rules[rule]]) });
-  const pool = ui.slider("pool", { label: WORDS.pool, values: [...new Set([4, 8, 16, 24, 32, 48, 64].filter((k) => k < lengths.length).concat(lengths.length))], format: (count) => told(WORDS.sentences, { count }) });
+  const pool = ui.slider("pool", { label: WORDS.pool, values: [...new Set([4, 8, 16, 24, 32, 48, 64].filter((k) => k < lengths.length).concat(lengths.length))], format: (count) => many(WORDS.count, count) });
   const size = ui.slider("size", { label: WORDS.size, min: 1, max: Math.min(32, lengths.length) });
   const places = ui.slider("places", { label: WORDS.places, min: Math.ceil(longest / 8) * 8, max: Math.ceil(longest / 8) * 64, step: 8 });
 
@@ -125,11 +126,11 @@ function render({ model, el }) {
     const real = groups.map((group) => sum(group.map((i) => lengths[i])));
     const share = waste(lengths, groups);
     const { rules } = ui.get("shared");
-    set(svg, { "aria-label": told(WORDS.drawn, { batches: groups.length, waste: percent(share) }) });
+    set(svg, { "aria-label": told(WORDS.drawn, { batches: many(WORDS.batches, groups.length), waste: percent(share) }) });
     ui.say(
       ...told(WORDS.told, {
-        rule: h("b", {}, `${rules[now.value]}, ${told(WORDS.how[now.value], now)}`),
-        batches: groups.length,
+        rule: h("b", {}, `${rules[now.value]}, ${told(WORDS.how[now.value], { ...now, sentences: many(WORDS.count, now.size) })}`),
+        batches: many(WORDS.batches, groups.length),
         waste: h("b", {}, told(WORDS.padding, { waste: percent(share) })),
         least: Math.min(...real),
         most: Math.max(...real),

@@ -61,6 +61,12 @@ export function phrase(tokens, path) {
   return tokens.some((token) => token.startsWith("▁")) ? words.join("").replaceAll("▁", " ").trim() : words.join(" ");
 }
 
+/* A token as it is read: where ▁ begins a word, one that goes on with a word has a hyphen. As tfm_lib.widgets.base.as_read. */
+export function asRead(token, tokens) {
+  if (token.startsWith("▁")) return token.slice(1) || "␣";
+  return /^\p{L}/u.test(token) && tokens.some((other) => other.startsWith("▁")) ? `-${token}` : token;
+}
+
 const [ROW, TOP, HIGH] = [38, 22, 32];
 const two = fixed(2);
 const write = (node, words) => node.textContent !== words && (node.textContent = words);
@@ -113,7 +119,7 @@ function render({ model, el }) {
       const { kept, pruned } = now.steps[step - 1];
       for (const way of [...kept, ...pruned]) {
         const lost = way.rank >= width();
-        const name = way.ended ? ui.get("shared").end : tokens()[way.token];
+        const name = way.ended ? ui.get("shared").end : asRead(tokens()[way.token], tokens());
         const most = Math.max(3, Math.floor(((wide - 10) * name.length) / Math.max(1, widthOf([name], 13))));
         const [a, b] = [x(step), y(way.rank) + HIGH / 2];
         const from = step > first ? [a - across + wide, y(way.from.rank) + HIGH / 2] : first === 1 ? [5, y(0) + HIGH / 2] : [0, y(way.from.rank) + HIGH / 2];

@@ -79,7 +79,8 @@ function render({ model, el }) {
   const change = (name, by) => () => {
     const moved = together(features(), by);
     full = moved ? "" : WORDS.full[name];
-    ui.set({ value: moved ?? [...features()] });
+    if (moved) ui.set({ value: moved });
+    else draw(); // no trait has changed, but there is something to say
   };
   ui.button("raise", { label: WORDS.raise, onclick: change("raise", (x) => x + 1) });
   ui.button("stretch", { label: WORDS.stretch, onclick: change("stretch", (x) => 1.25 * x) });

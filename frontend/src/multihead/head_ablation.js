@@ -19,12 +19,16 @@ const WORDS = {
   restore: "All heads on",
   guess: "your guess",
   some: "{count} of {all}",
+  unmade: "none yet",
   reveal: "show every cost",
   heads: "Heads 1 to 8 of each layer · loss grown without it, thousandths of a nat",
+  layers: "Press a head, and all of its layer go · loss grown without it alone, thousandths of a nat",
   order: "Heads 1 to 8 of each layer · place in the order",
   changed: "now: {text}",
-  found: "{count} of {all} heads cost more than {worth} BLEU alone · your guess {guess}",
+  found: "{count} of {all} heads cost more than {worth} BLEU alone{yours}",
+  yours: " · your guess {guess}",
   guessed: "your guess: {guess} of {all} heads cost more than {worth} BLEU alone",
+  asked: "Guess first, with the slider. Then press heads: each is switched off, and its cost stays written on it.",
   all: "all {all} heads on",
   whole: "{all} · loss {loss} nats · BLEU {bleu}",
   without: {
@@ -84,7 +88,7 @@ function render({ model, el }) {
 
   function choose(i) {
     const mode = ui.get("mode");
-    if (mode === "order") return ui.set({ removed: data.stops.find((stop) => stop > rank[i]) });
+    if (mode === "order") return ui.set({ value: i, removed: data.stops.find((stop) => stop > rank[i]) });
     const tried = ui.get("tried");
     ui.set({ value: i, ...(mode === "head" && !tried.includes(i) ? { tried: [...tried, i] } : {}) });
   }
@@ -126,7 +130,7 @@ function render({ model, el }) {
   ui.select("mode", { label: WORDS.off, options: Object.entries(modes) });
   const pace = ui.slider("removed", { label: headsOff, values: data.stops, format: String });
   ui.button("restore", { label: WORDS.restore, onclick: () => ui.set({ value: -1, removed: 0 }) });
-  ui.slider("guess", { label: WORDS.guess, min: 0, max: n, format: (count) => told(WORDS.some, { count, all: n }) });
+  ui.slider("guess", { label: WORDS.guess, min: -1, max: n, format: (count) => (count < 0 ? WORDS.unmade : told(WORDS.some, { count, all: n })) });
   ui.toggle("reveal", { label: WORDS.reveal });
 
   function draw() {
@@ -135,7 +139,7 @@ function render({ model, el }) {
     const gone = new Set(off);
     cells.forEach((cell, i) => {
       const known = reveal || tried.includes(i);
-      const text = mode === "order" ? String(rank[i] + 1) : known ? milli(growth[i]) : "?";
+      const text = mode === "order" ? String(rank[i] + 1) : known ? milli(growth[i]) : "·";
       if (cell.textContent !== text) cell.textContent = text;
       cell.style.setProperty("--w", known ? clamp(growth[i] / top, 0, 1).toFixed(3) : 0);
       cell.classList.toggle("tfm-gone", gone.has(i));
@@ -143,10 +147,9 @@ function render({ model, el }) {
       const place = mode === "order" && told(WORDS.place, { place: rank[i] + 1 });
       cell.setAttribute("aria-label", [label(i), price, place, gone.has(i) ? WORDS.off : WORDS.on].filter(Boolean).join(", "));
     });
-    const checked = mode === "order" ? -1 : value;
-    group.check(checked);
-    if (checked < 0) cells[0].setAttribute("tabindex", 0);
-    caption.textContent = mode === "order" ? WORDS.order : WORDS.heads;
+    group.check(value);
+    if (value < 0) cells[0].setAttribute("tabindex", 0);
+    caption.textContent = { order: WORDS.order, layer: WORDS.layers, head: WORDS.heads }[mode];
     pace.enable(mode === "order");
     pruning.hidden = mode !== "order";
     if (mode === "order") {
@@ -166,8 +169,9 @@ function render({ model, el }) {
 
   function sentence(mode, value, off, entry) {
     const change = cost(data, entry, off);
-    const counts = { count: worth(data), all: n, worth: WORTH, guess: ui.get("guess") };
-    const guessed = [h("div", {}, told(ui.get("reveal") ? WORDS.found : WORDS.guessed, counts))];
+    const guess = ui.get("guess");
+    const counts = { count: worth(data), all: n, worth: WORTH, guess, yours: guess >= 0 && told(WORDS.yours, { guess }) };
+    const guessed = [h("div", {}, told(ui.get("reveal") ? WORDS.found : guess < 0 ? WORDS.asked : WORDS.guessed, counts))];
     if (!off.length) return [h("div", {}, told(WORDS.whole, { all: h("b", {}, told(WORDS.all, counts)), loss: three(entry[0]), bleu: one(entry[1]) })), ...guessed];
     const name = told(WORDS.without[mode], { ...nameOf(data, mode === "order" ? 0 : value, shared), count: off.length, all: n });
     const losses = { whole: three(data.whole[0]), loss: three(entry[0]), grown: signed(3)(change.loss) };

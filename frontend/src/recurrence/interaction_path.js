@@ -8,7 +8,8 @@ const WORDS = {
   window: "window, each side",
   k: "convolution k",
   told: "From {first} to {last}, {words} apart: RNN {rnn} · windows of {window} a side {windows} · dilated convolutions, k = {k}, {dilated} · attention {attention}",
-  drawn: "{kind}: {hops} hops",
+  drawn: "{kind}: {hops}",
+  hops: ["{count} hop", "{count} hops"],
 };
 
 const KINDS = ["rnn", "window", "dilated", "attention"];
@@ -105,7 +106,7 @@ function panel(ui, kind, { kinds, step, layer }) {
     if (kind === "rnn") at.splice(0, 1, [x(first), y(0)], [x(first), y(1)]);
     const r = Math.min(3.4, up / 3.2, (width - 2 * EDGE) / count / 3.2);
     const dots = range((levels + 1) * count).map((i) => [x(i % count), y(Math.floor(i / count))]);
-    set(svg, { width, height, "aria-label": told(WORDS.drawn, { kind: kinds[kind], hops: places.length - 1 }) });
+    set(svg, { width, height, "aria-label": told(WORDS.drawn, { kind: kinds[kind], hops: many(WORDS.hops, places.length - 1) }) });
     set(line, { d: at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("") });
     grid.replaceChildren(s("path", { style: "fill:var(--tfm-soft);fill-opacity:.4", d: dots.map(([a, b]) => `M${(a - r / 1.7).toFixed(1)} ${b.toFixed(1)}a${r / 1.7} ${r / 1.7} 0 1 0 ${(2 * r) / 1.7} 0a${r / 1.7} ${r / 1.7} 0 1 0 ${(-2 * r) / 1.7} 0`).join("") }));
     marks.replaceChildren(

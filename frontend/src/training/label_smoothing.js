@@ -7,14 +7,15 @@ const WORDS = {
   loss: "loss in nats",
   plane: "The loss against the model's probability of the right word",
   shares: "What the {target} asks for, what the {model} says",
-  drag: "Drag p · green: the least · grey: without smoothing",
+  drag: "Drag p to the bottom · grey: without smoothing",
   words: "words",
   convention: "ε is shared among",
   conventions: { all: "all words", others: "the other words" },
   target: "{target} → {right} {share} · {others} {rest}",
   other: "the 1 other",
   others: "each of the {count} others",
-  told: "{p} → loss {loss} nats · least {least} at p = {right} · without smoothing {plain}",
+  told: "{p} → loss {loss} nats{least} · without smoothing {plain}",
+  least: ", the least there is",
   bars: "Right word: target {right}, model {p}. Each other of {words}: target {wrong}, model {rest}.",
 };
 
@@ -32,7 +33,8 @@ export function loss(p, vocabulary, epsilon, convention) {
   return -ofRight - (p < 1 ? (vocabulary - 1) * wrong * Math.log((1 - p) / (vocabulary - 1)) : -Infinity);
 }
 
-const TOP = 5; // nats
+const NEAR = 0.006; // of the bottom: the reader has found it, and only then is it marked
+const topOf = (floor) => (floor > 3 ? 10 : 5); // nats
 const GRID = [...linspace(0.002, 0.95, 160), ...linspace(0.951, 0.9995, 60)];
 const share = (x) => (x >= 0.001 || x === 0 ? String(+x.toFixed(x > 0.995 && x < 1 ? 5 : 4)) : general(x));
 const nats = fixed(3);
@@ -47,7 +49,7 @@ function render({ model, el }) {
   const bars = columns(ui, [shared.right, shared.each]);
   const plane = plot(ui, {
     x: { label: WORDS.asked, domain: [0, 1] },
-    y: { label: WORDS.loss, domain: [0, TOP] },
+    y: { label: WORDS.loss, domain: [0, topOf(0)] },
     height: 270,
     label: WORDS.plane,
   });
@@ -72,15 +74,18 @@ function render({ model, el }) {
     const [right, wrong] = target(vocabulary, epsilon, convention);
     const at = (x) => loss(x, vocabulary, epsilon, convention);
     const [here, floor] = [at(p), at(right)];
+    const top = topOf(floor);
+    const found = Math.abs(p - clamp(right, 0.001, 0.999)) < NEAR;
+    plane.domain({ y: [0, top] });
     bars.update([[right, wrong], [p, (1 - p) / (vocabulary - 1)]], vocabulary);
-    const seen = (f) => GRID.map((x) => [x, f(x)]).filter(([, y]) => y <= TOP);
+    const seen = (f) => GRID.map((x) => [x, f(x)]).filter(([, y]) => y <= top);
     plain(seen((x) => -Math.log(x)));
     curve(seen(at));
-    least([right, floor], "");
-    drag([p, Math.min(TOP, here)]);
+    least(found ? [right, floor] : null, "");
+    drag([p, Math.min(top, here)]);
     ui.say(
       h("div", {}, told(WORDS.target, { target: h("b", { class: "tfm-v" }, shared.target), right: shared.right, share: share(right), others: vocabulary === 2 ? WORDS.other : told(WORDS.others, { count: vocabulary - 1 }), rest: share(wrong) })),
-      h("div", {}, told(WORDS.told, { p: h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), loss: h("b", {}, nats(here)), least: nats(floor), right: share(right), plain: nats(-Math.log(p)) })),
+      h("div", {}, told(WORDS.told, { p: h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), loss: h("b", {}, nats(here)), least: found && WORDS.least, plain: nats(-Math.log(p)) })),
     );
   }
 

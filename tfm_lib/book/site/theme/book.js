@@ -73,8 +73,8 @@
         input.closest("label").classList.toggle("tfm-chosen", i === chosen);
       });
       if (chosen < 0) return;
-      if (chosen === right) outcome.replaceChildren("That is what happens.");
-      else outcome.replaceChildren("Something else happens:", ...words);
+      if (chosen === right) outcome.replaceChildren("Your guess is right.");
+      else outcome.replaceChildren("Another answer is right:", ...words);
     };
     box.addEventListener("change", (event) => { store.set(key, event.target.value); show(inputs.indexOf(event.target)); });
     forget.addEventListener("click", () => { store.set(key, null); show(-1); inputs[0].focus(); });
