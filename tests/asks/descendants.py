@@ -6,13 +6,17 @@ from torch.testing import assert_close
 
 from tfm_lib.descendants import RMSNorm, SwiGLU, order_mask, two_stream_mask
 from tfm_lib.layers import LayerNorm
-from tfm_lib.transformer import DecoderOnly, EncoderOnly, TransformerConfig
+from tfm_lib.transformer import DecoderOnly, TransformerConfig
 
 
-def _one_kind_of_layer() -> None:
-    config = TransformerConfig(20, 16, 2, 32, 2, 0.0, "post")
-    bert, gpt = ({type(part) for part in model(config).modules()} for model in (EncoderOnly, DecoderOnly))
-    assert bert - {EncoderOnly} == gpt - {DecoderOnly}
+@torch.no_grad()
+def _other_answers_by_the_same_weights() -> None:
+    torch.manual_seed(0)
+    model = DecoderOnly(TransformerConfig(20, 16, 2, 32, 2, 0.0, "post")).eval()
+    before = [p.clone() for p in model.parameters()]
+    one, other = (model(torch.tensor([[*prompt, 9]]))[0, -1] for prompt in ((3, 4, 5, 6), (7, 8, 5, 6)))
+    assert (one - other).abs().max() > 1e-4
+    assert_close(list(model.parameters()), before, atol=0, rtol=0)
 
 
 def _fours() -> list[float]:
@@ -42,4 +46,4 @@ def _gated(names: dict) -> None:
 VALUES = {"four-of-five": _fours, "two-streams-shape": _masks}
 TRIALS = {"both-bent": _gated}
 GIVEN = {"both-bent": _given}
-CLAIMS = {"same-layers": _one_kind_of_layer}
+CLAIMS = {"two-examples": _other_answers_by_the_same_weights}
