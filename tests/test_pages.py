@@ -169,6 +169,18 @@ def test_a_heat_map_is_mixed_of_the_colours_of_the_scheme() -> None:
     assert cells == [low, *(f"color-mix(in srgb, {high} {share}%, {low})" for share in ("25.0", "50.0")), high]
 
 
+def test_an_image_of_weights_is_drawn_as_cells_that_follow_the_scheme() -> None:
+    drawn = []
+    for method in ("imshow", "pcolormesh"):
+        fig, ax = figure()
+        getattr(ax, method)([[0, 0.25, 1], [1, 0.5, 0]], cmap=weights_colormap(), vmin=0, vmax=1)
+        ax.set(xlim=(-0.5, 2.5), ylim=(1.5, -0.5))
+        drawn.append(svg_text(fig))
+    assert not any("<image" in svg for svg in drawn)
+    shades = [re.findall(r"fill: (?:var\(--tfm-w|color-mix).*?\)\)?", svg) for svg in drawn]
+    assert len(shades[0]) == 6 and shades[0] == shades[1]
+
+
 def test_formulas_are_there_before_any_script_runs(soups) -> None:
     for page, soup in soups.items():
         assert all(span.select_one(".katex") for span in soup.select(".math")), page

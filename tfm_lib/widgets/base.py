@@ -41,7 +41,7 @@ def as_read(token: str, tokens: Iterable[str]) -> str:
     """A token as it is read: where ▁ begins a word in `tokens`, one that goes on with a word has a hyphen."""
     if token.startswith("▁"):
         return token[1:] or "␣"
-    return f"-{token}" if token[:1].isalpha() and any(other.startswith("▁") for other in tokens) else token
+    return f"-{token}" if token[:1].isalpha() and any(len(other) > 1 and other[0] == "▁" for other in tokens) else token
 
 
 class Widget(anywidget.AnyWidget):

@@ -1,6 +1,6 @@
 /* Beam tree: a beam search over a tree of log-probabilities, step by step; width and α act at once. */
 
-import { card, clamp, fixed, h, many, onWidth, radios, range, s, set, short, told, widthOf } from "../kit/index.js";
+import { asRead, card, clamp, fixed, h, many, onWidth, radios, range, s, set, short, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   tree: "Continuations by step, most probable at the top",
@@ -59,12 +59,6 @@ export function search(tree, width, alpha, maxLen) {
 export function phrase(tokens, path) {
   const words = path.filter((token) => token !== END).map((token) => tokens[token]);
   return tokens.some((token) => token.startsWith("▁")) ? words.join("").replaceAll("▁", " ").trim() : words.join(" ");
-}
-
-/* A token as it is read: where ▁ begins a word, one that goes on with a word has a hyphen. As tfm_lib.widgets.base.as_read. */
-export function asRead(token, tokens) {
-  if (token.startsWith("▁")) return token.slice(1) || "␣";
-  return /^\p{L}/u.test(token) && tokens.some((other) => other.startsWith("▁")) ? `-${token}` : token;
 }
 
 const [ROW, TOP, HIGH] = [38, 22, 32];

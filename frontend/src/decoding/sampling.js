@@ -1,6 +1,6 @@
 /* Sampling: what temperature, top-k and top-p make of the distribution of a next token. */
 
-import { card, clamp, entropy, fixed, general, h, onWidth, range, s, set, short, told } from "../kit/index.js";
+import { asRead, card, clamp, entropy, fixed, general, h, onWidth, range, s, set, short, told } from "../kit/index.js";
 
 const WORDS = {
   temperature: "temperature",
@@ -39,7 +39,7 @@ const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, " ");
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "top_k", "top_p"] });
-  const names = () => ui.get("tokens");
+  const names = () => ui.get("tokens").map((token, _, all) => asRead(token, all));
   const T = () => clamp(Number(ui.get("value")) || 1, 0.1, 2);
   const k = () => Math.max(0, Math.round(Number(ui.get("top_k")) || 0));
   const share_p = () => clamp(Number(ui.get("top_p")) || 1, 0.05, 1);

@@ -7,8 +7,8 @@ const WORDS = {
   caption: "Layers until a row has heard of a column",
   cell: "{query} hears {key}: {hops}",
   direct: "through 1 layer",
-  later: "through {hops} layers",
-  never: "not within {layers} layers",
+  later: "through {hops}",
+  never: "not within {layers}",
   pattern: "pattern",
   size: "size",
   rounds: "rounds",
@@ -63,7 +63,7 @@ function render({ model, el }) {
   const { patterns: names, reached } = ui.get("shared");
   let hops = [];
   const layers = (count) => told(count === 1 ? WORDS.one : WORDS.many, { layers: count });
-  const words = (i, j) => (hops[i][j] === 1 ? WORDS.direct : hops[i][j] ? told(WORDS.later, { hops: hops[i][j] }) : told(WORDS.never, { layers: ui.get("value") }));
+  const words = (i, j) => (hops[i][j] === 1 ? WORDS.direct : hops[i][j] ? told(WORDS.later, { hops: layers(hops[i][j]) }) : told(WORDS.never, { layers: layers(ui.get("value")) }));
   const map = heatmap(ui, {
     rows: tokens(),
     cols: tokens(),

@@ -1,6 +1,6 @@
 /* Ablation table: one thing changed at a time. Guess what it costs, then see; a dot for each seed. */
 
-import { card, clamp, h, mean, onWidth, radios, range, s, set, short, signed, told, widthOf } from "../kit/index.js";
+import { card, clamp, h, indexed, mean, onWidth, radios, range, s, set, short, signed, told, widthOf, write } from "../kit/index.js";
 
 const WORDS = {
   table: "table",
@@ -81,7 +81,8 @@ function render({ model, el }) {
     rows.forEach(({ node }) => node.remove());
     rows = names.map((name, i) => {
       const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "transparent" }); // a finger may meet it anywhere
-      const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" }, short(name, letters));
+      const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" });
+      write(words, short(name, letters));
       const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-key)" });
       const dots = s("g", {});
       const node = s("g", { transform: `translate(0 ${TOP + i * ROW})` }, frame, words, guess, dots);
@@ -124,7 +125,7 @@ function render({ model, el }) {
     const yours = mine === null ? "" : told(WORDS.yours, { guess: points(mine) });
     const judged = off(found, state.guesses, state.open);
     ui.say(
-      h("div", {}, h("b", {}, told(WORDS.told, { name, points: text(state.at) })), open ? told(WORDS.seeds, { scores: scores.join(", ") }) : "", yours),
+      h("div", {}, h("b", {}, ...indexed(told(WORDS.told, { name, points: text(state.at) }))), open ? told(WORDS.seeds, { scores: scores.join(", ") }) : "", yours),
       judged ? h("div", {}, told(WORDS.off, { count: judged.count, off: judged.off.toFixed(1) })) : "",
     );
   }

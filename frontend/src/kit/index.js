@@ -1,7 +1,7 @@
 /* The kit: what the book's widgets share. Read the comment at the top of each file for its part of the surface. */
 export { card } from "./card.js";
 export { sub } from "./controls.js";
-export { h, indexed, many, onWidth, s, set, short, told, uid, widthOf, write } from "./dom.js";
+export { asRead, h, indexed, many, onWidth, s, set, short, told, uid, widthOf, write } from "./dom.js";
 export { heatmap, legend, stripes } from "./heatmap.js";
 export { plot } from "./plot.js";
 export { links, radios, tokenRow } from "./tokens.js";

@@ -1,6 +1,6 @@
 /* Training replay: loss, learning rate, attention and answers of a run, as training went on. */
 
-import { card, clamp, fixed, general, h, heatmap, legend, plot, range, told } from "../kit/index.js";
+import { asRead, card, clamp, fixed, general, h, heatmap, legend, plot, range, told } from "../kit/index.js";
 
 const WORDS = {
   loss: "loss in nats a token",
@@ -39,11 +39,12 @@ export const best = (row) => row.indexOf(Math.max(...row));
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "head", "focus"] });
   const looks = () => ui.get("looks");
+  const [tgt, src] = ["tgt_tokens", "src_tokens"].map((trait) => () => ui.get(trait).map((token, _, all) => asRead(token, all)));
   const now = () => {
     const value = clamp(ui.get("value"), 0, looks().length - 1);
     const look = looks()[value];
     const head = clamp(ui.get("head"), -1, look.weights.length - 1);
-    return { value, look, head, weights: weightsOf(look.weights, head), focus: clamp(ui.get("focus"), 0, ui.get("tgt_tokens").length - 1) };
+    return { value, look, head, weights: weightsOf(look.weights, head), focus: clamp(ui.get("focus"), 0, tgt().length - 1) };
   };
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
 
@@ -58,13 +59,13 @@ function render({ model, el }) {
   const whole = rates.line({ colour: "key" });
   const at = rates.dot({ colour: "key", r: 5 });
   const map = heatmap(ui, {
-    rows: ui.get("tgt_tokens"),
-    cols: ui.get("src_tokens"),
+    rows: tgt(),
+    cols: src(),
     name: "focus",
     label: WORDS.map,
     onFocus: (i) => ui.set({ focus: i }),
     text: (i, j) => share(now().weights[i][j]),
-    describe: (i, j) => told(WORDS.cell, { word: ui.get("tgt_tokens")[i], source: ui.get("src_tokens")[j], weight: share(now().weights[i][j]) }),
+    describe: (i, j) => told(WORDS.cell, { word: tgt()[i], source: src()[j], weight: share(now().weights[i][j]) }),
     most: 46,
   });
   const caption = h("p", { class: "tfm-caption" });
@@ -122,14 +123,14 @@ function render({ model, el }) {
     floor(least == null ? null : { y: least }, ui.get("shared").floor);
     here(point(ui.get("losses")), "");
     at(step ? point(ui.get("rates")) : [0, 0], "");
-    map.update({ rows: ui.get("tgt_tokens"), cols: ui.get("src_tokens"), values: weights, row: focus, max: 1 });
+    map.update({ rows: tgt(), cols: src(), values: weights, row: focus, max: 1 });
     caption.textContent = told(head < 0 ? WORDS.all : WORDS.one, { head: head + 1, step });
     const [row, key] = [weights[focus], best(weights[focus])];
     const trained = step ? told(WORDS.trained, { loss: share(ui.get("losses")[step - 1]), rate: rate(ui.get("rates")[step - 1]) }) : ui.get("shared").untrained;
     ui.say(
       h("div", {}, told(WORDS.told, { step: h("b", {}, told(WORDS.at, { step })), trained, exact: fixed(1)(100 * look.exact) })),
       h("div", {}, told(WORDS.writes, look)),
-      h("div", {}, told(WORDS.most, { word: h("b", { class: "tfm-q" }, ui.get("tgt_tokens")[focus]), source: h("b", { class: "tfm-k" }, ui.get("src_tokens")[key]), weight: share(row[key]) })),
+      h("div", {}, told(WORDS.most, { word: h("b", { class: "tfm-q" }, tgt()[focus]), source: h("b", { class: "tfm-k" }, src()[key]), weight: share(row[key]) })),
     );
   }
 

@@ -1,6 +1,6 @@
 /* Model size: the parameters of a Transformer part by part, its memory, and its work for a word. */
 
-import { card, clamp, fixed, h, range, s, set, sub, sum, told } from "../kit/index.js";
+import { card, clamp, fixed, h, many, range, s, set, sub, sum, told } from "../kit/index.js";
 
 const WORDS = {
   parts: {
@@ -22,7 +22,8 @@ const WORDS = {
   length: "length n",
   total: "{total} parameters",
   work: "{operations} operations for a word, in sentences of {words}",
-  told: "{total} · in 32 bits {held}B, in 16 bits {half}B, to train with Adam {trained}B and what the layers must remember · {heads} heads of {wide} · all attention together holds {weights} weights for a pair of sentences · scores and means are {share} of the work",
+  heads: ["{count} head", "{count} heads"],
+  told: "{total} · in 32 bits {held}B, in 16 bits {half}B, to train with Adam {trained}B and what the layers must remember · {heads} of {wide} · all attention together holds {weights} weights for a pair of sentences · scores and means are {share} of the work",
 };
 
 const FIELDS = ["n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm"];
@@ -146,7 +147,7 @@ function render({ model, el }) {
         held: short(4 * total),
         half: short(2 * total),
         trained: short(16 * total),
-        heads: now.n_heads,
+        heads: many(WORDS.heads, now.n_heads),
         wide: now.value / now.n_heads,
         weights: short(weightsHeld(now)),
         share: percent(flops["scores and means"] / operations),

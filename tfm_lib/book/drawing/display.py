@@ -45,11 +45,14 @@ def figure(rows: int = 1, cols: int = 1, width: float = 6.4, height: float = 3.2
     return fig, axes
 
 
+WEIGHTS = "tfm_weights"  # the name of the map below
+
+
 def weights_colormap():
     """The map from weight 0 to weight 1, as in every heat-map of the book."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("tfm_weights", [colours()["w0"], colours()["w1"]])
+    return LinearSegmentedColormap.from_list(WEIGHTS, [colours()["w0"], colours()["w1"]])
 
 
 def show(fig: Figure, alt: str):
@@ -63,6 +66,7 @@ def svg_text(fig: Figure) -> str:
     """`fig` as an SVG string whose identity colours are CSS variables with their light value as fallback."""
     import matplotlib.pyplot as plt
 
+    _cells_for_pixels(fig)
     buffer = io.StringIO()
     salt = f"figure {next(_serial)}"  # ids differ between the figures of one page, and not between builds
     with plt.rc_context({**_style(), "svg.hashsalt": salt}):
@@ -73,6 +77,22 @@ def svg_text(fig: Figure) -> str:
     svg = svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
     names = {value: f"var(--tfm-{name}, {value})" for name, value in colours().items()}
     return re.sub(r"#[0-9a-f]{6}\b", lambda found: names.get(found[0]) or _between_weights(found[0]), svg)
+
+
+def _cells_for_pixels(fig: Figure) -> None:
+    """Draw images of weights as cells: the pixels of a bitmap would glare in the dark, where cells follow the scheme."""
+    import numpy as np
+
+    for ax in fig.axes:
+        for image in list(ax.images):
+            if image.get_cmap().name != WEIGHTS:
+                continue
+            (left, right, bottom, top), (rows, columns) = image.get_extent(), image.get_array().shape
+            limits = ax.get_xlim(), ax.get_ylim()
+            edges = np.linspace(left, right, columns + 1), np.linspace(top, bottom, rows + 1)
+            ax.pcolormesh(*edges, image.get_array(), cmap=image.get_cmap(), norm=image.norm, zorder=image.get_zorder())
+            ax.set(xlim=limits[0], ylim=limits[1])
+            image.remove()
 
 
 def _between_weights(colour: str) -> str:

@@ -101,6 +101,26 @@
     block.append(button);
   }
 
+  // The Tab key stops at one of them, the first that is in sight; arrow keys go on from there.
+  const copies = $$(".tfm-copy"), near = new Set();
+  const stop = (at) => copies.forEach((button) => (button.tabIndex = button === at ? 0 : -1));
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) near[isIntersecting ? "add" : "delete"](target);
+    if (!copies.includes(document.activeElement)) stop(copies.find((button) => near.has(button)) ?? copies[0]);
+  });
+  copies.forEach((button, i) => {
+    seen.observe(button);
+    button.addEventListener("keydown", (event) => {
+      const ways = { ArrowDown: copies.slice(i + 1), ArrowUp: copies.slice(0, i).reverse() };
+      const to = ways[event.key]?.find((other) => other.checkVisibility()); // not one in a closed fold
+      if (!to) return;
+      event.preventDefault();
+      stop(to);
+      to.focus();
+    });
+  });
+  stop(copies[0]);
+
   // What scrolls sideways must be reachable by keyboard.
   const scrollers = $$("pre, .tfm-formula, .cell_output > .output, .tfm-scroll, .tfm-big-picture");
   const reach = () => scrollers.forEach((box) => {
