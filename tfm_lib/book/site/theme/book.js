@@ -46,10 +46,30 @@
     });
   }
   $("[data-print]")?.addEventListener("click", () => print());
-  addEventListener("beforeprint", () => $$("details.tfm-fold:not(.solution):not(.hint), details.tfm-answer").forEach((box) => {
-    if (!box.open) { box.open = true; box.dataset.printed = ""; }
-  }));
-  addEventListener("afterprint", () => $$("details[data-printed]").forEach((box) => { box.open = false; delete box.dataset.printed; }));
+  // On paper a prediction tells its answer, and a widget is drawn as it stands here, only smaller; folds stay as they are.
+  const ON_PAPER = 620; // CSS pixels that A4 and Letter have room for, less the frame of a box
+  const wide = (card) => Math.max(0, ...[card, ...$$(".tfm-stage *", card)].map((node) => node.scrollWidth - node.clientWidth)
+    .filter((over, i, all) => i === 0 || over > 1));
+  addEventListener("beforeprint", () => {
+    for (const answer of $$("details.tfm-answer")) {
+      if (answer.hidden || !answer.open) answer.dataset.printed = `${Number(answer.hidden)}${Number(answer.open)}`;
+      answer.hidden = false;
+      answer.open = true;
+    }
+    for (const card of $$(".tfm-card")) {
+      const width = Math.ceil(card.getBoundingClientRect().width);
+      if (!width) continue;
+      card.style.setProperty("--tfm-drawn", `${width}px`);
+      card.style.setProperty("--tfm-smaller", Math.min(0.74, ON_PAPER / (width + wide(card))).toFixed(3));
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const answer of $$("details[data-printed]")) {
+      [answer.hidden, answer.open] = [...answer.dataset.printed].map((flag) => flag === "1");
+      delete answer.dataset.printed;
+    }
+    $$(".tfm-card").forEach((card) => ["--tfm-drawn", "--tfm-smaller"].forEach((name) => card.style.removeProperty(name)));
+  });
   addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "k" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
     const field = $$("input[type=search]").find((input) => input.offsetParent);
