@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book test quick tests extras old new tried parity serve lab bench wheel clean browser sandbox
+.PHONY: help book paper test quick tests extras old new tried parity serve lab bench wheel clean browser sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -46,6 +46,10 @@ tests:  # there is a folder of this name
 
 serve: book  ## build, then show the book at http://localhost:8000
 	@$(PY) -m tfm_lib.cli serve
+
+paper: book $(DONE)/paper  ## build, then print the book into one PDF, _build/book.pdf
+	@$(PY) -m tfm_lib.book.browser
+	@$(PY) -m tfm_lib.cli paper $(PAPER)
 
 lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in a working copy under work/
 	@$(PY) -m tfm_lib.cli lab
@@ -91,6 +95,11 @@ $(DONE)/book: $(DONE)/venv pyproject.toml constraints.txt
 $(DONE)/lab: $(DONE)/book
 	@echo "Installing JupyterLab."
 	@$(PIP) --no-build-isolation -e '.[book,lab]'
+	@touch $@
+
+$(DONE)/paper: $(DONE)/book
+	@echo "Installing what prints the book."
+	@$(PIP) --no-build-isolation -e '.[book,paper]'
 	@touch $@
 
 $(DONE)/dev: $(DONE)/book

@@ -40,7 +40,7 @@ def names(extra: str | None = None) -> set[str]:
 ROOMS = {
     **{f"{stem}.py": ("notebook", "train") for stem in CORE},
     "cli.py": ("command",),
-    "book": ("book",),
+    "book": ("book", "paper"),
     "checks": ("notebook",),
     "classroom": ("classroom", "dask", "hub"),
     "corpora": ("notebook", "wmt14"),

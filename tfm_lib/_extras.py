@@ -14,6 +14,7 @@ from tfm_lib import __version__
 EXTRA_OF = {  # by the first word after `tfm`, the extra that brings what the command needs
     "build": "book",
     "serve": "command",
+    "paper": "paper",
     "lab": "lab",
     "train": "train",
     "translate": "train",

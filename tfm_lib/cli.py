@@ -1,4 +1,4 @@
-"""The `tfm` command: build the book, show it, work in it, measure it; train, translate, load; assign, collect, grade, report."""
+"""The `tfm` command: build the book, show it, print it, work in it, measure it; train, translate, load; assign, collect, grade, report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tfm_lib.families import commands as families
 from tfm_lib.new import commands as making
 
 app = typer.Typer(
-    help="Build the book, show it, open it as notebooks, measure it; train a Transformer and translate with it; "
+    help="Build the book, show it, print it, open it as notebooks, measure it; train a Transformer and translate with it; "
     "load another's and look at its heads; "
     "assign, collect and grade exercises.",
     no_args_is_help=True,
@@ -99,6 +99,34 @@ def serve(
             server.serve_forever()
         except KeyboardInterrupt:
             console.print()
+
+
+@app.command()
+def paper(
+    to: Annotated[Path | None, typer.Option(help="The PDF to write; _build/book.pdf if none.")] = None,
+) -> None:
+    """Print the built book into one PDF, with an outline and links that lead to its own pages."""
+    import time
+
+    from tfm_lib.book.notebooks.contents import book_title, find_root, pages, parts
+    from tfm_lib.book.paper import print_book
+
+    root, began = find_root(), time.monotonic()
+    html, names = root / "_build" / "html", pages(root)
+    absent = [name for name in names if not (html / f"{name}.html").is_file()]
+    if absent:
+        raise Refusal(f"{len(absent)} of {len(names)} pages are not built yet. Build the book first: tfm build")
+    target = (to or root / "_build" / "book.pdf").resolve()
+    if not target.parent.is_dir():
+        raise Refusal(f"There is no folder {target.parent} to write {target.name} into. Make it, or name another: --to")
+    done = iter(range(1, len(names) + 1))
+
+    def tell(name: str, sheets: int) -> None:
+        console.print(f"  printed {name.rpartition('/')[2]}: {sheets} sheets ({next(done)}/{len(names)})")
+
+    sheets = print_book(html, parts(root), target, book_title(root), tell)
+    took = time.monotonic() - began
+    console.print(f"The book is printed ({took:.0f} s): {_relative(target)}, {sheets} sheets", soft_wrap=True)
 
 
 @app.command()

@@ -73,7 +73,9 @@ def unseen(printed: pdfium.PdfDocument) -> list[str]:
             if not letter.strip() or not letter.isalnum():
                 continue
             left, bottom, right, top = (2 * edge for edge in text.get_charbox(i))
-            box = picture[max(0, int(2 * height - top)) : int(2 * height - bottom) + 1, max(0, int(left)) : int(right) + 1]
+            box = picture[
+                max(0, int(2 * height - top)) : int(2 * height - bottom) + 1, max(0, int(left)) : int(right) + 1
+            ]
             if not box.size or np.ptp(box, axis=(0, 1)).max() < 24:
                 missing.append(f"{letter!r} on sheet {number}")
     return missing

@@ -43,6 +43,25 @@ def pages(root: Path) -> list[str]:
     return [name.removesuffix(".md") for name in files(toc)]
 
 
+def book_title(root: Path) -> str:
+    """The title that `_config.yml` gives the book."""
+    import yaml
+
+    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["title"]
+
+
+def parts(root: Path) -> list[tuple[str, list[str]]]:
+    """The table of contents in its parts: the caption, empty where there is none, and the pages below it."""
+    import yaml
+
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    listed = [("", [{"file": toc["root"]}]), ("", toc.get("chapters", []))]
+    listed += [(part.get("caption", ""), part["chapters"]) for part in toc.get("parts", [])]
+    return [
+        (caption, [entry["file"].removesuffix(".md") for entry in entries]) for caption, entries in listed if entries
+    ]
+
+
 def pages_named(names: Iterable[str], root: Path) -> list[str]:
     """The pages that `names` mean: `masking`, `chapters/masking` or `chapters/masking.md`."""
     known = {page.rpartition("/")[2]: page for page in pages(root)}
