@@ -151,6 +151,24 @@
   addEventListener("resize", reach);
   document.fonts?.ready.then(reach);
 
+  // What an address names stays where it is while things above it come to life, until the reader moves or all is calm.
+  let held = null;
+  const keep = () => held?.scrollIntoView({ block: "start", behavior: "instant" });
+  const release = () => (held = null);
+  const calm = () => {
+    const waiting = document.readyState !== "complete" || $(".tfm-widget:not([data-state])");
+    if (held) setTimeout(waiting ? calm : () => { keep(); release(); }, 1000);
+  };
+  const hold = () => {
+    try { held = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { held = null; }
+    keep();
+    calm();
+  };
+  for (const move of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(move, release, { passive: true, capture: true });
+  addEventListener("hashchange", hold);
+  if (location.hash.length > 1 && performance.getEntriesByType("navigation")[0]?.type === "navigate") hold();
+  new ResizeObserver(keep).observe(document.body);
+
   const scrolled = () => root.classList.toggle("tfm-scrolled", scrollY > 120);
   addEventListener("scroll", scrolled, { passive: true });
   scrolled();

@@ -1,0 +1,45 @@
+"""An address ends at its place, whatever comes to life above it afterwards."""
+
+import pytest
+from playwright.sync_api import Page
+from project import CHAPTERS, ROOT
+
+from browser.conftest import settled
+from browser.driving import DESKTOP, PHONE
+from tfm_lib.book.notebooks.contents import pages
+
+TEACHING = [
+    name for name in pages(ROOT) if "\n## Exercises\n" in (CHAPTERS.parent / f"{name}.md").read_text(encoding="utf-8")
+]
+TOP = "(id) => document.getElementById(id).querySelector('h2').getBoundingClientRect().top"
+
+
+def calm(page: Page) -> None:
+    """Wait until every widget is live and the page has had two frames and a second for whatever it still moves."""
+    settled(page)
+    page.wait_for_timeout(1200)
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", TEACHING)
+def test_an_address_ends_at_its_place(visit, bases, name: str, viewport: dict) -> None:
+    page = visit.blank(bases["http"], viewport=viewport)
+    page.goto(f"{bases['http']}{name}.html")
+    sections = page.locator("article section:has(> h2)").evaluate_all("(all) => all.map((each) => each.id)")
+    for anchor in (sections[len(sections) // 2], "misconceptions", "exercises"):
+        page.goto("about:blank")
+        page.goto(f"{bases['http']}{name}.html#{anchor}")
+        calm(page)
+        assert 0 <= page.evaluate(TOP, anchor) <= 120, anchor
+
+
+def test_a_reader_who_scrolls_is_not_called_back(visit) -> None:
+    page = visit(TEACHING[0], hash="#exercises")
+    page.mouse.move(600, 500)
+    page.mouse.wheel(0, -900)
+    page.wait_for_function(f"({TOP})('exercises') > 500")
+    page.evaluate(
+        "document.querySelector('article').prepend(Object.assign(document.createElement('p'), { textContent: 'new' }))"
+    )
+    page.wait_for_timeout(1500)
+    assert page.evaluate(TOP, "exercises") > 500
