@@ -20,7 +20,7 @@ FONTS = {"source-sans-3": ("wght.css", "wght-italic.css"), "jetbrains-mono": ("w
 SUBSETS = ("latin", "latin-ext", "greek")
 
 OURS = "_tfm"
-SEARCH_SCRIPTS = ("documentation_options.js", "doctools.js", "sphinx_highlight.js")
+SCRIPTS = ("book.js", "asks.js", "reading.js", "search.js")
 
 #: The address of the book leads to its first page; an icon, because a browser asks for one where none is named.
 INDEX = """\
@@ -65,7 +65,7 @@ def copy_assets(app: Sphinx) -> None:
             [tokens, paper, faces, *((THEME / f"{name}.css").read_text(encoding="utf-8") for name in ("book", "asks"))]
         ).encode(),
     )
-    for name in ("book.js", "asks.js"):
+    for name in SCRIPTS:
         write(out / name, (THEME / name).read_bytes())
     katex = package_folder("katex", Path(app.srcdir)) / "dist"
     sheet = (katex / "katex.min.css").read_text(encoding="utf-8")
@@ -124,11 +124,11 @@ def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, 
     context["css_files"] += context.get("tfm_widget_styles", [])
     if 'class="katex' in body:
         context["css_files"].append(stylesheet(f"{OURS}/katex.css", priority=100))
-    scripts = [script(f"{OURS}/book.js", priority=900, defer="defer")]
+    scripts = [script(f"{OURS}/{name}", priority=900, defer="defer") for name in ("book.js", "reading.js")]
     if 'class="tfm-ask"' in body:
         scripts.append(script(f"{OURS}/asks.js", priority=900, defer="defer"))
     if templatename == "search.html":
-        scripts += [script(f"_static/{name}", priority=200) for name in SEARCH_SCRIPTS]
+        scripts += [script(f"{OURS}/{name}", priority=910, defer="defer") for name in ("sections.js", "search.js")]
     context["script_files"] = [*scripts, *context.get("tfm_widget_scripts", [])]
 
 

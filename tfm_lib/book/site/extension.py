@@ -6,6 +6,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from tfm_lib.book.site import (
+    about,
     assets,
     boxes,
     downloads,
@@ -17,6 +18,8 @@ from tfm_lib.book.site import (
     pictures,
     predictions,
     questions,
+    search,
+    terms,
 )
 
 
@@ -33,6 +36,7 @@ def _configure(app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> dict[str, object]:
     app.connect("config-inited", _configure, priority=900)
     for part in (
+        about,
         assets,
         boxes,
         downloads,
@@ -44,6 +48,8 @@ def setup(app: Sphinx) -> dict[str, object]:
         pictures,
         predictions,
         questions,
+        search,
+        terms,
     ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,110 @@
+"""What accompanies a reader: how far one has read, where one was, cards for terms, a citation to take along."""
+
+from playwright.sync_api import Page
+
+from browser.driving import DESKTOP, PHONE
+
+READ = "JSON.parse(localStorage.getItem('tfm-read') ?? '{}')"
+
+
+def fresh(page: Page) -> Page:
+    page.evaluate("localStorage.removeItem('tfm-read')")
+    page.reload()
+    return page
+
+
+def marks(page: Page) -> list[str]:
+    return page.locator(".tfm-chapters .tfm-read").evaluate_all("(all) => all.map((mark) => mark.title)")
+
+
+def test_what_was_read_is_marked_kept_and_forgotten(visit) -> None:
+    page = fresh(visit("chapters/masking"))
+    assert marks(page) == [] and page.get_by_role("button", name="Forget what I read").count() == 0
+    ends = (
+        "(id) => scrollTo(0, scrollY + document.getElementById(id).getBoundingClientRect().bottom - innerHeight + 20)"
+    )
+    sections = page.locator("article section:has(> h2)").evaluate_all("(all) => all.map(({ id }) => id)")
+    for i, id in enumerate(sections[:2], start=1):
+        page.evaluate(ends, id)
+        page.wait_for_function(f"({READ}).masking?.read.includes('{id}')")
+        assert marks(page)[-1] == f"{page.evaluate(READ)['masking']['read'].__len__()} of {len(sections)} sections read"
+        assert page.evaluate(READ)["masking"]["of"] == len(sections) and i
+    assert sections[-1] not in page.evaluate(READ)["masking"]["read"]
+
+    landing = visit("chapters/intro")
+    go_on = landing.get_by_role("link", name="Go on where you were")
+    assert "Masking" in go_on.inner_text() and len(marks(landing)) == 1
+    go_on.focus()
+    landing.keyboard.press("Enter")
+    landing.wait_for_url("**/chapters/masking.html#*")
+    assert landing.url.split("#")[1] in sections
+
+    landing = visit("chapters/intro")
+    landing.get_by_role("button", name="Forget what I read").click()
+    assert marks(landing) == [] and landing.locator(".tfm-go-on").count() == 0
+    assert landing.evaluate("localStorage.getItem('tfm-read')") is None
+
+
+def test_a_chapter_that_is_only_passed_is_not_read(visit) -> None:
+    page = fresh(visit("chapters/masking"))
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_function(f"({READ}).masking")
+    assert len(page.evaluate(READ)["masking"]["read"]) <= 2
+    page.evaluate("localStorage.removeItem('tfm-read')")
+
+
+def term(page: Page):
+    return page.locator("article a[href*='#term-']").first
+
+
+def test_a_term_has_a_card_on_focus_that_escape_closes(visit) -> None:
+    for at in ("http", "file"):
+        page = visit("chapters/masking", at=at)
+        link, card = term(page), page.get_by_role("tooltip")
+        assert card.count() == 0
+        page.evaluate(
+            "(link) => { const before = document.createElement('span'); before.tabIndex = -1; link.before(before); before.focus(); }",
+            link.element_handle(),
+        )
+        page.keyboard.press("Tab")
+        card.wait_for()
+        assert link.get_attribute("aria-describedby") == card.get_attribute("id")
+        assert len(card.inner_text()) > 40
+        assert any("가" <= letter <= "힣" for letter in card.locator("[lang=ko]").inner_text())
+        page.keyboard.press("Escape")
+        assert not card.is_visible() and link.get_attribute("aria-describedby") is None
+        assert link.evaluate("(link) => link === document.activeElement")
+
+
+def test_a_card_can_be_pointed_at_and_lies_in_the_window(visit) -> None:
+    for viewport in (DESKTOP, PHONE):
+        page = visit("chapters/masking", viewport=viewport)
+        term(page).hover()
+        card = page.get_by_role("tooltip")
+        card.wait_for()
+        box = card.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= viewport["width"]
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+        page.wait_for_timeout(600)
+        assert card.is_visible()
+        page.mouse.move(5, box["y"] + box["height"] + 200)
+        card.wait_for(state="hidden")
+
+
+def test_the_book_can_be_cited_by_keyboard(visit) -> None:
+    page = visit("chapters/masking")
+    page.get_by_text("Cite this book").press("Enter")
+    button = page.get_by_role("button", name="Copy the BibTeX")
+    button.press("Enter")
+    page.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("@misc{the-transformer-taken-apart,") and copied.endswith("}")
+    assert page.locator("#tfm-cite-text").inner_text().endswith("Version 0.1.0.")
+
+
+def test_nothing_of_it_is_shown_without_scripts(visit) -> None:
+    page = visit("chapters/intro", scripts=False)
+    assert page.locator(".tfm-read, .tfm-go-on, .tfm-term").count() == 0
+    page.get_by_text("Cite this book").click()
+    assert page.locator("#tfm-cite-bibtex").is_visible()
+    assert page.locator(".tfm-cite button:visible").count() == 0

@@ -1,0 +1,62 @@
+"""The search finds sections and terms, tells them in plain words, and needs no server."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page
+
+TEX = re.compile(r"\\[a-zA-Z]|\$|[_^]\{")
+
+
+def asked(visit, bases, words: str, at: str = "file") -> Page:
+    page = visit.blank(bases[at])
+    page.goto(f"{bases[at]}search.html?q={words}")
+    page.locator("#search-results li").first.wait_for()
+    return page
+
+
+def hits(page: Page) -> list[tuple[str, str, str]]:
+    """Title, address and excerpt of each result."""
+    return page.locator("#search-results li").evaluate_all(
+        "(all) => all.map((item) => [item.querySelector('a').textContent, item.querySelector('a').getAttribute('href'), item.querySelector('p').textContent])"
+    )
+
+
+@pytest.mark.parametrize("at", ["http", "file"])
+def test_a_result_leads_to_its_section(visit, bases, at: str) -> None:
+    page = asked(visit, bases, "multi-head exercises", at)
+    title, address, _ = hits(page)[0]
+    assert (title, address) == ("Exercises", "chapters/multihead.html#exercises")
+    page.locator("#search-results a").first.click()
+    page.wait_for_url("**/chapters/multihead.html#exercises")
+    page.wait_for_function("document.querySelectorAll('.tfm-widget:not([data-state])').length === 0")
+    page.wait_for_timeout(1200)
+    assert 0 <= page.locator("#exercises > h2").evaluate("(node) => node.getBoundingClientRect().top") <= 120
+
+
+@pytest.mark.parametrize("words", ["softmax", "mask", "keys of a query", "positions", "head"])
+def test_excerpts_hold_the_words_and_no_tex(visit, bases, words: str) -> None:
+    found = hits(asked(visit, bases, words))
+    assert len(found) > 1
+    for title, address, excerpt in found:
+        assert not TEX.search(title + excerpt), f"{address}: {excerpt}"
+    assert any("#" in address for _, address, _ in found)
+    assert all(re.search(words.split(maxsplit=1)[0].rstrip("s"), f"{hit}", re.IGNORECASE) for hit in found[:5])
+
+
+def test_terms_are_found_by_either_name(visit, bases) -> None:
+    for words in ("beam search", "빔"):
+        assert "chapters/glossary.html#term-beam" in [address for _, address, _ in hits(asked(visit, bases, words))][:4]
+
+
+def test_what_is_typed_is_looked_for_and_what_is_not_there_is_said(visit, bases) -> None:
+    page = asked(visit, bases, "mask")
+    field = page.locator("main input[type=search]")
+    assert field.input_value() == "mask"
+    field.fill("xylophone")
+    page.locator("#search-told", has_text="Nothing is found for “xylophone”").wait_for()
+    assert page.locator("#search-results li").count() == 0
+    field.fill("beam xylophone")
+    page.locator("#search-told", has_text="some of these words, none with all").wait_for()
+    field.press("Enter")
+    assert "xylophone" in page.url or page.url.startswith("file:")

@@ -1,0 +1,84 @@
+// The search: sections whose words begin with what was typed, the best first. Works from a file: it fetches nothing.
+(() => {
+  const form = document.querySelector(".tfm-search-page form"), field = form.elements.q;
+  const [told, list] = [document.querySelector("#search-told"), document.querySelector("#search-results")];
+  const MOST = 40, BEFORE = 60, LONG = 170;
+  // One letter stays one letter, so that a place in the plain text is a place in the text.
+  const plain = (text) => text.toLowerCase().replace(/[\u00c0-\u024f]/g, (letter) => letter.normalize("NFD")[0]);
+  const places = [];
+  for (const [page, pageTitle, sections] of globalThis.tfmSections ?? []) {
+    for (const [id, title, text] of sections) {
+      places.push({ href: `${page}.html${id && `#${id}`}`, page: pageTitle, title, text, whole: !id, plainTitle: plain(title), plainText: plain(text), plainPage: plain(pageTitle) });
+    }
+  }
+  const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const root = (word) => (/^[a-z]{4,}s$/.test(word) && !word.endsWith("ss") ? word.slice(0, -1) : word);
+  // A word is looked for at the beginning of words; a Korean one anywhere, since particles follow it and others precede.
+  const pattern = (word) => new RegExp(/[\u3131-\ud79d]/.test(word) ? escaped(word) : `(?<![\\p{L}\\p{N}])${escaped(root(word))}`, "gu");
+  const count = (text, wanted) => (text.match(wanted) ?? []).length;
+
+  function score(place, patterns, phrase) {
+    let sum = 0, found = 0;
+    for (const wanted of patterns) {
+      const here = 12 * count(place.plainTitle, wanted) + 4 * count(place.plainPage, wanted) * (place.whole ? 2 : 1);
+      const inside = Math.min(5, count(place.plainText, wanted));
+      if (here || inside) found += 1;
+      sum += here + inside;
+    }
+    if (place.plainTitle === phrase) sum += 30;
+    else if (place.plainTitle.includes(phrase)) sum += 8;
+    if (patterns.length > 1 && place.plainText.includes(phrase)) sum += 6;
+    return { place, sum, found };
+  }
+
+  function excerpt({ text, plainText }, patterns) {
+    const spots = patterns.flatMap((wanted) => [...plainText.matchAll(wanted)].map((hit) => [hit.index, hit.index + hit[0].length])).sort((a, b) => a[0] - b[0]);
+    let from = Math.max(0, (spots[0]?.[0] ?? 0) - BEFORE);
+    if (from) from = text.indexOf(" ", from) + 1;
+    const space = text.indexOf(" ", from + LONG);
+    const to = space < 0 ? text.length : space;
+    const line = document.createElement("p");
+    if (from) line.append("… ");
+    let at = from;
+    for (const [a, b] of spots) {
+      if (a < at || b > to) continue;
+      const mark = document.createElement("mark");
+      mark.textContent = text.slice(a, b);
+      line.append(text.slice(at, a), mark);
+      at = b;
+    }
+    line.append(text.slice(at, to), to < text.length ? " …" : "");
+    return line;
+  }
+
+  function search() {
+    const phrase = plain(field.value).trim().replace(/\s+/g, " ");
+    const patterns = phrase.split(" ").filter(Boolean).map(pattern);
+    if (!patterns.length) { told.textContent = ""; list.replaceChildren(); return; }
+    const scored = places.map((place) => score(place, patterns, phrase)).filter(({ found }) => found);
+    const most = scored.reduce((best, { found }) => Math.max(best, found), 0);
+    const hits = scored.filter(({ found }) => found === most).sort((a, b) => b.sum - a.sum);
+    const shown = hits.slice(0, MOST);
+    const many = `${hits.length} ${hits.length === 1 ? "place" : "places"}`;
+    told.textContent = !hits.length ? `Nothing is found for “${field.value.trim()}”. Try a shorter word.`
+      : `${many}${most < patterns.length ? " with some of these words, none with all" : ""}${hits.length > MOST ? `, the first ${MOST} shown` : ""}.`;
+    list.replaceChildren(...shown.map(({ place }) => {
+      const item = document.createElement("li");
+      const link = Object.assign(document.createElement("a"), { href: place.href, textContent: place.title });
+      const where = Object.assign(document.createElement("span"), { className: "tfm-where", textContent: place.whole ? "" : place.page });
+      item.append(link, where, excerpt(place, patterns));
+      return item;
+    }));
+  }
+
+  field.value = new URLSearchParams(location.search).get("q") ?? "";
+  let waiting;
+  field.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 150); });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    try { history.replaceState(null, "", `?q=${encodeURIComponent(field.value)}`); } catch { /* a file's address may not change */ }
+    search();
+  });
+  search();
+  if (!field.value) field.focus();
+})();
