@@ -22,6 +22,7 @@ Sigma partial nabla infty top times cdot le leq ge geq ne neq to approx sum prod
 SIGNS = dict(zip(NAMES.split(), "αβγδεεζηθλμνπρστφωΩΔΣ∂∇∞ᵀ×·≤≤≥≥≠≠→≈Σ∏∈±………⊙∩∪|", strict=True))
 SILENT = {"tfm-kicker", "hint", "solution"}  # what is above a title, and what a reader opens when all else has failed
 SPOKEN = "tanh log ln exp max min arg sin cos".split()
+ADDRESS = re.compile(r"https?://\S+ ?")  # nobody looks for one
 KOREAN = re.compile(r'<span class="ko" lang="ko">(.*?)</span>')
 SHORT = 40  # letters of a formula that is still a word among words
 
@@ -62,7 +63,7 @@ def sections_of(doctree: nodes.document) -> list[list[str]]:
     found = []
     for section in doctree.findall(nodes.section):
         title = next(section.findall(nodes.title))
-        words = " ".join(" ".join(words_in(child) for child in section).split())
+        words = ADDRESS.sub("", " ".join(" ".join(words_in(child) for child in section).split()))
         whole = isinstance(section.parent, nodes.document)
         found.append(["" if whole else section["ids"][0], " ".join(words_in_title(title).split()), words])
     for item in doctree.findall(nodes.definition_list_item):
