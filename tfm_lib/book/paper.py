@@ -148,14 +148,16 @@ def _merge(html: Path, parts: Sequence[tuple[str, Sequence[str]]], book: dict[st
                 continue  # a file beside the page, which does not travel with the PDF
             writer.add_annotation(sheet, link)
     for caption, names in parts:
-        above = writer.add_outline_item(caption, book[names[0]].first) if caption else None
+        above = writer.add_outline_item(title=caption, page_number=book[names[0]].first) if caption else None
         for name in names:
             printed = book[name]
-            chapter = writer.add_outline_item(printed.title, printed.first, above)
+            chapter = writer.add_outline_item(title=printed.title, page_number=printed.first, parent=above)
             for id, words in printed.sections:
                 if id in printed.places:
                     sheet, top = printed.places[id]
-                    writer.add_outline_item(words, sheet, chapter, fit=Fit.xyz(left=0, top=top))
+                    writer.add_outline_item(
+                        title=words, page_number=sheet, parent=chapter, fit=Fit.xyz(left=0, top=top)
+                    )
     writer.add_metadata({"/Title": title})
     writer.root_object[NameObject("/PageMode")] = NameObject("/UseOutlines")
     writer.compress_identical_objects()
