@@ -197,18 +197,23 @@ class Widget:
                 yield name
 
     def enable(self, name: str) -> None:
-        """Move other selects and checkboxes, by keyboard, until the control can be used."""
+        """Move other selects, checkboxes and radios, by keyboard, until the control can be used."""
         for other, control in self.controls().items():
-            if control["off"] or control["kind"] not in ("select", "checkbox"):
+            ways = {
+                "select": ["Home", *["ArrowDown"] * (control["count"] - 1)],
+                "checkbox": ["Space"],
+                "radiogroup": ["ArrowUp"] * 4,
+            }
+            keys = ways.get(control["kind"])
+            if control["off"] or not keys:
                 continue
             self.reach(other)
-            keys = ["Home", *["ArrowDown"] * (control["count"] - 1)] if control["kind"] == "select" else ["Space"]
             for key in keys:
                 self.press(key)
                 if not self.controls()[name]["off"]:
                     return
             self.reset()
-        raise AssertionError(f"no select and no checkbox enables {name}")
+        raise AssertionError(f"no select, checkbox or radio enables {name}")
 
     def reset(self) -> None:
         self.reach("reset")

@@ -34,10 +34,11 @@ MOVED = """async (box) => {
     checkbox: (name, node) => [0, 1].map(() => () => node.click()),
     text: (name, node) => ["", "a", node.value.repeat(3).slice(0, 120), node.value].map((words) => () => { node.value = words; tell(node, "input"); }),
     button: (name, node) => [...Array(6)].map(() => () => node.click()),
+    radiogroup: (name, node) => [...node.querySelectorAll('[role="radio"]')].map((item) => () => item.click()),
     slider: (name, node) => ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"].flatMap((key) => [...Array(14)].map(() => () => node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, shiftKey: true })))),
   };
   async function enable(control) {
-    for (const other of box.querySelectorAll("select, [type=checkbox]")) {
+    for (const other of box.querySelectorAll("select, [type=checkbox], [role=radiogroup]")) {
       for (const act of control.disabled && !other.disabled ? moves[kind(other)]("", other) : []) {
         act();
         await frame();

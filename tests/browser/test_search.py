@@ -41,7 +41,9 @@ def test_excerpts_hold_the_words_and_no_tex(visit, bases, words: str) -> None:
     for title, address, excerpt in found:
         assert not TEX.search(title + excerpt), f"{address}: {excerpt}"
     assert any("#" in address for _, address, _ in found)
-    assert all(re.search(words.split(maxsplit=1)[0].rstrip("s"), f"{hit}", re.IGNORECASE) for hit in found[:5])
+    stems = "|".join(word.rstrip("sy") for word in words.split() if len(word) > 2)  # keys, query: key, quer
+    strange = [hit for hit in found[:5] if not re.search(stems, f"{hit}", re.IGNORECASE)]
+    assert not strange
 
 
 def test_terms_are_found_by_either_name(visit, bases) -> None:

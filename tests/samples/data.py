@@ -1,5 +1,7 @@
 """Samples of the widgets of chapter `data`."""
 
+import re
+
 from reading import column, heading, points, rectangles, words
 
 from samples import Sample
@@ -26,7 +28,7 @@ def batch_packer_still(axes, widget):
             real[-1] += patch.get_width()
     yield frames, column(widget.rows(), "sentences", "longest")
     yield real, column(widget.rows(), "real tokens")
-    yield heading(axes[0]).split(": ")[1], widget.readout().split("batches, ")[1].split(",")[0]
+    yield heading(axes[0]).split(": ")[1], re.search(r"\d+ batch(?:es)?, ([^,]*),", widget.readout())[1]
 
 
 SAMPLES = {

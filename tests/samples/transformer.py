@@ -42,7 +42,7 @@ def model_size_still(axes, widget):
 
 SAMPLES = {
     "follow_token": Sample(
-        code="FollowToken()",
+        code="FollowToken(value=2)",
         change="word = 1",
         says="“6” of the source",
         states=[{"word": 1, "value": 2, "head": 1}, {"value": 0}, {"value": 8}],

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
+
+from tfm_lib._extras import absent
+
+try:
+    from safetensors.torch import load_file
+except ModuleNotFoundError as error:
+    raise absent(error, "train") from None
 
 from tfm_lib.corpora.groups import TOKENS
 from tfm_lib.engine.translator import shipped_folder

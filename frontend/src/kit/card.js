@@ -17,7 +17,7 @@
    `draw` runs once now and once after every event in which a trait of `state` or `watch` changed, whoever
    changed it (a control, Python, a link); let it only change attributes. `csv` gives rows, the header first. */
 
-import { h, indexed } from "./dom.js";
+import { h, indexed, onWidth } from "./dom.js";
 import * as controls from "./controls.js";
 import { savers } from "./save.js";
 import { keyOf, linkTo, restored } from "./link.js";
@@ -83,6 +83,8 @@ export function card({ model, el, state }) {
       bubble.style.transform = `translate(calc(${x}px - 50%), calc(${at.top - home.top - 6}px - 100%))`;
     });
   }
+  stops.push(onWidth(root, () => tip())); // its place was that of another width
+
   let noteTimer;
   function tell(text) {
     note.textContent = text;

@@ -133,8 +133,11 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
         if (each.inside !== inside) each.words.textContent = each.inside = inside;
       }),
     );
-    heads.forEach((head, i) => head.classList.toggle("tfm-focus-word", i === row));
-    heads.forEach((head, i) => head.classList.toggle("tfm-bad-word", Boolean(broken?.[i])));
+    heads.forEach((head, i) => {
+      const looks = { "tfm-focus-word": i === row, "tfm-bad-word": broken?.[i] };
+      head.classList.remove(...Object.keys(looks)); // so that their order follows from the state, and not from what was before
+      head.classList.add(...Object.keys(looks).filter((look) => looks[look]));
+    });
     const { top, size } = svg.geometry ?? {};
     if (size) set(light, row >= 0 ? { y: top - 2 + row * size, display: null } : { display: "none" });
     rove();

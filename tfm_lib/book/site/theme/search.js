@@ -33,7 +33,9 @@
 
   function excerpt({ text, plainText }, patterns) {
     const spots = patterns.flatMap((wanted) => [...plainText.matchAll(wanted)].map((hit) => [hit.index, hit.index + hit[0].length])).sort((a, b) => a[0] - b[0]);
-    let from = Math.max(0, (spots[0]?.[0] ?? 0) - BEFORE);
+    const telling = [...patterns].sort((a, b) => b.source.length - a.source.length); // the longest word says most, "of" nothing
+    const first = telling.map((wanted) => plainText.search(wanted)).find((place) => place >= 0) ?? 0;
+    let from = Math.max(0, first - BEFORE);
     if (from) from = text.indexOf(" ", from) + 1;
     const space = text.indexOf(" ", from + LONG);
     const to = space < 0 ? text.length : space;
