@@ -1,9 +1,11 @@
 """Numbers of the widgets of chapter `layers`, as tfm_lib computes them."""
 
+from itertools import product
+
 import torch
 
 from tfm_lib.layers import standardise
-from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, measure
+from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, measure_cuts
 
 
 def numbers() -> dict:
@@ -14,11 +16,11 @@ def numbers() -> dict:
         for x in words
         for eps in (1e-6, 1e-5, 0.3, 10.0)
     ]
-    widget, picks = GradientThroughDepth(measure(depths=(2, 4), seeds=range(2), d_model=8, n=4), value=2), []
-    for widget.residual in (True, False):
-        for widget.norm in NORMS:
-            for depth in widget.depths:
-                widget.value = depth
-                state = {"value": depth, "residual": widget.residual, "norm": widget.norm}
-                picks.append({**state, "lengths": widget.lengths()})
-    return {"normed": normed, "depths": widget.depths, "measured": widget.measured, "picks": picks}
+    widget, picks = GradientThroughDepth(measure_cuts(3, seeds=range(2), d_model=8, n=4)), []
+    for widget.norm in NORMS:
+        for cuts in product((False, True), repeat=3):
+            widget.value = list(cuts)
+            least, most = widget.seeds()
+            state = {"value": widget.value, "norm": widget.norm}
+            picks.append({"state": state, "middle": widget.lengths(), "least": least, "most": most})
+    return {"normed": normed, "measured": widget.measured, "picks": picks, "ends": widget.ends()}

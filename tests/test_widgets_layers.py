@@ -10,7 +10,7 @@ from samples.layers import small_stacks
 from torch.testing import assert_close
 
 from tfm_lib.layers import EncoderLayer, standardise
-from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, LayerNormByHand, _climb
+from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, LayerNormByHand, _climb, measure
 
 
 @pytest.fixture
@@ -38,36 +38,58 @@ def test_features_may_be_given_in_any_dress_and_set_later(make) -> None:
 # Gradient through depth
 
 
-def test_a_stack_with_residuals_and_norm_is_a_stack_of_encoder_layers() -> None:
+def test_a_whole_stack_is_a_stack_of_encoder_layers() -> None:
     layers, X = torch.nn.ModuleList(EncoderLayer(8, 4, 16) for _ in range(2)), torch.randn(1, 4, 8)
-    assert_close(_climb(X, layers, True, "post")[2], layers[1](layers[0](X)[0])[0])
+    assert_close(_climb(X, layers, torch.ones(1, 2), "post")[2], layers[1](layers[0](X)[0])[0])
 
 
-def test_the_gradient_at_the_top_is_1_and_shrinks_without_residuals(norms) -> None:
-    for stack in norms.values():
-        for depth, rows in stack.items():
-            assert rows.shape == (2, depth + 1)
-            assert_close(rows[:, -1], torch.ones(2))
-    assert (norms[False, "none"][3][:, 0] < 0.5 * norms[True, "none"][3][:, 0]).all()
+def test_a_layer_that_is_cut_replaces_what_it_read() -> None:
+    layers, X = torch.nn.ModuleList(EncoderLayer(8, 4, 16) for _ in range(2)), torch.randn(1, 4, 8)
+    states = _climb(X, layers, torch.tensor([[1.0, 0.0]]), "none")
+    attended, _ = layers[1].self_attention(states[1], states[1], states[1])
+    assert_close(states[2], layers[1].feed_forward(attended))
 
 
-def test_summaries_are_least_geometric_mean_and_greatest(norms) -> None:
-    widget = GradientThroughDepth(norms, value=3, residual=False, norm="pre")
-    rows = norms[False, "pre"][3]
-    expected = torch.stack([rows.amin(0), rows.log().mean(0).exp(), rows.amax(0)], dim=1)
-    assert_close(torch.tensor(widget.lengths()), expected, rtol=6e-3, atol=0)
-    assert f"{widget.lengths()[0][1]:.2g} arrives at the bottom" in widget.alt
+def test_what_is_measured_of_many_stacks_at_once_is_measured_of_each(norms) -> None:
+    one_by_one = measure(depths=(2, 3), seeds=range(2), d_model=8, n=4)
+    for norm, rows in norms.items():
+        assert rows.shape == (8, 2, 4)
+        assert_close(rows[:, :, -1], torch.ones(8, 2, dtype=torch.double))
+        assert_close(rows[0], one_by_one[True, norm][3].double())
+        assert_close(rows[7], one_by_one[False, norm][3].double())
+
+
+def test_a_cut_in_the_lowest_layer_is_the_first_of_the_value(norms) -> None:
+    widget = GradientThroughDepth(norms, value=[True, False, False], norm="pre")
+    rows = norms["pre"][1]  # bit 0
+    assert_close(torch.tensor(widget.lengths()).double(), rows.log().mean(0).exp(), rtol=2e-3, atol=0)
+    least, most = widget.seeds()
+    assert (least, most) == pytest.approx((rows[:, 0].min().item(), rows[:, 0].max().item()), rel=2e-3)
+    assert "residuals cut in layer 1:" in widget.alt
+    assert f"{widget.lengths()[0]:.2g} arrives at the bottom" in widget.alt
+    widget.value = [True, False, True]
+    assert "residuals cut in layers 1, 3:" in widget.alt
+
+
+def test_the_axis_is_the_same_for_all_stacks_and_holds_them(norms) -> None:
+    widget = GradientThroughDepth(norms)
+    low, high = widget.ends()
+    for widget.norm in NORMS:
+        for k in range(8):
+            widget.value = [bool(k >> i & 1) for i in range(3)]
+            assert low <= min(*widget.lengths(), *widget.seeds()) and max(*widget.lengths(), *widget.seeds()) <= high
+            assert widget.figure().axes[1].get_xlim() == (low, high)
 
 
 def test_it_measures_by_itself_without_touching_the_random_numbers() -> None:
     before = torch.get_rng_state()
     widget = GradientThroughDepth()
     assert torch.equal(before, torch.get_rng_state())
-    assert widget.value == widget.depths[-1] == 12
+    assert widget.value == [False] * 6
 
 
 def test_lists_serve_as_well_as_tensors(norms) -> None:
-    lists = {stack: {depth: rows.tolist() for depth, rows in found.items()} for stack, found in norms.items()}
+    lists = {norm: rows.tolist() for norm, rows in norms.items()}
     assert GradientThroughDepth(lists).measured == GradientThroughDepth(norms).measured
 
 
@@ -76,9 +98,7 @@ def test_lists_serve_as_well_as_tensors(norms) -> None:
 
 def test_pictures_and_plain_state(norms) -> None:
     widgets = [LayerNormByHand(), LayerNormByHand([2, 2, 2])]
-    widgets += [
-        GradientThroughDepth(norms, residual=residual, norm=norm) for residual in (True, False) for norm in NORMS
-    ]
+    widgets += [GradientThroughDepth(norms, norm=norm, before="none", value=[False, True, False]) for norm in NORMS]
     for widget in widgets:
         assert isinstance(widget.figure(), Figure)
         state = widget.get_state()

@@ -216,17 +216,20 @@ def layer_norm(widget: Widget) -> None:
 
 
 def gradient_depth(widget: Widget) -> None:
-    model = widget.model()
-    for residual in (True, False):
-        for norm in ("none", "pre", "post"):
-            for depth, expected in zip(
-                model["depths"], model["measured"][f"{'with' if residual else 'without'} {norm}"], strict=True
-            ):
-                widget.show({"value": depth, "residual": residual, "norm": norm})
-                rows = widget.rows()
-                shown = [[float(row[name]) for name in ("least", "geometric mean", "greatest")] for row in rows]
-                assert_close(tensor(shown), tensor(expected))
-                assert len(rows) == depth + 1
+    measured, depth = widget.model()["measured"], len(widget.model()["value"])
+    for norm in ("none", "pre", "post"):
+        for k in (0, 1, 2 ** (depth - 1), 2**depth - 1):
+            cut = [bool(k >> i & 1) for i in range(depth)]
+            *middle, least, most = (10 ** (x / 1000) for x in measured[norm][k])
+            widget.show({"value": cut, "norm": norm, "former": [False] * depth, "before": "post"})
+            rows = widget.rows()
+            assert [int(row["layer"]) for row in rows] == list(range(depth + 1))
+            assert_close(tensor([float(row["geometric mean"]) for row in rows]), tensor(middle))
+            before = [10 ** (x / 1000) for x in measured["post"][0][:-2]]
+            assert_close(tensor([float(row["before"]) for row in rows]), tensor(before))
+            told = re.search(r"top, (\S+) arrives at the bottom \(seeds from (\S+) to (\S+)\)", widget.readout())
+            for text, value in zip(told.groups(), (middle[0], least, most), strict=True):
+                assert float(text) == pytest.approx(value, rel=0.06)
 
 
 def merge_steps(widget: Widget) -> None:

@@ -2,25 +2,24 @@
 
 from functools import cache
 
-from reading import column, heading, points
+import numpy as np
+from reading import column, points
 
 from samples import Sample
-from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand, measure
+from tfm_lib.book.drawing.display import colours
+from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand, measure_cuts
 
 
 @cache
 def small_stacks():
-    """Lengths of two depths and two seeds."""
-    return measure(depths=(1, 3), seeds=range(2), d_model=8, n=4)
+    """Lengths of three layers, two seeds, cut in every way."""
+    return measure_cuts(3, seeds=range(2), d_model=8, n=4)
 
 
-def through(stack=None, lengths=None, **arguments) -> GradientThroughDepth:
-    """The widget over the small stacks; `lengths` replace those of a `stack`, or None removes it."""
-    norms = {key: found for key, found in small_stacks().items() if key != stack}
-    return GradientThroughDepth(norms if lengths is None else {**norms, stack: lengths}, **arguments)
-
-
-PRE = (True, "pre")
+def through(other=None, lengths=None, **arguments) -> GradientThroughDepth:
+    """The widget over the small stacks; `lengths` replace those of an `other` norm, or None removes it."""
+    found = {key: rows for key, rows in small_stacks().items() if key != other}
+    return GradientThroughDepth(found if lengths is None else {**found, other: lengths}, **arguments)
 
 
 def layer_norm_still(axes, widget):
@@ -30,13 +29,18 @@ def layer_norm_still(axes, widget):
 
 def gradient_depth_still(axes, widget):
     rows, state = widget.rows(), widget.model()
-    drawn, _ = points(axes[0])
-    yield drawn, column(rows, "layer", "geometric mean")
-    edge = axes[0].collections[0].get_paths()[0].vertices
-    for layer, row in enumerate(rows):
-        ends = edge[edge[:, 0] == layer, 1]
-        yield [ends.min(), ends.max()], column([row], "least", "greatest")[0]
-    assert heading(axes[0]).startswith(f"{state['value']} layers")
+    tower, plane = axes
+    shown = points(plane)[-1]
+    yield shown[:, 1], column(rows, "layer")
+    yield np.log(shown[:, 0]), np.log(column(rows, "geometric mean"))
+    ghosts = [line for line in points(plane) if len(line) == len(rows)][:-1]
+    if [row["geometric mean"] for row in rows] != [row["before"] for row in rows]:
+        (ghost,) = ghosts
+        yield np.log(ghost[:, 0]), np.log(column(rows, "before"))
+    cut = [line.get_color() == colours()["broken"] for line in tower.lines]
+    yield cut, state["value"]
+    pressed = widget.box.locator(".tfm-cut").evaluate_all("(all) => all.map((each) => each.ariaPressed === 'true')")
+    yield cut, pressed[::-1]
 
 
 SAMPLES = {
@@ -55,19 +59,26 @@ SAMPLES = {
     ),
     "gradient_depth": Sample(
         code="GradientThroughDepth()",
-        change="residual = False",
-        says="without residuals",
-        states=[{"residual": False, "norm": "none"}, {"value": 4, "norm": "pre"}],
+        change="value = [True] * 6",
+        says="all residuals cut",
+        states=[
+            {"value": [False, True, False, False, False, True]},
+            {"value": [True] * 6, "norm": "pre", "former": [False] * 6, "before": "post"},
+        ],
         still=gradient_depth_still,
         refused={
-            "norms must hold all six stacks; it lacks (True, 'pre')": lambda: through(PRE),
-            "the lengths at depth 3 must have shape (seeds, 4)…": lambda: through(
-                PRE, {1: small_stacks()[PRE][1], 3: [[1.0, 1.0]]}
+            "lengths must hold none, pre, post; it lacks pre": lambda: through("pre"),
+            "lengths['pre'] must have shape (stacks, seeds, layers + 1)…": lambda: through("pre", [[1.0, 1.0]]),
+            "lengths['pre'] must hold every way to cut 3 layers, 8 stacks of 4 lengths; it has shape (7, 2, 4)": lambda: (
+                through("pre", small_stacks()["pre"][:7])
             ),
-            "…must be greater than 0; the least is 0.0": lambda: through(
-                PRE, {1: [[0.0, 1.0]], 3: small_stacks()[PRE][3]}
+            "lengths['pre'] must be greater than 0; the least is 0.0": lambda: through(
+                "pre", 0 * small_stacks()["pre"].detach()
             ),
-            "value must be a depth, one of 1, 3; it is 2": lambda: through(value=2),
+            "lengths must be of 1 to 10 layers; they are of 0": lambda: GradientThroughDepth(
+                {norm: [[[1.0]]] for norm in small_stacks()}
+            ),
+            "value must hold 3 times True or False, one a layer; it holds 2": lambda: through(value=[True, False]),
             "norm must be one of none, pre, post; it is 'before'": lambda: through(norm="before"),
         },
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,21 +25,29 @@ BY_HAND = Words(
 )
 DEPTH = Words(
     title="Gradient through depth",
-    question="What does a stack need, so that the bottom hears an error of the top?",
+    question="Cut one residual connection: where does the error miss it most?",
     shared={
         "norms": {"none": "no norm", "pre": "norm before the sub-layer", "post": "norm after the sum"},
-        "residuals": {"with": "with residuals", "without": "without residuals"},
-        "layer": "layer, 0 is the bottom",
-        "length": "length of the gradient",
+        "cuts": {
+            "none": "all residuals whole",
+            "some": "residuals cut in {layers}",
+            "all": "all residuals cut",
+        },
+        "names": ["layer {layers}", "layers {layers}"],
+        "layer": "layer",
+        "length": "length",
     },
-    alt="{depth} layers, {residuals}, {norm}: of an error of length 1 at the top, {middle:.2g} arrives at the bottom "
-    "(seeds from {low:.2g} to {high:.2g}). {others} it is {rival:.2g}.",
-    heading="{depth} layers, {norm}",
+    alt="{depth} layers, {norm}, {cuts}: of an error of length 1 at the top, {middle:.2g} arrives at the bottom "
+    "(seeds from {least:.2g} to {most:.2g}). On its way down: {way}.",
+    heading="{norm}, {cuts}",
     linear="{axis} (linear)",
     log="{axis} (log)",
+    cut="cut",
 )
 LIMIT = 12  # features stay between −LIMIT and LIMIT
 NORMS = tuple(DEPTH.shared["norms"])
+DECADE = 1000  # a page carries logarithms as whole thousandths of a decade
+MOST_LAYERS = 10  # 2¹⁰ ways to cut them
 
 
 class LayerNormByHand(Widget):
@@ -105,138 +113,183 @@ class LayerNormByHand(Widget):
 
 
 class GradientThroughDepth(Widget):
-    """How long an error of length 1, sent down from the top of a stack, is at every layer.
+    """A stack whose residual connections can be cut, and how long an error of length 1 is on its way down.
 
-    `norms[residual, norm]` maps each depth to an array (seeds, depth + 1) of lengths, the bottom's first; `residual` is
-    True or False, `norm` "none", "pre" or "post", and all six must be there. None measures small untrained stacks.
+    `lengths[norm]`, for "none", "pre" and "post", is an array (2**layers, seeds, layers + 1), the bottom's length first:
+    row k is the stack whose layer i + 1 has lost its residual connections where bit i of k is 1. None measures small
+    untrained stacks. `value` tells for each layer, the lowest first, whether it is cut. `former` and `before`, a value
+    and a norm, are the stack whose curve stays as a ghost.
     """
 
     _module = traitlets.Unicode("layers/gradient_depth").tag(sync=True)
     words = DEPTH
-    depths = traitlets.List(traitlets.Int()).tag(sync=True)
     measured = traitlets.Dict().tag(sync=True)
-    value = traitlets.Int().tag(sync=True)
-    residual = traitlets.Bool(True).tag(sync=True)
-    norm = traitlets.Unicode("post").tag(sync=True)
+    value = traitlets.List(traitlets.Bool()).tag(sync=True)
+    norm = traitlets.Unicode("none").tag(sync=True)
+    former = traitlets.List(traitlets.Bool()).tag(sync=True)
+    before = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, norms=None, value=None, **kwargs):
-        norms = measure() if norms is None else norms
-        depths, found = _summaries(norms)
-        super().__init__(depths=depths, measured=found, value=depths[-1] if value is None else value, **kwargs)
+    def __init__(self, lengths=None, value=None, norm="none", **kwargs):
+        self._layers, found = _summaries(measure_cuts() if lengths is None else lengths)
+        value = [False] * self._layers if value is None else list(map(bool, value))
+        super().__init__(measured=found, value=value, norm=norm, **kwargs)
+        self.former, self.before = self.former or list(value), self.before or norm
 
-    @traitlets.validate("value")
+    @traitlets.validate("value", "former")
     def _valid_value(self, proposal):
-        if proposal["value"] not in self.depths:
-            raise ValueError(f"value must be a depth, one of {_join(self.depths)}; it is {proposal['value']}")
-        return proposal["value"]
+        name, cut = proposal["trait"].name, proposal["value"]
+        if len(cut) != self._layers:
+            raise ValueError(f"{name} must hold {self._layers} times True or False, one a layer; it holds {len(cut)}")
+        return cut
 
-    @traitlets.validate("norm")
+    @traitlets.validate("norm", "before")
     def _valid_norm(self, proposal):
-        return one_of("norm", proposal["value"], NORMS)
+        return one_of(proposal["trait"].name, proposal["value"], NORMS)
 
-    def lengths(self, residual: bool | None = None) -> list[list[float]]:
-        """Least, geometric mean and greatest length at each layer of the chosen stack, or of that with other residuals."""
-        residual = self.residual if residual is None else residual
-        return self.measured[_key(residual, self.norm)][self.depths.index(self.value)]
+    def lengths(self, value: Sequence[bool] | None = None, norm: str | None = None) -> list[float]:
+        """The geometric mean of the seeds' lengths at each layer, the bottom's first, of the shown stack or another."""
+        return [10 ** (x / DECADE) for x in self._row(value, norm)[:-2]]
+
+    def seeds(self) -> tuple[float, float]:
+        """The least and the greatest length that arrives at the bottom of the shown stack."""
+        least, most = (10 ** (x / DECADE) for x in self._row()[-2:])
+        return least, most
+
+    def _row(self, value: Sequence[bool] | None = None, norm: str | None = None) -> list[int]:
+        value = self.value if value is None else value
+        return self.measured[norm or self.norm][sum(2**i for i, cut in enumerate(value) if cut)]
+
+    def _cuts(self) -> str:
+        cut = [str(i + 1) for i, cut in enumerate(self.value) if cut]
+        phrases = self.words.shared["cuts"]
+        kind = "none" if not cut else "all" if len(cut) == self._layers else "some"
+        return phrases[kind].format(layers=self.words.shared["names"][len(cut) != 1].format(layers=", ".join(cut)))
 
     @property
     def alt(self) -> str:
-        low, middle, high = self.lengths()[0]
-        say, rival = self.words, self.lengths(not self.residual)[0][1]
-        residuals = say.shared["residuals"]
-        return say.alt.format(
-            depth=self.value,
-            residuals=residuals[_with(self.residual)],
-            norm=say.shared["norms"][self.norm],
-            low=low,
-            middle=middle,
-            high=high,
-            others=residuals[_with(not self.residual)].capitalize(),
-            rival=rival,
-        )
+        lengths, (least, most) = self.lengths(), self.seeds()
+        norm, way = self.words.shared["norms"][self.norm], ", ".join(f"{x:.2g}" for x in lengths[::-1])
+        told = {"norm": norm, "cuts": self._cuts(), "least": least, "most": most, "way": way}
+        return self.words.alt.format(depth=self._layers, middle=lengths[0], **told)
 
     def figure(self):
-        """The chosen stack with its seeds, beside the same with residuals switched the other way."""
-        say, rows = self.words, np.array(self.lengths())
-        fig, ax = draw.figure(width=6.4, height=3)
-        names = {"x": say.linear.format(axis=say.shared["layer"]), "y": say.log.format(axis=say.shared["length"])}
-        heading = say.heading.format(depth=self.value, norm=say.shared["norms"][self.norm])
-        plane = draw.Plane(ax, **names, log="y", title=heading)
-        layers, other = np.arange(self.value + 1), np.array(self.lengths(not self.residual))
-        colour, dash = ("query", "-") if self.residual else ("broken", "--")
-        plane.band(layers, rows[:, 0], rows[:, 2], colour)
-        plane.line(layers, rows[:, 1], colour, dash, say.shared["residuals"][_with(self.residual)])
-        plane.line(layers, other[:, 1], "soft", ":", say.shared["residuals"][_with(not self.residual)])
-        plane.key()
+        """The tower with its residual connections, beside the lengths on a fixed scale."""
+        say, layers = self.words, range(self._layers + 1)
+        fig, (tower, ax) = draw.figure(cols=2, width=6.8, height=3.8, sharey=True, width_ratios=[1, 4])
+        around = draw.Plane(tower, xlim=(0, 1), xticks=[], yticks=[])
+        for i, cut in enumerate(self.value):
+            draw.box(tower, 0.5, i + 0.22, 0.48, 0.56, edge="encoder")
+            draw.write(tower, 0.74, i + 0.5, str(i + 1), fontsize=8.5)
+            colour, dash = ("broken", ":") if cut else ("encoder", "-")
+            around.line([0.74, 0.2, 0.2, 0.74], [i + 0.95, i + 0.95, i + 0.05, i + 0.05], colour, dash)
+            if cut:
+                draw.write(tower, 0.2, i + 0.5, say.cut, "broken", fontsize=8, rotation=90, backgroundcolor="none")
+        draw.bare(tower)
+        tower.tick_params(labelleft=False)
+        names = {"x": say.log.format(axis=say.shared["length"]), "y": say.linear.format(axis=say.shared["layer"])}
+        heading = say.heading.format(norm=say.shared["norms"][self.norm], cuts=self._cuts())
+        plane = draw.Plane(ax, **names, log="x", title=heading, xlim=self.ends(), yticks=layers)
+        ax.tick_params(labelleft=True)
+        plane.rule(x=1)
+        if (self.former, self.before) != (self.value, self.norm):
+            plane.line(self.lengths(self.former, self.before), layers, "soft", "--")
+        plane.line(self.seeds(), [0, 0], "ink", "-", linewidth=5, alpha=0.35)
+        plane.line(self.lengths(), layers, "ink", marker="o", markersize=4)
         return fig
+
+    def ends(self) -> tuple[float, float]:
+        """Whole decades that hold every length there is, and 1: the axis of all pictures."""
+        all_ = [x for rows in self.measured.values() for row in rows for x in row]
+        return 10.0 ** (min(0, *all_) // DECADE), 10.0 ** -(-max(0, *all_) // DECADE)
 
 
 def measure(
     depths: Sequence[int] = (2, 4, 8, 12), seeds: Sequence[int] = range(3), d_model: int = 16, n: int = 8
 ) -> dict[tuple[bool, str], dict[int, Tensor]]:
-    """The lengths that `GradientThroughDepth` shows, for untrained encoder layers with Xavier matrices."""
+    """Lengths of an error of length 1 on its way down untrained stacks, (seeds, depth + 1) by depth, the bottom's first.
+
+    Keys are whether there are residual connections, and the norm. The matrices are Xavier's.
+    """
     found = {(residual, norm): {depth: [] for depth in depths} for residual in (True, False) for norm in NORMS}
-    with torch.random.fork_rng(devices=[]):
-        for seed in seeds:
-            torch.manual_seed(seed)
-            layers = nn.ModuleList(EncoderLayer(d_model, 4, 4 * d_model) for _ in range(max(depths))).double()
-            for part in layers.modules():
-                if isinstance(part, nn.Linear):
-                    nn.init.xavier_uniform_(part.weight)
-                    nn.init.zeros_(part.bias)
-            X = torch.randn(1, n, d_model, dtype=torch.double, requires_grad=True)
-            error = nn.functional.normalize(torch.randn(n * d_model, dtype=torch.double), dim=0).view_as(X)
-            for (residual, norm), rows in found.items():
-                states = _climb(X, layers, residual, norm)
-                for depth in depths:
-                    top = (states[depth] * error).sum()
-                    slopes = torch.autograd.grad(top, states[: depth + 1], retain_graph=True)
-                    rows[depth].append([slope.norm().item() for slope in slopes])
+    for layers, X, error in _drawn(seeds, max(depths), d_model, n):
+        for (residual, norm), rows in found.items():
+            states = _climb(X, layers, torch.full((1, max(depths)), float(residual)), norm)
+            for depth in depths:
+                top = (states[depth] * error).sum()
+                slopes = torch.autograd.grad(top, states[: depth + 1], retain_graph=True)
+                rows[depth].append([slope.norm().item() for slope in slopes])
     return {key: {depth: torch.tensor(lists) for depth, lists in rows.items()} for key, rows in found.items()}
 
 
-def _climb(X: Tensor, layers: nn.ModuleList, residual: bool, norm: str) -> list[Tensor]:
+def measure_cuts(
+    n_layers: int = 6, seeds: Sequence[int] = range(2), d_model: int = 16, n: int = 8
+) -> dict[str, Tensor]:
+    """What `GradientThroughDepth` shows: the same lengths for every way to cut the residual connections of layers."""
+    cut = torch.tensor([[k >> i & 1 for i in range(n_layers)] for k in range(2**n_layers)])
+    found: dict[str, list[Tensor]] = {norm: [] for norm in NORMS}
+    for layers, X, error in _drawn(seeds, n_layers, d_model, n):
+        for norm, rows in found.items():
+            states = _climb(X.expand(len(cut), -1, -1), layers, 1.0 - cut, norm)
+            slopes = torch.autograd.grad((states[-1] * error).sum(), states)
+            rows.append(torch.stack([slope.flatten(1).norm(dim=1) for slope in slopes], dim=1))
+    return {norm: torch.stack(rows, dim=1) for norm, rows in found.items()}
+
+
+def _drawn(seeds: Sequence[int], count: int, d_model: int, n: int) -> Iterator[tuple[nn.ModuleList, Tensor, Tensor]]:
+    """For each seed untrained layers, words, and an error of length 1; a lower stack is the lower part of a higher one."""
+    for seed in seeds:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            X, error = torch.randn(2, 1, n, d_model, dtype=torch.double)
+            layers = nn.ModuleList(EncoderLayer(d_model, 4, 4 * d_model) for _ in range(count)).double()
+            for i, layer in enumerate(layers):
+                torch.manual_seed(1000 * seed + i)
+                for part in layer.modules():
+                    if isinstance(part, nn.Linear):
+                        nn.init.xavier_uniform_(part.weight)
+                        nn.init.zeros_(part.bias)
+        layers.requires_grad_(False)
+        yield layers, X.requires_grad_(), nn.functional.normalize(error.flatten(), dim=0).view_as(X)
+
+
+def _climb(X: Tensor, layers: nn.ModuleList, keep: Tensor, norm: str) -> list[Tensor]:
+    """X and what each layer makes of it; `keep` (1 or batch, layers) is 1 where a layer has its residual connections."""
     states = [X]
-    for layer in layers:
-        for sublayer in (lambda Z, attend=layer.self_attention: attend(Z, Z, Z)[0], layer.feed_forward):
+    for layer, kept in zip(layers, keep.to(X).T):
+        for sublayer in (
+            lambda Z, attend=layer.self_attention: attend(Z, Z, Z, need_weights=False)[0],
+            layer.feed_forward,
+        ):
             change = sublayer(standardise(X) if norm == "pre" else X)
-            X = X + change if residual else change
+            X = kept[:, None, None] * X + change
             X = standardise(X) if norm == "post" else X
         states.append(X)
     return states
 
 
-def _summaries(norms: Mapping[tuple[bool, str], Mapping[int, Any]]) -> tuple[list[int], dict[str, list]]:
-    """The depths, and least, geometric mean and greatest length at each layer, for every stack and depth."""
-    wanted = [(residual, norm) for residual in (True, False) for norm in NORMS]
-    missing = [key for key in wanted if key not in norms]
-    if missing:
-        raise ValueError(f"norms must hold all six stacks; it lacks {_join(missing)}")
-    depths = sorted(norms[wanted[0]])
-    if not depths:
-        raise ValueError("norms must hold at least one depth; it holds none")
+def _summaries(lengths: Mapping[str, Any]) -> tuple[int, dict[str, list]]:
+    """How many layers there are, and for every stack, in thousandths of a decade, the geometric means of its lengths,
+    the bottom's first, then the least and the greatest at the bottom."""
+    if missing := [norm for norm in NORMS if norm not in lengths]:
+        raise ValueError(f"lengths must hold {_join(NORMS)}; it lacks {_join(missing)}")
+    arrays = {norm: to_numpy(f"lengths[{norm!r}]", lengths[norm], ("stacks", "seeds", "layers + 1")) for norm in NORMS}
+    n_layers = arrays[NORMS[0]].shape[2] - 1
+    if not 1 <= n_layers <= MOST_LAYERS:
+        raise ValueError(f"lengths must be of 1 to {MOST_LAYERS} layers; they are of {n_layers}")
     found = {}
-    for residual, norm in wanted:
-        if sorted(norms[residual, norm]) != depths:
-            raise ValueError(f"norms must hold the same depths for all six stacks; {residual, norm} differs")
-        found[_key(residual, norm)] = [_summary(norms[residual, norm][depth], depth) for depth in depths]
-    return depths, found
-
-
-def _summary(rows: Any, depth: int) -> list[list[float]]:
-    rows = to_numpy(f"the lengths at depth {depth}", rows, ("seeds", depth + 1))
-    if not (rows > 0).all():
-        raise ValueError(f"the lengths at depth {depth} must be greater than 0; the least is {rows.min()}")
-    middle = np.exp(np.log(rows).mean(axis=0))
-    return [[float(f"{x:.3g}") for x in at] for at in zip(rows.min(axis=0), middle, rows.max(axis=0))]
-
-
-def _key(residual: bool, norm: str) -> str:
-    return f"{_with(residual)} {norm}"
-
-
-def _with(residual: bool) -> str:
-    return "with" if residual else "without"
+    for norm, rows in arrays.items():
+        if rows.shape[::2] != (2**n_layers, n_layers + 1):
+            raise ValueError(
+                f"lengths[{norm!r}] must hold every way to cut {n_layers} layers, {2**n_layers} stacks of "
+                f"{n_layers + 1} lengths; it has shape {rows.shape}"
+            )
+        if not (rows > 0).all():
+            raise ValueError(f"lengths[{norm!r}] must be greater than 0; the least is {rows.min()}")
+        decades = np.log10(rows)
+        bottom = decades[:, :, :1]
+        told = np.concatenate([decades.mean(axis=1), bottom.min(axis=1), bottom.max(axis=1)], axis=1)
+        found[norm] = np.rint(DECADE * told).astype(int).tolist()
+    return n_layers, found
 
 
 def _join(items: Any) -> str:

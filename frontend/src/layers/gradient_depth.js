@@ -1,85 +1,138 @@
-/* Gradient through depth: how long an error of length 1 still is at every layer on its way from the top to the bottom. */
+/* Gradient through depth: a tower of layers, an error of length 1 that comes down it, and residual connections to cut. */
 
-import { card, general, h, plot, told } from "../kit/index.js";
+import { card, general, h, plot, range, s, set, told, write } from "../kit/index.js";
 
 const WORDS = {
-  plane: "Length of the gradient at each layer, on its way from the top, on the right, to the bottom.",
-  caption: "Thick: the chosen stack, dotted: its least and greatest seed. Grey, dashed: the same stack with residuals switched the other way.",
-  layers: "layers",
-  residual: "residual connections",
+  plane: "Length of the error at each layer, on its way from the top to the bottom; the scale is the same for every stack.",
+  caption: "Press a layer to cut its residual connections, or to mend them. Dashed: the stack before. Grey bar: from the least to the greatest seed.",
+  error: "error 1 ↓",
+  words: "words",
+  press: "Cut the residual connections of layer {layer}",
+  every: "cut all",
+  none: "mend all",
   norm: "norm",
-  norms: { none: "none", pre: "before the sub-layer", post: "after the sum" },
-  told: "{stack}: of an error of length 1 at the top, {middle} arrives at the bottom (seeds from {least} to {most}). {rival}",
-  stack: "{depth} layers, {residuals}, {norm}",
-  with: "With residuals: {length}.",
-  without: "Without residuals: {length}.",
+  told: "{stack}: of an error of length 1 at the top, {middle} arrives at the bottom (seeds from {least} to {most}).{former}",
+  stack: "{depth} layers, {norm}, {cuts}",
+  former: " Before: {middle}.",
 };
 
-export const nearest = (depths, depth) =>
-  depths.reduce((best, d, i) => (Math.abs(d - depth) < Math.abs(depths[best] - depth) ? i : best), 0);
+const DECADE = 1000; // as in tfm_lib.widgets.layers
 
-/* [low, middle, high] at each layer, bottom first, of the chosen stack. */
-export const chosen = (measured, depths, { value, residual, norm }) => measured[`${residual ? "with" : "without"} ${norm}`][nearest(depths, value)];
-
-/* Whole decades that hold all the numbers, and 1. */
-export function decades(rows) {
-  const all = rows.flat(2).filter((x) => x > 0);
-  return [10 ** Math.floor(Math.log10(Math.min(0.1, ...all))), 10 ** Math.ceil(Math.log10(Math.max(10, ...all)))];
+/* Geometric means at each layer, the bottom's first, and the seeds' least and greatest at the bottom. */
+export function lengths(measured, { value, norm }) {
+  const row = measured[norm][value.reduce((k, cut, i) => k + (cut ? 2 ** i : 0), 0)].map((x) => 10 ** (x / DECADE));
+  return { middle: row.slice(0, -2), least: row.at(-2), most: row.at(-1) };
 }
 
-const number = (x) => (x >= 0.01 && x < 100 ? String(+x.toPrecision(2)) : general(x));
+/* Whole decades that hold every length there is, and 1. */
+export function ends(measured) {
+  const all = Object.values(measured).flat(2);
+  const [low, high] = [all.reduce((a, b) => Math.min(a, b), 0), all.reduce((a, b) => Math.max(a, b), 0)];
+  return [10 ** Math.floor(low / DECADE), 10 ** Math.ceil(high / DECADE)];
+}
+
+const number = (x) => (x >= 0.001 && x < 1e5 ? String(+x.toPrecision(2)) : general(x));
+const [WIDE, STEP, TOP, BOTTOM] = [98, 36, 26, 40]; // TOP and BOTTOM are those of the kit's plane, whose heights are the tower's
+const [TRUNK, BOX, AROUND] = [64, 54, 10];
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "residual", "norm"] });
-  const depths = ui.get("depths");
-  const state = () => ({ value: depths[nearest(depths, ui.get("value"))], residual: Boolean(ui.get("residual")), norm: WORDS.norms[ui.get("norm")] ? ui.get("norm") : "post" });
-  const rowsOf = (now) => chosen(ui.get("measured"), depths, now);
+  const ui = card({ model, el, state: ["value", "norm", "former", "before"] });
+  const measured = ui.get("measured");
+  const { norms, cuts, names, layer: layerName, length } = ui.get("shared");
+  const depth = ui.get("value").length;
+  const known = (norm) => (norms[norm] ? norm : "none");
+  const now = () => ({ value: ui.get("value"), norm: known(ui.get("norm")) });
+  const past = () => ({ value: ui.get("former"), norm: known(ui.get("before")) });
 
-  const plane = plot(ui, {
-    x: { label: ui.get("shared").layer, domain: [0, depths[0]] },
-    y: { label: ui.get("shared").length, domain: [0.1, 10], log: true },
-    height: 280,
-    most: 684,
-    label: WORDS.plane,
+  const high = TOP + depth * STEP + BOTTOM;
+  const y = (level) => TOP + (depth - level) * STEP;
+  const layers = range(depth).map((i) => {
+    const [up, down] = [y(i + 1) + 3, y(i) - 3];
+    const box = s("rect", { x: TRUNK - BOX / 2, y: up + 7, width: BOX, height: STEP - 20, rx: 4, style: "fill:var(--tfm-card);stroke:var(--tfm-encoder);stroke-width:1.5" });
+    const name = s("text", { class: "tfm-axis", x: TRUNK, y: up + STEP / 2 + 1, "text-anchor": "middle" }, told(names[0], { layers: i + 1 }));
+    const around = s("path", { class: "tfm-line", d: `M${TRUNK} ${up}H${AROUND + 6}Q${AROUND} ${up} ${AROUND} ${up + 6}V${down - 6}Q${AROUND} ${down} ${AROUND + 6} ${down}H${TRUNK}` });
+    const mark = s("text", { class: "tfm-mark-label tfm-strong", x: AROUND, y: up + STEP / 2 + 1, "text-anchor": "middle", style: "--c:var(--tfm-broken)" });
+    const node = s("g", {}, around, s("path", { class: "tfm-line", d: `M${TRUNK} ${up}V${down}`, style: "--c:var(--tfm-encoder)" }), box, name, mark);
+    const press = h("button", {
+      type: "button", class: "tfm-cut", "data-control": `cut-${i + 1}`, "aria-label": told(WORDS.press, { layer: i + 1 }),
+      style: `top:${y(i + 1)}px;width:${WIDE}px;height:${STEP}px`,
+      onclick: () => ui.set({ value: ui.get("value").map((cut, k) => (k === i ? !cut : cut)) }),
+    });
+    return { node, around, mark, press };
   });
-  const other = plane.line({ colour: "soft", dash: "7 4" });
-  const [high, low] = [0, 1].map(() => plane.line({ colour: "ink", dash: "1 3" }));
-  const lines = { true: plane.line({ colour: "query" }), false: plane.line({ colour: "broken", dash: "10 3" }) };
+  const signals = range(depth + 1).map((level) => s("rect", { class: "tfm-signal", y: y(level) - 8, height: 16, rx: 3, style: `--wait:${depth - level}` }));
+  const [above, below] = [[WORDS.error, y(depth) - 13, -18], [WORDS.words, y(0) + 23, 0]].map(([words, at, aside]) => s("text", { class: "tfm-axis", x: TRUNK + aside, y: at, "text-anchor": "middle" }, words));
+  const tower = s("svg", { width: WIDE, height: high, "aria-hidden": "true", style: "display:block" }, layers.map(({ node }) => node), signals, above, below);
+  const plane = plot(ui, { x: { label: length, domain: ends(measured), log: true }, y: { label: layerName, domain: [0, depth] }, height: high, label: WORDS.plane });
+  plane.rule({ colour: "soft" })({ x: 1 });
+  const ghost = plane.line({ colour: "soft", dash: "6 4" });
+  const spread = plane.line({ colour: "soft" });
+  plane.layer.lastChild.firstChild.style.cssText += "stroke-width:7;stroke-opacity:.45;stroke-linecap:round";
+  const line = plane.line({ colour: "ink" });
+  const dots = range(depth).map(() => plane.dot({ colour: "ink", r: 3.5 }));
   const bottom = plane.dot({ colour: "ink", r: 6 });
-  ui.stage.append(plane.el, h("p", { class: "tfm-caption" }, WORDS.caption));
+  plane.el.style.flex = "1 1 0";
+  ui.stage.append(
+    h("div", { style: "position:relative;display:flex" }, h("div", { class: "tfm-tower" }, tower, layers.map(({ press }) => press).reverse()), plane.el),
+    h("p", { class: "tfm-caption" }, WORDS.caption),
+  );
 
-  ui.slider("value", { label: WORDS.layers, values: depths, format: String });
-  ui.toggle("residual", { label: WORDS.residual });
-  ui.select("norm", { label: WORDS.norm, options: Object.entries(WORDS.norms) });
+  ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) });
+  const all = ui.button("all", { label: WORDS.every, onclick: () => ui.set({ value: ui.get("value").map(() => !ui.get("value").some(Boolean)) }) });
+  all.el.style.minWidth = "6em";
+
+  /* Whoever changes the stack, the curve that was there stays as a ghost; a link brings its own. */
+  let last = now();
+  const leave = () => {
+    const was = last;
+    last = now();
+    ui.set({ former: was.value, before: was.norm });
+  };
+  ui.on("value", leave);
+  ui.on("norm", leave);
 
   function draw() {
-    const now = state();
-    const [rows, rival] = [rowsOf(now), rowsOf({ ...now, residual: !now.residual })];
-    plane.domain({ x: [0, now.value], y: decades([rows, rival]) });
-    const points = (from, k) => from.map((row, layer) => [layer, row[k]]);
-    other(points(rival, 1));
-    low(points(rows, 0));
-    high(points(rows, 2));
-    lines[now.residual](points(rows, 1));
-    lines[!now.residual]([]);
-    const [least, middle, most] = rows[0];
-    bottom([0, middle], number(middle));
-    const { norms, residuals } = ui.get("shared");
+    const state = now();
+    const { middle, least, most } = lengths(measured, state);
+    const same = JSON.stringify(state) === JSON.stringify(past());
+    const former = lengths(measured, past()).middle;
+    const [low, top] = ends(measured).map(Math.log10);
+    layers.forEach(({ around, mark, press }, i) => {
+      const cut = state.value[i];
+      set(around, { style: `--c:var(--tfm-${cut ? "broken" : "encoder"})`, "stroke-dasharray": cut ? "5 7" : null });
+      write(mark, cut ? "✕" : "");
+      set(press, { "aria-pressed": String(Boolean(cut)) });
+    });
+    signals.forEach((bar, level) => {
+      const wide = 2 + (44 * (Math.log10(middle[level]) - low)) / (top - low);
+      set(bar, { x: (TRUNK - wide / 2).toFixed(1), width: wide.toFixed(1) });
+    });
+    const points = (row) => row.map((x, level) => [x, level]);
+    ghost(same ? [] : points(former));
+    line(points(middle));
+    spread([[least, 0], [most, 0]]);
+    dots.forEach((dot, i) => dot([middle[i + 1], i + 1]));
+    bottom([middle[0], 0], number(middle[0]));
+    const every = state.value.some(Boolean) ? WORDS.none : WORDS.every;
+    if (all.el.textContent !== every) all.el.textContent = every;
+    const gone = range(depth).filter((i) => state.value[i]).map((i) => i + 1);
+    const kind = !gone.length ? "none" : gone.length === depth ? "all" : "some";
+    const these = told(names[gone.length === 1 ? 0 : 1], { layers: gone.join(", ") });
     ui.say(
       ...told(WORDS.told, {
-        stack: h("b", {}, told(WORDS.stack, { depth: now.value, residuals: residuals[now.residual ? "with" : "without"], norm: norms[now.norm] })),
-        middle: number(middle),
+        stack: h("b", {}, told(WORDS.stack, { depth, norm: norms[state.norm], cuts: told(cuts[kind], { layers: these }) })),
+        middle: number(middle[0]),
         least: number(least),
         most: number(most),
-        rival: told(now.residual ? WORDS.without : WORDS.with, { length: number(rival[0][1]) }),
+        former: same ? "" : told(WORDS.former, { middle: number(former[0]) }),
       }),
     );
   }
 
-  const csv = () => [
-    ["layer", "least", "geometric mean", "greatest"],
-    ...rowsOf(state()).map((row, layer) => [layer, ...row]),
-  ];
+  const csv = () => {
+    const [{ middle }, { middle: former }] = [now(), past()].map((state) => lengths(measured, state));
+    return [["layer", "geometric mean", "before"], ...middle.map((x, level) => [level, x, former[level]])];
+  };
   return ui.start(draw, { watch: ["measured"], csv });
 }
 
