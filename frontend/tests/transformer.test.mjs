@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { placeOf, reach, weightsOf } from "../src/transformer/follow_token.js";
-import { parts, short, weightsHeld, work } from "../src/transformer/model_size.js";
+import { AREA, machine, parts, short, weightsHeld, work } from "../src/transformer/model_size.js";
 import { close, golden } from "./golden.mjs";
 
 const { state, looks, sizes } = golden("transformer");
@@ -37,6 +37,32 @@ test("parameters and operations are those that tfm_lib counts", () => {
     assert.deepEqual(Object.values(parts(sized)), order.map((name) => counted[name]));
     assert.deepEqual(work(sized), flops);
     assert.equal(weightsHeld(sized), weights);
+  }
+});
+
+test("each area of the drawn machine is its number of parameters", () => {
+  for (const { state: sized, parts: counted } of sizes) {
+    const names = { "words, E": "embedding.tokens", "encoder attention": "encoder.self_attention", "encoder feed-forward": "encoder.feed_forward", "decoder attention": "decoder.self_attention", "cross-attention": "decoder.cross_attention", "decoder feed-forward": "decoder.feed_forward" };
+    const { boxes, shrunk } = machine(sized);
+    assert.deepEqual(Object.keys(boxes).sort(), Object.keys(names).sort());
+    for (const [name, all] of Object.entries(boxes)) {
+      assert.equal(all.length, name === "words, E" ? 1 : sized.n_layers);
+      const area = all.reduce((sum, [, , wide, tall]) => sum + wide * tall, 0);
+      close([((area / AREA) * shrunk ** 2) / counted[names[name]]], [1], 1e-9);
+    }
+  }
+});
+
+test("whatever its sizes, the machine has room, and is drawn no smaller than it must be", () => {
+  for (const room of [280, 340]) {
+    for (const value of [64, 512, 4096]) for (const d_ff of [128, 16384]) for (const n_layers of [1, 24]) for (const vocab_size of [100, 200000]) {
+      const { whole, shrunk } = machine({ n_layers, value, d_ff, vocab_size, norm: "post" }, room);
+      for (const [x, y, wide, tall] of whole) {
+        assert.ok(x >= -room / 2 && x + wide <= room / 2 && y + tall <= 0, `${[x, y, wide, tall]}`);
+        assert.ok(tall <= 270);
+      }
+      assert.ok(shrunk === 1 || whole.some(([, , wide, tall]) => wide > (room - 36) / 4 || tall > 113 / 2));
+    }
   }
 });
 

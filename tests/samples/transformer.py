@@ -1,11 +1,11 @@
 """Samples of the widgets of chapter `transformer`."""
 
 import torch
-from reading import bars, chosen, column, heading, points
+from reading import bars, chosen, column, heading, points, rectangles
 
 from samples import Sample
 from tfm_lib.transformer import Transformer, TransformerConfig
-from tfm_lib.widgets.transformer import FollowToken, ModelSize
+from tfm_lib.widgets.transformer import ACROSS, ROW, FollowToken, ModelSize
 
 SRC, TGT = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 11, 12]])
 
@@ -36,8 +36,27 @@ def follow_token_still(axes, widget):
 
 def model_size_still(axes, widget):
     rows = chosen(widget.rows(), what="parameters")
-    yield sorted(1e6 * width for width in bars(axes[0])[0]), sorted(column(rows, "number"))
-    yield heading(axes[0]), widget.readout().split(" · ")[0]
+    shown = dict(zip([row["part"] for row in rows], column(rows, "number"), strict=True))
+    machine, listed = axes
+    yield sorted(1e6 * width for width in bars(listed)[0]), sorted(shown.values())
+    areas: dict[str, float] = {}
+    for each in rectangles(machine):
+        areas[each.get_gid()] = areas.get(each.get_gid(), 0) + each.get_width() * each.get_height() / (ACROSS * ROW)
+    yield (
+        list(areas.values()),
+        [
+            shown[name]
+            for name in (
+                "words, E",
+                "encoder attention",
+                "encoder feed-forward",
+                "decoder attention",
+                "cross-attention",
+                "decoder feed-forward",
+            )
+        ],
+    )
+    yield heading(listed), widget.readout().split(" · ")[0]
 
 
 SAMPLES = {

@@ -68,6 +68,7 @@ SIZE = Words(
     millions="parameters (millions)",
     heading="{total:,} parameters",
     parts={"norms": "norms"},  # the others are names in the code
+    stacks={"encoder": "encoder", "decoder": "decoder", "words": "words"},
 )
 TOLD = 4  # words that a vector would say
 
@@ -347,6 +348,11 @@ PRESETS = {
     "big": big_config(37_000),
     "translator": TransformerConfig(6000, d_model=256, n_heads=8, d_ff=1024, n_layers=3, norm="pre"),
 }
+ACROSS, ROW, GAP = (
+    0.11,
+    1 / 370,
+    36,
+)  # of the drawing: the width of a feature, the height of a row of numbers, pixels between stacks
 FIELDS = ("n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm")
 CHOICES = {
     "value": [64, 128, 256, 512, 1024, 2048, 4096],
@@ -356,7 +362,7 @@ CHOICES = {
 
 
 class ModelSize(Widget):
-    """The parameters of a Transformer part by part, its memory, and its work for a word.
+    """A Transformer drawn so that each area is a number of parameters; its memory, and its work for a word.
 
     `preset` is "base", "big", "translator" (the one that comes with the book) or "own"; `value` is d_model. `length`
     is the number of words in source and target, for the work.
@@ -458,13 +464,28 @@ class ModelSize(Widget):
         )
 
     def figure(self):
-        """The parts as bars."""
+        """The machine, where an area is a number of parameters, beside the parts as bars."""
         say, c, parts = self.words, draw.colours(), self.parts
-        fig, ax = draw.figure(width=6.4, height=3)
+        fig, (drawn, bars) = draw.figure(cols=2, width=7.4, height=3.8)
+        d, long = self.value * ACROSS, self.vocab_size * ROW
+        draw.box(drawn, -long / 2, 0, long, d, ("ink", 0.6), gid="embedding.tokens")
+        for stack, x in ("encoder", -GAP / 2 - d), ("decoder", GAP / 2):
+            names, y = [name for name in parts if name.startswith(f"{stack}.")], d + GAP
+            for name in names * self.n_layers:
+                tall = parts[name] / self.value / self.n_layers * ROW
+                look = {"hatch": "////"} if "cross" in name else {}
+                fill = "card" if look else (stack, 0.4 if "feed" in name else 0.85)
+                draw.box(drawn, x, y, d, tall, fill, stack if look else "card", gid=name, **{"linewidth": 0.4, **look})
+                y += tall
+            draw.write(drawn, x + d / 2, y + GAP / 3, say.stacks[stack], fontsize=9)
+        draw.write(drawn, 0, -GAP / 3, say.stacks["words"], fontsize=9)
+        draw.bare(drawn)
+        drawn.set(xticks=[], yticks=[], aspect="equal")
+        drawn.autoscale_view()
         names = list(parts)[::-1]
         colour = [c.get(name.split(".")[0], c["ink"]) for name in names]
-        ax.barh([say.parts.get(name, name) for name in names], [parts[name] / 1e6 for name in names], color=colour)
-        ax.set(xlabel=say.millions, title=say.heading.format(total=sum(parts.values())))
+        bars.barh([say.parts.get(name, name) for name in names], [parts[name] / 1e6 for name in names], color=colour)
+        bars.set(xlabel=say.millions, title=say.heading.format(total=sum(parts.values())))
         return fig
 
 
