@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from tfm_lib.recurrence import DilatedConvolutions, WordWindow, gradient_reach
-from tfm_lib.widgets.recurrence import GradientReach, path
+from tfm_lib.widgets.recurrence import GradientReach, path, strength
 
 
 def numbers() -> dict:
@@ -24,7 +24,13 @@ def numbers() -> dict:
         }
         for i, stage in enumerate(widget.stages)
     ]
-    return {"paths": paths, "layers": layers(), "summaries": summaries}
+    far = GradientReach({"GRU": norms}, distances=[1, 3, 6, 10], tokens="a b c d e f g h")
+    faded = [
+        {"stage": i, "count": len(far.tokens), "distances": far.distances, "norms": far.words_heard(stage)}
+        for i, stage in enumerate(far.stages)
+    ]
+    dark = [[norm, float(strength(norm))] for norm in (1e-30, 1e-7, 2e-6, 0.05, 0.9, 1.0, 30.0)]
+    return {"paths": paths, "layers": layers(), "summaries": summaries, "faded": faded, "dark": dark}
 
 
 def layers() -> list[dict]:

@@ -8,7 +8,7 @@ import torch
 from matplotlib.figure import Figure
 from samples.recurrence import NORMS, reach
 
-from tfm_lib.widgets.recurrence import GradientReach, InteractionPath, path
+from tfm_lib.widgets.recurrence import FAINTEST, LOUDEST, GradientReach, InteractionPath, path, strength
 
 # interaction path
 
@@ -67,10 +67,36 @@ def test_without_norms_it_shows_the_recorded_run() -> None:
 
 def test_reach_in_a_sentence_and_a_picture() -> None:
     widget = reach()
-    assert widget.alt == "Norm of ∂h_T/∂x_t at the start, 3 words back, the geometric mean of the seeds: GRU 0.25."
+    assert widget.alt == (
+        "GRU: at the start: 3 of 3 words reach the end; trained: 3 of 3 words reach the end. "
+        "Norm of ∂h_T/∂x_t at the start, 3 words back, the geometric mean of the seeds: GRU 0.25."
+    )
     widget.stage = "trained"
     assert "GRU 2." in widget.alt
     assert isinstance(widget.figure(), Figure)
+
+
+def test_each_word_is_heard_as_its_distance_from_the_end() -> None:
+    widget = GradientReach({"GRU": [[0.5, 1e-3, 1e-9]]}, tokens="far nearer near nearest last")
+    assert widget.tokens == ["nearer", "near", "nearest", "last"]  # as many as there are distances
+    np.testing.assert_allclose(widget.words_heard("stage 0"), [1e-9, 1e-3, 0.5])
+    assert "stage 0: 2 of 3 words reach the end" in widget.alt
+    sparse = GradientReach({"GRU": [[0.5, 1e-3]]}, distances=[1, 4], tokens="a b c d last")
+    np.testing.assert_allclose(sparse.words_heard("stage 0"), [1e-3, 1e-3, 0.5, 0.5])
+
+
+def test_the_recorded_networks_hear_more_of_a_sentence_after_training() -> None:
+    widget = GradientReach(kind="GRU")
+    assert len(widget.tokens) == 64
+    before, after = (sum(norm > FAINTEST for norm in widget.words_heard(stage)) for stage in widget.stages)
+    assert before < 45 and after == 63
+    widget.kind = "RNN"
+    assert all(sum(norm > FAINTEST for norm in widget.words_heard(stage)) < 25 for stage in widget.stages)
+
+
+def test_strength_follows_the_logarithm_between_its_ends() -> None:
+    assert [float(strength(norm)) for norm in (1e-40, FAINTEST, LOUDEST, 1e9)] == [0, 0, 1, 1]
+    assert float(strength((FAINTEST * LOUDEST) ** 0.5)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("make", [InteractionPath, reach])

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nearest, scientific, summary } from "../src/recurrence/gradient_reach.js";
+import { strength, heard, nearest, scientific, summary } from "../src/recurrence/gradient_reach.js";
 import { path } from "../src/recurrence/interaction_path.js";
 import { close, golden } from "./golden.mjs";
 
-const { paths, layers, summaries } = golden("recurrence");
+const { paths, layers, summaries, faded, dark } = golden("recurrence");
 
 test("each path is the one that tfm_lib finds", () => {
   assert.equal(paths.length, 120);
@@ -39,6 +39,16 @@ test("seeds are summed up as in tfm_lib", () => {
     const found = summary(rows);
     for (const key of ["mean", "low", "high"]) close(found.map((one) => one[key] / expected[key][found.indexOf(one)]), found.map(() => 1));
   }
+});
+
+test("words have the norms, and norms the strength, of tfm_lib", () => {
+  for (const { stage, count, distances, norms } of faded) {
+    const mean = summaries[stage].summary.mean;
+    assert.equal(norms.length, count - 1);
+    close(heard(mean, distances, count).map((norm, i) => norm / norms[i]), norms.map(() => 1));
+  }
+  assert.equal(dark.length, 7);
+  for (const [norm, share] of dark) close([strength(norm)], [share], 1e-9);
 });
 
 test("the distance that is shown is the nearest one that was measured", () => {

@@ -9,6 +9,7 @@ import pytest
 import torch
 from reading import numbers
 from samples import MODULES, made, sample, samples
+from samples.recurrence import drawn_words
 from torch.testing import assert_close
 
 from browser.bench import Bench, bench
@@ -204,6 +205,19 @@ def gradient_reach(widget: Widget) -> None:
         shown = re.search(r"norm (\S+) \(seeds from (\S+) to (\S+)\)", widget.readout())
         for text, key in zip(shown.groups(), ("mean", "low", "high"), strict=True):
             assert_shows(text, found[key])
+        own.kind = kind
+        for sentence, title, when in zip(drawn_words(widget), titles(widget), own.stages, strict=True):
+            norms = own.words_heard(when)
+            assert [word for word, _ in sentence] == own.tokens
+            dark = [0.07 + 0.93 * min(1, max(0, math.log10(norm) / 7 + 1)) for norm in norms]
+            assert_close(tensor([share for _, share in sentence[:-1]]), tensor(dark), atol=6e-4, rtol=0)
+            assert title == f"{when}: {sum(norm > 1e-7 for norm in norms)} of {len(norms)} words reach the end"
+    widget.box.locator(".tfm-heard").nth(own.distances[-1] - 5).click()
+    assert ", 5 words back" in widget.readout()
+
+
+def titles(widget: Widget) -> list[str]:
+    return widget.box.locator("[data-stage] .tfm-columns p").all_inner_texts()
 
 
 def layer_norm(widget: Widget) -> None:
@@ -480,6 +494,25 @@ def model_size(widget: Widget) -> None:
         assert done == expected.flops
         total = sum(expected.parts.values())
         assert widget.readout().startswith(f"{total:,} parameters")
+        seen = drawn_areas(widget)
+        wanted = [counted[name] for name in seen]
+        assert len(seen) == 6
+        assert_close(tensor(list(seen.values())), tensor(wanted), rtol=0.02, atol=0)
+
+
+def drawn_areas(widget: Widget) -> dict[str, float]:
+    """How many parameters each part of the drawn machine has by its area, on the scale of the square that is drawn beside it."""
+    stage = widget.box.locator("[data-stage]")
+    side = float(stage.locator("svg[role=img] > rect").get_attribute("width"))
+    ((millions, _),) = numbers(stage.locator("svg[role=img] > text", has_text="parameters").text_content())
+    paths = stage.locator("path[data-part]").evaluate_all(
+        "(all) => all.map((each) => [each.dataset.part, each.getAttribute('d')])"
+    )
+    found = {}
+    for part, d in paths:
+        boxes = re.findall(r"h([\d.]+)v([\d.]+)", d)
+        found[part] = sum(float(wide) * float(tall) for wide, tall in boxes) / side**2 * millions * 1e6
+    return found
 
 
 def sampling(widget: Widget) -> None:

@@ -25,12 +25,23 @@ def interaction_path_still(axes, widget):
 
 def gradient_reach_still(axes, widget):
     rows, state = widget.rows(), widget.model()
-    for stage, ax in zip(state["stages"], axes, strict=True):
+    sentences, planes = axes[: len(axes) // 2], axes[len(axes) // 2 :]
+    for k, (ax, shown) in enumerate(zip(sentences, drawn_words(widget), strict=True)):
+        yield [text.get_text() for text in ax.texts], [word for word, _ in shown]
+        yield [text.get_alpha() for text in ax.texts[:-1]], np.array([dark for _, dark in shown[:-1]])
+        yield heading(ax), widget.box.locator("[data-stage] .tfm-columns p").nth(k).inner_text()
+    for stage, ax in zip(state["stages"], planes, strict=True):
         for kind in state["kinds"]:
             shown = chosen(rows, model=kind, when=stage)
             drawn = named(ax)[kind]
             yield drawn[:, 0], column(shown, "distance")
             yield np.log(drawn[:, 1]), np.log(np.maximum(column(shown, "geometric mean"), state["floor"]))
+
+
+def drawn_words(widget):
+    """The words of each sentence in the browser, each with its share of ink; the last has all of it."""
+    read = "(each) => [...each.querySelectorAll('.tfm-heard')].map((word) => [word.textContent, Number(word.style.getPropertyValue('--w') || 1)])"
+    return [sentence.evaluate(read) for sentence in widget.box.locator(".tfm-fading").all()]
 
 
 SAMPLES = {
@@ -53,6 +64,7 @@ SAMPLES = {
         states=[{"kind": "GRU", "stage": "trained", "value": 63}],
         still=gradient_reach_still,
         refused={
+            "tokens must hold at least one word; it is empty": lambda: reach(tokens=""),
             "reach must hold at least one model…": lambda: reach(reach={}),
             "reach['GRU'] must be above 0, for a logarithmic scale; it holds 0": lambda: reach(
                 reach={"GRU": [[0.0, 1.0]]}

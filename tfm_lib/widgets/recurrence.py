@@ -32,14 +32,26 @@ PATH = Words(
 REACH = Words(
     title="Gradient reach",
     question="How far back does the last output hear?",
-    shared={"word": ["{count} word", "{count} words"], "norm": "norm of ∂h_T/∂x_t"},
-    alt="Norm of ∂h_T/∂x_t {stage}, {words} back, the geometric mean of the seeds: {norms}.",
+    shared={
+        "word": ["{count} word", "{count} words"],
+        "norm": "norm of ∂h_T/∂x_t",
+        "heard": "{stage}: {heard} of {all} words reach the end",
+    },
+    alt="{kind}: {heard}. Norm of ∂h_T/∂x_t {stage}, {words} back, the geometric mean of the seeds: {norms}.",
     distance="distance T − t, in words",
     start="at the start",
     trained="trained",
     stage="stage {stage}",
 )
 SENTENCE = "The old man who sells maps at the station and knows every street of the town by heart has never left it"
+LONG = (
+    "Marie promised the old baker, on the first morning of the war, when the shops were still open and the children "
+    "slept between the nets of the harbour, that she would keep his key until he came home, and forty years later, in "
+    "a town with another name and another harbour, she put it into the hand of his grandson and smiled. Who did?"
+)
+FAINTEST, LOUDEST = 1e-7, 1.0  # a word of this norm is as faint, or as strong, as words become
+PALEST, TOO_LOUD = 0.07, 10  # the share of ink of what is not heard; above this norm a word is marked as broken
+ACROSS = 46  # letters in a line of the still picture
 KINDS = tuple(PATH.shared["kinds"])
 
 
@@ -145,11 +157,12 @@ def path(kind: str, distance: int, window: int = 2, k: int = 3) -> list[int]:
 
 
 class GradientReach(Widget):
-    """The norm of ∂h_T/∂x_t against the distance T − t, by model and stage of training; `value` is the distance.
+    """A sentence whose words fade as the last state hears them less; the norms of ∂h_T/∂x_t against the distance T − t.
 
     `reach` maps the name of a model to its norms, one array (seeds, distances) for each of `stages`; all above 0.
     `distances` counts words, 1, 2, … if None. Without `reach` it shows the recorded run of chapter `recurrence`.
-    What lies below `floor` is drawn at the lower edge.
+    What lies below `floor` is drawn at the lower edge. `value` is the distance, `kind` the model; `stage` is that of the
+    curves. Of `tokens`, a sentence or a list of words, as many are shown as there are distances, and the last.
     """
 
     _module = traitlets.Unicode("recurrence/gradient_reach").tag(sync=True)
@@ -162,8 +175,11 @@ class GradientReach(Widget):
     kind = traitlets.Unicode().tag(sync=True)
     stage = traitlets.Unicode().tag(sync=True)
     floor = traitlets.Float(1e-25).tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
-    def __init__(self, reach: Mapping[str, Any] | None = None, distances=None, stages=None, value=32, **kwargs):
+    def __init__(
+        self, reach: Mapping[str, Any] | None = None, distances=None, stages=None, value=32, tokens=None, **kwargs
+    ):
         say = self.words
         if reach is None:
             reach, distances, stages = recorded_reach()
@@ -184,7 +200,8 @@ class GradientReach(Widget):
         rounded = {name: [[_significant(row) for row in rows] for rows in both] for name, both in arrays.items()}
         kinds = list(rounded)
         nearest = distances[int(np.abs(np.array(distances) - value).argmin())]
-        first = {"kind": kinds[0], "stage": stages[0]}
+        words = to_words("tokens", LONG if tokens is None else tokens)[-distances[-1] - 1 :]
+        first = {"kind": kinds[0], "stage": stages[0], "tokens": words}
         super().__init__(
             reach=rounded, kinds=kinds, distances=distances, stages=stages, value=nearest, **{**first, **kwargs}
         )
@@ -202,20 +219,35 @@ class GradientReach(Widget):
         rows = np.array(self.reach[kind][self.stages.index(stage)])
         return {"mean": np.exp(np.log(rows).mean(0)), "low": rows.min(0), "high": rows.max(0)}
 
+    def words_heard(self, stage: str) -> list[float]:
+        """The norm of each word of the sentence but the last, at the nearest distance that was measured."""
+        mean = self.summary(self.kind, stage)["mean"]
+        back = np.arange(len(self.tokens) - 1, 0, -1)
+        return mean[np.abs(np.array(self.distances)[:, None] - back).argmin(axis=0)].tolist()
+
+    def _heard(self, stage: str) -> str:
+        norms = self.words_heard(stage)
+        heard = sum(norm > FAINTEST for norm in norms)
+        return self.words.shared["heard"].format(stage=stage, heard=heard, all=len(norms))
+
     @property
     def alt(self) -> str:
         i = int(np.abs(np.array(self.distances) - self.value).argmin())
+        heard = "; ".join(self._heard(stage) for stage in self.stages)
         norms = ", ".join(f"{kind} {self.summary(kind, self.stage)['mean'][i]:.2g}" for kind in self.kinds)
         words = _count(self.distances[i], self.words.shared["word"])
-        return self.words.alt.format(stage=self.stage, words=words, norms=norms)
+        return self.words.alt.format(kind=self.kind, heard=heard, stage=self.stage, words=words, norms=norms)
 
     def figure(self):
-        """One panel for each stage, one line for each model, with the seeds' spread."""
-        fig, axes = draw.figure(cols=len(self.stages), width=7, height=3.4, sharey=True, squeeze=False)
+        """For each stage the sentence, and below it one line for each model, with the seeds' spread."""
+        size = {"rows": 2, "cols": len(self.stages), "width": 7.2, "height": 5.2, "height_ratios": [2, 3]}
+        fig, (sentences, axes) = draw.figure(**size, squeeze=False)
+        for ax, stage in zip(sentences, self.stages):
+            self._draw_words(ax, stage)
         cycle = ["ink", "encoder", "decoder", "key", "value"]
         plain = [kind for kind in self.kinds if "×" not in kind and kind != "attention"]
         looks = {kind: (cycle[i % len(cycle)], "--") for i, kind in enumerate(plain)} | {"attention": ("query", "-")}
-        planes = [draw.Plane(ax, self.words.distance, log="y", title=stage) for ax, stage in zip(axes[0], self.stages)]
+        planes = [draw.Plane(ax, self.words.distance, log="y", title=stage) for ax, stage in zip(axes, self.stages)]
         for plane, stage in zip(planes, self.stages):
             for kind in self.kinds:
                 colour, dash = looks.get(kind, ("broken", "-."))
@@ -223,12 +255,34 @@ class GradientReach(Widget):
                 plane.band(self.distances, found["low"], found["high"], colour, alpha=0.15)
                 plane.line(self.distances, found["mean"], colour, dash, kind)
             plane.rule(x=self.value)
+        low, high = (f([plane.ax.get_ylim()[i] for plane in planes]) for i, f in enumerate((min, max)))
+        for plane in planes:
+            plane.ax.set_ylim(low, high)
         planes[0].ax.set(ylabel=self.words.shared["norm"])
         planes[0].key(fontsize=8.5)
         return fig
 
+    def _draw_words(self, ax, stage: str) -> None:
+        """The sentence in lines of a fixed width, each word as strong as it is heard."""
+        draw.bare(ax)
+        ax.set(xlim=(0, ACROSS), ylim=(10, 0), xticks=[], yticks=[])
+        ax.set_title(self._heard(stage), fontsize=9)
+        x, y = 0, 0.7
+        for word, norm in zip(self.tokens, [*self.words_heard(stage), LOUDEST]):
+            if x + len(word) > ACROSS:
+                x, y = 0, y + 1
+            strong = float(strength(norm))
+            look = {"fontfamily": "monospace", "fontsize": 7.5, "alpha": PALEST + (1 - PALEST) * strong}
+            draw.write(ax, x, y, draw.plain(word), "ink" if norm <= TOO_LOUD else "broken", "left", **look)
+            x += len(word) + 1
 
-def recorded_reach(every: int = 2) -> tuple[dict[str, list], list[int], list[str]]:
+
+def strength(norm: float) -> float:
+    """How strong a word of that norm is, from 0 to 1, along the logarithm."""
+    return np.clip(np.log(norm / FAINTEST) / np.log(LOUDEST / FAINTEST), 0, 1)
+
+
+def recorded_reach(every: int = 1) -> tuple[dict[str, list], list[int], list[str]]:
     """Norms, distances and stages of the recorded run, every so many distances."""
     from tfm_lib.book import recorded
 

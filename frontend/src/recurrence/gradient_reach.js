@@ -1,14 +1,16 @@
-/* Gradient reach: how strongly the last output hears a word, against the word's distance, before and after training. */
+/* Gradient reach: a sentence whose words fade as the last state hears them less, before and after training; then the curves. */
 
-import { card, fixed, general, h, many, plot, range, told } from "../kit/index.js";
+import { card, clamp, fixed, general, h, many, onWidth, plot, range, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
+  sentence: "The fainter a word, the less the last state hears a sign at its distance: faintest, and not counted, up to {faintest}, at full strength from {loudest} on. Red: above {loud}. Press a word.",
   distance: "distance T − t in words",
   plane: "Gradient norm against distance, one line a model; the chosen one is thick.",
   model: "model",
-  when: "when",
+  when: "curves",
   far: "distance",
-  told: "{kind} {stage}, {words} back: norm {mean} (seeds from {low} to {high})",
+  told: "{kind} {stage}, {words} back{word}: norm {mean} (seeds from {low} to {high})",
+  word: ", “{word}”",
   rival: " · attention {norm}, {ratio}",
   louder: "{times} times as loud",
   fainter: "{times} times fainter",
@@ -16,6 +18,8 @@ const WORDS = {
 };
 
 const LOOKS = ["ink", "encoder", "decoder", "query", "key", "value"].map((colour, i) => [colour, [undefined, "8 3", "2 3", undefined, "8 3 2 3", "4 4"][i]]);
+const [FAINTEST, LOUDEST, PALEST, LOUD] = [1e-7, 1, 0.07, 10]; // as in tfm_lib.widgets.recurrence
+const LINE = 26;
 const BROKEN = ["broken", "6 3 2 3"];
 
 /* What lies between the seeds: their geometric mean, the least and the greatest, for each distance. rows[seed][distance] */
@@ -28,6 +32,12 @@ export const summary = (rows) =>
       high: Math.max(...norms),
     };
   });
+
+/* How strong a word of this norm is, from 0 to 1, along the logarithm. */
+export const strength = (norm) => clamp(Math.log(norm / FAINTEST) / Math.log(LOUDEST / FAINTEST), 0, 1);
+
+/* The norm of each word but the last, at the nearest distance that was measured. */
+export const heard = (norms, distances, count) => range(count - 1).map((i) => norms[nearest(distances, count - 1 - i)]);
 
 export const nearest = (distances, distance) =>
   distances.reduce((best, d, i) => (Math.abs(d - distance) < Math.abs(distances[best] - distance) ? i : best), 0);
@@ -51,7 +61,7 @@ function render({ model, el }) {
   const plane = plot(ui, {
     x: { label: WORDS.distance, domain: [0, distances.at(-1) + 1] },
     y: { label: ui.get("shared").norm, domain: [bottom, top], log: true },
-    height: 300,
+    height: 270,
     most: 684,
     label: WORDS.plane,
   });
@@ -60,7 +70,34 @@ function render({ model, el }) {
   const rule = plane.rule({ colour: "soft" });
   const dot = plane.dot({ colour: "ink", r: 6 });
   const key = h("div", { class: "tfm-legend" });
-  ui.stage.append(plane.el, key);
+
+  /* A sentence for each stage. Its words can be pressed; by keyboard the slider is the way to them, and the readout names each. */
+  const tokens = ui.get("tokens");
+  const backOf = (i) => nearest(distances, tokens.length - 1 - i);
+  const sentences = stages.map(() => {
+    const words = tokens.map((word, i) => s("text", { class: "tfm-heard", onclick: () => i < tokens.length - 1 && ui.set({ value: distances[backOf(i)] }) }, word));
+    words.at(-1).classList.add("tfm-asks");
+    const frames = tokens.map(() => s("rect", { class: "tfm-row-light", height: LINE - 3, rx: 4 }));
+    const title = h("p", { class: "tfm-caption" });
+    const svg = s("svg", { class: "tfm-fading", "aria-hidden": "true" }, frames, words);
+    const box = h("div", { class: "tfm-figure-box" }, svg);
+    ui.until(
+      onWidth(box, (width) => {
+        let [x, y] = [3, LINE - 8];
+        tokens.forEach((word, i) => {
+          const wide = widthOf([word], 15);
+          if (x + wide > width - 3) [x, y] = [3, y + LINE];
+          set(words[i], { x: x.toFixed(1), y });
+          set(frames[i], { x: (x - 3).toFixed(1), y: y - LINE + 8, width: (wide + 5).toFixed(1) });
+          x += wide + 3;
+        });
+        set(svg, { width, height: y + 9 });
+      }),
+    );
+    return { title, words, frames, el: h("div", {}, title, box) };
+  });
+  const scale = h("p", { class: "tfm-caption" }, told(WORDS.sentence, { faintest: general(FAINTEST), loudest: LOUDEST, loud: LOUD }));
+  ui.stage.append(h("div", { class: "tfm-columns" }, sentences.map(({ el }) => el)), scale, plane.el, key);
   key.append(
     ...kinds.flatMap((kind) => {
       const swatch = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -86,12 +123,24 @@ function render({ model, el }) {
     });
     high(points((at) => found[kind][stage][at].high));
     low(points((at) => found[kind][stage][at].low));
+    sentences.forEach(({ title, words, frames }, k) => {
+      const norms = heard(found[kind][stages[k]].map(({ mean }) => mean), distances, tokens.length);
+      norms.forEach((norm, j) => {
+        words[j].style.setProperty("--w", (PALEST + (1 - PALEST) * strength(norm)).toFixed(3));
+        words[j].classList.toggle("tfm-loud", norm > LOUD);
+        set(frames[j], { visibility: backOf(j) === i ? null : "hidden" });
+      });
+      const text = told(ui.get("shared").heard, { stage: stages[k], heard: norms.filter((norm) => norm > FAINTEST).length, all: norms.length });
+      if (title.textContent !== text) title.textContent = text;
+    });
+    sentences.forEach(({ frames }) => set(frames.at(-1), { visibility: "hidden" }));
     const here = found[kind][stage][i];
+    const word = tokens[tokens.length - 1 - distances[i]];
     rule({ x: distances[i] });
     dot([distances[i], shown(here.mean)]);
     const rival = kinds.includes("attention") && kind !== "attention" ? found.attention[stage][i].mean : null;
     ui.say(
-      ...told(WORDS.told, { kind: h("b", {}, kind), stage, words: many(ui.get("shared").word, distances[i]), mean: scientific(here.mean), low: scientific(here.low), high: scientific(here.high) }),
+      ...told(WORDS.told, { kind: h("b", {}, kind), stage, words: many(ui.get("shared").word, distances[i]), word: word && told(WORDS.word, { word }), mean: scientific(here.mean), low: scientific(here.low), high: scientific(here.high) }),
       rival ? told(WORDS.rival, { norm: scientific(rival), ratio: ratio(rival / here.mean) }) : "",
       here.mean < bottom ? told(WORDS.below, { end: general(bottom) }) : "",
     );
