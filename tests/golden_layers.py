@@ -5,7 +5,7 @@ from itertools import product
 import torch
 
 from tfm_lib.layers import standardise
-from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, measure_cuts
+from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, RankCollapse, measure_cuts, measure_words
 
 
 def numbers() -> dict:
@@ -23,4 +23,13 @@ def numbers() -> dict:
             least, most = widget.seeds()
             state = {"value": widget.value, "norm": widget.norm}
             picks.append({"state": state, "middle": widget.lengths(), "least": least, "most": most})
-    return {"normed": normed, "measured": widget.measured, "picks": picks, "ends": widget.ends()}
+    collapse, stacks = RankCollapse(*measure_words(2, seeds=range(2), d_model=8, n=4)), []
+    for collapse.residual, collapse.think, collapse.norm in product((True, False), (True, False), NORMS):
+        state = {"residual": collapse.residual, "think": collapse.think, "norm": collapse.norm}
+        for collapse.value in range(3):
+            cosines = collapse.cosines()
+            pair = (cosines.sum() - cosines.trace()) / 12
+            found = {**collapse.differences(), "cosines": cosines.tolist(), "pair": pair}
+            stacks.append({"state": state, "value": collapse.value, **found})
+    others = {"alike": collapse.measured, "stacks": stacks}
+    return {**others, "normed": normed, "measured": widget.measured, "picks": picks, "ends": widget.ends()}

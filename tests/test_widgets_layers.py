@@ -1,6 +1,7 @@
 """The widgets of chapter `layers` in a kernel: traits, arrays, pictures, and sentences when something is wrong."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +11,16 @@ from samples.layers import small_stacks
 from torch.testing import assert_close
 
 from tfm_lib.layers import EncoderLayer, standardise
-from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, LayerNormByHand, _climb, measure
+from tfm_lib.widgets.layers import (
+    NORMS,
+    GradientThroughDepth,
+    LayerNormByHand,
+    RankCollapse,
+    _climb,
+    _drawn,
+    measure,
+    measure_words,
+)
 
 
 @pytest.fixture
@@ -93,12 +103,44 @@ def test_lists_serve_as_well_as_tensors(norms) -> None:
     assert GradientThroughDepth(lists).measured == GradientThroughDepth(norms).measured
 
 
+# Rank collapse
+
+
+def test_words_are_measured_as_they_climb() -> None:
+    apart, cosines = measure_words(2, seeds=range(2), d_model=8, n=4)
+    (layers, X, _) = next(_drawn(range(1), 2, 8, 4))
+    for think in (True, False):
+        states = _climb(X, layers, torch.ones(1, 2), "pre", think)
+        for at, state in enumerate(states):
+            left = (state - state.mean(dim=1, keepdim=True)).norm() / state.norm()
+            assert_close(apart[True, think, "pre"][0, at], left)
+            pair = torch.nn.functional.cosine_similarity(state[0, 0], state[0, 3], dim=0)
+            assert_close(cosines[True, think, "pre"][at, 0, 3], pair)
+
+
+def test_only_residuals_keep_words_apart() -> None:
+    widget = RankCollapse()
+    for widget.residual, widget.think, widget.norm in product((True, False), (True, False), NORMS):
+        left = widget.differences()["mean"][8]
+        assert left > 0.01 if widget.residual else left < 1e-12
+    assert "and two words have a mean cosine of 1.00." in RankCollapse(value=6).alt
+
+
+def test_the_alternative_tells_the_stack_and_the_layer() -> None:
+    widget = RankCollapse(value=2, residual=True, think=True, norm="post")
+    at = widget.differences()["mean"][2]
+    assert (
+        f"attention and feed-forward, with residuals, norm after the sum: at layer 2 of 12, {at:.2g} of" in widget.alt
+    )
+
+
 # three lives
 
 
 def test_pictures_and_plain_state(norms) -> None:
     widgets = [LayerNormByHand(), LayerNormByHand([2, 2, 2])]
     widgets += [GradientThroughDepth(norms, norm=norm, before="none", value=[False, True, False]) for norm in NORMS]
+    widgets += [RankCollapse(value=3), RankCollapse(residual=True, former=[False, True], before="post")]
     for widget in widgets:
         assert isinstance(widget.figure(), Figure)
         state = widget.get_state()

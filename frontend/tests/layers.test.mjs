@@ -3,9 +3,10 @@ import { test } from "node:test";
 
 import { ends, lengths } from "../src/layers/gradient_depth.js";
 import { standardise, together } from "../src/layers/layer_norm.js";
+import { chosen, meanCosine } from "../src/layers/rank_collapse.js";
 import { close, golden } from "./golden.mjs";
 
-const { normed, measured, picks, ends: wholeDecades } = golden("layers");
+const { normed, alike, stacks, measured, picks, ends: wholeDecades } = golden("layers");
 
 test("the norm in the browser is that of tfm_lib.layers", () => {
   assert.ok(normed.length >= 24);
@@ -39,4 +40,14 @@ test("the axis holds every length, and does not depend on the stack", () => {
 test("features move together, or not at all where one would leave the picture", () => {
   assert.deepEqual(together([1, 2], (x) => x + 1), [2, 3]);
   assert.equal(together([1, 12], (x) => x + 1), null);
+});
+
+test("differences and cosines of each stack are those of tfm_lib", () => {
+  assert.equal(stacks.length, 36);
+  for (const { state, value, mean, least, most, cosines, pair } of stacks) {
+    const found = chosen(alike, state);
+    close([...found.mean, ...found.least, ...found.most], [...mean, ...least, ...most], 1e-9);
+    close(found.cosines[value].flat(), cosines.flat(), 1e-9);
+    close([meanCosine(found.cosines[value])], [pair], 1e-9);
+  }
 });

@@ -246,6 +246,23 @@ def gradient_depth(widget: Widget) -> None:
                 assert float(text) == pytest.approx(value, rel=0.06)
 
 
+def rank_collapse(widget: Widget) -> None:
+    measured = widget.model()["measured"]
+    for residual, think, norm, layer in [(False, False, "none", 3), (True, True, "post", 12), (True, False, "pre", 0)]:
+        found = measured[f"{int(residual)} {int(think)} {norm}"]
+        state = {"value": layer, "residual": residual, "think": think, "norm": norm}
+        widget.show({**state, "former": [False, True], "before": "pre"})
+        rows = widget.rows()
+        expected = 10 ** (tensor(found["apart"]) / 1000)
+        for name, row in zip(("geometric mean", "least", "greatest"), expected, strict=True):
+            assert_close(tensor([float(each[name]) for each in rows]), row)
+        before = 10 ** (tensor(measured["0 1 pre"]["apart"][0]) / 1000)
+        assert_close(tensor([float(each["before"]) for each in rows]), before)
+        cosines = tensor(found["cosines"][layer]) / 100
+        pair = (cosines.sum() - cosines.trace()) / (len(cosines) ** 2 - len(cosines))
+        assert_shows(widget.readout().split("cosine of ")[1].split(". ")[0].rstrip("."), pair)
+
+
 def merge_steps(widget: Widget) -> None:
     model = widget.model()
     ours = MergeSteps(model["value"], [pair.split(" ") for pair in model["merges"]], model["letters"])

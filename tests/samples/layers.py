@@ -3,11 +3,11 @@
 from functools import cache
 
 import numpy as np
-from reading import column, points
+from reading import cells, column, heading, points
 
 from samples import Sample
 from tfm_lib.book.drawing.display import colours
-from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand, measure_cuts
+from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand, RankCollapse, measure_cuts, measure_words
 
 
 @cache
@@ -41,6 +41,36 @@ def gradient_depth_still(axes, widget):
     yield cut, state["value"]
     pressed = widget.box.locator(".tfm-cut").evaluate_all("(all) => all.map((each) => each.ariaPressed === 'true')")
     yield cut, pressed[::-1]
+
+
+@cache
+def small_words():
+    """Differences and cosines of two layers, two seeds, four words."""
+    return measure_words(2, seeds=range(2), d_model=8, n=4)
+
+
+def alike(apart=None, cosines=None, **arguments) -> RankCollapse:
+    """The widget over the small stacks, with some of their numbers replaced."""
+    both = small_words()
+    return RankCollapse({**both[0], **(apart or {})}, {**both[1], **(cosines or {})}, **arguments)
+
+
+WHOLE = (True, True, "post")
+
+
+def rank_collapse_still(axes, widget):
+    rows, state = widget.rows(), widget.model()
+    squares, plane = axes
+    shown = widget.box.locator(".tfm-cell").evaluate_all(
+        "(all) => all.map((each) => Number(each.style.getPropertyValue('--w')))"
+    )
+    yield cells(squares).flatten(), np.array(shown)
+    yield int(heading(squares).split(":")[0].split()[1]), state["value"]
+    *ghost, mean = [line for line in points(plane) if len(line) == len(rows)]
+    yield mean[:, 0], column(rows, "layer")
+    yield np.log(mean[:, 1]), np.log(column(rows, "geometric mean"))
+    for line in ghost:
+        yield np.log(line[:, 1]), np.log(column(rows, "before"))
 
 
 SAMPLES = {
@@ -80,6 +110,28 @@ SAMPLES = {
             ),
             "value must hold 3 times True or False, one a layer; it holds 2": lambda: through(value=[True, False]),
             "norm must be one of none, pre, post; it is 'before'": lambda: through(norm="before"),
+        },
+    ),
+    "rank_collapse": Sample(
+        code="RankCollapse()",
+        change="residual = True",
+        says="attention only, with residuals",
+        states=[{"value": 4}, {"value": 12, "residual": True, "think": True, "norm": "post"}],
+        still=rank_collapse_still,
+        refused={
+            "apart must hold all twelve stacks; it lacks (True, True, 'post')": lambda: RankCollapse(
+                {key: rows for key, rows in small_words()[0].items() if key != WHOLE}, small_words()[1]
+            ),
+            "cosines must hold all twelve stacks…": lambda: RankCollapse(small_words()[0], {}),
+            "apart[(True, True, 'post')] must have shape (seeds, 3); it has shape (1, 2)": lambda: alike(
+                {WHOLE: [[1.0, 1.0]]}
+            ),
+            "apart[(True, True, 'post')] must be greater than 0; the least is 0.0": lambda: alike(
+                {WHOLE: [[1.0, 0.0, 1.0]]}
+            ),
+            "cosines[(True, True, 'post')] must have shape (3, words, words)…": lambda: alike(None, {WHOLE: [[[1.0]]]}),
+            "value must be a layer from 0 to 2; it is 3": lambda: alike(value=3),
+            "norm must be one of none, pre, post; it is 'before'": lambda: alike(norm="before"),
         },
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from tfm_lib.layers import EncoderLayer, standardise
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy, within
 
 BY_HAND = Words(
     title="LayerNorm by hand",
@@ -44,8 +45,27 @@ DEPTH = Words(
     log="{axis} (log)",
     cut="cut",
 )
+COLLAPSE = Words(
+    title="Rank collapse",
+    question="Which part keeps the words apart?",
+    shared={
+        "norms": {"none": "no norm", "pre": "norm before the sub-layer", "post": "norm after the sum"},
+        "residuals": ["without residuals", "with residuals"],
+        "thinks": ["attention only", "attention and feed-forward"],
+        "layer": "layer",
+        "difference": "difference of the words",
+        "stack": "{thinks}, {residuals}, {norm}",
+    },
+    alt="{stack}: at layer {value} of {depth}, {difference:.2g} of the words' length tells them apart (seeds from "
+    "{least:.2g} to {most:.2g}), and two words have a mean cosine of {cosine:.2f}.",
+    heading="layer {value}: cosines of {words} words",
+    linear="{axis} (linear)",
+    log="{axis} (log)",
+)
 LIMIT = 12  # features stay between −LIMIT and LIMIT
 NORMS = tuple(DEPTH.shared["norms"])
+SMALLEST_DIFFERENCE = 1e-17  # below what 64 bits can tell apart
+SHOWN = 8  # words whose cosines are drawn
 DECADE = 1000  # a page carries logarithms as whole thousandths of a decade
 MOST_LAYERS = 10  # 2¹⁰ ways to cut them
 
@@ -203,6 +223,132 @@ class GradientThroughDepth(Widget):
         return 10.0 ** (min(0, *all_) // DECADE), 10.0 ** -(-max(0, *all_) // DECADE)
 
 
+class RankCollapse(Widget):
+    """How alike the words of a sentence are, layer by layer, in stacks with and without residuals, network and norm.
+
+    `apart[residual, think, norm]` is an array (seeds, layers + 1) of what tells the words apart, as a share of their
+    length, `cosines` of the same key one (layers + 1, words, words) of one seed; both booleans, `norm` "none", "pre" or
+    "post", and all twelve must be there. None measures small untrained stacks. `value` is the layer. `former` holds
+    residual and think, `before` the norm, of the stack whose curve stays as a ghost.
+    """
+
+    _module = traitlets.Unicode("layers/rank_collapse").tag(sync=True)
+    words = COLLAPSE
+    measured = traitlets.Dict().tag(sync=True)
+    value = traitlets.Int(0).tag(sync=True)
+    residual = traitlets.Bool(False).tag(sync=True)
+    think = traitlets.Bool(False).tag(sync=True)
+    norm = traitlets.Unicode("none").tag(sync=True)
+    former = traitlets.List(traitlets.Bool()).tag(sync=True)
+    before = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, apart=None, cosines=None, value=0, **kwargs):
+        if apart is None or cosines is None:
+            apart, cosines = measure_words()
+        self._depth, found = _alike(apart, cosines)
+        super().__init__(measured=found, value=value, **kwargs)
+        self.former, self.before = self.former or [self.residual, self.think], self.before or self.norm
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        return within("value", proposal["value"], 0, self._depth, "a layer ")
+
+    @traitlets.validate("norm", "before")
+    def _valid_norm(self, proposal):
+        return one_of(proposal["trait"].name, proposal["value"], NORMS)
+
+    def differences(self) -> dict[str, list[float]]:
+        """Geometric mean, least and greatest of the seeds at each layer of the shown stack, the bottom's first."""
+        return self._of(self.residual, self.think, self.norm)
+
+    def _of(self, residual: bool, think: bool, norm: str) -> dict[str, list[float]]:
+        rows = self.measured[_stack(residual, think, norm)]["apart"]
+        return {name: [10 ** (x / DECADE) for x in row] for name, row in zip(("mean", "least", "most"), rows)}
+
+    def cosines(self) -> np.ndarray:
+        """The cosines of all pairs of words at the shown layer, of one seed."""
+        return np.array(self.measured[_stack(self.residual, self.think, self.norm)]["cosines"][self.value]) / 100
+
+    @property
+    def alt(self) -> str:
+        say, found, cosines = self.words, self.differences(), self.cosines()
+        stack = say.shared["stack"].format(
+            thinks=say.shared["thinks"][self.think],
+            residuals=say.shared["residuals"][self.residual],
+            norm=say.shared["norms"][self.norm],
+        )
+        n = len(cosines)
+        at = {name: row[self.value] for name, row in found.items()}
+        told = {"difference": at["mean"], "least": at["least"], "most": at["most"]}
+        cosine = (cosines.sum() - np.trace(cosines)) / (n * n - n)
+        return say.alt.format(stack=stack, value=self.value, depth=self._depth, cosine=cosine, **told)
+
+    def figure(self):
+        """The cosines at the shown layer, beside what is left of the words' difference at each."""
+        say, found, cosines = self.words, self.differences(), self.cosines()
+        fig, (left, right) = draw.figure(cols=2, width=7.2, height=3.1, width_ratios=[1, 1.7])
+        names = [str(i + 1) for i in range(len(cosines))]
+        draw.heatmap(left, np.abs(cosines), names, names, kinds=("ink", "ink"), turned=False)
+        left.set_title(say.heading.format(value=self.value, words=len(names)), fontsize=9)
+        axis = {"x": say.linear.format(axis=say.shared["layer"]), "y": say.log.format(axis=say.shared["difference"])}
+        plane = draw.Plane(right, **axis, log="y", ylim=(SMALLEST_DIFFERENCE, 1.5))
+        layers = range(self._depth + 1)
+        residual, think = self.former
+        if (residual, think, self.before) != (self.residual, self.think, self.norm):
+            plane.line(layers, self._of(residual, think, self.before)["mean"], "soft", "--")
+        plane.band(layers, found["least"], found["most"], "query")
+        plane.line(layers, found["mean"], "query", marker="o", markersize=4)
+        plane.rule(x=self.value)
+        return fig
+
+
+def measure_words(
+    n_layers: int = 12, seeds: Sequence[int] = range(3), d_model: int = 16, n: int = 8
+) -> tuple[dict[tuple[bool, bool, str], Tensor], dict[tuple[bool, bool, str], Tensor]]:
+    """What `RankCollapse` shows: by residual, think and norm, the words' difference, (seeds, layers + 1), and the first
+    seed's cosines of a few words, (layers + 1, words, words)."""
+    apart: dict[tuple[bool, bool, str], list[Tensor]] = {}
+    cosines: dict[tuple[bool, bool, str], Tensor] = {}
+    for layers, X, _ in _drawn(seeds, n_layers, d_model, n):
+        for residual, think, norm in product((True, False), (True, False), NORMS):
+            with torch.no_grad():
+                keep = torch.full((1, n_layers), float(residual))
+                states = torch.cat(_climb(X, layers, keep, norm, think))
+            left = (states - states.mean(dim=1, keepdim=True)).norm(dim=(1, 2)) / states.norm(dim=(1, 2))
+            apart.setdefault((residual, think, norm), []).append(left.clamp(min=SMALLEST_DIFFERENCE))
+            unit = nn.functional.normalize(states[:, :SHOWN], dim=-1)
+            cosines.setdefault((residual, think, norm), unit @ unit.mT)
+    return {key: torch.stack(rows) for key, rows in apart.items()}, cosines
+
+
+def _alike(
+    apart: Mapping[tuple[bool, bool, str], Any], cosines: Mapping[tuple[bool, bool, str], Any]
+) -> tuple[int, dict]:
+    """The number of layers, and by stack three rows of thousandths of a decade, and the cosines in hundredths."""
+    stacks = list(product((True, False), (True, False), NORMS))
+    for name, given in (("apart", apart), ("cosines", cosines)):
+        if missing := [key for key in stacks if key not in given]:
+            raise ValueError(f"{name} must hold all twelve stacks; it lacks {_join(missing)}")
+    depth = to_numpy("apart", apart[stacks[0]], ("seeds", "layers + 1")).shape[1] - 1
+    found = {}
+    for key in stacks:
+        rows = to_numpy(f"apart[{key}]", apart[key], ("seeds", depth + 1))
+        if not (rows > 0).all():
+            raise ValueError(f"apart[{key}] must be greater than 0; the least is {rows.min()}")
+        alike = to_numpy(f"cosines[{key}]", cosines[key], (depth + 1, "words", "words"))
+        decades = np.log10(rows)
+        told = np.stack([decades.mean(axis=0), decades.min(axis=0), decades.max(axis=0)])
+        found[_stack(*key)] = {
+            "apart": np.rint(DECADE * told).astype(int).tolist(),
+            "cosines": np.rint(100 * alike).astype(int).tolist(),
+        }
+    return depth, found
+
+
+def _stack(residual: bool, think: bool, norm: str) -> str:
+    return f"{int(residual)} {int(think)} {norm}"
+
+
 def measure(
     depths: Sequence[int] = (2, 4, 8, 12), seeds: Sequence[int] = range(3), d_model: int = 16, n: int = 8
 ) -> dict[tuple[bool, str], dict[int, Tensor]]:
@@ -252,14 +398,18 @@ def _drawn(seeds: Sequence[int], count: int, d_model: int, n: int) -> Iterator[t
         yield layers, X.requires_grad_(), nn.functional.normalize(error.flatten(), dim=0).view_as(X)
 
 
-def _climb(X: Tensor, layers: nn.ModuleList, keep: Tensor, norm: str) -> list[Tensor]:
-    """X and what each layer makes of it; `keep` (1 or batch, layers) is 1 where a layer has its residual connections."""
+def _climb(X: Tensor, layers: nn.ModuleList, keep: Tensor, norm: str, think: bool = True) -> list[Tensor]:
+    """X and what each layer makes of it; `keep` (1 or batch, layers) is 1 where a layer has its residual connections.
+
+    Without `think` the layers have no feed-forward network.
+    """
     states = [X]
     for layer, kept in zip(layers, keep.to(X).T):
-        for sublayer in (
-            lambda Z, attend=layer.self_attention: attend(Z, Z, Z, need_weights=False)[0],
-            layer.feed_forward,
-        ):
+
+        def attend(Z: Tensor, attention: nn.Module = layer.self_attention) -> Tensor:
+            return attention(Z, Z, Z, need_weights=False)[0]
+
+        for sublayer in (attend, layer.feed_forward)[: 1 + think]:
             change = sublayer(standardise(X) if norm == "pre" else X)
             X = kept[:, None, None] * X + change
             X = standardise(X) if norm == "post" else X
