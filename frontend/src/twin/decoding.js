@@ -1,0 +1,151 @@
+/* One token at a time, as tfm_lib.decoding: by the most probable, by a beam, or by chance. Each is a generator that pauses
+   after every token with what is written so far, so that a page stays smooth and an old search can be dropped.
+
+   greedy(model, src, special, maxLen)              yields ids; returns the same
+   beamSearch(model, src, special, {beam, alpha}, maxLen)  yields the Beam; returns its hypotheses, best first
+   sample(model, src, special, {temperature, topP, seed}, maxLen)                                                    */
+
+import { random } from "../kit/math.js";
+import { rowsOf } from "./transformer.js";
+
+/* The logits of the next token; the source is read once. */
+class NextToken {
+  constructor(model, src) {
+    this.model = model;
+    this.memory = model.encode(src);
+    this.rows = [model.caches()];
+  }
+
+  /* The logits after `ids`, the newest token of each row. */
+  after(ids) {
+    const Y = this.model.decode(ids, this.memory, this.rows);
+    return rowsOf(this.model.unembed(Y), this.model.config.vocab_size);
+  }
+
+  /* Go on with these rows, in that order; a row may come twice. */
+  select(rows) {
+    const copy = (cache) => cache.map(({ K, V }) => ({ K: [...K], V: [...V] }));
+    this.rows = rows.map((row) => copy(this.rows[row]));
+  }
+}
+
+export const greedy = (model, src, special, maxLen) => written(model, src, special, maxLen, best);
+
+export function sample(model, src, special, { temperature = 1, topP = 1, seed = 0 }, maxLen) {
+  const chance = random(seed);
+  return written(model, src, special, maxLen, (logits) => drawn(logits, temperature, topP, chance()));
+}
+
+function* written(model, src, { bos, eos }, maxLen, choose) {
+  const next = new NextToken(model, src);
+  const ids = [];
+  let newest = bos;
+  while (ids.length < maxLen) {
+    newest = choose(next.after([newest])[0]);
+    if (newest === eos) break;
+    ids.push(newest);
+    yield ids;
+  }
+  return ids;
+}
+
+const best = (logits) => logits.reduce((top, x, i) => (x > logits[top] ? i : top), 0);
+
+/* The token at `u` of the distribution softmax(logits / temperature), its tail cut where the best hold `topP`. */
+function drawn(logits, temperature, topP, u) {
+  const kept = nucleus(probabilities(logits, temperature), topP);
+  let rest = u * kept.reduce((total, [, p]) => total + p, 0);
+  for (const [id, p] of kept) if ((rest -= p) < 0) return id;
+  return kept.at(-1)[0];
+}
+
+/* Ids and probabilities, best first: the fewest that hold `topP`. */
+export function nucleus(p, topP) {
+  const order = [...p.keys()].sort((a, b) => p[b] - p[a] || a - b);
+  let held = 0;
+  const cut = topP < 1 ? order.findIndex((id) => ((held += p[id]) - p[id] >= topP)) : -1;
+  return (cut < 0 ? order : order.slice(0, cut)).map((id) => [id, p[id]]);
+}
+
+export function probabilities(logits, temperature = 1) {
+  const top = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+  const powers = Float64Array.from(logits, (x) => Math.exp((x - top) / temperature));
+  const total = powers.reduce((a, b) => a + b, 0);
+  return powers.map((power) => power / total);
+}
+
+/* The divisor of a hypothesis' log-probability; `length` counts <eos>. */
+export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+
+export function* beamSearch(model, src, { bos, eos }, { beam = 4, alpha = 0.6 }, maxLen) {
+  const next = new NextToken(model, src);
+  const search = new Beam(bos, eos, beam, alpha, maxLen);
+  while (!search.isOver) {
+    const parents = search.advance(next.after(search.newest).map((logits) => likeliest(logits, beam)));
+    next.select(parents);
+    yield search;
+  }
+  return search.found;
+}
+
+/* The `most` likeliest tokens with their log-probabilities, best first. */
+export function likeliest(logits, most) {
+  const found = [];
+  let floor = -Infinity;
+  for (let id = 0; id < logits.length; id++) {
+    if (logits[id] <= floor) continue;
+    let at = found.length;
+    while (at > 0 && logits[found[at - 1]] < logits[id]) at--;
+    found.splice(at, 0, id);
+    if (found.length > most) found.pop();
+    if (found.length === most) floor = logits[found.at(-1)];
+  }
+  const top = logits[found[0]];
+  let total = 0;
+  for (const x of logits) total += Math.exp(x - top);
+  return found.map((token) => ({ token, logP: logits[token] - top - Math.log(total) }));
+}
+
+/* The search for one translation; `steps` keeps, for a picture, what each step weighed. */
+class Beam {
+  constructor(bos, eos, beam, alpha, maxLen) {
+    Object.assign(this, { bos, eos, beam, alpha, maxLen });
+    this.length = 0;
+    this.open = [{ ids: [], logP: 0, score: 0 }];
+    this.finished = [];
+  }
+
+  get newest() {
+    return this.open.map(({ ids }) => ids.at(-1) ?? this.bos);
+  }
+
+  /* Keep the best continuations of all; ways[i] are those after open[i]. Returns the row that each open one continues. */
+  advance(ways) {
+    this.length++;
+    const all = ways.flatMap((own, row) => own.map(({ token, logP }) => ({ row, token, logP: this.open[row].logP + logP })));
+    all.sort((a, b) => b.logP - a.logP);
+    const [grown, parents] = [[], []];
+    for (const { row, token, logP } of all.slice(0, this.beam)) {
+      const { ids } = this.open[row];
+      const score = logP / lengthPenalty(this.length, this.alpha);
+      if (token === this.eos) this.finished.push({ ids, logP, score });
+      else {
+        grown.push({ ids: [...ids, token], logP, score });
+        parents.push(row);
+      }
+    }
+    this.open = grown;
+    this.finished.sort((a, b) => b.score - a.score);
+    return parents;
+  }
+
+  get isOver() {
+    if (!this.open.length || this.length === this.maxLen) return true;
+    const ceiling = this.open[0].logP / lengthPenalty(this.maxLen, this.alpha);
+    return this.finished.length > 0 && ceiling <= this.finished[0].score;
+  }
+
+  get found() {
+    return this.finished.length ? this.finished.slice(0, this.beam) : this.open;
+  }
+}

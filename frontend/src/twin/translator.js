@@ -1,0 +1,97 @@
+/* From sentence to sentence, as tfm_lib.engine.translator, with what a page shows of the way.
+
+   new Translator({ config, tokenizer, bytes }, kernel)
+     .look(sentence)                      → { sentence, ids, source, unknown, doubts }; `doubts` are names of trouble
+     .translate(sentence, how, broken)    a generator: yields { target } as it grows, returns what `Found` says
+   how = { by: "greedy" }, { by: "beam", beam, alpha } or { by: "sample", temperature, topP, seed }
+   broken: what is switched off, as Transformer.broken                                                                 */
+
+import { beamSearch, greedy, likeliest, sample } from "./decoding.js";
+import { Products } from "./products.js";
+import { Tokenizer } from "./tokenizer.js";
+import { rowsOf, Transformer } from "./transformer.js";
+import { read } from "./weights.js";
+
+const NEARLY = 6; // words that it nearly wrote, told for each that it wrote
+const SHOUTED = 4; // capitals and more are an outcry
+const WEIGHTS = /^(encoder|decoder)\.(\d+)\.(self|cross)_attention\.weights$/;
+
+export class Translator {
+  constructor({ config, tokenizer, bytes }, kernel) {
+    const { model, typed } = config;
+    this.typed = typed;
+    this.config = model;
+    this.tokenizer = new Tokenizer(tokenizer);
+    this.model = new Transformer(model, read(bytes), new Products(kernel));
+  }
+
+  look(sentence) {
+    const given = this.#asRead(sentence);
+    const { tokenizer } = this;
+    const ids = tokenizer.encode(given);
+    const unknown = tokenizer.unknown(sentence);
+    return { sentence, ids, source: [...tokenizer.pieces(given), tokenizer.piece(tokenizer.eos)], unknown, doubts: this.#doubts(sentence, ids, unknown) };
+  }
+
+  *translate(sentence, how, broken = {}) {
+    const { tokenizer, model } = this;
+    const seen = this.look(sentence);
+    if (!seen.ids.length || seen.doubts.includes("long")) return { ...seen, target: [], translation: "" };
+    const src = [...seen.ids, tokenizer.eos];
+    model.broken = broken;
+    const search = { greedy, beam: beamSearch, sample }[how.by];
+    const steps = how.by === "greedy" ? [] : [how];
+    const going = search(model, src, tokenizer, ...steps, Math.min(2 * src.length + 20, this.config.max_len));
+    let step = going.next();
+    for (; !step.done; step = going.next()) {
+      const ids = how.by === "beam" ? (step.value.finished[0] ?? step.value.open[0]).ids : step.value;
+      yield { target: ids.map(tokenizer.piece) };
+      model.broken = broken; // another sentence may have been at work meanwhile
+    }
+    const hypotheses = how.by === "beam" ? step.value : [{ ids: step.value }];
+    const text = (ids) => tokenizer.decode(ids, seen.unknown);
+    return {
+      ...seen,
+      ...this.#behind(src, hypotheses[0].ids),
+      translation: text(hypotheses[0].ids),
+      hypotheses: hypotheses.map(({ ids, ...rest }) => ({ ...rest, text: text(ids), target: ids.map(tokenizer.piece) })),
+    };
+  }
+
+  /* All weights and the rivals of each written token, by reading the whole translation once more: Found. */
+  #behind(src, ids) {
+    const { model, tokenizer, config } = this;
+    const weights = { encoder: [], decoder: [], cross: [] };
+    const seen = (name, value) => {
+      const [, stack, layer, kind] = name.match(WEIGHTS) ?? [];
+      if (stack) weights[kind === "cross" ? kind : stack][layer] = value;
+    };
+    const logits = (broken) => {
+      model.broken = broken;
+      const Y = model.decode([tokenizer.bos, ...ids], model.encode(src, seen), undefined, seen);
+      return rowsOf(model.unembed(Y), config.vocab_size);
+    };
+    const { causal, ...others } = model.broken; // step by step there was nothing to hide
+    const written = [...ids, tokenizer.eos];
+    const told = logits(others).map((row, i) => {
+      const rivals = likeliest(row, NEARLY);
+      const own = rivals.find(({ token }) => token === written[i]) ?? likeliest(row, row.length).find(({ token }) => token === written[i]);
+      return { p: Math.exp(own.logP), rivals: rivals.map(({ token, logP }) => ({ piece: tokenizer.piece(token), p: Math.exp(logP) })) };
+    });
+    return { target: written.map(tokenizer.piece), ids, told, weights };
+  }
+
+  /* An outcry in capitals is lowered where the model has learned to raise it again. */
+  #asRead(sentence) {
+    const shouted = /\p{Uppercase}/u.test(sentence) && !/[\p{Lowercase}\p{Lt}]/u.test(sentence) && (sentence.match(/\p{L}/gu) ?? []).length > SHOUTED;
+    return shouted && this.typed ? sentence.toLowerCase() : sentence;
+  }
+
+  /* Why this model cannot translate a sentence: "long", "script" of another alphabet, "signs" that it does not know. */
+  #doubts(sentence, ids, unknown) {
+    const length = (text) => text.replace(/\s/gu, "").length;
+    const strange = [...unknown.join("")].some((sign) => /\p{L}/u.test(sign) && !/\p{Script=Latin}/u.test(sign));
+    const few = length(sentence) > 0 && length(unknown.join("")) > length(sentence) / 2;
+    return [ids.length >= this.config.max_len && "long", strange && "script", !strange && few && "signs"].filter(Boolean);
+  }
+}
