@@ -3,6 +3,7 @@
    <stem>/<widget>.js        a module with the kit inside, for Jupyter (anywidget's _esm)
    page/<stem>/<widget>.js   a classic script for the book's pages, which registers itself in globalThis.tfmWidgets
    page/kit.js               the kit as globalThis.tfmKit, once a page
+   page/twin.js              the translator as globalThis.tfmTwin, which a page loads on its reader's wish
    page/host.js              the page's runtime, if frontend/host/host.js exists
    widgets.css, page/widgets.css   colours and kit                                                              */
 
@@ -11,6 +12,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
+import { assembled } from "./wat.mjs";
 
 const here = import.meta.dirname ?? dirname(new URL(import.meta.url).pathname);
 const source = join(here, "src");
@@ -29,7 +31,7 @@ const kitFromPage = {
 };
 
 const widgets = await findWidgets();
-const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), ...host()]));
+const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), twin(), ...host()]));
 const css = await styles();
 outputs.set("widgets.css", css).set("page/widgets.css", css);
 await write(outputs);
@@ -37,7 +39,7 @@ report(outputs);
 
 async function findWidgets() {
   const files = (await readdir(source, { recursive: true })).map((file) => file.replaceAll("\\", "/")).sort();
-  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !file.startsWith("kit/")).map((file) => file.slice(0, -3));
+  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !/^(kit|twin)\//.test(file)).map((file) => file.slice(0, -3));
 }
 
 async function bundle(options) {
@@ -57,6 +59,19 @@ async function forPage(name) {
 
 async function kit() {
   return ["page/kit.js", await bundle({ entryPoints: [join(source, "kit/index.js")], format: "iife", globalName: "globalThis.tfmKit" })];
+}
+
+/* The worker's code stands in the script as text: a page from a folder may start a worker only from that. */
+async function twin() {
+  const worker = await bundle({ entryPoints: [join(source, "twin/worker.js")], format: "iife", globalName: "tfmTwinWorker", plugins: [assembled] });
+  const asText = {
+    name: "worker-as-text",
+    setup(build) {
+      build.onResolve({ filter: /^twin-worker$/ }, () => ({ path: "worker", namespace: "text" }));
+      build.onLoad({ filter: /.*/, namespace: "text" }, () => ({ contents: worker, loader: "text" }));
+    },
+  };
+  return ["page/twin.js", await bundle({ entryPoints: [join(source, "twin/index.js")], format: "iife", globalName: "globalThis.tfmTwin", plugins: [asText] })];
 }
 
 function host() {

@@ -74,11 +74,11 @@ class Widget(anywidget.AnyWidget):
 
     @traitlets.default("_esm")
     def _built_module(self) -> str:
-        return _built(f"{self._module}.js") or _sentence(UNBUILT)
+        return built(f"{self._module}.js") or _sentence(UNBUILT)
 
     @traitlets.default("_css")
     def _built_style(self) -> str:
-        return _built("widgets.css") or ""
+        return built("widgets.css") or ""
 
     @property
     def alt(self) -> str:
@@ -167,7 +167,7 @@ def within(name: str, value: Any, low: float, high: float, what: str = "") -> An
     return value
 
 
-def _built(name: str) -> str | None:
+def built(name: str) -> str | None:
     path = files("tfm_lib.widgets") / "static" / name
     return path.read_text(encoding="utf-8") if path.is_file() else None
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from tfm_lib.decoding import Beam, Hypothesis, filter_logits
 from tfm_lib.self_attention import entropy
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets.base import Widget, Words, as_read, to_numpy, to_words, within
+from tfm_lib.widgets.base import Widget, Words, as_read, built, to_numpy, to_words, within
 
 SEARCH = Words(
     title="Beam tree",
@@ -33,6 +33,26 @@ CUTTING = Words(
     context="Source: {source} · written: {written}",
     unwritten="nothing yet",
 )
+MACHINE = Words(
+    title="The translator",
+    question="What does the machine read, weigh and write?",
+    shared={
+        "places": {"cross": "decoder → source", "decoder": "decoder → itself", "encoder": "encoder → itself"},
+        "nothing": "(nothing)",
+    },
+    alt="“{source}” becomes “{target}”. {word} has probability {p:.2f}; all heads of layer {layer} averaged, it looks most at {key}, with {weight:.2f}.",
+    looks="What each written word looks at, layer {layer}, all heads averaged",
+    sure="probability of each word",
+)
+EXAMPLES = (
+    "The old man reads a book in the garden.",
+    "I don't want to wait for you any longer.",
+    "She gave him the keys because he had lost his own.",
+    "Where did you buy that red car?",
+    "We will meet at the station at half past seven.",
+    "THAT IS NOT WHAT I MEANT!",
+)
+RIVALS = 6  # that are told of each written word
 END = "<eos>"
 UNREAD = 0  # the search's <bos>: what may follow is looked up by the path, which begins with nothing
 DIGITS = 5
@@ -268,6 +288,156 @@ def beam_tree(
     for path, node in where.items():
         tree[node] = [(tokens.index(token), value, where.get((*path, token), -1)) for token, value in known[path]]
     return {"tree": tree, "tokens": tokens, "source": source, "widest": widest, "max_len": max_len}
+
+
+class LiveTranslator(Widget):
+    """A trained translator, whole, with a recorded sentence; its twin in JavaScript translates others in the browser.
+
+    `translator` is an engine's `Translator`, the shipped one unless told. In a page the reader fetches the shipped
+    weights from the book's folder; in Jupyter `wanted` asks the kernel for those of any translator, in 16 bits.
+    `value` is the written word that is looked at, `head` 0 averages all heads, `off` names what is switched off.
+    """
+
+    _module = traitlets.Unicode("decoding/translator").tag(sync=True)
+    words = MACHINE
+    found = traitlets.Dict().tag(sync=True)
+    examples = traitlets.List(traitlets.Unicode(), list(EXAMPLES)).tag(sync=True)
+    switches = traitlets.Dict().tag(sync=True)
+    size = traitlets.Float().tag(sync=True)  # megabytes that the machine weighs
+    sentence = traitlets.Unicode().tag(sync=True)
+    example = traitlets.Int(0).tag(sync=True)  # the place of `sentence` among the examples, or one more
+    by = traitlets.Enum(["greedy", "beam", "sample"], "beam").tag(sync=True)
+    temperature = traitlets.Float(1.0).tag(sync=True)
+    top_p = traitlets.Float(1.0).tag(sync=True)
+    seed = traitlets.Int(0).tag(sync=True)
+    place = traitlets.Enum(["cross", "decoder", "encoder"], "cross").tag(sync=True)
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    value = traitlets.Int(0).tag(sync=True)
+    off = traitlets.Unicode("").tag(sync=True)
+    wanted = traitlets.Bool(False).tag(sync=True)
+    files = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, translator: Any = None, sentence: str = EXAMPLES[0], **kwargs: Any):
+        from tfm_lib.engine.translator import Translator
+
+        is_shipped = translator is None
+        self._translator = translator = Translator.shipped() if is_shipped else translator
+        refusal = twin_refuses(translator)
+        if refusal:
+            raise ValueError(refusal)
+        found = recorded_translation(translator, sentence)
+        weights = sum(parameter.numel() for parameter in translator.model.parameters())
+        settings = {"found": found, "sentence": sentence, "size": round(weights * (1 if is_shipped else 2) / 1e6, 1)}
+        settings["example"] = EXAMPLES.index(sentence) if sentence in EXAMPLES else len(EXAMPLES)
+        settings |= {"switches": recorded_switches()} if is_shipped else {}
+        settings.setdefault("layer", translator.model.config.n_layers - 1)
+        super().__init__(**{**settings, **kwargs})
+
+    @traitlets.validate("value", "layer", "head", "temperature", "top_p")
+    def _valid_setting(self, proposal):
+        name, value, cross = proposal["trait"].name, proposal["value"], self.found["weights"]["cross"]
+        highest = {"value": 10_000, "layer": len(cross) - 1, "head": len(cross[0]), "temperature": 2.0, "top_p": 1.0}
+        return within(name, value, {"temperature": 0.1, "top_p": 0.05}.get(name, 0), highest[name])
+
+    @traitlets.observe("wanted")
+    def _hand_over(self, change: Any) -> None:
+        if change["new"] and not self.files:
+            self.files = twin_files(self._translator)
+
+    @property
+    def tokens(self) -> tuple[list[str], list[str]]:
+        """What was read and what was written, as they are read."""
+        source, target = self.found["source"], self.found["target"]
+        return [as_read(token, source) for token in source], [as_read(token, target) for token in target]
+
+    @property
+    def looks(self) -> Tensor:
+        """The recorded cross-attention (written, read) of the present layer and head."""
+        heads = torch.tensor(self.found["weights"]["cross"][self.layer])
+        return heads[self.head - 1] if self.head else heads.mean(dim=0)
+
+    @property
+    def alt(self) -> str:
+        read, written = self.tokens
+        i = min(self.value, len(written) - 1)
+        weight, j = self.looks[i].max(dim=0)
+        told = {"source": self.found["sentence"], "target": self.found["translation"], "word": written[i]}
+        found = {"p": self.found["told"][i]["p"], "key": read[j], "weight": weight.item(), "layer": self.layer + 1}
+        return self.words.alt.format(**told, **found)
+
+    def figure(self):
+        """The cross-attention as a matrix, and how sure each written word was."""
+        read, written = self.tokens
+        fig, (left, right) = draw.figure(cols=2, width=7.4, height=0.9 + 0.3 * len(written), width_ratios=[2.4, 1])
+        looks = self.looks
+        draw.heatmap(
+            left, looks, written, read, 1.0, text=lambda i, j: draw.number(float(looks[i, j])), text_size=7, square=False, focus=self.value
+        )  # fmt: skip
+        p = [told["p"] for told in self.found["told"]]
+        plane = draw.Plane(right, self.words.sure, xlim=(0, 1.16), ylim=(len(p) - 0.5, -0.5), yticks=[])
+        for i, own in enumerate(p):
+            draw.box(right, 0, i - 0.3, own, 0.6, "query")
+            draw.write(right, own + 0.02, i, draw.number(own), ha="left", fontsize=8)
+        draw.bare(plane.ax)
+        return fig
+
+
+def twin_refuses(translator: Any) -> str | None:
+    """Why the twin in the browser cannot run a translator, in a sentence; None where it can."""
+    from tfm_lib.layers import FeedForward, LayerNorm
+    from tfm_lib.multihead import MultiHeadAttention
+    from tfm_lib.transformer import Transformer
+
+    ours = {"self_attention": MultiHeadAttention, "cross_attention": MultiHeadAttention, "feed_forward": FeedForward}
+    ours |= {"norm": LayerNorm, "encoder_norm": LayerNorm, "decoder_norm": LayerNorm}
+    if type(getattr(translator, "model", None)) is not Transformer:
+        return "translator must hold the core's Transformer, as `tfm train` makes it, for the browser to run it"
+    for path, module in translator.model.named_modules():
+        wanted = ours.get(path.rpartition(".")[2])
+        if wanted and type(module) not in (wanted, torch.nn.Identity):
+            return f"translator must have the paper's parts, for the browser knows no others; its {path} is a {type(module).__name__}"
+    return None
+
+
+def twin_files(translator: Any) -> dict[str, Any]:
+    """What the twin needs to run a translator in Jupyter: its own code, sizes, tokenizer, and the weights in 16 bits."""
+    import json
+    from dataclasses import asdict
+
+    from safetensors.torch import save
+
+    from tfm_lib.engine.trained import stored
+
+    config = {**translator.about, "model": asdict(translator.model.config)}
+    weights = save(stored(translator.model.state_dict(), 16))
+    return {"twin": built("page/twin.js"), "config": config, "tokenizer": json.loads(translator.tokenizer.to_json()), "bytes": weights}
+
+
+@torch.no_grad()
+def recorded_translation(translator: Any, sentence: str, digits: int = 3) -> dict[str, Any]:
+    """What the twin tells of a translation, told by the library: tokens, probabilities with rivals, every weight."""
+    seen = translator.attention(sentence)
+    tokenizer = translator.tokenizer
+    (ids,) = translator.search([sentence])
+    logits = translator.model(translator.ids(sentence), torch.tensor([[tokenizer.bos_id, *ids]]))[0]
+    p = logits.softmax(dim=-1)
+    best, places = p.topk(min(RIVALS, p.shape[-1]))
+    told = [
+        {
+            "p": round(p[i, own].item(), digits),
+            "rivals": [{"piece": tokenizer.piece(k), "p": round(x, digits)} for x, k in zip(best[i].tolist(), places[i].tolist())],
+        }
+        for i, own in enumerate([*ids, tokenizer.eos_id])
+    ]  # fmt: skip
+    weights = {place: value.double().mul(10**digits).round().div(10**digits).tolist() for place, value in seen["weights"].items()}
+    kept = {name: seen[name] for name in ("source", "target", "translation")}
+    return {"sentence": sentence, **kept, "told": told, "weights": weights}
+
+
+def recorded_switches() -> dict[str, Any]:
+    """How often each part, switched off, changes the shipped translator's output; nothing where nothing is recorded."""
+    return {}
 
 
 def translator_tree(translator: Any, sentence: str, widest: int = 6, max_len: int | None = None) -> dict[str, Any]:

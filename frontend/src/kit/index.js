@@ -3,6 +3,7 @@ export { card } from "./card.js";
 export { sub } from "./controls.js";
 export { asRead, h, indexed, many, onWidth, s, set, short, told, uid, widthOf, write } from "./dom.js";
 export { heatmap, legend, stripes } from "./heatmap.js";
+export { lazy } from "./lazy.js";
 export { plot } from "./plot.js";
 export { links, radios, tokenRow } from "./tokens.js";
 export { ramp, scale } from "./scale.js";

@@ -1,6 +1,6 @@
 /* Words that can be focused.
 
-   const row = tokenRow(ui, { tokens, name, label, kind: "q", onFocus });     row.update({ focus, weights? })
+   const row = tokenRow(ui, { tokens, name, label, kind: "q", onFocus, hover? });  row.update({ focus, weights? })
        a row that wraps; with weights each word carries its share as a bar and a number
    const net = links(ui, { queries, keys, name, label, onFocus });            net.update({ focus, weights })
        queries left, keys right; the focused query's lines are as thick as its weights (weights: one row)
@@ -12,9 +12,9 @@ import { clamp, fixed, range } from "./math.js";
 
 const share = fixed(2);
 
-export function tokenRow(ui, { tokens, name, label, kind = "q", onFocus }) {
+export function tokenRow(ui, { tokens, name, label, kind = "q", onFocus, hover }) {
   const el = h("div", { class: `tfm-tokens tfm-${kind}`, role: "radiogroup", "aria-label": label });
-  const group = radios(el, { name, onFocus });
+  const group = radios(el, { name, onFocus, hover });
   let words;
   const build = () => {
     words = tokens.map((word) => h("span", { class: "tfm-token" }, h("span", {}, word), h("i", {}), h("small", {})));

@@ -2,7 +2,7 @@
    after every token with what is written so far, so that a page stays smooth and an old search can be dropped.
 
    greedy(model, src, special, maxLen)              yields ids; returns the same
-   beamSearch(model, src, special, {beam, alpha}, maxLen)  yields the Beam; returns its hypotheses, best first
+   beamSearch(model, src, special, {beam, alpha}, maxLen)  yields the Beam, and returns it: found, best first
    sample(model, src, special, {temperature, topP, seed}, maxLen)                                                    */
 
 import { random } from "../kit/math.js";
@@ -85,7 +85,7 @@ export function* beamSearch(model, src, { bos, eos }, { beam = 4, alpha = 0.6 },
     next.select(parents);
     yield search;
   }
-  return search.found;
+  return search;
 }
 
 /* The `most` likeliest tokens with their log-probabilities, best first. */
@@ -106,13 +106,14 @@ export function likeliest(logits, most) {
   return found.map((token) => ({ token, logP: logits[token] - top - Math.log(total) }));
 }
 
-/* The search for one translation; `steps` keeps, for a picture, what each step weighed. */
+/* The search for one translation; `steps` keeps, for a picture, what each step kept. */
 class Beam {
   constructor(bos, eos, beam, alpha, maxLen) {
     Object.assign(this, { bos, eos, beam, alpha, maxLen });
     this.length = 0;
     this.open = [{ ids: [], logP: 0, score: 0 }];
     this.finished = [];
+    this.steps = [];
   }
 
   get newest() {
@@ -124,8 +125,9 @@ class Beam {
     this.length++;
     const all = ways.flatMap((own, row) => own.map(({ token, logP }) => ({ row, token, logP: this.open[row].logP + logP })));
     all.sort((a, b) => b.logP - a.logP);
-    const [grown, parents] = [[], []];
+    const [grown, parents, kept] = [[], [], []];
     for (const { row, token, logP } of all.slice(0, this.beam)) {
+      kept.push({ token, logP, from: this.places?.[row] ?? 0, ended: token === this.eos });
       const { ids } = this.open[row];
       const score = logP / lengthPenalty(this.length, this.alpha);
       if (token === this.eos) this.finished.push({ ids, logP, score });
@@ -134,6 +136,8 @@ class Beam {
         parents.push(row);
       }
     }
+    this.places = kept.flatMap(({ ended }, place) => (ended ? [] : [place])); // of the open ones among all that were kept
+    this.steps.push(kept);
     this.open = grown;
     this.finished.sort((a, b) => b.score - a.score);
     return parents;

@@ -40,21 +40,23 @@ export class Translator {
     const src = [...seen.ids, tokenizer.eos];
     model.broken = broken;
     const search = { greedy, beam: beamSearch, sample }[how.by];
-    const steps = how.by === "greedy" ? [] : [how];
-    const going = search(model, src, tokenizer, ...steps, Math.min(2 * src.length + 20, this.config.max_len));
+    const settings = how.by === "greedy" ? [] : [how];
+    const going = search(model, src, tokenizer, ...settings, Math.min(2 * src.length + 20, this.config.max_len));
     let step = going.next();
     for (; !step.done; step = going.next()) {
-      const ids = how.by === "beam" ? (step.value.finished[0] ?? step.value.open[0]).ids : step.value;
+      const ids = how.by === "beam" ? step.value.found[0].ids : step.value;
       yield { target: ids.map(tokenizer.piece) };
       model.broken = broken; // another sentence may have been at work meanwhile
     }
-    const hypotheses = how.by === "beam" ? step.value : [{ ids: step.value }];
+    const hypotheses = how.by === "beam" ? step.value.found : [{ ids: step.value }];
+    const kept = how.by === "beam" ? step.value.steps : [];
     const text = (ids) => tokenizer.decode(ids, seen.unknown);
     return {
       ...seen,
       ...this.#behind(src, hypotheses[0].ids),
       translation: text(hypotheses[0].ids),
-      hypotheses: hypotheses.map(({ ids, ...rest }) => ({ ...rest, text: text(ids), target: ids.map(tokenizer.piece) })),
+      hypotheses: hypotheses.map(({ ids, ...rest }) => ({ ...rest, ids, text: text(ids) })),
+      steps: kept.map((ways) => ways.map(({ token, ...rest }) => ({ ...rest, piece: tokenizer.piece(token) }))),
     };
   }
 
