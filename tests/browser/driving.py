@@ -41,7 +41,8 @@ def pages_with_widgets(book: Path) -> list[str]:
 
 
 # What can be seen of stage and readout. Where the focus is, is left out: moving it is no answer of a widget.
-LOOK = """(box) => {
+LOOK = """async (box) => {
+  while (box.querySelector("[data-busy]")) await new Promise((go) => setTimeout(go, 20)); // a machine at work
   const lines = [];
   const tell = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return void lines.push(node.data);
@@ -187,6 +188,7 @@ class Widget:
             + [("Enter",), ("Space",)] * control["editable"],
             "slider": [("ArrowRight",), ("ArrowUp",), ("ArrowLeft",), ("Shift+ArrowDown",)],
             "button": [("Enter",)],
+            "group": [("Space",)],  # of switches; the first of them
             "input": [("End", "x"), ("Backspace",)],  # a line of text
         }[control["kind"]]
 

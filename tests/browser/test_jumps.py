@@ -34,6 +34,7 @@ MOVED = """async (box) => {
     checkbox: (name, node) => [0, 1].map(() => () => node.click()),
     text: (name, node) => ["", "a", node.value.repeat(3).slice(0, 120), node.value].map((words) => () => { node.value = words; tell(node, "input"); }),
     button: (name, node) => [...Array(6)].map(() => () => node.click()),
+    group: (name, node) => some([...node.querySelectorAll("input, button")], 8).map((part) => () => part.click()),
     radiogroup: (name, node) => [...node.querySelectorAll('[role="radio"]')].map((item) => () => item.click()),
     slider: (name, node) => ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"].flatMap((key) => [...Array(14)].map(() => () => node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, shiftKey: true })))),
   };

@@ -11,6 +11,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from tfm_lib.book.drawing.recorded import recorded
 from tfm_lib.decoding import Beam, Hypothesis, filter_logits
 from tfm_lib.self_attention import entropy
 from tfm_lib.widgets import _figures as draw
@@ -314,6 +315,7 @@ class LiveTranslator(Widget):
     layer = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
     value = traitlets.Int(0).tag(sync=True)
+    breaking = traitlets.Bool(False).tag(sync=True)
     off = traitlets.Unicode("").tag(sync=True)
     wanted = traitlets.Bool(False).tag(sync=True)
     files = traitlets.Dict().tag(sync=True)
@@ -437,7 +439,8 @@ def recorded_translation(translator: Any, sentence: str, digits: int = 3) -> dic
 
 def recorded_switches() -> dict[str, Any]:
     """How often each part, switched off, changes the shipped translator's output; nothing where nothing is recorded."""
-    return {}
+    run = recorded("translator_switches")
+    return {"trials": run["sentences"], **{name: switch["changed"] for name, switch in run["switches"].items()}}
 
 
 def translator_tree(translator: Any, sentence: str, widest: int = 6, max_len: int | None = None) -> dict[str, Any]:

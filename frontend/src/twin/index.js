@@ -6,10 +6,16 @@
 
 import code from "twin-worker"; // worker.js as text, which defines tfmTwinWorker
 
-export { broken, switches } from "./switches.js";
 export { tree } from "./tree.js";
 
 const MODEL = "en-fr";
+const PARTS = ["positions", "scale", "causal", "cross", "residuals"];
+
+export function broken(names) {
+  const parts = PARTS.map((part) => [part, names.includes(part)]);
+  const [layers, heads] = [2, 4].map((depth) => new Set(names.filter((name) => name.split(".").length === depth)));
+  return { ...Object.fromEntries(parts), layers, heads };
+}
 
 export function shipped(lazy, onProgress) {
   globalThis.tfmModel ??= fetched(lazy, onProgress).catch((error) => {
