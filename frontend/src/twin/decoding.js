@@ -24,7 +24,7 @@ class NextToken {
 
   /* Go on with these rows, in that order; a row may come twice. */
   select(rows) {
-    const copy = (cache) => cache.map(({ K, V }) => ({ K: [...K], V: [...V] }));
+    const copy = ({ read, layers }) => ({ read, layers: layers.map(({ K, V }) => ({ K: [...K], V: [...V] })) });
     this.rows = rows.map((row) => copy(this.rows[row]));
   }
 }

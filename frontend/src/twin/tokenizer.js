@@ -5,7 +5,8 @@ const BEGIN = "▁"; // of a word
 const PUNCTUATION = /[!-/:-@[-`{-~\p{P}]/u;
 const NUMERAL = /\p{N}/u;
 const SPACE = "[\\s\\u0085]";
-const MARKS = /\P{M}\p{M}*|\p{M}+/gu; // a sign with the marks that belong to it
+const NEWER = "\\u32ff\\ua7f1-\\ua7f4\\u{107a5}\\u{1ccd6}-\\u{1ccf9}\\u{1f16c}\\u{1fbf0}-\\u{1fbf9}"; // signs whose other form the library does not know
+const CLUSTER = /.[\p{M}\u1161-\u1175\u11a8-\u11c2\u314f-\u3163\uffc2-\uffdc]*/gsu; // a sign with all that may melt into it
 
 export class Tokenizer {
   #ids;
@@ -36,7 +37,12 @@ export class Tokenizer {
   /* The sub-words; a sign that is none stands for itself. */
   pieces = (sentence) => this.#read(sentence).map(({ text }) => text);
 
-  unknown = (sentence) => this.#read(sentence).filter(({ id }) => id === this.unk).map(({ text }) => text);
+  /* Each as it stands in the sentence: of ½, read as 1⁄2, the stroke is unknown, and ½ is told. */
+  unknown = (sentence) =>
+    (sentence.match(CLUSTER) ?? []).flatMap((cluster) => {
+      const [signs, places] = [[...nfkc(cluster)], origins(cluster)];
+      return signs.flatMap((sign, i) => [...this.#normalised(sign)].filter((letter) => !this.#ids.has(letter)).map(() => places[i]));
+    });
 
   /* The sentence of `ids`, without special tokens; the signs in `unknown` take the places of <unk>. */
   decode(ids, unknown = []) {
@@ -56,37 +62,49 @@ export class Tokenizer {
 
   /* The words and marks within which letters are joined. */
   words(sentence) {
-    let text = this.#normalise.reduce((now, change) => change(now), sentence).replaceAll(" ", BEGIN);
+    let text = this.#normalised(sentence);
     if (!text) return [];
     if (!text.startsWith(BEGIN)) text = BEGIN + text;
     const words = text.match(new RegExp(`${BEGIN}[^${BEGIN}]*`, "gu"));
     return this.#cuts.reduce((now, cut) => now.flatMap(cut), words);
   }
 
+  #normalised = (text) => this.#normalise.reduce((now, change) => change(now), text).replaceAll(" ", BEGIN);
+
   /* The pair that was learned first is joined first; of equal pairs the left one. */
   #merge(parts) {
+    const rank = (i) => this.#ranks.get(`${parts[i]} ${parts[i + 1]}`) ?? Infinity;
+    const ranks = parts.map((_, i) => rank(i));
     for (;;) {
-      let [best, at] = [Infinity, -1];
-      for (let i = 0; i + 1 < parts.length; i++) {
-        const rank = this.#ranks.get(`${parts[i]} ${parts[i + 1]}`) ?? Infinity;
-        if (rank < best) [best, at] = [rank, i];
-      }
-      if (at < 0) return parts.map((text) => ({ text, id: this.#ids.get(text) ?? this.unk }));
+      let at = 0;
+      for (let i = 1; i < ranks.length; i++) if (ranks[i] < ranks[at]) at = i;
+      if (!(ranks[at] < Infinity)) return parts.map((text) => ({ text, id: this.#ids.get(text) ?? this.unk }));
       parts.splice(at, 2, parts[at] + parts[at + 1]);
+      ranks.splice(at, 1);
+      for (const i of [at - 1, at]) if (i >= 0) ranks[i] = rank(i);
     }
   }
 }
 
 const steps = (part) => part.normalizers ?? part.pretokenizers ?? [part];
 
+const nfkc = (text) => text.replace(new RegExp(`[^${NEWER}]+`, "gu"), (known) => known.normalize("NFKC"));
+
+/* For each sign of nfkc(cluster) that of the cluster which it is counted as: marks that melted follow their sign. */
+function origins(cluster) {
+  const places = [...cluster].map((sign) => [...nfkc(sign)].map(() => sign));
+  const [first, ...marks] = places;
+  return [...first, ...marks.flat().slice(first.length + marks.flat().length - [...nfkc(cluster)].length)];
+}
+
 function normaliser({ type, pattern, content }) {
-  if (type === "NFKC") return (text) => text.normalize("NFKC");
+  if (type === "NFKC") return nfkc;
   if (type === "Replace") {
     const signs = new RegExp(pattern.Regex.replaceAll("\\s", SPACE), "gu");
     return (text) => text.replace(signs, content);
   }
   if (type === "Strip") return (text) => text.replace(new RegExp(`^${SPACE}+|${SPACE}+$`, "gu"), "");
-  if (type === "Lowercase") return (text) => text.toLowerCase();
+  if (type === "Lowercase") return (text) => Array.from(text, (sign) => sign.toLowerCase()).join(""); // no sigma knows that it is the last
   throw new Error(`This tokenizer normalises by ${type}, which the page cannot do.`);
 }
 

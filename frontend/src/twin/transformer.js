@@ -56,9 +56,9 @@ export class Transformer {
 
   /* Without caches: all of one sentence at once, where a mask hides what comes later. */
   decode(ids, memory, caches, seen) {
-    const positions = ids.map((_, i) => (caches ? caches[i][0].K.length : i));
+    const positions = ids.map((_, i) => (caches ? caches[i].read++ : i));
     let Y = this.embed(ids, positions);
-    this.decoder.forEach((layer, l) => (Y = layer.forward(Y, memory.kept[l], caches?.map((own) => own[l]), seen)));
+    this.decoder.forEach((layer, l) => (Y = layer.forward(Y, memory.kept[l], caches?.map(({ layers }) => layers[l]), seen)));
     Y = this.decoderNorm(Y);
     seen?.("decoder_norm.output", Y);
     return Y;
@@ -66,8 +66,8 @@ export class Transformer {
 
   unembed = (Y) => this.products.linear(Y, this.tokens);
 
-  /* What one row of a search has read so far: keys and values of each layer, a vector for each position. */
-  caches = () => this.decoder.map(() => ({ K: [], V: [] }));
+  /* What one row of a search has read so far: how much, and of each layer keys and values, a vector for each position. */
+  caches = () => ({ read: 0, layers: this.decoder.map(() => ({ K: [], V: [] })) });
 }
 
 class EncoderLayer {

@@ -91,9 +91,9 @@ export class Translator {
 
   /* Why this model cannot translate a sentence: "long", "script" of another alphabet, "signs" that it does not know. */
   #doubts(sentence, ids, unknown) {
-    const length = (text) => text.replace(/\s/gu, "").length;
+    const count = (signs) => signs.filter((sign) => /\S/u.test(sign)).length;
     const strange = [...unknown.join("")].some((sign) => /\p{L}/u.test(sign) && !/\p{Script=Latin}/u.test(sign));
-    const few = length(sentence) > 0 && length(unknown.join("")) > length(sentence) / 2;
+    const few = count(unknown) > count([...sentence]) / 2;
     return [ids.length >= this.config.max_len && "long", strange && "script", !strange && few && "signs"].filter(Boolean);
   }
 }
