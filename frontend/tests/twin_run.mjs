@@ -1,0 +1,74 @@
+/* node tests/twin_run.mjs job.json folder: what the twin makes of sentences, for those who hold it against the library.
+
+   A job is { model, plain, tasks }: the folder of a model or the shipped one, with or without the fast kernel. Each task
+   { do: a name in DO, … } gives JSON and Float32Arrays; they go to folder/<i>.json and, one behind the other, <i>.f32.   */
+
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ended, files, twin } from "./twin.mjs";
+
+const [, , job, folder] = process.argv;
+const { model, plain, tasks } = JSON.parse(await readFile(job, "utf8"));
+const { Translator, kernel, nucleus, probabilities, sample } = await twin();
+const translator = new Translator(await files(model ?? undefined), plain ? undefined : kernel);
+const { tokenizer } = translator;
+
+const broken = ({ layers = [], heads = [], ...parts } = {}) => ({ ...parts, layers: new Set(layers), heads: new Set(heads) });
+
+/* The logits after each token of a translation that is given. */
+function forced(src, ids, off, seen) {
+  translator.model.broken = broken(off);
+  const Y = translator.model.decode([tokenizer.bos, ...ids], translator.model.encode(src, seen), undefined, seen);
+  return translator.model.unembed(Y);
+}
+
+const DO = {
+  about: () => ({ fast: translator.model.products.isFast, special: [tokenizer.pad, tokenizer.bos, tokenizer.eos, tokenizer.unk] }),
+
+  read: ({ sentences }) => sentences.map((sentence) => [tokenizer.encode(sentence), tokenizer.pieces(sentence), tokenizer.unknown(sentence)]),
+
+  look: ({ sentences }) => sentences.map((sentence) => translator.look(sentence)),
+
+  /* With `forced`, the weights behind each translation and its logits follow as floats. */
+  translate({ sentences, how, off, forced: asked }, floats) {
+    return sentences.map((sentence) => {
+      const found = ended(translator.translate(sentence, how, broken(off)));
+      const { ids, translation, hypotheses, target, told } = found;
+      if (!hypotheses) return { translation, target };
+      if (asked) {
+        for (const kind of ["encoder", "decoder", "cross"]) floats.push(...found.weights[kind].flat(2));
+        floats.push(forced([...translator.look(sentence).ids, tokenizer.eos], ids, off));
+      }
+      return { ids, translation, target, told, hypotheses: hypotheses.map(({ logP, score, text }) => ({ logP, score, text })) };
+    });
+  },
+
+  force({ pairs, off }, floats) {
+    for (const [src, ids] of pairs) floats.push(forced(src, ids, off));
+  },
+
+  /* All that passes, by name. */
+  trace({ pair: [src, ids] }, floats) {
+    const names = [];
+    forced(src, ids, undefined, (name, value) => {
+      const numbers = Array.isArray(value) ? value.flat() : [value];
+      names.push([name, numbers.reduce((total, { length }) => total + length, 0)]);
+      floats.push(...numbers.map((some) => some.slice()));
+    });
+    return names;
+  },
+
+  nucleus: ({ logits, temperature, topP }) => nucleus(probabilities(Float32Array.from(logits), temperature), topP),
+
+  /* Tokens drawn by `sample`, of a model that always says `logits`. */
+  draw({ logits, how, count }) {
+    const constant = { config: { vocab_size: logits.length }, encode() {}, caches() {}, decode() {}, unembed: () => Float32Array.from(logits) };
+    return ended(sample(constant, [], { bos: -1, eos: -2 }, how, count));
+  },
+};
+
+for (const [i, { do: name, ...task }] of tasks.entries()) {
+  const floats = [];
+  await writeFile(join(folder, `${i}.json`), JSON.stringify(DO[name](task, floats) ?? null));
+  await writeFile(join(folder, `${i}.f32`), Buffer.concat(floats.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength))));
+}

@@ -1,0 +1,303 @@
+"""The translator of the page writes what the library writes: sub-words, numbers, searches, and every switch.
+
+`twin/sentences.json` holds 100 sentences as people write them, and 100 that nobody should.
+"""
+
+import json
+import re
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import config as jaxtyping_config
+from project import CHAPTERS
+
+from experiments import translator_switches
+from experiments.translator_twin import MARGIN, Answer, Both, Numbers, Oracle, Twin, largest
+from tfm_lib._trace import trace
+from tfm_lib.book import recorded
+from tfm_lib.data import Tokenizer
+from tfm_lib.decoding import filter_logits
+from tfm_lib.engine.trained import BITS, load_trained, save_trained
+from tfm_lib.engine.translator import Translator
+from tfm_lib.transformer import Transformer, TransformerConfig
+
+SENTENCES = json.loads((Path(__file__).parent / "twin" / "sentences.json").read_text(encoding="utf-8"))
+OURS, NASTY = SENTENCES["ours"], SENTENCES["nasty"]
+pytestmark = pytest.mark.usefixtures(
+    "as_readers_run_it"
+)  # shapes are executed elsewhere; here it would double the time
+
+FEW = [*OURS[::25], "I love you 🎉🎉", "WHERE IS MY HAT?", "½ of ¾ is ⅜."]
+EXCUSED = 2  # sentences that the library itself decides by less than MARGIN
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_shapes():
+    """Shapes in signatures are executed in the core's own tests; here that would only take time."""
+    jaxtyping_config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping_config.update("jaxtyping_disable", False)
+
+
+def excused(both: Both) -> int:
+    """How many sentences came out otherwise; each must be one that the library decides by next to nothing."""
+    margins = both.margins()
+    wide = {sentence: (both.told[sentence].unequal, margin) for sentence, margin in margins.items() if margin >= MARGIN}
+    assert not wide, f"other than the library's, by more than rounding: {wide}"
+    return len(margins)
+
+
+def assert_near(both: Both, logits: float = 1e-3) -> None:
+    assert both.worst("logits") < logits
+    assert both.worst("weights") < 1e-4
+    assert both.worst("told") < 1e-4
+    assert both.worst("scores") < 1e-3
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Oracle:
+    return Oracle(Translator.shipped())
+
+
+@pytest.fixture(scope="module")
+def both() -> Both:
+    return Both([*OURS, *NASTY])
+
+
+# sub-words
+
+
+@cache
+def prose() -> list[str]:
+    """2 000 sentences out of the book's pages, spread over all of them, formulas and marks of layout included."""
+    lines = [line for path in sorted(CHAPTERS.glob("*.md")) for line in path.read_text(encoding="utf-8").splitlines()]
+    found = [*dict.fromkeys(part for line in lines for part in re.split(r"(?<=[.?!:;]) ", line) if part.strip())]
+    return found[:: len(found) // 2000][:2000]
+
+
+def test_sentences_are_as_many_as_they_should_be() -> None:
+    assert (len({*OURS}), len({*NASTY}), len({*prose()})) == (100, 100, 2000)
+
+
+def signs() -> list[str]:
+    """Unicode's letters, marks and signs, each between two letters, 40 a sentence; of Han and Hangul only the first ones."""
+    every = [
+        *range(0x3500),
+        *range(0x9F00, 0xAD00),
+        *range(0xD700, 0xD800),
+        *range(0xE000, 0x20100),
+        *range(0x2F700, 0x2FB00),
+    ]
+    return [f"a{'b a'.join(map(chr, every[i : i + 40]))}b" for i in range(0, len(every), 40)]
+
+
+@pytest.mark.parametrize("sentences", [[*OURS, *NASTY], prose(), signs()], ids=["ours and nasty", "prose", "all signs"])
+def test_sub_words_are_the_librarys(sentences: list[str], oracle: Oracle) -> None:
+    (read,) = Twin().does({"do": "read", "sentences": sentences})
+    tokenizer = oracle.tokenizer
+    for sentence, (ids, pieces, unknown) in zip(sentences, read.told, strict=True):
+        assert ids == tokenizer.encode(sentence), sentence
+        assert unknown == tokenizer.unknown(sentence), sentence
+        named = [piece for i, piece in zip(ids, pieces, strict=True) if i != tokenizer.unk_id]
+        assert named == [piece for piece in tokenizer.pieces(sentence) if piece != "<unk>"], sentence
+
+
+def test_half_a_sign_which_the_library_refuses_is_one_that_the_twin_does_not_know() -> None:
+    (read,) = Twin().does({"do": "read", "sentences": ["a\ud83cb"]})
+    ids, _, unknown = read.told[0]
+    assert (ids[1], unknown) == (Tokenizer.unk_id, ["\ud83c"])
+
+
+def test_what_is_told_of_a_sentence_is_what_the_library_warns_of(oracle: Oracle) -> None:
+    (looked,) = Twin().does({"do": "look", "sentences": [*OURS, *NASTY]})
+    told = set()
+    for sentence, found in zip([*OURS, *NASTY], looked.told, strict=True):
+        source = oracle.source(sentence)
+        assert [*found["ids"], oracle.tokenizer.eos_id] == source, sentence
+        assert len(found["source"]) == len(source)
+        doubt = oracle.translator.doubt(sentence) or ""
+        wanted = {
+            "script": "letters, which" in doubt,
+            "signs": "mostly signs" in doubt,
+            "long": len(source) - 1 > oracle.translator.room(),
+        }
+        assert {*found["doubts"]} == {name for name, is_so in wanted.items() if is_so}, sentence
+        told |= {*found["doubts"]}
+    assert told == {"script", "signs", "long"}
+
+
+# translations and numbers
+
+
+def test_translations_are_the_librarys(both: Both) -> None:
+    assert len(both.told) + len(both.refused) == 200
+    assert excused(both) <= EXCUSED, both.unequal()
+
+
+def test_numbers_are_the_librarys(both: Both) -> None:
+    assert_near(both)
+
+
+def test_what_cannot_be_translated_is_left(both: Both) -> None:
+    assert {"", " ", "\n\n"} < {*both.refused}
+    assert any(len(sentence) > 1000 for sentence in both.refused)
+    assert [found["translation"] for found in both.left.told] == [""] * len(both.refused)
+
+
+def test_the_plain_products_write_the_same(both: Both) -> None:
+    plain = Both(
+        [*sorted(OURS, key=len)[:10], *(sentence for sentence in NASTY if 3 < len(sentence) < 20)][:20],
+        Twin(plain=True),
+    )
+    assert (both.about.told["fast"], plain.about.told["fast"]) == (True, False)
+    assert len(plain.told) + len(plain.refused) == 20
+    assert not plain.unequal()
+    assert_near(plain)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 8])
+def test_beams_of_other_widths(beam: int) -> None:
+    both = Both(FEW, beam=beam)
+    assert excused(both) == 0
+    assert both.worst("scores") < 1e-3
+
+
+def test_every_vector_that_is_shown_is_the_librarys(oracle: Oracle) -> None:
+    sentence = OURS[40]
+    src, (ids,) = oracle.source(sentence), oracle.greedy([sentence]).values()
+    (told,) = Twin().does({"do": "trace", "pair": [src, ids]})
+    with trace(oracle.model) as seen:
+        oracle.logits(src, ids)
+    numbers = Numbers(told.floats)
+    assert len(told.told) >= 60
+    for name, length in told.told:
+        theirs = seen.calls(name)[0]
+        if name.endswith(".weights"):
+            assert length == theirs.numel()
+        assert largest(numbers.take((length,)), theirs.flatten()) < 1e-3, name
+    assert numbers.is_empty
+
+
+# chance
+
+
+def test_the_nucleus_is_the_librarys() -> None:
+    tied = torch.tensor([2.0, 1.0, 2.0, -torch.inf, 1.0, 2.0])
+    draws = [_finite(logits) for logits in (*(torch.randn(300) * scale for scale in (0.3, 2.0, 6.0)), tied)]
+    cases = [*product(draws, [0.5, 1.0, 1.7], [0.1, 0.6, 0.95, 1.0])]
+    tasks = ({"do": "nucleus", "logits": logits, "temperature": T, "topP": top_p} for logits, T, top_p in cases)
+    for (logits, T, top_p), found in zip(cases, Twin().does(*tasks), strict=True):
+        wanted = filter_logits(torch.tensor(logits) / T, top_p=top_p).softmax(dim=-1)
+        ids, p = zip(*found.told)
+        assert {*ids} == {*wanted.nonzero().flatten().tolist()}
+        assert largest(np.array(p) / sum(p), wanted[list(ids)]) < 1e-6
+
+
+def _finite(logits: torch.Tensor) -> list[float]:
+    """JSON has no −∞."""
+    return logits.clamp(min=-30).tolist()
+
+
+def test_draws_fall_as_the_library_says() -> None:
+    logits, how, count = [1.0, 3.0, 2.0, 2.5, -1.0, 0.0], {"temperature": 1.3, "topP": 0.9, "seed": 3}, 20_000
+    first, again, other = Twin().does(
+        *({"do": "draw", "logits": logits, "how": {**how, "seed": seed}, "count": count} for seed in (3, 3, 4))
+    )
+    assert first.told == again.told != other.told
+    wanted = filter_logits(torch.tensor(logits) / how["temperature"], top_p=how["topP"]).softmax(dim=-1)
+    found = torch.bincount(torch.tensor(first.told), minlength=len(logits)) / count
+    assert 0 < (wanted == 0).sum() < 3
+    assert ((found - wanted).abs() <= 4 * (wanted * (1 - wanted) / count).sqrt()).all()
+
+
+# switches
+
+OFF = {
+    **{name: {name: True} for name in translator_switches.PARTS},
+    **{name: {"layers": [name]} for name in ("encoder.1", "decoder.0", "decoder.2")},
+    **{
+        name: {"heads": [name]}
+        for name in ("encoder.0.self_attention.0", "decoder.2.self_attention.7", "decoder.1.cross_attention.3")
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def off(oracle: Oracle) -> dict[str, tuple[Answer, Answer]]:
+    """For each switch what the twin writes, and its logits for what the whole model writes."""
+    whole = oracle.greedy(FEW)
+    pairs = [(oracle.source(sentence), whole[sentence]) for sentence in FEW]
+    free = ({"do": "translate", "sentences": FEW, "how": {"by": "greedy"}, "off": OFF[name]} for name in OFF)
+    forced = ({"do": "force", "pairs": pairs, "off": OFF[name]} for name in OFF)
+    answers = Twin().does(*free, *forced)
+    return dict(zip(OFF, zip(answers[: len(OFF)], answers[len(OFF) :]), strict=True))
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_a_switch_does_what_it_does_to_the_library(name: str, oracle: Oracle, off: dict) -> None:
+    whole, (free, forced) = oracle.greedy(FEW), off[name]
+    numbers, moved = Numbers(forced.floats), 0.0
+    intact = {sentence: oracle.logits(oracle.source(sentence), whole[sentence]) for sentence in FEW}
+    with translator_switches.switches(oracle.model)[name](oracle.model):
+        for sentence in FEW:
+            wanted = oracle.logits(oracle.source(sentence), whole[sentence])
+            assert largest(numbers.take(wanted.shape), wanted) < 1e-3 * float(wanted.abs().max())
+            moved = max(moved, largest(intact[sentence], wanted))
+        written = oracle.greedy(FEW)
+        margins = {sentence: oracle.greedy_margin(sentence, ids) for sentence, ids in written.items()}
+    assert moved > 0.1
+    for sentence, found in zip(FEW, free.told, strict=True):
+        assert found["ids"] == written[sentence] or margins[sentence] < MARGIN, sentence
+    for sentence in FEW:  # the library's model is whole again
+        assert torch.equal(oracle.logits(oracle.source(sentence), whole[sentence]), intact[sentence])
+
+
+def test_the_page_names_the_switches_that_are_recorded(oracle: Oracle) -> None:
+    kept = recorded("translator_switches")
+    assert kept["switches"].keys() == translator_switches.switches(oracle.model).keys()
+    stale = "the translator has changed: run python -m experiments.{} again"
+    for name in ("translator_switches", "translator_twin"):
+        assert recorded(name)["model"] == translator_switches.fingerprint(), stale.format(name)
+
+
+# models of a reader's own
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_another_model_with_another_tokenizer(norm: str, bits: int, tmp_path: Path) -> None:
+    """Sizes that no four numbers divide, lower case, digits joined, weights drawn and not learned."""
+    tokenizer = Tokenizer.train([*OURS, "Ça coûte 1988 francs à Liège, ΟΔΟΣ."], vocab_size=251, lowercase=True)
+    torch.manual_seed(bits)
+    model = Transformer(
+        TransformerConfig(len(tokenizer), d_model=18, n_heads=3, d_ff=30, n_layers=2, norm=norm, max_len=24)
+    )
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    save_trained(tmp_path, model.eval(), tokenizer, {"corpus": "ours"}, bits)
+    own = Translator(*load_trained(tmp_path))
+    sentences = [
+        "Tom left in 1988.",
+        "ΟΔΟΣ ΟΔΟΣ",
+        "İ Ǆ ẞ",
+        "HELP ME NOW",
+        "Nobody 🎉 knows.",
+        " ".join(OURS),
+        *OURS[:10],
+    ]
+    both = Both(sentences, Twin(tmp_path), own)
+    assert " ".join(OURS) in both.refused
+    assert len(both.told) >= 12
+    assert not both.unequal()
+    assert_near(both, logits=1e-4)
+    assert both.about.told["special"] == [
+        own.tokenizer.pad_id,
+        own.tokenizer.bos_id,
+        own.tokenizer.eos_id,
+        own.tokenizer.unk_id,
+    ]
