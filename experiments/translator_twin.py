@@ -156,7 +156,8 @@ class Oracle:
             before = torch.tensor([hypothesis.log_p for hypothesis in search.open]).unsqueeze(1)
             ways = (before + log_p).flatten().sort(descending=True).values[: beam + 1]
             least = min(least, float(-ways.diff().max()))
-            next_token.select(torch.tensor(search.advance(tokens.tolist(), log_p.tolist())))
+            rows = search.advance(tokens.tolist(), log_p.tolist())
+            next_token.select(torch.tensor(rows, dtype=torch.long))
         scores = [hypothesis.score for hypothesis in search.found]
         return min([least, *(better - worse for better, worse in pairwise(scores))])
 
@@ -189,10 +190,10 @@ def compared(oracle: Oracle, sentence: str, greedy: dict, beam: dict, numbers: "
     logits = largest(numbers.take(forced.logits.shape), forced.logits)
     pairs = zip(beam["hypotheses"], own["beam"])
     scores = [abs(ours[key] - theirs) for ours, h in pairs for key, theirs in (("score", h.score), ("logP", h.log_p))]
-    return Told(unequal, logits, max(weights), max(scores), off_told(forced.logits, greedy, oracle))
+    return Told(unequal, logits, max(weights), max(scores), told_off(forced.logits, greedy, oracle))
 
 
-def off_told(logits: torch.Tensor, found: dict, oracle: Oracle) -> float:
+def told_off(logits: torch.Tensor, found: dict, oracle: Oracle) -> float:
     """How far the probabilities that are told of what was written, and of what it nearly was, lie from the library's."""
     p, worst = logits.softmax(dim=-1), 0.0
     for row, told, token in zip(p, found["told"], [*found["ids"], oracle.tokenizer.eos_id]):

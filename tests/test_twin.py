@@ -16,7 +16,7 @@ from jaxtyping import config as jaxtyping_config
 from project import CHAPTERS
 
 from experiments import translator_switches
-from experiments.translator_twin import MARGIN, Answer, Both, Numbers, Oracle, Twin, largest
+from experiments.translator_twin import MARGIN, Answer, Both, Numbers, Oracle, Twin, largest, told_off
 from tfm_lib._trace import trace
 from tfm_lib.book import recorded
 from tfm_lib.data import Tokenizer
@@ -182,7 +182,21 @@ def test_every_vector_that_is_shown_is_the_librarys(oracle: Oracle) -> None:
     assert numbers.is_empty
 
 
-# chance
+# choices
+
+
+def test_of_equal_logits_the_lower_id_is_taken() -> None:
+    logits = [1.0, 3.0, 2.0, 3.0, 2.0, 3.0, 0.5]
+    written, *ways = Twin().does(
+        {"do": "write", "logits": logits, "how": {"by": "greedy"}, "count": 2},
+        *({"do": "likeliest", "logits": logits, "most": most} for most in range(1, 8)),
+    )
+    assert written.told == [int(torch.tensor(logits).argmax())] * 2
+    order = torch.tensor(logits).argsort(descending=True, stable=True)
+    for most, found in enumerate(ways, start=1):
+        assert [way["token"] for way in found.told] == order[:most].tolist()
+        wanted = torch.tensor(logits).log_softmax(dim=-1)[order[:most]]
+        assert largest([way["logP"] for way in found.told], wanted) < 1e-6
 
 
 def test_the_nucleus_is_the_librarys() -> None:
@@ -203,15 +217,23 @@ def _finite(logits: torch.Tensor) -> list[float]:
 
 
 def test_draws_fall_as_the_library_says() -> None:
-    logits, how, count = [1.0, 3.0, 2.0, 2.5, -1.0, 0.0], {"temperature": 1.3, "topP": 0.9, "seed": 3}, 20_000
+    logits, how, count = [1.0, 3.0, 2.0, 2.5, -1.0, 0.0], {"by": "sample", "temperature": 1.3, "topP": 0.9}, 20_000
     first, again, other = Twin().does(
-        *({"do": "draw", "logits": logits, "how": {**how, "seed": seed}, "count": count} for seed in (3, 3, 4))
+        *({"do": "write", "logits": logits, "how": {**how, "seed": seed}, "count": count} for seed in (3, 3, 4))
     )
     assert first.told == again.told != other.told
     wanted = filter_logits(torch.tensor(logits) / how["temperature"], top_p=how["topP"]).softmax(dim=-1)
     found = torch.bincount(torch.tensor(first.told), minlength=len(logits)) / count
     assert 0 < (wanted == 0).sum() < 3
     assert ((found - wanted).abs() <= 4 * (wanted * (1 - wanted) / count).sqrt()).all()
+
+
+def test_unlikely_words_are_told_as_the_library_finds_them(oracle: Oracle) -> None:
+    how = {"by": "sample", "temperature": 2.5, "topP": 1, "seed": 1}
+    (drawn,) = Twin().does({"do": "translate", "sentences": FEW, "how": how})
+    for sentence, found in zip(FEW, drawn.told, strict=True):
+        assert told_off(oracle.logits(oracle.source(sentence), found["ids"]), found, oracle) < 1e-4
+    assert any(told["p"] < told["rivals"][-1]["p"] for found in drawn.told for told in found["told"])
 
 
 # switches
@@ -267,20 +289,23 @@ def test_the_page_names_the_switches_that_are_recorded(oracle: Oracle) -> None:
 # models of a reader's own
 
 
-@pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_another_model_with_another_tokenizer(norm: str, bits: int, tmp_path: Path) -> None:
-    """Sizes that no four numbers divide, lower case, digits joined, weights drawn and not learned."""
+def drawn_model(folder: Path, norm: str, bits: int) -> Translator:
+    """Sizes that no four numbers divide, lower case, digits joined, weights drawn and not learned; saved to `folder`."""
     tokenizer = Tokenizer.train([*OURS, "Ça coûte 1988 francs à Liège, ΟΔΟΣ."], vocab_size=251, lowercase=True)
     torch.manual_seed(bits)
-    model = Transformer(
-        TransformerConfig(len(tokenizer), d_model=18, n_heads=3, d_ff=30, n_layers=2, norm=norm, max_len=24)
-    )
+    sizes = {"d_model": 18, "n_heads": 3, "d_ff": 30, "n_layers": 2, "max_len": 24}
+    model = Transformer(TransformerConfig(len(tokenizer), norm=norm, **sizes)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-    save_trained(tmp_path, model.eval(), tokenizer, {"corpus": "ours"}, bits)
-    own = Translator(*load_trained(tmp_path))
+    save_trained(folder, model, tokenizer, {"corpus": "ours"}, bits)
+    return Translator(*load_trained(folder))
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_another_model_with_another_tokenizer(norm: str, bits: int, tmp_path: Path) -> None:
+    own = drawn_model(tmp_path, norm, bits)
     sentences = [
         "Tom left in 1988.",
         "ΟΔΟΣ ΟΔΟΣ",
@@ -295,9 +320,23 @@ def test_another_model_with_another_tokenizer(norm: str, bits: int, tmp_path: Pa
     assert len(both.told) >= 12
     assert not both.unequal()
     assert_near(both, logits=1e-4)
-    assert both.about.told["special"] == [
-        own.tokenizer.pad_id,
-        own.tokenizer.bos_id,
-        own.tokenizer.eos_id,
-        own.tokenizer.unk_id,
-    ]
+    special = [own.tokenizer.pad_id, own.tokenizer.bos_id, own.tokenizer.eos_id, own.tokenizer.unk_id]
+    assert both.about.told["special"] == special
+
+
+def test_switches_of_a_model_that_norms_afterwards(tmp_path: Path) -> None:
+    oracle, sentence = Oracle(drawn_model(tmp_path, "post", 32)), OURS[0]
+    src, ids, off = (
+        oracle.source(sentence),
+        oracle.greedy([sentence])[sentence],
+        [*translator_switches.PARTS, "encoder.0", "decoder.1"],
+    )
+    tasks = (
+        {"do": "force", "pairs": [(src, ids)], "off": {"layers": [name]} if "." in name else {name: True}}
+        for name in off
+    )
+    for name, found in zip(off, Twin(tmp_path).does(*tasks), strict=True):
+        with translator_switches.switches(oracle.model)[name](oracle.model):
+            wanted = oracle.logits(src, ids)
+        assert largest(found.floats.reshape(wanted.shape), wanted) < 1e-4, name
+        assert largest(wanted, oracle.logits(src, ids)) > 0.1, name

@@ -9,7 +9,7 @@ import { ended, files, twin } from "./twin.mjs";
 
 const [, , job, folder] = process.argv;
 const { model, plain, tasks } = JSON.parse(await readFile(job, "utf8"));
-const { Translator, kernel, nucleus, probabilities, sample } = await twin();
+const { Translator, greedy, kernel, likeliest, nucleus, probabilities, sample } = await twin();
 const translator = new Translator(await files(model ?? undefined), plain ? undefined : kernel);
 const { tokenizer } = translator;
 
@@ -60,10 +60,13 @@ const DO = {
 
   nucleus: ({ logits, temperature, topP }) => nucleus(probabilities(Float32Array.from(logits), temperature), topP),
 
-  /* Tokens drawn by `sample`, of a model that always says `logits`. */
-  draw({ logits, how, count }) {
+  likeliest: ({ logits, most }) => likeliest(Float32Array.from(logits), most),
+
+  /* `count` tokens of a model that always says `logits`. */
+  write({ logits, how, count }) {
     const constant = { config: { vocab_size: logits.length }, encode() {}, caches() {}, decode() {}, unembed: () => Float32Array.from(logits) };
-    return ended(sample(constant, [], { bos: -1, eos: -2 }, how, count));
+    const settings = how.by === "sample" ? [how] : [];
+    return ended({ greedy, sample }[how.by](constant, [], { bos: -1, eos: -2 }, ...settings, count));
   },
 };
 

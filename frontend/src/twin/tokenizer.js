@@ -5,8 +5,10 @@ const BEGIN = "▁"; // of a word
 const PUNCTUATION = /[!-/:-@[-`{-~\p{P}]/u;
 const NUMERAL = /\p{N}/u;
 const SPACE = "[\\s\\u0085]";
-const NEWER = "\\u32ff\\ua7f1-\\ua7f4\\u{107a5}\\u{1ccd6}-\\u{1ccf9}\\u{1f16c}\\u{1fbf0}-\\u{1fbf9}"; // signs whose other form the library does not know
-const CLUSTER = /.[\p{M}\u1161-\u1175\u11a8-\u11c2\u314f-\u3163\uffc2-\uffdc]*/gsu; // a sign with all that may melt into it
+/* What the library knows of Unicode; signs that are newer have no other form there. */
+const OLDER = /[^\u32ff\ua7f1-\ua7f4\u{107a5}\u{1ccd6}-\u{1ccf9}\u{1f16c}\u{1fbf0}-\u{1fbf9}]+/gu;
+/* A sign with all that may melt into it: marks, and vowels and ends of Korean syllables. */
+const CLUSTER = /.[\p{M}\u1161-\u1175\u11a8-\u11c2\u314f-\u3163\uffc2-\uffdc]*/gsu;
 
 export class Tokenizer {
   #ids;
@@ -39,7 +41,7 @@ export class Tokenizer {
 
   /* Each as it stands in the sentence: of ½, read as 1⁄2, the stroke is unknown, and ½ is told. */
   unknown = (sentence) =>
-    (sentence.match(CLUSTER) ?? []).flatMap((cluster) => {
+    (sentence.match(CLUSTER) ?? []).filter((cluster) => !this.#ids.has(cluster)).flatMap((cluster) => {
       const [signs, places] = [[...nfkc(cluster)], origins(cluster)];
       return signs.flatMap((sign, i) => [...this.#normalised(sign)].filter((letter) => !this.#ids.has(letter)).map(() => places[i]));
     });
@@ -88,7 +90,7 @@ export class Tokenizer {
 
 const steps = (part) => part.normalizers ?? part.pretokenizers ?? [part];
 
-const nfkc = (text) => text.replace(new RegExp(`[^${NEWER}]+`, "gu"), (known) => known.normalize("NFKC"));
+const nfkc = (text) => text.replace(OLDER, (known) => known.normalize("NFKC"));
 
 /* For each sign of nfkc(cluster) that of the cluster which it is counted as: marks that melted follow their sign. */
 function origins(cluster) {
