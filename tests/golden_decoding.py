@@ -36,7 +36,7 @@ def numbers() -> dict:
                 found = [[h.ids, h.log_p, h.score, phrase(made["tokens"], h.ids)] for h in beam.found]
                 runs.append({"width": width, "alpha": alpha, "kept": kept, "fallen": fallen, "found": found})
         cases.append({"tree": made["tree"], "tokens": made["tokens"], "max_len": made["max_len"], "runs": runs})
-    return {"cases": cases, "cuts": cuts()}
+    return {"cases": cases, "cuts": cuts(), "looked_at": looked_at()}
 
 
 def cuts() -> list[dict]:
@@ -59,3 +59,12 @@ def cuts() -> list[dict]:
             now = {"value": widget.value, "top_k": widget.top_k, "top_p": widget.top_p}
             made.append({"steps": widget.steps, **now, "p": widget.distribution().tolist()})
     return made
+
+
+def looked_at() -> dict:
+    """One head's weights, and the mean of all, of layers drawn at random."""
+    torch.manual_seed(3)
+    layers = torch.rand(2, 3, 4, 5, dtype=torch.double).softmax(-1)
+    choices = [(layer, head) for layer in range(2) for head in range(4)]
+    wanted = [layers[layer, head - 1] if head else layers[layer].mean(dim=0) for layer, head in choices]
+    return {"layers": layers.tolist(), "chosen": [[*choice, rows.tolist()] for choice, rows in zip(choices, wanted)]}

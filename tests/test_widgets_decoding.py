@@ -8,9 +8,14 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
+from tfm_lib.book import recorded
 from tfm_lib.decoding import beam_search, filter_logits
+from tfm_lib.engine.trained import load_trained, save_trained
+from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer, TransformerConfig
-from tfm_lib.widgets.decoding import BeamTree, Sampling, beam_tree, phrase, search, translator_sampling, translator_tree
+from tfm_lib.widgets.decoding import (
+    EXAMPLES, BeamTree, LiveTranslator, Sampling, beam_tree, phrase, recorded_translation, search, translator_sampling, translator_tree,
+)  # fmt: skip
 
 
 def small_translator() -> SimpleNamespace:
@@ -147,3 +152,53 @@ def test_the_page_is_told_which_module_it_needs(make) -> None:
     state = make().get_state()
     assert state["_module"] == {BeamTree: "decoding/beam_tree", Sampling: "decoding/sampling"}[make]
     assert len(state["title"]) and len(state["question"])
+
+
+# The translator
+
+
+def test_the_recorded_translation_is_the_librarys() -> None:
+    translator = Translator.shipped()
+    found = LiveTranslator().found
+    seen = translator.attention(EXAMPLES[0])
+    assert (found["source"], found["target"], found["translation"]) == (
+        seen["source"], seen["target"], *translator.translate([EXAMPLES[0]]),
+    )  # fmt: skip
+    for place, weights in seen["weights"].items():
+        assert torch.tensor(found["weights"][place]) == pytest.approx(weights, abs=6e-4)
+    ids = translator.search([EXAMPLES[0]])[0]
+    log_p = beam_search(translator.model, translator.ids(EXAMPLES[0]), 1, 2, beam=4)[0][0].log_p
+    assert len(found["told"]) == len(ids) + 1
+    assert sum(math.log(told["p"]) for told in found["told"]) == pytest.approx(log_p, abs=0.02)
+    assert all(told["rivals"] == sorted(told["rivals"], key=lambda rival: -rival["p"]) for told in found["told"])
+
+
+def test_the_shares_beside_the_switches_are_the_recorded_ones() -> None:
+    run, switches = recorded("translator_switches"), LiveTranslator().switches
+    assert switches.pop("trials") == run["sentences"] == 200
+    assert switches == {name: each["changed"] for name, each in run["switches"].items()}
+    assert switches["causal"] == 0 and switches["cross"] == 200
+
+
+def test_a_readers_own_model_travels_to_the_browser_when_it_is_wanted(tmp_path) -> None:
+    shipped = Translator.shipped()
+    torch.manual_seed(2)
+    sizes = {"d_model": 16, "n_heads": 2, "d_ff": 24, "n_layers": 1, "norm": "post", "max_len": 40}
+    save_trained(tmp_path, Transformer(TransformerConfig(len(shipped.tokenizer), **sizes)), shipped.tokenizer, {})
+    own = Translator.load(tmp_path)
+    widget = LiveTranslator(own, "A cat.")
+    assert widget.files == {} and widget.switches == {} and widget.layer == 0
+    assert widget.size == pytest.approx(2 * sum(p.numel() for p in own.model.parameters()) / 1e6, abs=0.06)
+    widget.wanted = True
+    assert "tfmTwin" in widget.files["twin"] and widget.files["config"]["model"]["norm"] == "post"
+    for name, content in (("model.safetensors", widget.files["bytes"]), ("config.json", json.dumps(widget.files["config"]).encode()), ("tokenizer.json", json.dumps(widget.files["tokenizer"]).encode())):  # fmt: skip
+        (tmp_path / "again").mkdir(exist_ok=True)
+        (tmp_path / "again" / name).write_bytes(content)
+    model, _, _ = load_trained(tmp_path / "again")
+    for name, value in own.model.state_dict().items():
+        assert model.state_dict()[name] == pytest.approx(value, abs=2e-3), name
+
+
+def test_rivals_are_told_with_their_probabilities() -> None:
+    told = recorded_translation(Translator.shipped(), "I am cold.")["told"]
+    assert all(len(each["rivals"]) == 6 and each["p"] <= each["rivals"][0]["p"] + 1e-9 for each in told)

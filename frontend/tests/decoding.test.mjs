@@ -3,9 +3,15 @@ import { test } from "node:test";
 
 import { penalty, phrase, search } from "../src/decoding/beam_tree.js";
 import { cut, logitsOf } from "../src/decoding/sampling.js";
+import { chosen } from "../src/decoding/translator.js";
 import { close, golden } from "./golden.mjs";
 
-const { cases, cuts } = golden("decoding");
+const { cases, cuts, looked_at } = golden("decoding");
+
+test("the weights of a head, and the mean of all heads", () => {
+  for (const [layer, head, rows] of looked_at.chosen) close(chosen(looked_at.layers, layer, head).flat(), rows.flat());
+  assert.equal(chosen([], 1, 0), null); // a layer that is switched off has none
+});
 
 test("every step keeps and drops what the library's beam does", () => {
   assert.ok(cases.length >= 6);

@@ -1,9 +1,13 @@
 """Samples of the widgets of chapter `decoding`."""
 
+from types import SimpleNamespace
+
 from reading import bars, column, words
 
 from samples import Sample, changed
-from tfm_lib.widgets.decoding import BeamTree, Sampling
+from tfm_lib.descendants import SwiGLU
+from tfm_lib.transformer import Transformer, TransformerConfig
+from tfm_lib.widgets.decoding import BeamTree, LiveTranslator, Sampling
 
 
 def chosen_steps(rows: list[dict[str, str]], step: int) -> list[dict[str, str]]:
@@ -29,7 +33,36 @@ def sampling_still(axes, widget):
     yield before, column(widget.rows(), "as it is")
 
 
+def with_swiglu() -> SimpleNamespace:
+    """A translator whose first layer is not the paper's."""
+    model = Transformer(TransformerConfig(12, d_model=16, n_heads=2, d_ff=24, n_layers=1))
+    model.encoder[0].feed_forward = SwiGLU(16, 24)
+    return SimpleNamespace(model=model)
+
+
+def translator_still(axes, widget):
+    rows = [list(map(float, list(row.values())[1:])) for row in widget.rows()]
+    told = [[float(each) for each in words(axes[0])]]
+    yield told[0], [round(weight, 2) for row in rows for weight in row[1:]]
+    yield [float(each) for each in words(axes[1])], [round(row[0], 2) for row in rows]
+
+
 SAMPLES = {
+    "translator": Sample(
+        code="LiveTranslator()",
+        change="value = 5",
+        says="livre has probability",
+        states=[{"value": 3, "layer": 0, "head": 2}, {"value": 8, "head": 5}],
+        still=translator_still,
+        refused={
+            "layer must be from 0 to 2; it is 3": lambda: changed(LiveTranslator(), layer=3),
+            "head must be from 0 to 8; it is 9": lambda: changed(LiveTranslator(), head=9),
+            "temperature must be from 0.1 to 2; it is 0.0": lambda: changed(LiveTranslator(), temperature=0.0),
+            "top_p must be from 0.05 to 1; it is 2.0": lambda: changed(LiveTranslator(), top_p=2.0),
+            "translator must hold the core's Transformer…": lambda: LiveTranslator(SimpleNamespace(model=None)),
+            "…browser knows no others; its encoder.0.feed_forward is a SwiGLU": lambda: LiveTranslator(with_swiglu()),
+        },
+    ),
     "beam_tree": Sample(
         code="BeamTree()",
         change="value = 3",

@@ -18,12 +18,12 @@ const WORDS = {
   draw: "draw {number}",
   recorded: "A recorded example. Change it, and the machine comes: {size} MB, once.",
   loading: "The machine comes: {percent} %",
-  failed: "The machine did not come. {error}",
+  failed: "It did not come. {error}",
   live: "The machine runs in your browser.",
   doubts: {
-    long: "This sentence has more tokens than the model has positions; shorten it.",
-    script: "It holds letters of another alphabet, which this model can only copy.",
-    signs: "It is mostly signs that this model does not know; it can only copy them.",
+    long: "It has more tokens than the model has positions.",
+    script: "Letters of another alphabet this model can only copy.",
+    signs: "Signs that it does not know this model can only copy.",
   },
   nothing: "Type a sentence, and it is translated.",
   write: "writes, and how sure it is",
@@ -33,21 +33,18 @@ const WORDS = {
   layer: "layer",
   head: "head",
   mean: "all, averaged",
-  map: "Attention weights of the chosen heads",
   cell: "{query} looks at {key}: {weight}",
   rivals: "In the place of {word} it weighed",
   broken: "broken:",
   same: "the same",
   told: "{word} has probability {p}; it looks at {looks}.",
-  off: "Parts to switch off",
   changes: "changes {changed} of {trials}",
-  why: "A cache cannot see ahead, so nothing is left to hide: it matters in training.",
-  parts: { positions: "positions", scale: "the division by √d_k", causal: "the causal mask", cross: "cross-attention", residuals: "residual connections" },
+  why: "A cache cannot see ahead: nothing is left to hide. It matters in training.",
+  parts: { positions: "positions", scale: "division by √d_k", causal: "causal mask", cross: "cross-attention", residuals: "residual connections" },
   layers: { encoder: "encoder layer {layer}", decoder: "decoder layer {layer}" },
-  heads: "Heads, darker where more test sentences change",
+  heads: "Heads: darker, more sentences change",
   rows: { "encoder.self": "encoder {layer}", "decoder.self": "decoder {layer}", "decoder.cross": "cross {layer}" },
   one: "{row}, head {head}",
-  tree: "What the beam kept, step by step",
   branches: { tree: "What the beam kept, step by step", step: "step {step}", end: "⟨end⟩" },
 };
 
@@ -61,7 +58,7 @@ export function chosen(layers, layer, head) {
   return heads[0].map((row, i) => [...row].map((_, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length)));
 }
 
-export const namesIn = (off) => off.split(",").filter(Boolean);
+const namesIn = (off) => off.split(",").filter(Boolean);
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "example", "by", "temperature", "top_p", "seed", "place", "layer", "head", "value", "breaking", "off"] });
@@ -85,12 +82,12 @@ function render({ model, el }) {
   const target = tokenRow(ui, { tokens: words()[1], name: "written", label: WORDS.write, hover: true, onFocus: (value) => ui.set({ value }) });
   const [reads, source, places] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-tokens tfm-weighted" }), h("div", { class: "tfm-row" })];
   const map = heatmap(ui, {
-    rows: words()[1], cols: words()[0], name: "weights", label: WORDS.map, onFocus: (i) => ui.get("place") !== "encoder" && ui.set({ value: i }),
+    rows: words()[1], cols: words()[0], name: "weights", label: WORDS.place, onFocus: (i) => ui.get("place") !== "encoder" && ui.set({ value: i }),
     text: (i, j) => two(weights[i][j]), describe: (i, j) => told(WORDS.cell, { query: axes[0][i], key: axes[1][j], weight: two(weights[i][j]) }),
   });
-  const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.tree))];
+  const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.branches.tree))];
   const off = toSwitchOff();
-  const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.off, "data-control": "off" }, off.el, h("p", { class: "tfm-caption" }, WORDS.heads), off.grid);
+  const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.breaking, "data-control": "off" }, off.el, h("p", { class: "tfm-caption" }, WORDS.heads), off.grid);
   ui.stage.append(state, chance, outcome, panel, h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", {}, reads, source),
     h("div", { class: "tfm-columns" }, h("div", {}, places, map.el), h("div", {}, rivalsOf, rivals, beam)));
   const into = (box, ...made) => (box.append(...made.map(({ el }) => el)), made);
@@ -208,7 +205,7 @@ function render({ model, el }) {
     weights = chosen(shown.weights[place], ui.get("layer"), ui.get("head")) ?? axes[0].map(() => axes[1].map(() => 0));
     map.update({ rows: axes[0], cols: axes[1], values: weights, row: place === "encoder" ? undefined : i });
     rivalsOf.replaceChildren(...told(WORDS.rivals, { word: h("b", { class: "tfm-q" }, written[i]) }));
-    rivals.replaceChildren(...shown.told[i].rivals.map(({ piece, p }) => h("div", { style: `--w:${p}`, class: p === shown.told[i].p && "tfm-here" }, h("span", { lang: "fr" }, asRead(piece, shown.target)), h("i", {}), h("small", {}, two(p)))));
+    rivals.replaceChildren(...shown.told[i].rivals.map(({ piece, p }) => h("div", { style: `--w:${p}`, class: p === shown.told[i].p && "tfm-here" }, h("span", {}, asRead(piece, shown.target)), h("i", {}), h("small", {}, two(p)))));
     beam.hidden = !shown.steps?.length;
     if (!beam.hidden) machine.branches.show(shown.steps, i + 1);
     const looks = range(read.length).sort((a, b) => crossed[i][b] - crossed[i][a]).slice(0, MOST_LOOKS).map((j) => `${read[j]} ${two(crossed[i][j])}`).join(" · ");
@@ -227,6 +224,7 @@ function render({ model, el }) {
     const rows = chosen(shown.weights.cross, ui.get("layer"), ui.get("head"));
     return [["written", "probability", ...read.map((word, j) => `${j + 1} ${word}`)], ...written.map((word, i) => [word, shown.told[i].p, ...(rows?.[i] ?? read.map(() => 0))])];
   };
+  if (!isRecorded()) changed(); // a link has brought another sentence
   return ui.start(draw, { csv });
 }
 

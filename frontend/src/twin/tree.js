@@ -10,6 +10,7 @@ export function tree({ h, s, fixed, short, range, onWidth, told }, words, until)
   const two = fixed(2);
 
   function draw() {
+    room ||= el.clientWidth;
     if (!room || !last) return;
     const { steps, upTo } = last;
     const fit = Math.max(2, Math.floor(room / (room < 420 ? 84 : 104)));

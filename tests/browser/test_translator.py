@@ -1,0 +1,186 @@
+"""The translator in the page: from a folder, with nobody outside, it comes on a wish, writes what the library writes, and breaks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.driving import PHONE, Widget, places
+from browser.test_every_page import AXE, findings
+from browser.test_fingers import Finger, middle
+from experiments.translator_switches import switches as library_switches
+from tfm_lib.book.site.page_model import model_scripts
+from tfm_lib.engine.translator import Translator, shipped_folder
+
+MODULE = "decoding/translator"
+SENTENCE = "Where is the cat that ate my fish?"
+RUNS = "The machine runs in your browser."
+
+
+@pytest.fixture(scope="module")
+def library() -> Translator:
+    return Translator.shipped()
+
+
+def opened(visit, book: Path, at: str = "file", **how) -> Widget:
+    place = places(book, MODULE)[0]
+    return Widget(visit(place.page, at, **how), place.index)
+
+
+def typed(widget: Widget, sentence: str) -> None:
+    """By keyboard alone."""
+    widget.reach("sentence")
+    widget.press("ControlOrMeta+a")
+    widget.page.keyboard.type(sentence)
+    widget.look()  # waits for the machine
+
+
+def written(widget: Widget) -> str:
+    widget.look()
+    return widget.box.locator(".tfm-outcome b").last.inner_text()
+
+
+def fetched(page: Page) -> list[str]:
+    return page.evaluate("[...document.scripts].map(({ src }) => src).filter((name) => /twin|en-fr/.test(name))")
+
+
+@pytest.mark.parametrize("at", ["file", "http"])
+def test_a_typed_sentence_is_translated_as_the_library_does(visit, built_book: Path, library: Translator, at: str) -> None:
+    widget = opened(visit, built_book, at)
+    assert fetched(widget.page) == [], "nothing is fetched before a wish"
+    typed(widget, SENTENCE)
+    assert written(widget) == library.translate([SENTENCE])[0]
+    assert widget.box.locator(".tfm-state").inner_text() == RUNS
+    names = [name.rsplit("/", 1)[1] for name in fetched(widget.page)]
+    assert len(names) == len(set(names)) == 2 + len(list(model_scripts(shipped_folder()))) - 1  # the code, and each part once
+    seen = library.attention(SENTENCE)
+    told = [float(row["probability"]) for row in widget.rows()]
+    assert len(told) == len(seen["target"]) and all(0 < p <= 1 for p in told)
+    weights = seen["weights"]["cross"][-1].mean(dim=0)
+    shown = [[float(x) for x in list(row.values())[2:]] for row in widget.rows()]
+    assert shown == [pytest.approx(row, abs=1e-4) for row in weights.tolist()]
+
+
+def test_greedy_beam_and_chance(visit, built_book: Path, library: Translator) -> None:
+    widget = opened(visit, built_book)
+    typed(widget, SENTENCE)
+    choose = widget.box.locator('[data-control="by"]')
+    choose.select_option("greedily")
+    assert written(widget) == library.translate([SENTENCE], beam=1)[0]
+    choose.select_option("by chance")
+    drawn = {written(widget)}
+    for _ in range(5):
+        widget.box.locator('[data-control="seed"]').click()
+        drawn.add(written(widget))
+    assert len(drawn) > 1
+    cold = widget.box.locator('[data-control="top_p"]')
+    cold.evaluate("(input) => { input.value = 0.05; input.dispatchEvent(new Event('input', { bubbles: true })); }")
+    assert written(widget) == library.translate([SENTENCE], beam=1)[0]  # only the likeliest is left
+
+
+@pytest.mark.parametrize("name", ["positions", "scale", "causal", "cross", "residuals", "encoder.0", "decoder.2", "decoder.1.cross_attention.3"])
+def test_a_part_is_switched_off_as_in_the_library(visit, built_book: Path, library: Translator, name: str) -> None:
+    widget = opened(visit, built_book)
+    typed(widget, SENTENCE)
+    whole = library.translate([SENTENCE])[0]
+    widget.box.locator('[data-control="breaking"]').check()
+    widget.box.locator(f'[data-part="{name}"]').click()
+    with library_switches(library.model)[name](library.model):
+        wanted = library.translate([SENTENCE])[0]
+    widget.look()
+    said = [text.strip() for text in widget.box.locator(".tfm-outcome > *").all_inner_texts()]
+    assert said == [whole, "broken:", "the same" if wanted == whole else wanted]
+    if name == "causal":
+        assert said[2] == "the same" and "cache cannot see ahead" in widget.box.inner_text()
+    widget.box.locator(f'[data-part="{name}"]').click()
+    assert written(widget) == whole
+
+
+def test_what_lies_outside_its_world_gets_a_sentence(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    state = widget.box.locator(".tfm-state")
+    for sentence, said in (
+        ("나는 학생입니다", "another alphabet"),
+        ("🎉🎉🎉", "does not know"),
+        ("", "Type a sentence"),
+        ("a! " * 199, RUNS),
+        ("!?" * 299, "more tokens than"),
+    ):
+        widget.box.locator('[data-control="sentence"]').fill(sentence)
+        widget.look()
+        assert said in state.inner_text(), sentence[:20]
+    widget.reset()
+    assert "recorded example" in state.inner_text()
+
+
+def test_a_link_brings_the_sentence_and_what_is_broken(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    typed(widget, SENTENCE)
+    widget.box.locator('[data-control="breaking"]').check()
+    widget.box.locator('[data-part="positions"]').click()
+    left, address = widget.look(), widget.link()
+    other = opened(visit, built_book, hash="#" + address.split("#")[1])
+    assert other.look() == left
+
+
+def test_a_word_tells_what_it_looked_at_and_the_beam_is_a_tree(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    typed(widget, SENTENCE)
+    word = widget.box.locator('[data-control="written"] [role="radio"]').nth(3)
+    word.hover()
+    assert widget.readout().startswith("chat has probability")
+    steps = widget.box.locator(".tfm-branch[width]")
+    few = steps.count()
+    widget.box.locator('[data-control="written"] [role="radio"]').nth(0).click()
+    assert steps.count() == 4 < few  # four hypotheses after one step
+
+
+def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Translator) -> None:
+    widget = opened(visit, built_book, "http", viewport=PHONE, touch=True, scheme="dark")
+    finger = Finger(widget.page)
+    widget.box.locator('[data-control="example"]').select_option(index=1)
+    assert written(widget) == library.translate(["I don't want to wait for you any longer."])[0]
+    for control in ('[data-control="breaking"]', '[data-part="decoder.0"]'):
+        part = widget.box.locator(control)
+        part.scroll_into_view_if_needed()
+        finger.tap(middle(part))
+    widget.look()
+    assert "broken:" in widget.box.locator(".tfm-outcome").inner_text()
+    assert widget.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    widget.page.add_script_tag(path=AXE)
+    assert findings([widget.page]) == []
+
+
+def test_a_model_that_is_not_there_leaves_the_recorded_example(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book, "http")
+    widget.page.route("**/en-fr/3.js", lambda route: route.fulfill(status=200, content_type="text/javascript", body='tfmPart("AAAA")'))
+    typed(widget, SENTENCE)
+    assert "bytes of" in widget.box.locator(".tfm-state").inner_text()
+    assert widget.box.locator(".tfm-outcome").inner_text() == widget.model()["found"]["translation"]
+    widget.page.unroute("**/en-fr/3.js")
+
+
+def test_without_a_script_the_picture_tells_the_same(visit, built_book: Path) -> None:
+    page = visit(places(built_book, MODULE)[0].page, "file", scripts=False)
+    still = page.locator(f'[data-module="{MODULE}"] .tfm-still')
+    assert re.search("Le vieil homme lit un livre", still.get_attribute("aria-label"))
+
+
+def test_the_scripts_hold_the_shipped_bytes(built_book: Path) -> None:
+    import base64
+    import gzip
+    import json
+
+    folder = built_book / "_widgets" / "en-fr"
+    about = json.loads((folder / "about.js").read_text(encoding="utf-8").removeprefix("tfmPart(").removesuffix(");\n"))
+    parts = [(folder / f"{i}.js").read_text(encoding="utf-8") for i in range(about["parts"])]
+    weights = b"".join(base64.b64decode(part.removeprefix('tfmPart("').removesuffix('");\n')) for part in parts)
+    assert weights == (shipped_folder() / "model.safetensors").read_bytes()
+    for name in ("config", "tokenizer"):
+        assert about[name] == json.loads((shipped_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    served = [*folder.glob("*.js"), built_book / "_widgets" / "twin.js"]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in served) <= 8_000_000
+    assert len(gzip.compress((built_book / "_widgets" / "twin.js").read_bytes())) <= 25_000
