@@ -183,8 +183,10 @@ def compared(oracle: Oracle, sentence: str, greedy: dict, beam: dict, numbers: "
         unequal.append("beam ids")
     elif beam["translation"] != oracle.text(sentence, own["beam"][0].ids):
         unequal.append("beam text")
-    elif [each["text"] for each in beam["hypotheses"]] != [oracle.text(sentence, each.ids) for each in own["beam"]]:
+    elif [each["ids"] for each in beam["hypotheses"]] != [each.ids for each in own["beam"]]:
         unequal.append("the other hypotheses")
+    elif [each["text"] for each in beam["hypotheses"]] != [oracle.text(sentence, each.ids) for each in own["beam"]]:
+        unequal.append("the other texts")
     forced = oracle.forced(sentence, greedy["ids"])
     weights = [largest(numbers.take(value.shape), value) for value in forced.weights.values()]
     logits = largest(numbers.take(forced.logits.shape), forced.logits)

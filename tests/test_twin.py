@@ -112,6 +112,12 @@ def test_half_a_sign_which_the_library_refuses_is_one_that_the_twin_does_not_kno
     assert (ids[1], unknown) == (Tokenizer.unk_id, ["\ud83c"])
 
 
+def test_a_text_without_end_is_told_too_long_at_once() -> None:
+    endless = ["a" * 3_000_000, " " * 3_000_000, "💥" * 1_000_000]
+    (found,) = Twin().does({"do": "look", "sentences": endless})
+    assert all("long" in each["doubts"] and len(each["ids"]) <= 10_000 for each in found.told)
+
+
 def test_what_is_told_of_a_sentence_is_what_the_library_warns_of(oracle: Oracle) -> None:
     (looked,) = Twin().does({"do": "look", "sentences": [*OURS, *NASTY]})
     told = set()

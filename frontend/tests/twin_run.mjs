@@ -39,7 +39,7 @@ const DO = {
         for (const kind of ["encoder", "decoder", "cross"]) floats.push(...found.weights[kind].flat(2));
         floats.push(forced([...translator.look(sentence).ids, tokenizer.eos], ids, off));
       }
-      return { ids, translation, target, told, hypotheses: hypotheses.map(({ logP, score, text }) => ({ logP, score, text })) };
+      return { ids, translation, target, told, hypotheses: hypotheses.map(({ ids: own, logP, score, text }) => ({ ids: own, logP, score, text })) };
     });
   },
 

@@ -13,6 +13,7 @@ import { rowsOf, Transformer } from "./transformer.js";
 import { read } from "./weights.js";
 
 const NEARLY = 6; // words that it nearly wrote, told for each that it wrote
+const ENDLESS = 10_000; // letters: what is longer is too long, and only its beginning is cut, so that nobody waits
 const SHOUTED = 4; // capitals and more are an outcry
 const WEIGHTS = /^(encoder|decoder)\.(\d+)\.(self|cross)_attention\.weights$/;
 
@@ -26,10 +27,11 @@ export class Translator {
   }
 
   look(sentence) {
-    const given = this.#asRead(sentence);
+    const begun = sentence.slice(0, ENDLESS);
+    const given = this.#asRead(begun);
     const { tokenizer } = this;
     const ids = tokenizer.encode(given);
-    const unknown = tokenizer.unknown(sentence);
+    const unknown = tokenizer.unknown(begun);
     return { sentence, ids, source: [...tokenizer.pieces(given), tokenizer.piece(tokenizer.eos)], unknown, doubts: this.#doubts(sentence, ids, unknown) };
   }
 
@@ -93,7 +95,7 @@ export class Translator {
   #doubts(sentence, ids, unknown) {
     const count = (signs) => signs.filter((sign) => /\S/u.test(sign)).length;
     const strange = [...unknown.join("")].some((sign) => /\p{L}/u.test(sign) && !/\p{Script=Latin}/u.test(sign));
-    const few = count(unknown) > count([...sentence]) / 2;
-    return [ids.length >= this.config.max_len && "long", strange && "script", !strange && few && "signs"].filter(Boolean);
+    const few = count(unknown) > count([...sentence.slice(0, ENDLESS)]) / 2;
+    return [(ids.length >= this.config.max_len || sentence.length > ENDLESS) && "long", strange && "script", !strange && few && "signs"].filter(Boolean);
   }
 }
