@@ -45,7 +45,7 @@ def built(tmp_path_factory) -> Path:
 
 def widgets() -> list[str]:
     sources = [path.relative_to(FRONTEND / "src") for path in FRONTEND.glob("src/*/*.js")]
-    return sorted(path.with_suffix("").as_posix() for path in sources if path.parts[0] != "kit")
+    return sorted(path.with_suffix("").as_posix() for path in sources if path.parts[0] not in ("kit", "twin"))
 
 
 def golden_writers() -> list[Path]:
@@ -76,6 +76,10 @@ def test_every_chapter_with_a_widget_compares_its_numbers(stem: str) -> None:
 def test_kit_is_small(built: Path) -> None:
     assert compressed(built / "page/kit.js") <= 14 * KILOBYTE
     assert compressed(built / "page/widgets.css") <= 4 * KILOBYTE
+
+
+def test_the_machine_of_the_page_is_small(built: Path) -> None:
+    assert compressed(built / "page/twin.js") <= 25 * KILOBYTE
 
 
 @pytest.mark.parametrize("name", widgets())

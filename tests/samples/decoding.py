@@ -42,9 +42,9 @@ def with_swiglu() -> SimpleNamespace:
 
 def translator_still(axes, widget):
     rows = [list(map(float, list(row.values())[1:])) for row in widget.rows()]
-    told = [[float(each) for each in words(axes[0])]]
-    yield told[0], [round(weight, 2) for row in rows for weight in row[1:]]
-    yield [float(each) for each in words(axes[1])], [round(row[0], 2) for row in rows]
+    told = [float(each) for each in words(axes[0])]
+    yield told, [weight for row in rows for weight in row[1:]]
+    yield [float(each) for each in words(axes[1])], [row[0] for row in rows]
 
 
 SAMPLES = {
