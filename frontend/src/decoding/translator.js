@@ -140,7 +140,7 @@ function render({ model, el }) {
     try {
       await come();
       const how = { by: ui.get("by"), beam: 4, alpha: 0.6, temperature: ui.get("temperature"), topP: ui.get("top_p"), seed: ui.get("seed") };
-      const ask = (names) => machine.ask({ sentence: ui.get("sentence"), how, broken: machine.twin.broken(names) }, grown);
+      const ask = (names) => machine.ask({ sentence: ui.get("sentence"), how, broken: machine.twin.broken(names) }, (grown) => mine === wish && show(grown));
       const names = namesIn(ui.get("off"));
       const sound = mine === wish && names.length ? await ask([]) : null;
       const found = mine === wish && (await ask(names));
@@ -157,7 +157,7 @@ function render({ model, el }) {
     if (ui.get("value") >= shown.target.length) ui.set({ value: Math.max(0, shown.target.length - 1) });
     draw();
   }
-  const grown = ({ target: pieces }) => outcome.querySelector("b:last-of-type").replaceChildren(pieces.join("").replaceAll("▁", " ").trim());
+  const show = ({ target: pieces }) => outcome.querySelector("b:last-of-type").replaceChildren(pieces.join("").replaceAll("▁", " ").trim());
 
   let timer;
   function changed() {
