@@ -39,7 +39,14 @@ def test_a_result_says_how_it_came_about(path: Path) -> None:
 
 
 # Of one thing: the shipped model, copied weights, time and memory in rounds of the same numbers.
-ONE_RUN = {"translator_training", "translator_behaviour", "translator_switches", "translator_twin", "parity", "efficient_scaling"}
+ONE_RUN = {
+    "translator_training",
+    "translator_behaviour",
+    "translator_switches",
+    "translator_twin",
+    "parity",
+    "efficient_scaling",
+}
 
 
 @pytest.mark.parametrize("path", [path for path in RESULTS if path.stem not in ONE_RUN], ids=lambda path: path.stem)

@@ -124,7 +124,7 @@ def test_the_page_gets_a_still_only_while_the_book_builds(monkeypatch) -> None:
 
 
 def test_an_unbuilt_widget_says_what_to_do(monkeypatch) -> None:
-    monkeypatch.setattr(base, "_built", lambda name: None)
+    monkeypatch.setattr(base, "built", lambda name: None)
     editor = MaskEditor("a b c")
     assert "run “make book”" in editor._esm and editor._esm.startswith("export default")
     assert editor._css == ""

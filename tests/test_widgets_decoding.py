@@ -14,8 +14,17 @@ from tfm_lib.engine.trained import load_trained, save_trained
 from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer, TransformerConfig
 from tfm_lib.widgets.decoding import (
-    EXAMPLES, BeamTree, LiveTranslator, Sampling, beam_tree, phrase, recorded_translation, search, translator_sampling, translator_tree,
-)  # fmt: skip
+    EXAMPLES,
+    BeamTree,
+    LiveTranslator,
+    Sampling,
+    beam_tree,
+    phrase,
+    recorded_translation,
+    search,
+    translator_sampling,
+    translator_tree,
+)
 
 
 def small_translator() -> SimpleNamespace:

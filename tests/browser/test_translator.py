@@ -48,14 +48,18 @@ def fetched(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("at", ["file", "http"])
-def test_a_typed_sentence_is_translated_as_the_library_does(visit, built_book: Path, library: Translator, at: str) -> None:
+def test_a_typed_sentence_is_translated_as_the_library_does(
+    visit, built_book: Path, library: Translator, at: str
+) -> None:
     widget = opened(visit, built_book, at)
     assert fetched(widget.page) == [], "nothing is fetched before a wish"
     typed(widget, SENTENCE)
     assert written(widget) == library.translate([SENTENCE])[0]
     assert widget.box.locator(".tfm-state").inner_text() == RUNS
     names = [name.rsplit("/", 1)[1] for name in fetched(widget.page)]
-    assert len(names) == len(set(names)) == 2 + len(list(model_scripts(shipped_folder()))) - 1  # the code, and each part once
+    assert (
+        len(names) == len(set(names)) == 2 + len(list(model_scripts(shipped_folder()))) - 1
+    )  # the code, and each part once
     seen = library.attention(SENTENCE)
     told = [float(row["probability"]) for row in widget.rows()]
     assert len(told) == len(seen["target"]) and all(0 < p <= 1 for p in told)
@@ -81,7 +85,10 @@ def test_greedy_beam_and_chance(visit, built_book: Path, library: Translator) ->
     assert written(widget) == library.translate([SENTENCE], beam=1)[0]  # only the likeliest is left
 
 
-@pytest.mark.parametrize("name", ["positions", "scale", "causal", "cross", "residuals", "encoder.0", "decoder.2", "decoder.1.cross_attention.3"])
+@pytest.mark.parametrize(
+    "name",
+    ["positions", "scale", "causal", "cross", "residuals", "encoder.0", "decoder.2", "decoder.1.cross_attention.3"],
+)
 def test_a_part_is_switched_off_as_in_the_library(visit, built_book: Path, library: Translator, name: str) -> None:
     widget = opened(visit, built_book)
     typed(widget, SENTENCE)
@@ -156,7 +163,9 @@ def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Tran
 
 def test_a_model_that_is_not_there_leaves_the_recorded_example(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, "http")
-    widget.page.route("**/en-fr/3.js", lambda route: route.fulfill(status=200, content_type="text/javascript", body='tfmPart("AAAA")'))
+    widget.page.route(
+        "**/en-fr/3.js", lambda route: route.fulfill(status=200, content_type="text/javascript", body='tfmPart("AAAA")')
+    )
     typed(widget, SENTENCE)
     assert "bytes of" in widget.box.locator(".tfm-state").inner_text()
     assert widget.box.locator(".tfm-outcome").inner_text() == widget.model()["found"]["translation"]

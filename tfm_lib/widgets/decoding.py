@@ -413,7 +413,12 @@ def twin_files(translator: Any) -> dict[str, Any]:
 
     config = {**translator.about, "model": asdict(translator.model.config)}
     weights = save(stored(translator.model.state_dict(), 16))
-    return {"twin": built("page/twin.js"), "config": config, "tokenizer": json.loads(translator.tokenizer.to_json()), "bytes": weights}
+    return {
+        "twin": built("page/twin.js"),
+        "config": config,
+        "tokenizer": json.loads(translator.tokenizer.to_json()),
+        "bytes": weights,
+    }
 
 
 @torch.no_grad()
@@ -432,7 +437,10 @@ def recorded_translation(translator: Any, sentence: str, digits: int = 3) -> dic
         }
         for i, own in enumerate([*ids, tokenizer.eos_id])
     ]  # fmt: skip
-    weights = {place: value.double().mul(10**digits).round().div(10**digits).tolist() for place, value in seen["weights"].items()}
+    weights = {
+        place: value.double().mul(10**digits).round().div(10**digits).tolist()
+        for place, value in seen["weights"].items()
+    }
     kept = {name: seen[name] for name in ("source", "target", "translation")}
     return {"sentence": sentence, **kept, "told": told, "weights": weights}
 

@@ -23,7 +23,9 @@ def model_scripts(folder: Path) -> Iterator[tuple[str, str]]:
     """
     weights = (folder / "model.safetensors").read_bytes()
     parts = [weights[start : start + PART] for start in range(0, len(weights), PART)]
-    files = {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "tokenizer")}
+    files = {
+        name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "tokenizer")
+    }
     about = {"parts": len(parts), "size": len(weights), **files}
     yield "about", f"tfmPart({json.dumps(about, ensure_ascii=False, separators=(',', ':'))});\n"
     for i, part in enumerate(parts):
