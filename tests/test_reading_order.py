@@ -9,13 +9,16 @@ from tfm_lib.book.notebooks.export import export_notebook
 from tfm_lib.book.notebooks.reading_order import listed, teaser
 
 
+LISTED = {*CORE, "before"}  # what leads to the first idea has no module of its own
+
+
 def contents(*stems: str) -> str:
     return "format: jb-book\nroot: chapters/intro\nchapters:\n" + "".join(
         f"- file: chapters/{stem}\n" for stem in stems
     )
 
 
-@pytest.mark.parametrize("stem", CORE)
+@pytest.mark.parametrize("stem", sorted(LISTED))
 def test_a_chapter_says_what_it_is_about_in_the_list(stem):
     said = teaser(CHAPTERS / f"{stem}.md")
     assert said.endswith("."), (
@@ -25,9 +28,10 @@ def test_a_chapter_says_what_it_is_about_in_the_list(stem):
 
 def test_the_list_numbers_the_chapters_in_the_order_of_the_table_of_contents():
     lines = listed(ROOT).splitlines()
-    assert [line.split(".")[0] for line in lines] == [str(number) for number in range(1, len(CORE) + 1)]
+    assert [line.split(".")[0] for line in lines] == [str(number) for number in range(1, len(LISTED) + 1)]
+    assert all(re.search(r"\*\d+ minutes\.\*$", line) for line in lines)
     toc = re.findall(r"chapters/(\w+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    assert [re.search(r"/(\w+)`", line)[1] for line in lines] == [stem for stem in toc if stem in CORE]
+    assert [re.search(r"/(\w+)`", line)[1] for line in lines] == [stem for stem in toc if stem in LISTED]
 
 
 def test_page_and_notebook_follow_the_table_of_contents(toy_book):
@@ -40,7 +44,10 @@ def test_page_and_notebook_follow_the_table_of_contents(toy_book):
         "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"
     )
     for stem in ("one", "two"):
-        toy_book.write(f"chapters/{stem}.md", f"---\nteaser: about *{stem}*.\n---\n# Chapter {stem}\n\nText.\n")
+        toy_book.write(
+            f"chapters/{stem}.md",
+            f"---\nteaser: about *{stem}*.\n---\n# Chapter {stem}\n\n:::{{kicker}} {len(stem)} minutes\n:::\n\nText.\n",
+        )
     toy_book.write("chapters/back.md", "# Back matter\n\nText.\n")
     intro = toy_book.write("chapters/intro.md", "# Intro\n\nBefore.\n\n:::{reading-order}\n:::\n\nBehind.\n")
 
@@ -56,6 +63,6 @@ def test_page_and_notebook_follow_the_table_of_contents(toy_book):
     for order in (["one", "two", "back"], ["two", "one", "back"]):
         first, second = order[:2]
         assert shown() == [(first, first), (second, second)]
-        assert f"Before.\n\n1. *Chapter {first}*: about *{first}*.\n2. *Chapter {second}*: about" in told()
+        assert f"Before.\n\n1. *Chapter {first}*: about *{first}*. *3 minutes.*\n2. *Chapter {second}*: about" in told()
     toy_book.edit("chapters/one.md", "about *one*", "about *uno*")
     assert shown() == [("two", "two"), ("one", "uno")], "a teaser has changed"

@@ -1,7 +1,8 @@
-"""The chapters in the order of the table of contents, each with the `teaser` of its front matter."""
+"""The chapters in the order of the table of contents, each with the `teaser` of its front matter and its minutes."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tfm_lib.book.notebooks.contents import pages
@@ -13,8 +14,14 @@ def teaser(path: Path) -> str:
     return front_matter(path.read_text(encoding="utf-8")).get("teaser", "")
 
 
+def minutes(path: Path) -> str:
+    """How long the chapter at `path` says that it takes to read; empty where it says nothing."""
+    found = re.search(r"^:::\{kicker\} .*?(\d+ minutes)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return f" *{found[1]}.*" if found else ""
+
+
 def listed(root: Path) -> str:
     """The numbered list, in MyST, of the chapters that have a teaser."""
-    told = [(name, teaser(root / f"{name}.md")) for name in pages(root) if (root / f"{name}.md").is_file()]
-    lines = [f"{{doc}}`/{name}`: {words}" for name, words in told if words]
+    paths = [(name, root / f"{name}.md") for name in pages(root) if (root / f"{name}.md").is_file()]
+    lines = [f"{{doc}}`/{name}`: {teaser(path)}{minutes(path)}" for name, path in paths if teaser(path)]
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
