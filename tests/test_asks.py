@@ -40,7 +40,7 @@ def of_kinds(*kinds: str) -> pytest.MarkDecorator:
 # laws
 
 
-@pytest.mark.parametrize("stem", CORE)
+@pytest.mark.parametrize("stem", [*CORE, "before"])
 def test_a_chapter_has_three_questions_and_one_that_its_end_asks_again(stem: str) -> None:
     path = CHAPTERS / f"{stem}.md"
     found = asks(path)

@@ -62,6 +62,20 @@ def test_every_chapter_stands_in_the_table_of_contents():
     assert sorted(reading_order()) == sorted(path.stem for path in CHAPTERS.glob("*.md"))
 
 
+#: Chapters that lead to the ideas, or back to them, and teach none that has code of its own.
+WITHOUT_A_MODULE = {"intro", "notation", "before", "instructors", "glossary", "bibliography"}
+
+
+def test_a_chapter_without_a_core_module_is_one_of_those_that_need_none():
+    assert {*reading_order()} - {*CORE} == WITHOUT_A_MODULE
+    assert not {chapter for chapter, _, _ in shown()} & WITHOUT_A_MODULE
+
+
+def test_the_on_ramp_stands_before_every_idea():
+    order = reading_order()
+    assert order.index("before") < min(order.index(module) for module in CORE)
+
+
 # law 2: exact cover
 
 

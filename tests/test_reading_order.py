@@ -8,7 +8,6 @@ from project import CHAPTERS, CORE, ROOT
 from tfm_lib.book.notebooks.export import export_notebook
 from tfm_lib.book.notebooks.reading_order import listed, teaser
 
-
 LISTED = {*CORE, "before"}  # what leads to the first idea has no module of its own
 
 

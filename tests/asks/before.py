@@ -1,0 +1,58 @@
+"""The questions of `chapters/before.md`."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import manual_seed, nn
+from torch.testing import assert_close
+
+
+def _knows_nothing() -> None:
+    manual_seed(0)
+    scores, came = torch.randn(200, 50_000), torch.randint(50_000, (200,))
+    halvings = F.cross_entropy(scores, came).item() / math.log(2)
+    even = math.log2(50_000)
+    assert 15.5 < even < halvings < 17
+
+
+def _looked_up() -> list:
+    ids = torch.randint(1000, (8, 20))
+    table = nn.Embedding(1000, 64)
+    return [table(ids).shape, ids.shape, F.one_hot(ids, 1000).shape, table(ids).mean(dim=1).shape, table.weight.shape]
+
+
+def _slope() -> list[float]:
+    p = torch.tensor([0.2, 0.5, 0.2, 0.1])
+    scores = p.log().requires_grad_()
+    loss = F.cross_entropy(scores, torch.tensor(0))
+    loss.backward()
+    assert scores.grad is not None
+    slope = scores.grad[0].item()
+    return [slope, p[0].item(), -slope, loss.item()]
+
+
+def _practised() -> dict:
+    manual_seed(0)
+    model = nn.Embedding(5, 5)
+    model.weight.grad = torch.ones(5, 5)  # of an earlier step
+    return {
+        "F": F,
+        "model": model,
+        "start": model.weight.detach().clone(),
+        "now": torch.tensor([0, 1, 2]),
+        "following": torch.tensor([1, 2, 3]),
+        "optimiser": torch.optim.SGD(model.parameters(), lr=0.5),
+    }
+
+
+def _moved_by_this_loss_alone(names: dict) -> None:
+    start = names["start"].requires_grad_()
+    (slope,) = torch.autograd.grad(F.cross_entropy(start[names["now"]], names["following"]), start)
+    assert_close(names["model"].weight.detach(), start.detach() - 0.5 * slope)
+
+
+VALUES = {"row-shape": _looked_up, "one-slope": _slope}
+TRIALS = {"one-step": _moved_by_this_loss_alone}
+GIVEN = {"one-step": _practised}
+CLAIMS = {"at-the-start": _knows_nothing}
