@@ -9,7 +9,7 @@ const WORDS = {
   score: "{score} of “{token}”",
   rate: "length of a step",
   step: "one step downhill",
-  told: "“{token}” came, with probability {share}: surprise −ln {share} = {loss} nats. Slope of the surprise in each score: {slopes}. A step goes against it.",
+  told: "“{token}” came, with probability {share}: surprise −ln {share} = {loss} nats. Slope of the surprise in each score: {slopes}. A step of length {rate} goes against it: {moves}.",
 };
 
 const LIMIT = 6;
@@ -78,6 +78,8 @@ function render({ model, el }) {
         token: h("b", { class: "tfm-v" }, tokens[at]),
         share: three(shares[at]),
         loss: h("b", {}, three(surprise(now, at))),
+        rate: fixed(1)(rate()),
+        moves: stepped(now, at, rate()).map((to, i) => `${tokens[i]} ${change(to - now[i])}`).join(" · "),
         slopes: slopes(now, at).map((slope, i) => `${tokens[i]} ${change(slope)}`).join(" · "),
       }),
     );
