@@ -42,7 +42,10 @@ def pages_with_widgets(book: Path) -> list[str]:
 
 # What can be seen of stage and readout. Where the focus is, is left out: moving it is no answer of a widget.
 LOOK = """async (box) => {
-  while (box.querySelector("[data-busy]")) await new Promise((go) => setTimeout(go, 20)); // a machine at work
+  for (let waits = 0; box.querySelector("[data-busy]"); waits++) { // a machine at work
+    if (waits > 2000) throw new Error("the machine does not end");
+    await new Promise((go) => setTimeout(go, 20));
+  }
   const lines = [];
   const tell = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return void lines.push(node.data);

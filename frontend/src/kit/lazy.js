@@ -2,6 +2,9 @@
    twinFor(ui, onShare)  the machine of a widget: its code and files, in a page from scripts, in Jupyter from the kernel,
                          which hands them over in the trait `files` when `wanted` is set                              */
 
+import { WORDS } from "./words.js";
+
+const PATIENCE = 20_000; // milliseconds that a kernel has
 const base = globalThis.document?.currentScript?.src;
 const loaded = new Map();
 
@@ -28,13 +31,20 @@ export async function twinFor(ui, onShare) {
   return [globalThis.tfmTwin, await globalThis.tfmTwin.shipped(lazy, onShare)];
 }
 
+/* What has come is let go at once: a saved notebook must not carry it. */
 function fromKernel(ui) {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      ui.set({ wanted: false });
+      reject(new Error(WORDS.silent));
+    }, PATIENCE);
     ui.on("files", () => {
-      const files = ui.get("files");
-      if (!globalThis.tfmTwin) (0, globalThis.eval)(files.twin);
-      const { buffer, byteOffset, byteLength } = files.bytes;
-      resolve([globalThis.tfmTwin, { ...files, bytes: new Uint8Array(buffer, byteOffset, byteLength) }]);
+      const { twin, bytes, ...files } = ui.get("files");
+      if (!twin) return;
+      clearTimeout(late);
+      if (!globalThis.tfmTwin) (0, globalThis.eval)(twin);
+      resolve([globalThis.tfmTwin, { ...files, bytes: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice() }]);
+      ui.set({ wanted: false, files: {} });
     });
     ui.set({ wanted: true });
   });

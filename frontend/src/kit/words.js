@@ -16,4 +16,5 @@ export const WORDS = {
   log: "{axis} · log scale",
   at: "x {x}, y {y}",
   nothing: "not a number",
+  silent: "The kernel does not answer; run the cell again.",
 };
