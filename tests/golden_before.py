@@ -9,10 +9,10 @@ def numbers() -> dict:
     draw = torch.Generator().manual_seed(0)
     cases = []
     for answer in (0, 1, 2, 3):
-        scores = (8 * torch.rand(4, generator=draw, dtype=torch.float64) - 4).tolist()
-        _, loss, slopes = NextWord(value=scores, answer=answer).measured
+        widget = NextWord(value=(8 * torch.rand(4, generator=draw, dtype=torch.float64) - 4).tolist(), answer=answer)
+        scores, (_, loss, slopes) = list(widget.value), widget.measured  # rounded, as the browser gets them
         for rate in (0.1, 1.0, 4.0):
-            stepped = (torch.tensor(scores) - rate * torch.tensor(slopes)).clamp(-LIMIT, LIMIT).tolist()
+            stepped = (torch.tensor(scores).double() - rate * torch.tensor(slopes).double()).clamp(-LIMIT, LIMIT).tolist()
             cases.append(
                 {"scores": scores, "answer": answer, "rate": rate, "loss": loss, "slopes": slopes, "stepped": stepped}
             )
