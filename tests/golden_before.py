@@ -12,7 +12,9 @@ def numbers() -> dict:
         widget = NextWord(value=(8 * torch.rand(4, generator=draw, dtype=torch.float64) - 4).tolist(), answer=answer)
         scores, (_, loss, slopes) = list(widget.value), widget.measured  # rounded, as the browser gets them
         for rate in (0.1, 1.0, 4.0):
-            stepped = (torch.tensor(scores).double() - rate * torch.tensor(slopes).double()).clamp(-LIMIT, LIMIT).tolist()
+            stepped = (
+                (torch.tensor(scores).double() - rate * torch.tensor(slopes).double()).clamp(-LIMIT, LIMIT).tolist()
+            )
             cases.append(
                 {"scores": scores, "answer": answer, "rate": rate, "loss": loss, "slopes": slopes, "stepped": stepped}
             )

@@ -423,7 +423,10 @@ def twin_files(translator: Any) -> dict[str, Any]:
 
 @torch.no_grad()
 def recorded_translation(translator: Any, sentence: str, digits: int = 3) -> dict[str, Any]:
-    """What the twin tells of a translation, told by the library: tokens, probabilities with rivals, every weight."""
+    """What the twin tells of a translation, told by the library: tokens, probabilities with rivals, every weight.
+
+    Probabilities have `digits` decimals, weights, of which there are thousands, one less.
+    """
     seen = translator.attention(sentence)
     tokenizer = translator.tokenizer
     (ids,) = translator.search([sentence])
@@ -437,9 +440,9 @@ def recorded_translation(translator: Any, sentence: str, digits: int = 3) -> dic
         }
         for i, own in enumerate([*ids, tokenizer.eos_id])
     ]  # fmt: skip
+    shades = 10 ** (digits - 1)
     weights = {
-        place: value.double().mul(10**digits).round().div(10**digits).tolist()
-        for place, value in seen["weights"].items()
+        place: (value.double() * shades).round().div(shades).tolist() for place, value in seen["weights"].items()
     }
     kept = {name: seen[name] for name in ("source", "target", "translation")}
     return {"sentence": sentence, **kept, "told": told, "weights": weights}
