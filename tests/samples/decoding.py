@@ -2,11 +2,14 @@
 
 from types import SimpleNamespace
 
+import pytest
+import torch
 from reading import bars, column, words
 
 from samples import Sample, changed
 from tfm_lib.descendants import SwiGLU
 from tfm_lib.transformer import Transformer, TransformerConfig
+from tfm_lib.widgets.base import as_read
 from tfm_lib.widgets.decoding import BeamTree, LiveTranslator, Sampling
 
 
@@ -45,6 +48,30 @@ def translator_still(axes, widget):
     told = [float(each) for each in words(axes[0])]
     yield told, [weight for row in rows for weight in row[1:]]
     yield [float(each) for each in words(axes[1])], [row[0] for row in rows]
+
+
+def translator(widget):
+    """What the widget says and shows of its word is what the library recorded for it."""
+    model = widget.model()
+    found, i = model["found"], model["value"]
+    read, written = ([as_read(token, tokens) for token in tokens] for tokens in (found["source"], found["target"]))
+    heads = torch.tensor(found["weights"]["cross"][model["layer"]], dtype=torch.double)
+    looks = heads[model["head"] - 1] if model["head"] else heads.mean(dim=0)
+    word, told = widget.readout().rstrip(".").split(" has probability ")
+    p, shares = told.split("; it looks at ")
+    assert word == written[i] and abs(float(p) - found["told"][i]["p"]) < 6e-3
+    shown = [share.rsplit(" ", 1) for share in shares.split(" · ")]
+    best = looks[i].sort(descending=True).values
+    assert [float(weight) for _, weight in shown] == pytest.approx(best[: len(shown)].tolist(), abs=6e-3)
+    assert all(abs(looks[i, read.index(key)] - float(weight)) < 6e-3 for key, weight in shown)
+    labels = widget.cells("weights")
+    expected = [f"{query} looks at {key}: " for query in written for key in read]
+    assert [label.rsplit(": ", 1)[0] + ": " for label in labels] == expected
+    assert [float(label.rsplit(": ", 1)[1]) for label in labels] == pytest.approx(looks.flatten().tolist(), abs=6e-3)
+    rivals = widget.box.locator(".tfm-rivals small").all_inner_texts()
+    assert [float(rival) for rival in rivals] == pytest.approx(
+        [each["p"] for each in found["told"][i]["rivals"]], abs=6e-3
+    )
 
 
 SAMPLES = {
