@@ -133,8 +133,8 @@ def assignment(tmp_path_factory) -> Path:
     (to / "class.csv").write_text(CLASS, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        words = ["--private", "tests/assignments", "--no-verify", "--roster", to / "class.csv", "--to", to]
-        tfm("assign", "masking", "--exercise", "masking.band", *words)
+        words = ["--private", "tests/assignments", "--no-verify", "--seed", "class", "--roster", to / "class.csv"]
+        tfm("assign", "masking", "--exercise", "masking.band", *words, "--to", to)
     return to
 
 
