@@ -120,11 +120,13 @@ def all_runs() -> list[dict[str, Any]]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    runs = all_runs()
-    for one in runs:
-        print(one["arm"], one["seed"], one["perplexity"], one["val"]["bleu"], flush=True)
-    with record(NAME, WHAT, UNEQUAL if len({one["seed"] for one in runs}) > 2 else None) as numbers:
+    with record(NAME, WHAT) as numbers:
+        runs = all_runs()
+        for one in runs:
+            print(one["arm"], one["seed"], one["perplexity"], one["val"]["bleu"], flush=True)
         of_one_machine(runs)
+        if len({one["seed"] for one in runs}) > len(SEEDS[:2]):
+            numbers["unequal"] = UNEQUAL
         arms: dict[str, list[dict[str, Any]]] = {arm: [row(one) for one in runs if one["arm"] == arm] for arm in ARMS}
         for arm, own in arms.items():
             for one in own:
