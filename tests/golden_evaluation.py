@@ -3,9 +3,13 @@
 from itertools import product
 from statistics import mean
 
-from tfm_lib.widgets.evaluation import TABLE_2, TABLE_3, UNGUESSED, AblationTable, BleuCost, power
+from tfm_lib.widgets.evaluation import LOSS, TABLE_2, TABLE_3, UNGUESSED, AblationTable, BleuCost, power
 
-TABLES = {"paper": TABLE_3, "seeds": {"whole": [30.0, 31.0], "rows": [["one", [29.0, 30.5]], ["two", [31.5]]]}}
+TABLES = {
+    "paper": TABLE_3,
+    "seeds": {"whole": [30.0, 31.0], "rows": [["one", [29.0, 30.5]], ["two", [31.5]]]},
+    "broken": {"whole": [30.0], "rows": [["one", [1.0, 3.0]], ["two", [29.5]]]},  # beyond the axis
+}
 
 
 def numbers() -> dict:
@@ -21,8 +25,8 @@ def numbers() -> dict:
     }
     guesses = [[UNGUESSED, -1.0], [0.5, UNGUESSED], [-0.25, 1.0], [UNGUESSED, UNGUESSED]]
     off = [
-        {"guesses": given, "open": open_, "off": judged(gains["seeds"], given, open_)}
-        for given, open_ in product(guesses, ([0, 1], [1], []))
+        {"table": name, "guesses": given, "open": open_, "off": judged(gains[name], given, open_)}
+        for name, given, open_ in product(("seeds", "broken"), guesses, ([0, 1], [1], []))
     ]
     return {
         "systems": TABLE_2, "shown": shown, "tables": TABLES, "gains": gains, "off": off,
@@ -31,6 +35,11 @@ def numbers() -> dict:
 
 
 def judged(gains: list[list[float]], guesses: list[float], open_: list[int]) -> dict[str, float] | None:
-    """How far the guesses of uncovered rows are off, on average."""
-    misses = [abs(guess - mean(gains[i])) for i, guess in enumerate(guesses) if guess != UNGUESSED and i in open_]
+    """How far the guesses of uncovered rows are off, on average; beyond the axis nobody can guess."""
+    low, high = LOSS
+    misses = [
+        abs(guess - min(max(mean(gains[i]), low), high))
+        for i, guess in enumerate(guesses)
+        if guess != UNGUESSED and i in open_
+    ]
     return {"count": len(misses), "off": mean(misses)} if misses else None

@@ -7,7 +7,8 @@ from golden_evaluation import TABLES
 from matplotlib.figure import Figure
 from project import ROOT
 
-from tfm_lib.widgets.evaluation import TABLE_2, UNGUESSED, AblationTable, BleuCost, power
+from tfm_lib.book import recorded
+from tfm_lib.widgets.evaluation import ARMS, TABLE_2, UNGUESSED, AblationTable, BleuCost, power, recorded_ablations
 
 
 def test_the_table_is_the_papers():
@@ -56,6 +57,24 @@ def test_rows_are_covered_until_they_are_shown():
     assert "one not shown yet, two +1.0" in widget.alt
     widget.reveal = True
     assert widget.points[0] == ("one", [-1.5, 0.0]) and "one −0.8" in widget.alt
+
+
+def test_every_arm_of_the_recorded_ablations_has_its_row():
+    arms = recorded("evaluation_ablations")["arms"]
+    table = recorded_ablations()
+    assert list(ARMS) == [arm for arm in arms if arm != "whole"]
+    for (name, scores), arm in zip(table["rows"], ARMS, strict=True):
+        assert name == ARMS[arm] and scores == [one["val"]["bleu"] for one in arms[arm]]
+    assert AblationTable({"ours": table}, reveal=True).points[0] == ("one head, 160 wide", [-0.267, -0.467])
+
+
+def test_what_lies_beyond_the_axis_is_an_arrow_with_its_number():
+    figure = AblationTable(
+        {"broken": {"whole": [30.0], "rows": [["one", [1.0, 3.0]], ["two", [29.5]]]}}, reveal=True
+    ).figure()
+    (ax,) = figure.axes
+    marks = [line.get_marker() for line in ax.lines if len(line.get_xdata()) == 1]
+    assert marks == ["<", "<", "o"] and "−28.0" in {text.get_text() for text in ax.texts}
 
 
 def test_powers_of_ten():

@@ -24,9 +24,9 @@ test("what rows gain over the mean of the whole model", () => {
 });
 
 test("how far guesses are off", () => {
-  assert.equal(judged.length, 12);
-  for (const { guesses, open, off: wanted } of judged) {
-    const found = off(gains(tables.seeds), guesses, open);
+  assert.equal(judged.length, 24);
+  for (const { table, guesses, open, off: wanted } of judged) {
+    const found = off(gains(tables[table]), guesses, open);
     if (wanted === null) assert.equal(found, null);
     else {
       assert.equal(found.count, wanted.count);

@@ -8,6 +8,7 @@ from typing import Any
 
 import traitlets
 
+from tfm_lib.book.drawing.recorded import recorded
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Widget, Words, one_of, within
 
@@ -61,7 +62,10 @@ COST = Words(
 ABLATION = Words(
     title="What each part is worth",
     question="Which change costs most, and which nothing?",
-    shared={"tables": {"paper": "the paper's table 3"}, "points": "BLEU, against the whole model"},
+    shared={
+        "tables": {"paper": "the paper's table 3", "ours": "ours, in miniature"},
+        "points": "BLEU, against the whole model",
+    },
     alt="One change at a time, against {whole:.1f} BLEU of the whole model: {told}.",
     known="{name} {points}",
     hidden="{name} not shown yet",
@@ -217,13 +221,31 @@ class AblationTable(Widget):
         ax.set_yticklabels([draw.plain(name) for name, _ in rows])
         plane = draw.Plane(ax, self.words.shared["points"])
         plane.rule(x=0)
+        low, high = LOSS
         for i, (_, gains) in enumerate(rows):
             for gain in gains:
-                plane.dot(gain, i, "query")
+                plane.dot(min(max(gain, low + 0.08), high), i, "query", mark="o" if gain >= low else "<")
+            if gains and mean(gains) < low:
+                draw.write(ax, low + 0.25, i, f"{mean(gains):+.1f}".replace("-", "−"), ha="left", va="center")
         for i, guess in enumerate(self.guesses[: len(rows)]):
             if guess != UNGUESSED:
                 plane.dot(guess, i, "key", mark="|", ms=12)
         return fig
+
+
+#: The arms of the recorded ablations, in the words of `TABLE_3`; the whole model has five heads of 32 numbers.
+ARMS = {
+    "h = 1": "one head, 160 wide", "h = 8": "8 heads of 20", "no √d_k": "scores undivided", "no positions": "no positions",
+    "learned positions": "learned positions", "no residual": "no residual", "post-norm": "post-norm",
+    "no smoothing": "no label smoothing", "no warm-up": "no warm-up",
+}  # fmt: skip
+
+
+def recorded_ablations() -> dict[str, Any]:
+    """The recorded run in the manner of `TABLE_3`: BLEU on the validation part of Multi30k, a score for each seed."""
+    runs = recorded("evaluation_ablations")["arms"]
+    scores = {arm: [one["val"]["bleu"] for one in own] for arm, own in runs.items()}
+    return {"whole": scores["whole"], "rows": [[name, scores[arm]] for arm, name in ARMS.items()]}
 
 
 def points(

@@ -18,9 +18,11 @@ const WORDS = {
   off: "Over {count} rows your guesses were off by {off} on average.",
   whole: "whole model: {score}",
   mark: "bar: your guess",
+  least: "{points} or worse",
 };
 const [ROW, TOP, LOW, HIGH, NONE] = [25, 22, -4, 2, 9];
 const points = signed(1);
+const held = (gain) => clamp(gain, LOW, HIGH); // what lies beyond the axis counts as its end
 
 /* What each row gains over the mean of the whole model, a number a seed. */
 export const gains = ({ whole, rows }) => rows.map(([, scores]) => scores.map((score) => +(score - mean(whole)).toFixed(3)));
@@ -30,7 +32,7 @@ const given = (guesses, i) => (guesses[i] >= LOW && guesses[i] <= HIGH ? guesses
 /* How far the guesses lie from what came out, on average; null before there is one to judge. */
 export function off(found, guesses, open) {
   const judged = range(found.length).filter((i) => open.includes(i) && given(guesses, i) !== null);
-  return judged.length ? { count: judged.length, off: mean(judged.map((i) => Math.abs(guesses[i] - mean(found[i])))) } : null;
+  return judged.length ? { count: judged.length, off: mean(judged.map((i) => Math.abs(guesses[i] - held(mean(found[i]))))) } : null;
 }
 
 function render({ model, el }) {
@@ -53,7 +55,7 @@ function render({ model, el }) {
   const group = radios(svg, { name: "value", onFocus: (i) => ui.set({ value: i, guess: given(list("guesses"), i) ?? 0 }) });
   ui.stage.append(box, caption);
 
-  const slider = ui.slider("guess", { label: WORDS.guess, min: LOW, max: HIGH, step: 0.1, format: points });
+  const slider = ui.slider("guess", { label: WORDS.guess, min: LOW, max: HIGH, step: 0.1, format: (guess) => (guess > LOW ? points(guess) : told(WORDS.least, { points: points(guess) })) });
   const show = ui.button("show", { label: WORDS.show, onclick: () => put("shown", now().at, true) });
   ui.toggle("reveal", { label: WORDS.reveal });
   const names = Object.keys(tables());
@@ -96,6 +98,10 @@ function render({ model, el }) {
     return { x, key: `${room} ${name}` };
   }
 
+  /* A dot, or at the end of the axis an arrow to what lies beyond, with its number. */
+  const mark = (x, isWithin) => s("path", { class: "tfm-dot", style: "--c:var(--tfm-query)", d: isWithin ? `M${x - 4.5} 11.5a4.5 4.5 0 1 1 9 0a4.5 4.5 0 1 1-9 0z` : `M${x - 4} 11.5l8-5v10z` });
+  const beyond = ({ x }, seen) => (seen.length && mean(seen) < LOW ? [s("text", { class: "tfm-axis", x: x(LOW) + 9, y: 16 }, points(mean(seen)))] : []);
+
   let place;
   function draw() {
     const state = now();
@@ -111,7 +117,7 @@ function render({ model, el }) {
       set(frame, { style: `stroke:var(--tfm-${i === state.at ? "query" : "card"})` });
       set(guess, { d: mine === null ? "" : `M${place.x(mine)} 4V${ROW - 5}` });
       const seen = state.open.includes(i) ? found[i] : [];
-      dots.replaceChildren(...seen.map((gain) => s("circle", { class: "tfm-dot", cx: place.x(clamp(gain, LOW, HIGH)), cy: ROW / 2 - 1, r: 4.5, style: "--c:var(--tfm-query)" })));
+      dots.replaceChildren(...seen.map((gain) => mark(place.x(held(gain)), held(gain) === gain)), ...beyond(place, seen));
       const yours = mine === null ? "" : told(WORDS.guessed, { guess: points(mine) });
       set(node, { "aria-label": told(WORDS.row, { name: state.table.rows[i][0], points: text(i), guess: yours }) });
     });
