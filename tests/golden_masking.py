@@ -6,7 +6,7 @@ import torch
 
 from tfm_lib.attention import attention
 from tfm_lib.self_attention import entropy
-from tfm_lib.widgets.masking import PRESETS, SENTENCE, preset_mask
+from tfm_lib.widgets.masking import PRESETS, SENTENCE, MaskEditor, preset_mask
 
 
 def numbers() -> dict:
@@ -33,4 +33,9 @@ def numbers() -> dict:
         if len(mask) == 8 and mask.any(-1).all():
             shares = attention(Q, K, V, mask)[1]
             weights.append({"mask": case["mask"], "weights": shares.tolist(), "entropy": entropy(shares).tolist()})
-    return {"masks": masks, "scores": scores.tolist(), "weights": weights}
+    own = []
+    for sentence in ("", "  ", "dog", "dog bites  man", "one two three four five six seven eight nine ten eleven"):
+        editor = MaskEditor(["a", "b"], [[0.5, -1.0], [2.0, 0.0]], mask=[[True, False], [True, True]])
+        editor.sentence = sentence
+        own.append({"sentence": sentence, "words": editor.shown, "scores": editor.shown_scores, "mask": editor.value})
+    return {"masks": masks, "scores": scores.tolist(), "weights": weights, "own": own}

@@ -3,7 +3,7 @@
 import torch
 
 from tfm_lib.positional import angles, rotary, sinusoidal_encoding
-from tfm_lib.widgets.positional import Encoding, ShiftRotation
+from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
 
 
 def numbers() -> dict:
@@ -44,6 +44,20 @@ def numbers() -> dict:
         # our rotary turns the other way round: (cosine, sine) in place of (sine, cosine)
         east = torch.tensor([[1.0, 0.0]])
         rotations = [rotary(east, pos)[0].tolist() for pos in range(7)]
-        return {"encodings": encodings, "shifts": shifts, "rotations": rotations}
+        pairs = []
+        for a, b, base in ((0, 0, 100.0), (30, 27, 100.0), (120, 100, 10_000.0), (25, 5, 10.0)):
+            widget = RotaryPairs(base=base, value=max(a, 20), distance=a - b)
+            q, k = torch.tensor([[widget.query], [widget.key]])
+            turned = [rotary(x, place, base).reshape(-1, 2) for x, place in ((q, a), (k, b))]
+            case = {"places": [a, b], "base": base, "vectors": [widget.query, widget.key]}
+            case |= {"turned": [x.tolist() for x in turned], "score": (turned[0] * turned[1]).sum().item()}
+            pairs.append(case | {"angles": widget.angles})
+        runs = []
+        for job, longer in (("three back", False), ("after last time", True)):
+            for place in (16, 32, 48, 256):
+                widget = Extrapolation(place, job, longer=longer)
+                runs.append({"place": place, "job": job, "longer": longer, "shares": widget.shares})
+        run = {"measured": widget.measured, "practised": widget.practised, "group": widget.group, "cases": runs}
+        return {"run": run, "pairs": pairs, "encodings": encodings, "shifts": shifts, "rotations": rotations}
     finally:
         torch.set_default_dtype(torch.float)

@@ -6,7 +6,7 @@ import torch
 
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.self_attention import entropy, softmax_jacobian
-from tfm_lib.widgets.self_attention import QUERIES, SIZES, SoftmaxSaturation
+from tfm_lib.widgets.self_attention import QUERIES, SIZES, AttentionWeights, SoftmaxSaturation
 
 
 def numbers() -> dict:
@@ -37,7 +37,14 @@ def numbers() -> dict:
         }
         for spread in (0.25, 1.0, math.sqrt(512))
     ]
+    lexicon = {"living": "cat dog", "pronoun": "it", "grammar": "the"}
+    own = AttentionWeights("a b", torch.eye(2), lexicon=lexicon, scores=[[0.0, 1.5, -1], [3, 0.25, 0], [0, 0, 0]])
+    typed = []
+    for sentence in ("it", "The cat, it saw: “Dog”", "_cat_ it's IT 3 été", "cat " * 30):
+        own.sentence = sentence
+        typed.append({"sentence": sentence, "words": own.shown, "weights": own.shown_weights[0]})
     return {
+        "own": {"lexicon": own.lexicon, "scores": own.scores, "typed": typed},
         "distributions": [
             {"p": p, "jacobian": softmax_jacobian(p_).tolist(), "entropy": entropy(p_).item()}
             for p in distributions

@@ -7,9 +7,10 @@ import torch
 from matplotlib.figure import Figure
 from samples.alignment import EXAMPLE
 
-from tfm_lib.alignment import alignment_error_rate
+from tfm_lib.alignment import MemoryNetwork, alignment_error_rate
 from tfm_lib.book import recorded
-from tfm_lib.widgets.alignment import Alignment
+from tfm_lib.corpora import load_corpus, memory_tensors
+from tfm_lib.widgets.alignment import Alignment, MemoryHops, walks_of
 
 
 def test_a_readers_own_weights() -> None:
@@ -65,3 +66,18 @@ def test_the_state_is_plain_data() -> None:
     state = Alignment([EXAMPLE]).get_state()
     json.dumps({key: value for key, value in state.items() if key != "layout"})
     assert state["_module"] == "alignment/alignment"
+
+
+def test_the_walks_are_those_of_the_networks() -> None:
+    corpus = load_corpus("questions", size=12)
+    sizes = len(corpus.src_vocab), len(corpus.tgt_vocab)
+    torch.manual_seed(0)
+    networks = [MemoryNetwork(*sizes, d_model=8, n_hops=n_hops) for n_hops in (1, 2, 3)]
+    widget = MemoryHops(walks_of(networks, corpus, corpus.pairs), value=3, story=5)
+    facts, questions, _, needed = memory_tensors(corpus, corpus.pairs)
+    logits, weights = networks[2](facts, questions)
+    count = len(widget.stories[5]["facts"])
+    torch.testing.assert_close(torch.tensor(widget.walk["weights"]), weights[5, :, :count], atol=6e-4, rtol=0)
+    assert widget.walk["answer"] == corpus.tgt_vocab.tokens[logits[5].argmax()]
+    assert widget.stories[5]["needed"] == needed[5].nonzero().flatten().tolist()
+    assert f"with 3 hops over {count} facts" in widget.alt and widget.stories[5]["question"] in widget.alt

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from tfm_lib.attention import attention
 from tfm_lib.masking import causal_mask
-from tfm_lib.widgets.masking import PRESETS, MaskEditor
+from tfm_lib.widgets.masking import MOST, PRESETS, MaskEditor
 
 
 def test_presets_come_from_the_library() -> None:
@@ -53,6 +53,28 @@ def test_an_empty_row_has_no_weights_and_is_named() -> None:
     editor = MaskEditor("one two", preset="strict")
     assert all(map(math.isnan, editor.weights[0]))
     assert "Rows that may see nothing, and have no weights: one." in editor.alt
+
+
+def test_words_of_a_readers_own_change_names_and_length_and_no_score() -> None:
+    editor = MaskEditor("a b", [[0.5, -1.0], [2.0, 0.0]])
+    editor.sentence = "dog bites man"
+    assert editor.shown == ["dog", "bites", "man"] and editor.tokens == ["a", "b"]
+    assert editor.value == causal_mask(3).tolist()
+    assert editor.shown_scores == [[0.5, -1.0, 0.5], [2.0, 0.0, 2.0], [0.5, -1.0, 0.5]]
+    assert editor.weights[1][:2] == pytest.approx(torch.tensor([2.0, 0.0]).softmax(0).tolist())
+    assert "over “dog bites man”" in editor.alt and "the scores those of the example" in editor.alt
+    editor.value = [[True, False, True], [True, True, False], [True, True, True]]
+    editor.focus = 2
+    editor.sentence = "dog bites"
+    assert (editor.preset, editor.value, editor.focus) == ("own", [[True, False], [True, True]], 1)
+    editor.sentence = ""
+    assert editor.shown == ["a", "b"] and "the scores those" not in editor.alt
+
+
+def test_of_a_long_sentence_the_first_words_are_taken() -> None:
+    editor = MaskEditor("a b")
+    editor.sentence = "w " * 30
+    assert len(editor.shown) == len(editor.value) == MOST
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -5,11 +5,13 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.figure import Figure
 
+from tfm_lib.book import recorded
 from tfm_lib.book.drawing.display import svg_text
-from tfm_lib.positional import sinusoidal_encoding
-from tfm_lib.widgets.positional import Encoding, ShiftRotation
+from tfm_lib.positional import rotary, sinusoidal_encoding
+from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
 
 
 def size(widget) -> int:
@@ -82,3 +84,35 @@ def test_rotation_as_a_picture_and_a_sentence(shift) -> None:
 def test_what_a_page_carries_is_small() -> None:
     assert size(Encoding()) <= 1024
     assert size(ShiftRotation()) <= 1024
+
+
+def test_a_query_and_a_key_that_turn_together_keep_their_angles_and_their_score() -> None:
+    widget = RotaryPairs(value=20, distance=4)
+    before = widget.angles, widget.score
+    widget.value = 120
+    np.testing.assert_allclose(widget.angles, before[0], atol=1e-9)
+    assert widget.score == pytest.approx(before[1])
+    widget.distance = 5
+    assert widget.score != pytest.approx(before[1], abs=1e-3)
+
+
+def test_the_score_of_turned_vectors_is_that_of_rotary() -> None:
+    q, k = torch.randn(2, 1, 6, dtype=torch.double).round(decimals=2)
+    widget = RotaryPairs(q[0], k[0], value=33, distance=9)
+    expected = rotary(q, 33, 100.0) @ rotary(k, 24, 100.0).T
+    assert widget.score == pytest.approx(expected.item())
+    assert f"the score is {expected.item():.2f}" in widget.alt and "at 24, 9 places before" in widget.alt
+
+
+def test_the_shares_are_those_of_the_recorded_run() -> None:
+    run, widget = recorded("positional_extrapolation"), Extrapolation(value=64)
+    seeds = [row[3] for row in run["on_long"]["three back"]["rotary"]]
+    assert widget.shares["rotary"] == pytest.approx((sum(seeds) / len(seeds), min(seeds), max(seeds)))
+    assert "learned" not in widget.shares
+    widget.value = 32
+    assert widget.shares["learned"][0] == pytest.approx(
+        np.mean([row[1] for row in run["on_short"]["three back"]["learned"]])
+    )
+    widget.longer = True
+    assert set(widget.shares) == {"sinusoidal", "rotary", "relative", "alibi"}
+    assert "after ten times the practice" in widget.alt

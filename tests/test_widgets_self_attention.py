@@ -12,7 +12,7 @@ from samples.self_attention import of
 
 from tfm_lib.attention import dot_score, scaled_dot_score
 from tfm_lib.book.drawing.display import svg_text
-from tfm_lib.self_attention import entropy, softmax_jacobian
+from tfm_lib.self_attention import SelfAttention, entropy, softmax_jacobian
 from tfm_lib.widgets.self_attention import KEYS, PAIRS, QUERIES, SIZES, AttentionWeights, SoftmaxSaturation
 
 WEIGHTS = [[0.5, 0.25, 0.25], [0.9, 0.05, 0.05], [0.2, 0.3, 0.5]]
@@ -92,6 +92,29 @@ def test_weights_as_a_picture_that_follows_the_scheme(heads, n, m) -> None:
     assert isinstance(figure, Figure)
     svg = svg_text(figure)
     assert "var(--tfm-w1, #23386b)" in svg and "$k_0$" in svg
+
+
+def test_words_of_a_readers_own_get_the_weights_of_their_kinds() -> None:
+    torch.manual_seed(0)
+    layer = SelfAttention(2, 3).double().requires_grad_(False)
+    rows = torch.eye(2).double()
+    scores = scaled_dot_score(layer.W_Q(rows), layer.W_K(rows))
+    widget = AttentionWeights(WORDS, WEIGHTS, lexicon={"a thing": "dog man", "grammar": "the"}, scores=scores, value=2)
+    widget.sentence = "the Dog, saw"
+    assert widget.shown == widget.shown_keys == ["the", "Dog,", "saw"]
+    expected = layer(rows[[1, 0, 1]])[1]
+    torch.testing.assert_close(torch.tensor(widget.shown_weights[0]).double(), expected, atol=1e-5, rtol=0)
+    assert "“saw” counts as grammar, and the weights come from such kinds alone" in widget.alt
+    widget.sentence = "dog"
+    assert widget.value == 0 and widget.row == [1.0]
+    widget.sentence = " "
+    assert widget.shown == widget.tokens and "own" not in widget.alt
+
+
+def test_without_a_lexicon_there_are_no_words_of_ones_own() -> None:
+    widget = AttentionWeights(WORDS, WEIGHTS)
+    widget.sentence = "a b c d"
+    assert widget.shown == WORDS.split() and widget.shown_weights == widget.weights
 
 
 # Softmax saturation

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { errorRate, heaviest } from "../src/alignment/alignment.js";
+import { path } from "../src/alignment/memory_hops.js";
 import { golden } from "./golden.mjs";
 
-const { sentences } = golden("alignment");
+const { sentences, walks } = golden("alignment");
 
 test("the error rate of a sentence is that of tfm_lib.alignment", () => {
   assert.ok(sentences.length > 100);
@@ -20,4 +21,10 @@ test("without a known link there is no rate", () => {
 
 test("the heaviest word is the first of equals", () => {
   assert.equal(heaviest([0.2, 0.4, 0.4]), 1);
+});
+
+test("a question walks along the largest weights that tfm_lib.alignment computes", () => {
+  assert.equal(walks.length, 60);
+  assert.ok(walks.some(({ path: [first, second] }) => second !== undefined && first !== second));
+  for (const { weights, path: expected } of walks) assert.deepEqual(path(weights), expected);
 });

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { maskedWeights, presetMask, withCell } from "../src/masking/mask_editor.js";
+import { maskedWeights, presetMask, resized, scoresFor, withCell } from "../src/masking/mask_editor.js";
 import { entropy } from "../src/kit/math.js";
+import { typed } from "../src/kit/tokens.js";
 import { close, golden } from "./golden.mjs";
 
-const { masks, scores, weights } = golden("masking");
+const { masks, own, scores, weights } = golden("masking");
 
 test("each preset is the mask that tfm_lib makes", () => {
   assert.ok(masks.length >= 72);
@@ -33,4 +34,15 @@ test("changing a cell makes a new mask", () => {
   const mask = [[true, false], [true, true]];
   assert.deepEqual(withCell(mask, 0, 1, true), [[true, true], [true, true]]);
   assert.deepEqual(mask, [[true, false], [true, true]]);
+});
+
+test("words of a reader's own have the example's scores, and keep what was hidden, as in tfm_lib", () => {
+  assert.equal(own.length, 5);
+  for (const { sentence, words, scores: expected, mask } of own) {
+    const said = typed(sentence, ["a", "b"], 8);
+    assert.deepEqual(said.words, words);
+    assert.deepEqual(scoresFor([[0.5, -1], [2, 0]], words.length), expected);
+    assert.deepEqual(resized([[true, false], [true, true]], words.length), mask);
+  }
+  assert.deepEqual(own.map(({ sentence }) => typed(sentence, ["a", "b"], 8)).map(({ own, cut }) => [own, cut]), [[false, false], [false, false], [true, false], [true, false], [true, true]]);
 });

@@ -3,9 +3,12 @@ import { test } from "node:test";
 
 import { frequencies, likeness, row, wavelength } from "../src/positional/encoding.js";
 import { hand, product, turn, turned } from "../src/positional/shift_rotation.js";
+import { between, products, turned as rotated } from "../src/positional/rotary_pairs.js";
+import { shareAt } from "../src/positional/extrapolation.js";
+import { sum } from "../src/kit/math.js";
 import { close, golden } from "./golden.mjs";
 
-const { encodings, rotations, shifts } = golden("positional");
+const { encodings, pairs, rotations, run, shifts } = golden("positional");
 
 test("frequencies and rows of the encoding are those of tfm_lib.positional", () => {
   assert.equal(encodings.length, 5);
@@ -39,4 +42,27 @@ test("rotary turns by the same angle", () => {
 
 test("the fastest hand is round in 2π places", () => {
   close(wavelength(frequencies(16, 10000)[0]), 2 * Math.PI);
+});
+
+test("queries and keys are turned as by tfm_lib.positional.rotary, and their score and angles are those of Python", () => {
+  assert.equal(pairs.length, 4);
+  for (const { places, base, vectors, turned: expected, score, angles } of pairs) {
+    const omegas = frequencies(8, base);
+    const [query, key] = vectors.map((x, i) => rotated(x, places[i], omegas));
+    close([query, key], expected, 1e-12);
+    close(sum(products(query, key)), score, 1e-12);
+    close(between(query, key), angles, 1e-12);
+  }
+});
+
+test("mean, least and greatest of the seeds are those of Python, and there is none where no place was learned", () => {
+  assert.equal(run.cases.length, 8);
+  for (const { place, job, longer, shares } of run.cases) {
+    const rows = run[longer ? "practised" : "measured"][job];
+    for (const kind of ["none", "sinusoidal", "learned", "rotary", "relative", "shaw", "alibi"]) {
+      const found = shareAt(rows[kind], place, run.group);
+      if (shares[kind]) close(found, shares[kind], 1e-12, `${job}, ${kind}, ${place}`);
+      else assert.equal(found, null, `${job}, ${kind}, ${place}`);
+    }
+  }
 });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { darkest, heaviest } from "../src/self_attention/attention_weights.js";
+import { darkest, heaviest, kindOf, kindWeights } from "../src/self_attention/attention_weights.js";
 import { bell, columns, divisor, gradientNorm, median, weightsOf } from "../src/self_attention/softmax_saturation.js";
 import { entropy, sum } from "../src/kit/math.js";
+import { typed } from "../src/kit/tokens.js";
 import { close, golden } from "./golden.mjs";
 
-const { distributions, normal, order, queries, scores, states } = golden("self_attention");
+const { distributions, normal, order, own, queries, scores, states } = golden("self_attention");
 
 test("the norm of the Jacobian and the entropy are those of tfm_lib.self_attention", () => {
   assert.ok(distributions.length > 8);
@@ -59,4 +60,14 @@ test("the darkest colour stands for the largest weight of all heads, up to the n
 test("the median of an even number of values lies between the two in the middle", () => {
   assert.equal(median([3, 1, 2]), 2);
   assert.equal(median([4, 1, 2, 3]), 2.5);
+});
+
+test("words of a reader's own get the weights of their kinds, as in tfm_lib", () => {
+  assert.equal(own.typed.length, 4);
+  for (const { sentence, words, weights } of own.typed) {
+    assert.deepEqual(typed(sentence, ["a", "b"], 12).words, words);
+    const kinds = words.map((word) => kindOf(word, own.lexicon)).map((kind) => (kind < 0 ? 2 : kind));
+    close(kindWeights(kinds, own.scores), weights, 1e-9, sentence);
+  }
+  assert.deepEqual(["Dog!", "saw", ""].map((word) => kindOf(word, own.lexicon)), [0, -1, -1]);
 });

@@ -1,14 +1,17 @@
 """Samples of the widget of chapter `masking`."""
 
+import math
+
 import numpy as np
 from reading import cells, column, fixed, marked, words
 
-from samples import Sample
+from samples import Sample, changed
 from tfm_lib.widgets.masking import MaskEditor
 
 
 def mask_editor_still(axes, widget):
-    rows, n = widget.rows(), len(widget.model()["tokens"])
+    rows = widget.rows()
+    n = math.isqrt(len(rows))
     seen = [row["visible"] == "true" for row in rows]
     weights = np.nan_to_num(column(rows, "weight"))
     yield cells(axes[1]).ravel(), weights
@@ -25,7 +28,11 @@ SAMPLES = {
         code="MaskEditor('The cat sat on the mat', focus=2)",
         change="preset = 'strict'",
         says="sees 2 of 6 keys",
-        states=[{"preset": "strict"}, {"preset": "window", "size": 1, "focus": 5}],
+        states=[
+            {"preset": "strict"},
+            {"preset": "window", "size": 1, "focus": 5},
+            {"sentence": "a bird in the hand is worth two in the bush", "focus": 7},
+        ],
         still=mask_editor_still,
         refused={
             "mask must have shape (2, 2); it has shape (1, 1)": lambda: MaskEditor("a b", mask=[[True]]),
@@ -36,6 +43,9 @@ SAMPLES = {
             ),
             "size must be at least 1; it is 0": lambda: MaskEditor("a b", size=0),
             "focus must be a row from 0 to 1; it is 2": lambda: MaskEditor("a b", focus=2),
+            "value must have shape (3, 3); it has shape (2, 2)": lambda: changed(
+                MaskEditor("a b"), sentence="x y z", value=[[True, True], [True, True]]
+            ),
         },
     )
 }

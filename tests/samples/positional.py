@@ -1,13 +1,17 @@
 """Samples of the widgets of chapter `positional`."""
 
 import math
+import re
 
 import numpy as np
+import torch
 from matplotlib.patches import PathPatch
-from reading import column, heading, points
+from reading import bars, chosen, column, heading, numbers, points
 
 from samples import Sample
-from tfm_lib.widgets.positional import Encoding, ShiftRotation
+from tfm_lib.book import recorded
+from tfm_lib.positional import rotary
+from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
 
 
 def encoding_still(axes, widget):
@@ -40,6 +44,55 @@ def shift_rotation_still(axes, widget):
         assert heading(ax).startswith(f"pair {row['pair']}: {math.degrees(float(row['turn'])):.0f}°")
 
 
+def rotary_pairs_still(axes, widget):
+    for ax, row in zip(np.ravel(axes), widget.rows(), strict=True):
+        query, key, _ = points(ax)
+        yield [query[1], key[1]], column([row], "query x", "query y", "key x", "key y").reshape(2, 2)
+        assert heading(ax).startswith(f"pair {row['pair']}: {math.degrees(float(row['angle'])):.0f}°")
+
+
+def rotary_pairs(widget):
+    """The score in the browser is that of the turned vectors, and no position changes it."""
+    state = widget.model()
+    query, key = (torch.tensor([state[name]]).double() for name in ("query", "key"))
+    for distance in (0, 7):
+        shown = set()
+        for place in (20, 61, 120):
+            widget.show({"value": place, "distance": distance})
+            turned = rotary(query, place, state["base"]), rotary(key, place - distance, state["base"])
+            pairs = (turned[0] * turned[1]).reshape(-1, 2).sum(dim=-1)
+            assert np.allclose(column(widget.rows(), "product"), pairs)
+            (said, half) = numbers(widget.readout().split("score ")[1])[0]
+            assert abs(said - pairs.sum().item()) <= half * (1 + 1e-6)
+            shown.add(said)
+        assert len(shown) == 1
+
+
+def extrapolation_still(axes, widget):
+    state = widget.model()
+    rows = chosen(widget.rows(), place=state["value"])
+    yield bars(axes[0])[0], column(rows, "mean")
+    lines = [line for line in points(axes[0]) if line[0][1] == line[1][1]]
+    yield [line[:, 0] for line in lines], column(rows, "least", "greatest")
+
+
+def extrapolation(widget):
+    """What the bars say are the recorded shares: means over the seeds, at each place."""
+    run = recorded("positional_extrapolation")
+    state = widget.model()
+    for place in (16, 32, 64, 256):
+        widget.show({"value": place})
+        part = "short" if place <= run["short"] else "long"
+        rows = run[f"longer_on_{part}" if state["longer"] else f"on_{part}"][state["job"]]
+        shares = [[row[place // run["group"] - 1] for row in each] for each in rows.values()]
+        means = sorted(sum(each) / len(each) for each in shares if None not in each)
+        texts = widget.box.locator("svg text").all_text_contents()
+        shown = sorted(float(text) for text in texts if re.fullmatch(r"[01]\.\d\d", text))
+        assert np.allclose(shown, means, atol=0.0051)
+        assert len(shown) == len(means)
+        assert ("beyond the 32" in widget.readout()) == (place > run["short"])
+
+
 SAMPLES = {
     "encoding": Sample(
         code="Encoding()",
@@ -66,6 +119,32 @@ SAMPLES = {
             "shift must be from -20 to 20; it is 21": lambda: ShiftRotation(shift=21),
             "pair must be from 0 to 3; it is 4": lambda: ShiftRotation(pair=4),
             "base must be at least 2; it is inf": lambda: ShiftRotation(base=math.inf),
+        },
+    ),
+    "extrapolation": Sample(
+        code="Extrapolation()",
+        change="value = 256",
+        says="beyond the 32 of training",
+        states=[{"value": 256}, {"value": 64, "job": "after last time", "longer": True}],
+        still=extrapolation_still,
+        refused={
+            "value must be a place from 16 to 256; it is 8": lambda: Extrapolation(value=8),
+            "value must be a multiple of 16; it is 40": lambda: Extrapolation(value=40),
+            "job must be one of three back, after last time; it is 'sort'": lambda: Extrapolation(job="sort"),
+        },
+    ),
+    "rotary_pairs": Sample(
+        code="RotaryPairs()",
+        change="distance = 7",
+        says="7 apart",
+        states=[{"distance": 0}, {"value": 111, "distance": 9}],
+        still=rotary_pairs_still,
+        refused={
+            "value must be from 20 to 120; it is 5": lambda: RotaryPairs(value=5),
+            "distance must be from 0 to 20; it is -1": lambda: RotaryPairs(distance=-1),
+            "query must hold pairs, of at most 16 numbers; it holds 3": lambda: RotaryPairs([1, 2, 3], [1, 2, 3]),
+            "key must have shape (2); it has shape (4,)": lambda: RotaryPairs([1, 2], [1, 2, 3, 4]),
+            "base must be at least 2; it is 1.0": lambda: RotaryPairs(base=1),
         },
     ),
 }

@@ -21,8 +21,9 @@ def weights(weights=((1.0, 0.0), (0.5, 0.5)), tokens="a b", **arguments) -> Atte
 
 def attention_weights_still(axes, widget):
     rows, state = widget.rows(), widget.model()
-    shown = column(chosen(rows, head=state["head"] + 1), "weight").reshape(len(state["tokens"]), -1)
-    yield cells(axes[1], darkest(state["weights"])), shown
+    shown = column(chosen(rows, head=state["head"] + 1), "weight")
+    shown = shown.reshape(len(dict.fromkeys(row["query"] for row in rows)), -1)
+    yield cells(axes[1], darkest([shown.tolist()] if state["sentence"] else state["weights"])), shown
     row = shown[state["value"]]
     yield [line.get_linewidth() for line in axes[0].lines], 0.4 + 11 * row[row >= 0.005]
     yield marked(axes[1], "query"), [(state["value"], 0)]
@@ -42,10 +43,11 @@ def softmax_saturation_still(axes, widget):
 
 SAMPLES = {
     "attention_weights": Sample(
-        code="AttentionWeights('it was tired', torch.eye(3).roll(1, 1))",
+        code="AttentionWeights('it was tired', torch.eye(3).roll(1, 1), lexicon={'a pronoun': 'it he', 'the rest': 'was'}, "
+        "scores=torch.tensor([[0.0, 1], [2, -1]]))",
         change="weights = torch.eye(3)[None]",
         says="it → it 1.00",
-        states=[{"value": 2}],
+        states=[{"value": 2}, {"sentence": "the Dog saw it.", "value": 3}],
         still=attention_weights_still,
         refused={
             "weights must have shape (2, 2); it has shape (1, 2)": lambda: weights([[1.0, 0.0]]),
@@ -59,6 +61,12 @@ SAMPLES = {
             "weights must have shape (2, 2, 2)…": lambda: changed(weights(of(2, 2, 2)), weights=of(3, 2, 2)),
             "value must be a row from 0 to 1; it is 2": lambda: weights(value=2),
             "head must be a head from 0 to 0; it is 1": lambda: weights(head=1),
+            "lexicon must come with one head of a text that looks at itself…": lambda: weights(
+                of(2, 2, 2), lexicon={"a": "b"}, scores=[[1.0]]
+            ),
+            "scores must have shape (1, 1); it has shape (1, 2)": lambda: weights(
+                lexicon={"a": "b"}, scores=[[1.0, 2]]
+            ),
             "weights must have shape (2, 3); it has shape (2, 2)": lambda: weights(key_tokens="x y z"),
             "tokens must hold at least one word…": lambda: weights(tokens=""),
             "tokens must hold 2 words…": lambda: changed(weights(), tokens=["a"]),

@@ -1,4 +1,4 @@
-"""The alignment of a translation: which source word each target word looks at, by score function, beside the truth."""
+"""Which source word each word of a translation looks at, and a question that walks over facts in hops."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ WORDS = Words(
     look="{word} at {source} ({weight:.2f})",
     rate=" Alignment error rate of this sentence: {rate:.2f}.",
     below="score: {score}",
+)
+WALK = Words(
+    title="Memory hops",
+    question="What does the second hop find that the first could not look for?",
+    shared={"answer": "answer: {answer}", "hop": "hop {hop}"},
+    alt="{question} A network with {hops} over {facts} facts: {steps}. Answer: {answer}, {verdict}.",
+    hops=("1 hop", "{hops} hops"),
+    step="hop {hop} reads “{fact}” most ({weight:.2f})",
+    right="right",
+    wrong="wrong, it is {truth}",
 )
 DIGITS = 3  # of a weight in the page
 
@@ -115,6 +125,116 @@ class Alignment(Widget):
                 draw.box(ax, j + 0.05, i + 0.05, 0.9, 0.9, edge="value", linestyle=line, linewidth=2.2)
         ax.set_xlabel(self.words.below.format(score=self.score) if len(example["weights"]) > 1 else "")
         return fig
+
+
+class MemoryHops(Widget):
+    """Networks that answer questions about facts with 1, 2, … hops; `value` is how many hops are shown.
+
+    `stories` is a list of dictionaries with `facts` (sentences), `question`, `answer`, `needed` (the places of the facts
+    that the answer needs) and `walks`: for 1, 2, … hops the `weights`, (hops, facts), and the `answer` of the network
+    that makes so many. `walks_of` makes them of networks of yours.
+    """
+
+    _module = traitlets.Unicode("alignment/memory_hops").tag(sync=True)
+    words = WALK
+    stories = traitlets.List(traitlets.Dict()).tag(sync=True)
+    story = traitlets.Int(0).tag(sync=True)
+    value = traitlets.Int(1).tag(sync=True)
+
+    def __init__(self, stories, value=1, **kwargs):
+        super().__init__(stories=_checked_stories(stories), value=value, **kwargs)
+
+    @traitlets.validate("stories")
+    def _valid_stories(self, proposal):
+        return _checked_stories(proposal["value"])
+
+    @traitlets.validate("story", "value")
+    def _valid_choice(self, proposal):
+        name, number = proposal["trait"].name, proposal["value"]
+        low, high = (0, len(self.stories) - 1) if name == "story" else (1, len(self.stories[0]["walks"]))
+        return within(name, number, low, high)
+
+    @property
+    def walk(self) -> dict[str, Any]:
+        """The weights, (hops, facts), and the answer that are shown."""
+        return self.stories[self.story]["walks"][self.value - 1]
+
+    @property
+    def alt(self) -> str:
+        say, story, walk = self.words, self.stories[self.story], self.walk
+        read = [(int(np.argmax(row)), max(row)) for row in walk["weights"]]
+        right = walk["answer"] == story["answer"]
+        return say.alt.format(
+            question=story["question"],
+            hops=say.hops[self.value > 1].format(hops=self.value),
+            facts=len(story["facts"]),
+            steps=", ".join(
+                say.step.format(hop=k, fact=story["facts"][i], weight=weight) for k, (i, weight) in enumerate(read, 1)
+            ),
+            answer=walk["answer"],
+            verdict=say.right if right else say.wrong.format(truth=story["answer"]),
+        )
+
+    def figure(self):
+        """The weights of each hop over the facts, those that the answer needs framed."""
+        story, weights = self.stories[self.story], np.array(self.walk["weights"]).T
+        hops = [self.words.shared["hop"].format(hop=k + 1) for k in range(weights.shape[1])]
+        fig, ax = draw.figure(width=5.4, height=1 + 0.34 * len(weights))
+        look = {"title": story["question"], "square": False, "turned": False, "kinds": ("ink", "query")}
+        draw.heatmap(ax, weights, story["facts"], hops, text=lambda i, j: f"{weights[i, j]:.2f}", **look)
+        for i in story["needed"]:
+            draw.box(ax, 0, i + 0.04, len(hops), 0.92, edge="value", linewidth=2.2, zorder=3)
+        ax.set_xlabel(self.words.shared["answer"].format(answer=self.walk["answer"]))
+        return fig
+
+
+def walks_of(networks: Iterable[Any], corpus: Any, pairs: Iterable[Any]) -> list[dict[str, Any]]:
+    """The stories of `MemoryHops`: what each network, a `MemoryNetwork` of 1, 2, … hops, does with the pairs."""
+    from tfm_lib.corpora import memory_tensors
+    from tfm_lib.corpora.questions import facts_of
+
+    pairs = list(pairs)
+    facts, questions, _, needed = memory_tensors(corpus, pairs)
+    with torch.no_grad():
+        outputs = [network(facts, questions) for network in networks]
+    stories = []
+    for b, pair in enumerate(pairs):
+        told, asked, _ = facts_of(pair)
+        walks = [
+            {
+                "weights": weights[b, :, : len(told)],
+                "answer": corpus.tgt_vocab.tokens[int(logits[b].argmax())],
+            }
+            for logits, weights in outputs
+        ]
+        places = needed[b].nonzero().flatten().tolist()
+        story = {"facts": [" ".join(fact) for fact in told], "question": " ".join(asked), "answer": pair.tgt[0]}
+        stories.append({**story, "needed": places, "walks": walks})
+    return stories
+
+
+def _checked_stories(stories: Any) -> list[dict[str, Any]]:
+    if not isinstance(stories, (list, tuple)) or not stories:
+        raise ValueError("stories must be a list with at least one story")
+    checked = []
+    for k, story in enumerate(stories):
+        name = f"stories[{k}]"
+        missing = {"facts", "question", "answer", "needed", "walks"} - set(story)
+        if missing:
+            raise ValueError(f"{name} must hold facts, question, answer, needed and walks; it lacks {sorted(missing)}")
+        facts = to_words(f"{name}.facts", story["facts"])
+        needed = sorted(int(i) for i in story["needed"])
+        if any(not 0 <= i < len(facts) for i in needed):
+            raise ValueError(f"{name}.needed must hold places from 0 to {len(facts) - 1}; it is {needed}")
+        if len(story["walks"]) != len(stories[0]["walks"]) or not story["walks"]:
+            raise ValueError(f"{name}.walks must hold as many walks as the first story, and at least one")
+        walks = []
+        for hops, walk in enumerate(story["walks"], 1):
+            weights = distributions(f"{name}.walks[{hops - 1}].weights", walk["weights"], (hops, len(facts)))
+            walks.append({"weights": np.round(weights, DIGITS).tolist(), "answer": str(walk["answer"])})
+        said = {"question": str(story["question"]), "answer": str(story["answer"])}
+        checked.append({**said, "facts": facts, "needed": needed, "walks": walks})
+    return checked
 
 
 def sentence_error_rate(weights, links: Iterable, possible: Iterable = ()) -> float | None:

@@ -9,6 +9,7 @@ import traitlets
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.masking import causal_mask, padding_mask
 from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._typed import typed
 from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy, to_words, within
 
 WORDS = Words(
@@ -28,12 +29,14 @@ WORDS = Words(
         "weights": "Weights = softmax of each row",
     },
     alt="The mask ({preset}) over “{sentence}” leaves {visible} of {cells} cells visible. Query “{query}” sees {seen} of "
-    "{keys} keys{shares}.{empty}",
+    "{keys} keys{shares}.{own}{empty}",
     shares=": {shares}",
+    own=" Names and length are the reader's own, the scores those of the example.",
     empty=" Rows that may see nothing, and have no weights: {rows}.",
 )
 PAD = Vocabulary.special[Vocabulary.pad_id]
 PRESETS = tuple(WORDS.shared["presets"])[:-1]
+MOST = 8  # words of a reader's own: the cells of more are too small for a finger
 SENTENCE = ("The", "cat", "sat", "on", "the", "mat", PAD, PAD)
 
 
@@ -43,10 +46,13 @@ class MaskEditor(Widget):
     `tokens` is a sentence or a list of words, `scores` (n, n) what the softmax gets (seeded noise
     if None), `mask` (n, n) of booleans a mask of yours, else `preset` makes one: causal, strict,
     padding (hides keys named "<pad>"), window (|i − j| ≤ size), block (blocks of `size`) or full.
+    `sentence` has words of a reader's own, `shown` are the words there are: other names, another
+    length, and the example's scores, over again where there are more words.
     """
 
     _module = traitlets.Unicode("masking/mask_editor").tag(sync=True)
     words = WORDS
+    sentence = traitlets.Unicode("").tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     scores = Numbers().tag(sync=True)
     value = Numbers().tag(sync=True)
@@ -75,6 +81,17 @@ class MaskEditor(Widget):
         )
 
     @property
+    def shown(self) -> list[str]:
+        """The words as shown: those of `sentence`, or the example's."""
+        return typed(self.sentence, self.tokens, MOST)
+
+    @property
+    def shown_scores(self) -> list[list[float]]:
+        """The scores as shown, a row and a column for each word."""
+        n, given = len(self.shown), len(self.tokens)
+        return [[self.scores[i % given][j % given] for j in range(n)] for i in range(n)]
+
+    @property
     def mask(self) -> list[list[bool]]:
         """The mask, the same as `value`."""
         return self.value
@@ -82,12 +99,12 @@ class MaskEditor(Widget):
     @property
     def weights(self) -> list[list[float]]:
         """The weights under the mask; a row that may see nothing is NaN."""
-        scores = torch.tensor(self.scores, dtype=torch.float64).masked_fill(~torch.tensor(self.value), -torch.inf)
+        scores = torch.tensor(self.shown_scores, dtype=torch.float64).masked_fill(~torch.tensor(self.value), -torch.inf)
         return scores.softmax(dim=-1).tolist()
 
     @traitlets.validate("value")
     def _valid_value(self, proposal):
-        return _booleans("value", proposal["value"], len(self.tokens))
+        return _booleans("value", proposal["value"], len(self.shown))
 
     @traitlets.validate("scores")
     def _valid_scores(self, proposal):
@@ -99,12 +116,21 @@ class MaskEditor(Widget):
 
     @traitlets.validate("focus")
     def _valid_focus(self, proposal):
-        return within("focus", proposal["value"], 0, len(self.tokens) - 1, "a row ")
+        return within("focus", proposal["value"], 0, len(self.shown) - 1, "a row ")
 
     @traitlets.observe("preset", "size", "hide_padding")
     def _apply_preset(self, _):
         if self.preset != "own":
             self.value = self._preset_value()
+
+    @traitlets.observe("sentence")
+    def _fit(self, _):
+        n = len(self.shown)
+        if self.preset == "own":
+            self.value = [[_at(self.value, i, j) for j in range(n)] for i in range(n)]
+        else:
+            self.value = self._preset_value()
+        self.focus = min(self.focus, n - 1)
 
     @traitlets.observe("value")
     def _notice_own_mask(self, _):
@@ -112,35 +138,35 @@ class MaskEditor(Widget):
             self.preset = "own"
 
     def _preset_value(self):
-        return preset_mask(self.preset, self.tokens, self.size, self.hide_padding).tolist()
+        return preset_mask(self.preset, self.shown, self.size, self.hide_padding).tolist()
 
     @property
     def alt(self) -> str:
-        say, i = self.words, self.focus
-        seen = [
-            f"{word} {weight:.2f}" for word, weight, open_ in zip(self.tokens, self.weights[i], self.value[i]) if open_
-        ]
-        empty = [word for word, line in zip(self.tokens, self.value) if not any(line)]
+        say, i, tokens = self.words, self.focus, self.shown
+        seen = [f"{word} {weight:.2f}" for word, weight, open_ in zip(tokens, self.weights[i], self.value[i]) if open_]
+        empty = [word for word, line in zip(tokens, self.value) if not any(line)]
         return say.alt.format(
             preset=say.shared["presets"][self.preset],
-            sentence=" ".join(self.tokens),
+            sentence=" ".join(tokens),
             visible=sum(map(sum, self.value)),
-            cells=len(self.tokens) ** 2,
-            query=self.tokens[i],
+            cells=len(tokens) ** 2,
+            query=tokens[i],
             seen=len(seen),
-            keys=len(self.tokens),
+            keys=len(tokens),
             shares=say.shares.format(shares=", ".join(seen)) if seen else "",
+            own=say.own if self.sentence.split() else "",
             empty=say.empty.format(rows=", ".join(empty)) if empty else "",
         )
 
     def figure(self):
         """Scores under the mask beside the weights: what may be seen, and what comes of it."""
-        say, n, weights, hidden = self.words.shared, len(self.tokens), np.array(self.weights), ~np.array(self.value)
+        say, tokens, weights, hidden = self.words.shared, self.shown, np.array(self.weights), ~np.array(self.value)
+        n, scores = len(tokens), self.shown_scores
         fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
-        look = {"rows": self.tokens, "cols": self.tokens, "hidden": hidden, "text_size": 9 if n <= 8 else 6.5}
+        look = {"rows": tokens, "cols": tokens, "hidden": hidden, "text_size": 9 if n <= 8 else 6.5}
 
         def score(i, j):
-            return "−∞" if hidden[i, j] else draw.number(self.scores[i][j], 1)
+            return "−∞" if hidden[i, j] else draw.number(scores[i][j], 1)
 
         def weight(i, j):
             return "?" if hidden[i].all() else "" if hidden[i, j] else f"{weights[i, j]:.2f}"
@@ -148,6 +174,11 @@ class MaskEditor(Widget):
         draw.heatmap(left, np.zeros((n, n)), text=score, title=say["scores"], **look)
         draw.heatmap(right, np.nan_to_num(weights), text=weight, title=say["weights"], **look)
         return fig
+
+
+def _at(mask, i, j):
+    """What stood there stays; a cell of a new word may be seen."""
+    return mask[i][j] if max(i, j) < len(mask) else True
 
 
 def preset_mask(preset: str, tokens: list[str], size: int = 2, hide_padding: bool = False) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The sinusoidal encoding to look at from three sides, and a shift that is a rotation."""
+"""The sinusoidal encoding, a shift that is a rotation, queries and keys that turn, and texts longer than in training."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 from itertools import groupby
 
 import numpy as np
+import torch
 import traitlets
 
-from tfm_lib.positional import angles, sinusoidal_encoding
+from tfm_lib.positional import angles, rotary, sinusoidal_encoding
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets.base import Widget, Words, within
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy, within
 
 WAVES = Words(
     title="Encoding",
@@ -31,9 +32,39 @@ TURN = Words(
     "every other position. PE({position})·PE({shifted}) = {product:.2f} of {most}.",
     pair="pair {pair}: {degrees:.0f}°",
 )
+TURNED = Words(
+    title="Rotary",
+    question="Move both along the text, then one away from the other. When does the score change?",
+    shared={"query": "query", "key": "key", "distance": "distance", "score": "score"},
+    alt="A query at position {a} and a key at {b}, {distance} places before it, in {pairs} pairs. The angles from key to "
+    "query are {angles}; the score is {score:.2f}, as at every other position.",
+    pair="pair {pair}: {degrees:.0f}°",
+)
+BEYOND = Words(
+    title="Extrapolation",
+    question="Training ended at place 32. Which way to tell order holds beyond it?",
+    shared={
+        "methods": {
+            "none": "mask alone",
+            "sinusoidal": "sinusoidal",
+            "learned": "learned",
+            "rotary": "rotary",
+            "relative": "T5-like",
+            "shaw": "Shaw",
+            "alibi": "ALiBi",
+        },
+    },
+    alt="Share of right letters in “{job}”{practice}, the {group} places up to {place}, training having ended at {short}: "
+    "{shares}. Guessing gives {chance:.2f}.",
+    practice=" after ten times the practice",
+    share="{method} {mean:.2f} (seeds {least:.2f} to {greatest:.2f})",
+    axis="share of right letters",
+    title_of="{job}, up to place {place}",
+)
 WIDTHS, BASES, LENGTHS = (4, 8, 16, 32, 64, 128), (10.0, 100.0, 1000.0, 10_000.0, 100_000.0), (16, 32, 64, 128, 256)
 PATCHES, SHADES = 1024, 12  # cells that the still picture draws at most, and their shades
 FIRST, LAST, FARTHEST = 20, 120, 20  # positions and shifts of the rotation
+SEED = 1000  # of the query and the key that turn: each pair of either is long enough to see
 
 
 class Encoding(Widget):
@@ -190,6 +221,169 @@ class ShiftRotation(Widget):
             plane.line(0.6 * np.sin(arc), 0.6 * np.cos(arc), linewidth=1.2)
             ax.axis("off")
         return fig
+
+
+class RotaryPairs(Widget):
+    """A query and a key whose pairs turn with their positions; `value` is the query's position, from 20 to 120.
+
+    The key stands `distance` places before it, from 0 to 20. `query` and `key` are vectors of one even width, at most
+    16, of yours or seeded; `base` is that of `rotary`.
+    """
+
+    _module = traitlets.Unicode("positional/rotary_pairs").tag(sync=True)
+    words = TURNED
+    value = traitlets.Int(30).tag(sync=True)
+    distance = traitlets.Int(3).tag(sync=True)
+    query = Numbers().tag(sync=True)
+    key = Numbers().tag(sync=True)
+    base = traitlets.Float(100.0).tag(sync=True)
+    positions = traitlets.List([FIRST, LAST], read_only=True).tag(sync=True)
+    farthest = traitlets.Int(FARTHEST, read_only=True).tag(sync=True)
+
+    def __init__(self, query=None, key=None, base=100.0, **kwargs):
+        if query is None and key is None:
+            query, key = torch.randn(2, 8, generator=torch.Generator().manual_seed(SEED))
+        d = to_numpy("query", query, ("d",)).size
+        if d % 2 or d > 16:
+            raise ValueError(f"query must hold pairs, of at most 16 numbers; it holds {d}")
+        vectors = {name: to_list(name, x, (d,), digits=2) for name, x in (("query", query), ("key", key))}
+        super().__init__(base=_valid_base(float(base)), **vectors, **kwargs)
+
+    @traitlets.validate("value", "distance")
+    def _valid_place(self, proposal):
+        name = proposal["trait"].name
+        low, high = (FIRST, LAST) if name == "value" else (0, FARTHEST)
+        return within(name, proposal["value"], low, high)
+
+    @property
+    def turned(self) -> list[list[list[float]]]:
+        """The pairs of the query and of the key as turned at their positions, (2, pairs, 2)."""
+        places = (self.query, self.value), (self.key, self.value - self.distance)
+        return [rotary(torch.tensor([x]).double(), place, self.base).reshape(-1, 2).tolist() for x, place in places]
+
+    @property
+    def score(self) -> float:
+        """The dot product of the turned query and the turned key."""
+        query, key = np.array(self.turned)
+        return float((query * key).sum())
+
+    @property
+    def angles(self) -> list[float]:
+        """The angle from key to query in each pair, from −π to π."""
+        query, key = (np.array(x) @ [1, 1j] for x in self.turned)
+        return np.angle(query * key.conj()).tolist()
+
+    @property
+    def alt(self) -> str:
+        turns = ", ".join(f"{math.degrees(angle):.0f}°" for angle in self.angles)
+        places = {"a": self.value, "b": self.value - self.distance, "distance": self.distance}
+        return self.words.alt.format(angles=turns, score=self.score, pairs=len(self.query) // 2, **places)
+
+    def figure(self):
+        """The pairs of query and key in their planes, each with the angle between them."""
+        query, key = np.array(self.turned)
+        reach = 1.15 * np.hypot(*np.concatenate([query, key]).T).max()
+        fig, axes = draw.figure(1, len(query), width=7.4, height=2.4, squeeze=False)
+        for i, (ax, angle) in enumerate(zip(axes[0], self.angles)):
+            heading = self.words.pair.format(pair=i, degrees=math.degrees(angle))
+            plane = draw.Plane(ax, xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=heading)
+            for (x, y), colour, dash in ((query[i], "query", "-"), (key[i], "key", "--")):
+                plane.line([0, x], [0, y], colour, dash, marker="o", markevery=[1])
+            arc = np.arctan2(key[i][1], key[i][0]) + np.linspace(0, angle, 40)
+            plane.line(0.3 * reach * np.cos(arc), 0.3 * reach * np.sin(arc), linewidth=1.2)
+            ax.axis("off")
+        return fig
+
+
+class Extrapolation(Widget):
+    """The recorded run of seven ways to tell order, at places beyond those of training; `value` is the place.
+
+    It goes in steps of `group`; `job` is one of those of the run, `longer` shows the models with ten times the practice.
+    """
+
+    _module = traitlets.Unicode("positional/extrapolation").tag(sync=True)
+    words = BEYOND
+    value = traitlets.Int(32).tag(sync=True)
+    job = traitlets.Unicode().tag(sync=True)
+    longer = traitlets.Bool(False).tag(sync=True)
+    measured = traitlets.Dict(read_only=True).tag(sync=True)
+    practised = traitlets.Dict(read_only=True).tag(sync=True)
+    short = traitlets.Int(read_only=True).tag(sync=True)
+    longest = traitlets.Int(read_only=True).tag(sync=True)
+    group = traitlets.Int(read_only=True).tag(sync=True)
+    chance = traitlets.Float(read_only=True).tag(sync=True)
+
+    def __init__(self, value=32, job=None, **kwargs):
+        from tfm_lib.book import recorded
+
+        run = recorded("positional_extrapolation")
+        for name, kept in (("short", "short"), ("longest", "long"), ("group", "group"), ("chance", "chance")):
+            self.set_trait(name, run[kept])
+        self.set_trait("measured", _joined(run["on_short"], run["on_long"]))
+        self.set_trait("practised", _joined(run["longer_on_short"], run["longer_on_long"]))
+        super().__init__(value=value, job=next(iter(self.measured)) if job is None else job, **kwargs)
+
+    @traitlets.validate("value")
+    def _valid_place(self, proposal):
+        place = within("value", proposal["value"], self.group, self.longest, "a place ")
+        if place % self.group:
+            raise ValueError(f"value must be a multiple of {self.group}; it is {place}")
+        return place
+
+    @traitlets.validate("job")
+    def _valid_job(self, proposal):
+        return one_of("job", proposal["value"], self.measured)
+
+    @property
+    def shares(self) -> dict[str, tuple[float, float, float]]:
+        """Mean, least and greatest of the seeds by method, at the `group` places up to `value`; none where none is."""
+        rows, at = (self.practised if self.longer else self.measured)[self.job], self.value // self.group - 1
+        found = {kind: [row[at] for row in rows[kind]] for kind in self.words.shared["methods"] if kind in rows}
+        return {kind: (sum(each) / len(each), min(each), max(each)) for kind, each in found.items() if None not in each}
+
+    @property
+    def alt(self) -> str:
+        say = self.words
+        named = say.shared["methods"]
+        told = (
+            say.share.format(method=named[kind], mean=mean, least=least, greatest=greatest)
+            for kind, (mean, least, greatest) in self.shares.items()
+        )
+        return say.alt.format(
+            job=self.job,
+            practice=say.practice if self.longer else "",
+            group=self.group,
+            place=self.value,
+            short=self.short,
+            shares=", ".join(told),
+            chance=self.chance,
+        )
+
+    def figure(self):
+        """A bar for each method that reaches the place, with a line from the least to the greatest seed."""
+        methods, shares = self.words.shared["methods"], self.shares
+        fig, ax = draw.figure(width=6, height=3.2)
+        ax.barh(
+            [methods[kind] for kind in shares], [mean for mean, _, _ in shares.values()], color=draw.colours()["query"]
+        )
+        plane = draw.Plane(ax, x=self.words.axis, title=self.words.title_of.format(job=self.job, place=self.value))
+        for i, (_, least, greatest) in enumerate(shares.values()):
+            plane.line([least, greatest], [i, i], "ink", linewidth=1.5)
+        plane.rule(x=self.chance, colour="broken", dash="--")
+        ax.set_xlim(0, 1)
+        ax.invert_yaxis()
+        return fig
+
+
+def _joined(short: dict, long: dict) -> dict:
+    """By job and method a row for each seed: the shares of short texts, then of long ones beyond them."""
+    return {
+        job: {
+            kind: [[*near, *far[len(near) :]] for near, far in zip(rows, long[job][kind], strict=True)]
+            for kind, rows in kinds.items()
+        }
+        for job, kinds in short.items()
+    }
 
 
 def _valid_base(base: float) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -12,16 +14,18 @@ import traitlets
 from tfm_lib.attention import dot_score
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._typed import typed
 from tfm_lib.widgets._weights import TOLD, darkest, distributions, told
 from tfm_lib.widgets.base import Numbers, Widget, Words, to_list, to_words, within
 
 LOOKING = Words(
     title="Attention weights",
     question="Which words does each word look at?",
-    alt="Attention weights of the query “{query}”{head} over {keys} keys{most}: {shares}. Entropy {entropy:.2f} nats.",
+    alt="Attention weights of the query “{query}”{head} over {keys} keys{most}: {shares}. Entropy {entropy:.2f} nats.{own}",
     head=" in {one} {head} of {heads}",
     most=", the {most} largest",
     one_is="head",
+    own=" The words are the reader's own; “{query}” counts as {kind}, and the weights come from such kinds alone.",
     links="query → keys",
     heading="weights, 0 to {top:.1f}",
     headed="{heading}, {one} {head}",
@@ -51,6 +55,7 @@ SATURATION = Words(
     d_k="d_k (log)",
     middle="{which}, middle of {queries}",
 )
+MOST = 12  # words of a reader's own
 SIZES = tuple(2**power for power in range(11))  # d_k from 1 to 1024
 QUERIES, KEYS, PAIRS = 21, 10, 4000
 REACH, BINS = 4, 32  # the histogram goes from −4 to 4 times √d_k
@@ -64,6 +69,8 @@ class AttentionWeights(Widget):
     lists, each row about 1; `key_tokens` the keys where they are other words (cross-attention).
     `value` and `head` choose what is shown first: the query that looks hardest at another word, head 0.
     The trait `weights` is always (heads, n, m); `one_is` says what one of them is called, where it is no head.
+    With `lexicon`, {kind: "words of it"}, and `scores`, what a word of each kind gives to one of each, `sentence` may
+    hold words of a reader's own. The last kind takes those that the lexicon lacks. `shown` are the words there are.
     """
 
     _module = traitlets.Unicode("self_attention/attention_weights").tag(sync=True)
@@ -73,19 +80,30 @@ class AttentionWeights(Widget):
     weights = Numbers().tag(sync=True)
     value = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
+    sentence = traitlets.Unicode("").tag(sync=True)
+    kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    lexicon = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    scores = Numbers().tag(sync=True)
     one_is = traitlets.Unicode(LOOKING.one_is).tag(sync=True)
 
-    def __init__(self, tokens, weights, key_tokens=None, value=None, head=0, **kwargs):
+    def __init__(
+        self, tokens, weights, key_tokens=None, value=None, head=0, lexicon=MappingProxyType({}), scores=None, **kwargs
+    ):
         words = to_words("tokens", tokens)
         keys = words if key_tokens is None else to_words("key_tokens", key_tokens)
         self._shape = (_heads(weights), len(words), len(keys))
         weights = _weights(weights, self._shape)
+        kinds = {"kinds": list(lexicon), "lexicon": list(lexicon.values())}
+        if lexicon:
+            if self._shape[0] > 1 or keys != words:
+                raise ValueError("lexicon must come with one head of a text that looks at itself: words ask words")
+            kinds["scores"] = to_list("scores", scores, (len(lexicon), len(lexicon)))
         if value is None:
             others = np.array(weights[0])
             if keys == words:
                 np.fill_diagonal(others, 0)
             value = int(others.max(axis=1).argmax())
-        super().__init__(tokens=words, key_tokens=keys, weights=weights, value=value, head=head, **kwargs)
+        super().__init__(tokens=words, key_tokens=keys, weights=weights, value=value, head=head, **kinds, **kwargs)
 
     @traitlets.validate("tokens", "key_tokens")
     def _valid_words(self, proposal):
@@ -99,31 +117,65 @@ class AttentionWeights(Widget):
     @traitlets.validate("value", "head")
     def _valid_place(self, proposal):
         name, place = proposal["trait"].name, proposal["value"]
-        count = self._shape[0 if name == "head" else 1]
+        count = self._shape[0] if name == "head" else len(self.shown)
         return within(name, place, 0, count - 1, "a head " if name == "head" else "a row ")
+
+    @traitlets.observe("sentence")
+    def _fit(self, _):
+        self.value = min(self.value, len(self.shown) - 1)
+
+    @property
+    def shown(self) -> list[str]:
+        """The queries as shown: the words of `sentence`, or the example's."""
+        return typed(self.sentence, self.tokens, MOST) if self.kinds else self.tokens
+
+    @property
+    def shown_keys(self) -> list[str]:
+        """The keys as shown."""
+        return self.shown if self._own else self.key_tokens
+
+    @property
+    def shown_weights(self) -> list:
+        """The weights as shown, (heads, n, m); of a reader's own words, those of their kinds."""
+        if not self._own:
+            return self.weights
+        kinds = [self._kind(word) for word in self.shown]
+        scores = torch.tensor(self.scores, dtype=torch.float64)[kinds][:, kinds]
+        return [scores.softmax(dim=-1).tolist()]
+
+    @property
+    def _own(self) -> bool:
+        return bool(self.kinds and self.sentence.split())
+
+    def _kind(self, word: str) -> int:
+        """The place of the word's kind; the last one of a word that the lexicon lacks."""
+        bare = re.sub(r"^[\W_]+|[\W_]+$", "", word.lower())
+        return next((k for k, words in enumerate(self.lexicon) if bare in words.split(" ")), len(self.kinds) - 1)
 
     @property
     def row(self) -> list[float]:
         """The weights of the query that is looked at, in the present head."""
-        return self.weights[self.head][self.value]
+        return self.shown_weights[self.head][self.value]
 
     @property
     def alt(self) -> str:
-        say, (heads, _, keys), row = self.words, self._shape, torch.tensor(self.row, dtype=torch.float64)
+        say, heads, keys, row = self.words, self._shape[0], len(self.shown_keys), torch.tensor(self.row).double()
+        query = self.shown[self.value]
         head = {"one": self.one_is, "head": self.head + 1, "heads": heads}
         return say.alt.format(
-            query=self.tokens[self.value],
+            query=query,
             head=say.head.format(**head) if heads > 1 else "",
             keys=keys,
             most=say.most.format(most=TOLD) if keys > TOLD else "",
-            shares=told(self.key_tokens, self.row),
+            shares=told(self.shown_keys, self.row),
             entropy=entropy(row / row.sum()),
+            own=say.own.format(query=query, kind=self.kinds[self._kind(query)]) if self._own else "",
         )
 
     def figure(self):
         """The links of the present query beside the weights of all."""
-        say, (heads, n, m), top = self.words, self._shape, darkest(self.weights)
-        longest = max(n, m)
+        say, heads, tokens, keys = self.words, self._shape[0], self.shown, self.shown_keys
+        top, longest = darkest(self.shown_weights), max(len(tokens), len(keys))
         height = min(8, max(2.6, 0.27 * longest + 0.9))
         fig, (left, right) = draw.figure(1, 2, width=7.4, height=height, width_ratios=(2, 3))
         size = min(10.5, 210 / longest)
@@ -131,8 +183,8 @@ class AttentionWeights(Widget):
         heading = say.heading.format(top=top)
         if heads > 1:
             heading = say.headed.format(heading=heading, one=self.one_is, head=self.head + 1)
-        matrix = self.weights[self.head]
-        draw.heatmap(right, matrix, self.tokens, self.key_tokens, top, heading, focus=self.value, size=size)
+        matrix = self.shown_weights[self.head]
+        draw.heatmap(right, matrix, tokens, keys, top, heading, focus=self.value, size=size)
         return fig
 
 
@@ -302,7 +354,7 @@ def _weights(weights, shape) -> list:
 
 
 def _links(ax, widget, size):
-    n, m, i = len(widget.tokens), len(widget.key_tokens), widget.value
+    n, m, i = len(widget.shown), len(widget.shown_keys), widget.value
     longest, plane = max(n, m), draw.Plane(ax, title=widget.words.links)
     query_y, key_y = ([k + (longest - count) / 2 + 0.5 for k in range(count)] for count in (n, m))
     t = np.linspace(0, 1, 30)
@@ -311,10 +363,10 @@ def _links(ax, widget, size):
         if weight >= 0.005:
             look = {"linewidth": 0.4 + 11 * weight, "alpha": 0.2 + 0.7 * math.sqrt(weight), "solid_capstyle": "round"}
             plane.line(0.36 + 0.28 * t, y, "query", **look)
-    for k, (word, y) in enumerate(zip(widget.tokens, query_y)):
+    for k, (word, y) in enumerate(zip(widget.shown, query_y)):
         look = {"colour": "query", "fontweight": "bold"} if k == i else {}
         draw.write(ax, 0.34, y, draw.plain(word), ha="right", fontsize=size, **look)
-    for word, y in zip(widget.key_tokens, key_y):
+    for word, y in zip(widget.shown_keys, key_y):
         draw.write(ax, 0.66, y, draw.plain(word), ha="left", fontsize=size)
     ax.set(xlim=(0, 1), ylim=(longest, 0))
     ax.axis("off")

@@ -1,6 +1,6 @@
 /* Mask editor: decide which query may see which key; the weights renormalise at once. */
 
-import { card, entropy, fixed, h, heatmap, legend, range, softmax, told } from "../kit/index.js";
+import { card, entropy, fixed, h, heatmap, legend, range, softmax, told, typed } from "../kit/index.js";
 
 const WORDS = {
   scoreMap: "Scores under the mask: queries down, keys across. Enter shows or hides a key.",
@@ -15,6 +15,10 @@ const WORDS = {
   mask: "mask",
   size: "size",
   padding: "and hide padding",
+  sentence: "your own words (none: the example)",
+  same: "Only names and length are yours; the scores are the example's{again}. ",
+  again: ", over again from word {next} on",
+  cut: "The first {most} words are shown: the cells of more would be too small to hit. ",
   none: "{query} sees no key. ",
   told: "{query} sees {seen} of {keys} keys → {shares} · sum 1.00 · entropy {entropy} nats ",
   broken: [
@@ -26,6 +30,7 @@ const WORDS = {
 const PRESETS = ["causal", "strict", "padding", "window", "block", "full"];
 const SIZED = ["window", "block"];
 const PAD = "<pad>";
+const MOST = 8; // words of your own
 const MOST_TOLD = 8; // keys that the readout names, the heaviest first to be kept
 
 /* mask[i][j] is true where query i may see key j, as in tfm_lib.masking. */
@@ -44,24 +49,37 @@ export function presetMask(preset, tokens, size, hidePadding = false) {
 
 export const maskedWeights = (scores, mask) => scores.map((row, i) => softmax(row, mask[i]));
 
+/* The scores of n words of your own: those of the example, over again where there are more. */
+export const scoresFor = (scores, n) => range(n).map((i) => range(n).map((j) => scores[i % scores.length][j % scores.length]));
+
+/* A mask for n words: what was set stays set, what is new may be seen. */
+export const resized = (mask, n) => range(n).map((i) => range(n).map((j) => mask[i]?.[j] ?? true));
+
 export const withCell = (mask, i, j, seen) => mask.map((row, r) => (r === i ? row.map((old, c) => (c === j ? seen : old)) : row));
 
 const score = fixed(1);
 const share = fixed(2);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["preset", "size", "hide_padding", "value", "focus"] });
-  const tokens = () => ui.get("tokens");
-  const mask = () => ui.get("value");
+  const ui = card({ model, el, state: ["sentence", "preset", "size", "hide_padding", "value", "focus"], grows: ["value"] });
+  const said = () => typed(ui.get("sentence"), ui.get("tokens"), MOST);
+  let now = said();
+  const tokens = () => now.words;
+  const mask = () => {
+    const [value, n] = [ui.get("value"), tokens().length];
+    return value.length === n && value.every((line) => line.length === n) ? value : resized(value, n); // a link may say anything
+  };
+  const row = () => Math.min(ui.get("focus"), tokens().length - 1);
   const seen = (i, j) => mask()[i][j];
   const empty = (i) => !mask()[i].some(Boolean);
   let weights = [];
+  let points = []; // scores
   let pen = true; // what a drag writes: the state the first cell was given
 
   const put = (i, j, to) => ui.set({ value: withCell(mask(), i, j, to), preset: "own" });
   const apply = () => {
     const preset = ui.get("preset");
-    if (preset !== "own") ui.set({ value: presetMask(preset, tokens(), ui.get("size"), ui.get("hide_padding")) });
+    ui.set({ value: preset === "own" ? mask() : presetMask(preset, tokens(), ui.get("size"), ui.get("hide_padding")) });
   };
   const focus = (i) => ui.set({ focus: i });
   const words = { rows: tokens(), cols: tokens(), onFocus: focus };
@@ -74,8 +92,8 @@ function render({ model, el }) {
     label: WORDS.scoreMap,
     onToggle: (i, j) => put(i, j, (pen = !seen(i, j))),
     onPaint: (i, j) => seen(i, j) !== pen && put(i, j, pen),
-    text: (i, j) => (seen(i, j) ? score(ui.get("scores")[i][j]) : "−∞"),
-    describe: (i, j) => cell(i, j, seen(i, j) ? told(WORDS.score, { score: score(ui.get("scores")[i][j]) }) : WORDS.hidden),
+    text: (i, j) => (seen(i, j) ? score(points[i][j]) : "−∞"),
+    describe: (i, j) => cell(i, j, seen(i, j) ? told(WORDS.score, { score: score(points[i][j]) }) : WORDS.hidden),
   });
   const weightMap = heatmap(ui, {
     ...words,
@@ -93,22 +111,29 @@ function render({ model, el }) {
     ),
   );
 
-  const padded = tokens().includes(PAD);
+  ui.text("sentence", { label: WORDS.sentence });
+  const padded = ui.get("tokens").includes(PAD);
   ui.select("preset", { label: WORDS.mask, options: [...PRESETS.filter((name) => padded || name !== "padding"), "own"].map((name) => [name, presets[name]]) });
   const size = ui.slider("size", { label: WORDS.size, min: 1, max: Math.max(2, tokens().length - 1) });
   if (padded) ui.toggle("hide_padding", { label: WORDS.padding });
   for (const trait of ["preset", "size", "hide_padding"]) ui.on(trait, apply);
+  ui.on("sentence", () => {
+    now = said();
+    apply();
+    ui.set({ focus: row() });
+  });
 
   function draw() {
-    weights = maskedWeights(ui.get("scores"), mask());
-    const hidden = mask().map((row) => row.map((visible) => !visible));
+    now = said();
+    points = scoresFor(ui.get("scores"), tokens().length);
+    weights = maskedWeights(points, mask());
+    const hidden = mask().map((line) => line.map((visible) => !visible));
     const broken = mask().map((_, i) => empty(i));
-    const row = ui.get("focus");
-    const now = { rows: tokens(), cols: tokens(), hidden, row };
-    scoreMap.update({ ...now, values: weights.map((line) => line.map(() => 0)) });
-    weightMap.update({ ...now, values: weights, broken });
+    const look = { rows: tokens(), cols: tokens(), hidden, row: row() };
+    scoreMap.update({ ...look, values: weights.map((line) => line.map(() => 0)) });
+    weightMap.update({ ...look, values: weights, broken });
     size.enable(SIZED.includes(ui.get("preset")));
-    ui.say(...sentence(row), ...warning(broken));
+    ui.say(...sentence(row()), ...own(), ...warning(broken));
   }
 
   function sentence(i) {
@@ -121,6 +146,12 @@ function render({ model, el }) {
     return told(WORDS.told, { query, seen: visible.length, keys: tokens().length, shares: shares + rest, entropy: share(entropy(weights[i])) });
   }
 
+  function own() {
+    const given = ui.get("tokens").length;
+    const again = tokens().length > given ? told(WORDS.again, { next: given + 1 }) : "";
+    return now.own ? [told(WORDS.same, { again }), now.cut && told(WORDS.cut, { most: MOST })].filter(Boolean) : [];
+  }
+
   function warning(broken) {
     const names = tokens().filter((_, i) => broken[i]).map((word) => `“${word}”`);
     if (!names.length) return [];
@@ -128,7 +159,7 @@ function render({ model, el }) {
   }
 
   const csv = () => {
-    const row = (i, j) => [tokens()[i], tokens()[j], seen(i, j), ui.get("scores")[i][j], weights[i][j]];
+    const row = (i, j) => [tokens()[i], tokens()[j], seen(i, j), points[i][j], weights[i][j]];
     return [["query", "key", "visible", "score", "weight"], ...weights.flatMap((line, i) => line.map((_, j) => row(i, j)))];
   };
 

@@ -1,6 +1,6 @@
 /* Attention weights: whom does each word look at? Links and a heat-map of the weights of any model. */
 
-import { card, clamp, entropy, fixed, h, heatmap, legend, links, range, tokenRow, told } from "../kit/index.js";
+import { card, clamp, entropy, fixed, h, heatmap, legend, links, range, softmax, tokenRow, told, typed } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights: queries down, keys across.",
@@ -8,6 +8,10 @@ const WORDS = {
   all: "All queries · each row sums to 1",
   one: "{one} of {all}",
   told: "{query} → {shares} · entropy {entropy} nats",
+  sentence: "your own words (none: the example)",
+  kind: "“{word}” counts as {kind}. The weights come from such kinds alone, through the example's matrices. ",
+  unknown: "Not in this little dictionary, and so read as {kind}: {words}. ",
+  cut: "The first {most} words are shown. ",
   net: "Queries: choose one to see its weights",
   caption: "{query} → {keys} · thicker is more",
   query: "query",
@@ -19,6 +23,7 @@ const WORDS = {
 };
 
 const MOST_LINKED = 16; // words a side; longer texts are rows that wrap, with the weights under their words
+const MOST = 12; // words of your own
 const MOST_TOLD = 4; // keys that the readout names
 const TALLEST = 560; // pixels of the heat-map of a long text
 
@@ -28,15 +33,36 @@ export const heaviest = (weights, most) => range(weights.length).sort((a, b) => 
 /* The weight that gets the darkest colour: the largest of all heads, up to the next tenth, so that heads compare. */
 export const darkest = (heads) => Math.ceil(10 * Math.max(...heads.flat(2)) - 1e-9) / 10;
 
+/* The place of a word's kind in the dictionary, whose entries are words with spaces between; −1 where it has none. */
+export function kindOf(word, lexicon) {
+  const bare = word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+  return lexicon.findIndex((words) => words.split(" ").includes(bare));
+}
+
+/* Weights of a text whose words score by their kinds. */
+export const kindWeights = (kinds, scores) => kinds.map((i) => softmax(kinds.map((j) => scores[i][j])));
+
 const share = fixed(2);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "head"] });
-  const tokens = () => ui.get("tokens");
-  const keys = () => ui.get("key_tokens");
+  const ui = card({ model, el, state: ["sentence", "value", "head"] });
+  const kinds = ui.get("kinds");
+  let now, own; // what is typed, and the kinds and weights of its words
+  function read() {
+    now = typed(ui.get("sentence"), ui.get("tokens"), MOST);
+    own = null;
+    if (!now.own || !kinds.length) return;
+    const found = now.words.map((word) => kindOf(word, ui.get("lexicon")));
+    const each = found.map((kind) => (kind < 0 ? kinds.length - 1 : kind)); // an unknown word is of the last kind
+    own = { kinds: each, unknown: now.words.filter((_, i) => found[i] < 0), weights: kindWeights(each, ui.get("scores")) };
+  }
+  read();
+  const tokens = () => (own ? now.words : ui.get("tokens"));
+  const keys = () => (own ? now.words : ui.get("key_tokens"));
   const heads = ui.get("weights").length;
   const within = (trait, count) => clamp(ui.get(trait) | 0, 0, count - 1); // a link may say anything
-  const weights = () => ui.get("weights")[within("head", heads)];
+  const all = () => (own ? [own.weights] : ui.get("weights"));
+  const weights = () => all()[within("head", all().length)];
   const focus = (i) => ui.set({ value: i });
   const longest = Math.max(tokens().length, keys().length);
   const long = longest > MOST_LINKED;
@@ -62,23 +88,40 @@ function render({ model, el }) {
     ),
   );
 
+  if (kinds.length) ui.text("sentence", { label: WORDS.sentence });
+  ui.on("sentence", () => {
+    read();
+    focus(within("value", tokens().length));
+  });
   if (heads > 1) ui.select("head", { label: ui.get("one_is"), options: range(heads).map((i) => [i, told(WORDS.one, { one: i + 1, all: heads })]) });
 
   let max;
   function draw() {
+    read();
     const i = within("value", tokens().length);
-    const top = darkest(ui.get("weights"));
+    const top = darkest(all());
     if (top !== max) scale.replaceChildren(legend({ max: (max = top) }));
     map.update({ rows: tokens(), cols: keys(), values: weights(), row: i, max });
     words.update(i, weights()[i]);
     const largest = heaviest(weights()[i], MOST_TOLD).map((j) => `${keys()[j]} ${share(weights()[i][j])}`);
     const rest = keys().length > largest.length ? " · …" : "";
-    ui.say(...told(WORDS.told, { query: h("b", { class: "tfm-q" }, tokens()[i]), shares: largest.join(" · ") + rest, entropy: share(entropy(weights()[i])) }));
+    ui.say(...told(WORDS.told, { query: h("b", { class: "tfm-q" }, tokens()[i]), shares: largest.join(" · ") + rest, entropy: share(entropy(weights()[i])) }), ...madeOf(i));
+  }
+
+  function madeOf(i) {
+    if (!own) return [];
+    const unknown = [...new Set(own.unknown)];
+    return [
+      h("br", {}),
+      told(WORDS.kind, { word: now.words[i], kind: kinds[own.kinds[i]] }),
+      unknown.length > 0 && told(WORDS.unknown, { kind: kinds.at(-1), words: unknown.join(", ") }),
+      now.cut && told(WORDS.cut, { most: MOST }),
+    ].filter(Boolean);
   }
 
   const csv = () => [
     [ui.get("one_is"), "query", "key", "weight"],
-    ...ui.get("weights").flatMap((head, k) => head.flatMap((row, i) => row.map((weight, j) => [k + 1, tokens()[i], keys()[j], weight]))),
+    ...all().flatMap((head, k) => head.flatMap((row, i) => row.map((weight, j) => [k + 1, tokens()[i], keys()[j], weight]))),
   ];
 
   return ui.start(draw, { watch: ["tokens", "key_tokens", "weights"], csv });

@@ -1,0 +1,94 @@
+/* Memory hops: a question walks over the facts of a story, one look-up upon another. */
+
+import { card, clamp, fixed, h, many, onWidth, ramp, range, s, set, told, widthOf } from "../kit/index.js";
+
+const WORDS = {
+  hops: "hops",
+  story: "story",
+  pick: "{number} · {question}",
+  frame: "Framed: a fact that the answer needs. The line goes from what one hop reads most to what the next one reads most.",
+  drawn: "Weights of {hops} over {facts} facts",
+  some: ["{count} hop", "{count} hops"],
+  step: "hop {hop} reads “{fact}” {weight}",
+  told: "{question} · {steps} · a network with {hops} answers {answer}, and that is {verdict} ",
+  right: "right.",
+  wrong: "wrong: it is {truth}.",
+};
+
+const [ROW, TOP, LANE, WIDE] = [30, 46, 16, 48]; // the walk goes down in lanes beside the columns
+const FILL = "--fill:color-mix(in oklab, var(--tfm-w1) calc(var(--w, 0) * 100%), var(--tfm-w0))"; // ink is chosen for it
+const share = fixed(2);
+
+/* What each hop reads most, the first of equals. */
+export const path = (weights) => weights.map((row) => row.indexOf(Math.max(...row)));
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "story"] });
+  const stories = () => ui.get("stories");
+  const most = () => stories()[0].walks.length;
+  const { answer: says, hop: named } = ui.get("shared");
+  const svg = s("svg", { class: "tfm-heatmap", role: "img", style: "--inside:11px" });
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.frame));
+  ui.slider("value", { label: WORDS.hops, min: 1, max: most(), format: String });
+  ui.select("story", { label: WORDS.story, options: stories().map(({ question }, i) => [i, told(WORDS.pick, { number: i + 1, question })]) });
+
+  let width = 0;
+  const chosen = () => {
+    const story = stories()[clamp(ui.get("story") | 0, 0, stories().length - 1)];
+    const hops = clamp(ui.get("value") | 0, 1, most());
+    return { story, hops, walk: story.walks[hops - 1] };
+  };
+
+  function picture() {
+    if (!width) return;
+    const { story, hops, walk } = chosen();
+    const wide = clamp(Math.floor((width - LANE - 12 - widthOf(story.facts, 13)) / most()) - LANE, 30, WIDE);
+    const at = (k) => LANE + k * (wide + LANE); // where the column of a hop begins
+    const lane = (k) => at(k) - LANE / 2;
+    const [left, low] = [at(most()) + 6, TOP + story.facts.length * ROW];
+    const middle = (i) => TOP + (i + 0.5) * ROW - 1;
+    const read = path(walk.weights);
+    const heads = range(hops).map((k) => s("text", { class: "tfm-axis", x: at(k) + wide / 2, y: TOP - 8, "text-anchor": "middle" }, told(named, { hop: k + 1 })));
+    const cells = walk.weights.flatMap((row, k) =>
+      row.map((weight, i) => {
+        const look = read[k] === i ? "stroke:var(--tfm-query);stroke-width:2.5" : null;
+        const rect = s("rect", { class: "tfm-cell", x: at(k), y: middle(i) - ROW / 2 + 1, width: wide, height: ROW - 2, rx: 3, style: look });
+        const cell = s("g", { style: FILL }, rect, s("text", { class: "tfm-in", x: at(k) + wide / 2, y: middle(i) + 4, "text-anchor": "middle" }, share(weight)));
+        ramp(cell, weight);
+        return cell;
+      }),
+    );
+    const frames = story.needed.map((i) => s("rect", { x: left - 6, y: TOP + i * ROW, width: widthOf([story.facts[i]], 13) + 10, height: ROW - 2, rx: 4, fill: "none", style: "stroke:var(--tfm-value);stroke-width:2" }));
+    const facts = story.facts.map((fact, i) => s("text", { x: left, y: middle(i) + 4.5, "font-size": 13, "font-weight": read.includes(i) ? 650 : null }, fact));
+    const steps = read.map((i, k) => `V${middle(i)}H${at(k)}M${at(k) + wide} ${middle(i)}H${lane(k + 1)}`);
+    const line = s("path", { class: "tfm-link", "stroke-width": 2.5, d: `M${lane(0)} 20${steps.join("")}V${low + 19}h6` });
+    const right = walk.answer === story.answer;
+    const end = s("text", { x: lane(hops) + 10, y: low + 24, "font-size": 13.5, "font-weight": 650, style: right ? null : "fill:var(--tfm-broken)" }, told(says, { answer: walk.answer }), right ? " ✓" : " ✗");
+    svg.replaceChildren(s("text", { class: "tfm-q", x: 0, y: 14, "font-size": 13.5, "font-weight": 650 }, story.question), ...heads, ...cells, ...frames, ...facts, line, end);
+    set(svg, { width, height: low + 32, "aria-label": told(WORDS.drawn, { hops: many(WORDS.some, hops), facts: story.facts.length }) });
+  }
+  ui.until(onWidth(box, (now) => {
+    width = now;
+    picture();
+  }));
+
+  function draw() {
+    const { story, hops, walk } = chosen();
+    picture();
+    const steps = path(walk.weights).map((i, k) => told(WORDS.step, { hop: k + 1, fact: story.facts[i], weight: share(walk.weights[k][i]) })).join(" · ");
+    const right = walk.answer === story.answer;
+    const verdict = right ? WORDS.right : h("span", { class: "tfm-bad" }, told(WORDS.wrong, { truth: story.answer }));
+    const answer = h("b", {}, walk.answer);
+    ui.say(...told(WORDS.told, { question: h("b", { class: "tfm-q" }, story.question), steps, hops: many(WORDS.some, hops), answer, verdict }));
+  }
+
+  const csv = () => {
+    const { story, hops, walk } = chosen();
+    const rows = story.facts.map((fact, i) => [fact, story.needed.includes(i), ...walk.weights.map((row) => row[i])]);
+    return [["fact", "needed", ...range(hops).map((k) => `hop ${k + 1}`)], ...rows];
+  };
+  return ui.start(draw, { watch: ["stories"], csv });
+}
+
+export default { render, words: WORDS };

@@ -1,0 +1,6 @@
+/* asRead("al", ["▁anim", "al"])   "-al": where ▁ begins a word, what goes on with one has a hyphen; as tfm_lib.widgets.base.as_read */
+
+export function asRead(token, tokens) {
+  if (token.startsWith("▁")) return token.slice(1) || "␣";
+  return /^\p{L}/u.test(token) && tokens.some((other) => /^▁./u.test(other)) ? `-${token}` : token;
+}

@@ -1,0 +1,96 @@
+/* Extrapolation: models that practised on short texts, asked at ever later places; a recorded run, seven ways to tell order. */
+
+import { card, clamp, fixed, h, onWidth, range, s, set, told, widthOf } from "../kit/index.js";
+
+const WORDS = {
+  chart: "Share of right letters at the places up to {place}, for {methods} ways to tell order",
+  caption: "The bar is the mean of {seeds} seeds, the thin line goes from the least to the greatest. The tick is the share at place {short}, where training ended.",
+  chance: "guessing",
+  place: "up to place",
+  job: "job",
+  practice: "ten times the practice",
+  untried: "not tried",
+  ends: "no such place",
+  told: "{job}, the {group} places up to {place}, {where}: {shares} ",
+  inside: "met in training",
+  beyond: "beyond the {short} of training",
+};
+
+const [ROW, TOP, HIGH] = [32, 22, 18];
+const share = fixed(2);
+
+/* Mean, least and greatest over seeds of the share at the places up to `place`; null where there is none. */
+export function shareAt(rows, place, group) {
+  const found = rows?.map((row) => row[place / group - 1]);
+  if (!found || found.some((x) => x === null || x === undefined)) return null;
+  return [found.reduce((a, b) => a + b, 0) / found.length, Math.min(...found), Math.max(...found)];
+}
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["value", "job", "longer"] });
+  const [short, group, chance] = ["short", "group", "chance"].map(ui.get);
+  const { methods } = ui.get("shared");
+  const kinds = Object.keys(methods);
+  const jobs = Object.keys(ui.get("measured"));
+  const rowsOf = (kind) => ui.get(ui.get("longer") ? "practised" : "measured")[jobs.includes(ui.get("job")) ? ui.get("job") : jobs[0]][kind];
+  const last = ui.get("longest");
+  const place = () => clamp(Math.round(ui.get("value") / group), 1, last / group) * group;
+
+  const lines = kinds.map((kind, i) => {
+    const y = TOP + i * ROW;
+    const name = s("text", { x: 0, y: y + 14, "font-size": 13.5 }, methods[kind]);
+    const bar = s("rect", { y, height: HIGH, rx: 2, style: "fill:var(--tfm-query)" });
+    const spread = s("path", { style: "stroke:var(--tfm-ink)", "stroke-width": 1.5 });
+    const tick = s("path", { style: "stroke:var(--tfm-value)", "stroke-width": 3 });
+    const says = s("text", { y: y + 14, "font-size": 12.5 });
+    return { kind, y, node: s("g", {}, name, bar, spread, tick, says), bar, spread, tick, says };
+  });
+  const guess = s("path", { class: "tfm-line tfm-thin", style: "--c:var(--tfm-broken)", "stroke-dasharray": "4 3" });
+  const named = s("text", { class: "tfm-axis", y: 12 }, WORDS.chance);
+  const svg = s("svg", { role: "img" }, lines.map(({ node }) => node), guess, named);
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  const seeds = ui.get("measured")[jobs[0]][kinds[0]].length;
+  ui.stage.append(box, h("p", { class: "tfm-caption" }, told(WORDS.caption, { seeds, short })));
+  ui.slider("value", { label: WORDS.place, min: group, max: last, step: group, format: String });
+  ui.select("job", { label: WORDS.job, options: jobs });
+  ui.toggle("longer", { label: WORDS.practice });
+
+  let width = 0;
+  function picture() {
+    if (!width) return;
+    const left = Math.ceil(widthOf(Object.values(methods), 13.5)) + 10;
+    const x = (value) => (left + value * (width - left - 44)).toFixed(1);
+    for (const { kind, y, bar, spread, tick, says } of lines) {
+      const [now, before] = [place(), short].map((at) => shareAt(rowsOf(kind), at, group));
+      set(bar, { x: left, width: now ? (x(now[0]) - left).toFixed(1) : 0 });
+      set(spread, { d: now ? `M${x(now[1])} ${y + HIGH / 2}H${x(now[2])}` : null });
+      set(tick, { d: before ? `M${x(before[0])} ${y - 3}v${HIGH + 6}` : null });
+      const [end, mark] = [now ? +x(now[2]) : 0, before ? +x(before[0]) : 0];
+      set(says, { x: !now ? +x(chance) + 8 : mark > end && mark < end + 44 ? mark + 6 : end + 6 }); // never on the tick
+      says.textContent = now ? share(now[0]) : before ? WORDS.ends : WORDS.untried;
+    }
+    set(guess, { d: `M${x(chance)} ${TOP - 4}V${TOP + kinds.length * ROW - 8}` });
+    set(named, { x: x(chance) });
+    set(svg, { width, height: TOP + kinds.length * ROW, "aria-label": told(WORDS.chart, { place: place(), methods: kinds.length }) });
+  }
+  ui.until(onWidth(box, (now) => {
+    width = Math.min(now, 620);
+    picture();
+  }));
+
+  function draw() {
+    picture();
+    const found = kinds.map((kind) => [methods[kind], shareAt(rowsOf(kind), place(), group)]).filter(([, shares]) => shares);
+    const shares = found.map(([name, [mean]]) => `${name} ${share(mean)}`).join(" · ");
+    const where = place() > short ? told(WORDS.beyond, { short }) : WORDS.inside;
+    ui.say(told(WORDS.told, { job: ui.get("job"), group, place: place(), where, shares }));
+  }
+
+  const csv = () => {
+    const rows = kinds.flatMap((kind) => range(last / group).map((k) => [methods[kind], (k + 1) * group, shareAt(rowsOf(kind), (k + 1) * group, group)]));
+    return [["method", "place", "mean", "least", "greatest"], ...rows.filter(([, , shares]) => shares).map(([name, at, shares]) => [name, at, ...shares])];
+  };
+  return ui.start(draw, { csv });
+}
+
+export default { render, words: WORDS };
