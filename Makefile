@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book paper test quick tests extras old new tried parity serve lab bench wheel clean browser sandbox
+.PHONY: help book paper test quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -25,7 +25,7 @@ help:  ## this list
 book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _build/html (options: BOOK="--force")
 	@$(WITH_NODE) $(PY) -m tfm_lib.cli build $(BOOK)
 
-test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser sandbox  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
+test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser firefox sandbox  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
 quick: $(DONE)/dev $(BUNDLES)  ## try what your changes concern, in three minutes (options: SINCE=main~3)
@@ -116,6 +116,9 @@ $(DONE)/npm: $(DONE)/venv frontend/package.json frontend/package-lock.json
 
 browser: $(DONE)/dev
 	@$(PY) -m tfm_lib.book.browser
+
+firefox: $(DONE)/dev
+	@PYTHONPATH=tests:. $(PY) -m browser.firefox
 
 # All tests but those that no other version of a package can break: the browser's, the sandbox's, and those of our own text.
 APART := $(addprefix --ignore=tests/,browser hostile test_frontend.py test_gates.py test_layout.py test_mutations.py test_network_cut.py)

@@ -4,10 +4,13 @@
 """
 
 import json
+import math
 import re
+from contextlib import ExitStack
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +26,12 @@ from tfm_lib.data import Tokenizer
 from tfm_lib.decoding import filter_logits
 from tfm_lib.engine.trained import BITS, load_trained, save_trained
 from tfm_lib.engine.translator import Translator
+from tfm_lib.training import label_smoothed_loss
 from tfm_lib.transformer import Transformer, TransformerConfig
+from tfm_lib.widgets.decoding import BeamTree, translator_sampling, translator_tree
+from tfm_lib.widgets.multihead import Heads
+from tfm_lib.widgets.training import target, translator_smoothing
+from tfm_lib.widgets.transformer import FollowToken, follow
 
 SENTENCES = json.loads((Path(__file__).parent / "twin" / "sentences.json").read_text(encoding="utf-8"))
 OURS, NASTY = SENTENCES["ours"], SENTENCES["nasty"]
@@ -291,14 +299,155 @@ def test_the_page_names_the_switches_that_are_recorded(oracle: Oracle) -> None:
         assert recorded(name)["model"] == translator_switches.fingerprint(), stale.format(name)
 
 
+# what recorded widgets show of a reader's own sentence
+
+
+def viewed(name: str, sentences: list[str], folder: Path | None = None, **how: Any) -> list[dict[str, Any]]:
+    """What the page gives a recorded widget of each sentence."""
+    (answer,) = Twin(folder).does({"do": "view", "view": name, "how": how, "sentences": sentences})
+    assert all("long" not in each["doubts"] for each in answer.told)
+    return [each["found"] for each in answer.told]
+
+
+@pytest.mark.parametrize("widest", [3, 6])
+def test_the_tree_of_a_beam_is_the_librarys(widest: int, oracle: Oracle) -> None:
+    for sentence, found in zip(FEW, viewed("tree", FEW, widest=widest), strict=True):
+        wanted = translator_tree(oracle.translator, sentence, widest)
+        own, ours = paths(found), paths(wanted)
+        assert own.keys() == ours.keys(), sentence
+        assert all(abs(own[path] - ours[path]) < 1e-3 for path in ours)
+        assert (found["max_len"], found["source"]) == (wanted["max_len"], sentence)
+        made = BeamTree(**{name: found[name] for name in ("tree", "tokens", "max_len")}, widest=widest)
+        library = BeamTree(**wanted)
+        assert (made.depth, found["depth"]) == (library.depth, library.depth)
+        assert made.text(made.best.ids) == library.text(library.best.ids)
+
+
+@pytest.mark.parametrize("place", [0, 2, None])
+def test_the_next_token_at_a_fork_is_the_librarys(place: int | None, oracle: Oracle) -> None:
+    found = viewed("sampling", FEW, named=12, **({} if place is None else {"place": place}))
+    greedy = oracle.greedy(FEW)
+    for sentence, own in zip(FEW, found, strict=True):
+        ids = greedy[sentence]
+        assert own["places"] == len(ids)
+        best = oracle.logits(oracle.source(sentence), ids).softmax(dim=-1).amax(dim=-1)
+        at = min(place, len(ids)) if place is not None else own["place"]
+        assert own["place"] == at and (place is not None or best[at] < best.min() + 1e-4)
+        wanted = translator_sampling(oracle.translator, sentence, ids[:at])
+        assert largest(own["logits"], wanted["logits"]) < 1e-3
+        assert own["tokens"] == wanted["tokens"]
+        assert wanted["context"].endswith(f"written: {own['written'] or 'nothing yet'}")
+
+
+def test_how_sure_each_word_was_is_the_librarys(oracle: Oracle) -> None:
+    for sentence, own in zip(FEW, viewed("smoothing", FEW), strict=True):
+        wanted = translator_smoothing(oracle.translator, sentence)
+        assert (own["written"], own["known"]) == (wanted["written"], wanted["known"])
+        for name in ("sure", "others"):
+            assert largest(own[name], torch.tensor(wanted[name])) < 1e-3
+
+
+def test_the_loss_of_a_sentence_follows_from_how_sure_it_was(oracle: Oracle) -> None:
+    for sentence, ids in oracle.greedy(FEW).items():
+        found = translator_smoothing(oracle.translator, sentence)
+        v, logits = found["known"], oracle.logits(oracle.source(sentence), ids)
+        for epsilon in (0.0, 0.1, 0.4):
+            right, wrong = target(v, epsilon, "all")
+            told = [(v - 1) * wrong * rest - right * math.log(p) for p, rest in zip(found["sure"], found["others"])]
+            wanted = label_smoothed_loss(logits, torch.tensor([*ids, oracle.tokenizer.eos_id]), epsilon)
+            assert sum(told) / len(told) == pytest.approx(wanted.item(), abs=1e-4)
+
+
+def paths(made: dict[str, Any]) -> dict[tuple[str, ...], float]:
+    """The log-probability of each token of a tree, by the path that it ends."""
+    found, left = {}, [((), 0)]
+    while left:
+        path, node = left.pop()
+        for token, log_p, behind in made["tree"][node]:
+            here = (*path, made["tokens"][token])
+            found[here] = log_p
+            left += [(here, behind)] if behind >= 0 else []
+    return found
+
+
+def test_the_heads_of_a_sentence_are_the_librarys(oracle: Oracle) -> None:
+    for sentence, found in zip(FEW, viewed("heads", FEW), strict=True):
+        seen = oracle.translator.attention(sentence)
+        assert found["src_tokens"][-1] == "<eos>" and len(found["src_tokens"]) == len(seen["source"])
+        assert found["tgt_tokens"] == ["<bos>", *(piece.replace("▁", "") or "␣" for piece in seen["target"][:-1])]
+        assert found["weights"].keys() == seen["weights"].keys()
+        for kind, wanted in seen["weights"].items():
+            assert largest(torch.tensor(found["weights"][kind]), wanted) < 1e-3, (sentence, kind)
+        Heads(found["weights"], found["src_tokens"], found["tgt_tokens"])  # it is what the widget takes
+
+
+@pytest.mark.parametrize(
+    "off", [[], ["encoder.2.self_attention.7"], [f"decoder.1.cross_attention.{k}" for k in range(8)]], ids=len
+)
+def test_a_sentence_without_heads_is_the_librarys(off: list[str], oracle: Oracle) -> None:
+    translator, every = oracle.translator, translator_switches.switches(oracle.model)
+    found = [each["own"] for each in viewed("ablation", FEW, off=off)]
+    assert [whole for whole, _ in found] == translator.translate(FEW, beam=1)
+    with ExitStack() as cut:
+        for name in off:
+            cut.enter_context(every[name](oracle.model))
+        assert [left for _, left in found] == translator.translate(FEW, beam=1)
+
+
+def test_the_sentences_of_the_recorded_ablation_come_out_live_as_recorded() -> None:
+    """What the page shows of a sentence of the reader's own stands beside these, and is the same measurement."""
+    measured, heads = recorded("multihead_ablation"), (0, 9, 31, 71)
+    places = [f"{stack}.{layer}.{kind}_attention" for stack, kind in (("encoder", "self"), ("decoder", "self"), ("decoder", "cross")) for layer in range(3)]  # fmt: skip
+    for head in heads:
+        found = viewed("ablation", measured["ours"], off=[f"{places[head // 8]}.{head % 8}"])
+        for each, whole, left in zip(found, measured["whole"][2], measured["heads"][head][2], strict=True):
+            assert each["own"] == [whole, left or whole]
+
+
+def assert_followed(translator: Translator, sentences: list[str], folder: Path | None = None) -> None:
+    shapes = FollowToken.words.shared["shapes"]
+    for sentence, found in zip(sentences, viewed("follow", sentences, folder, numbers=16, shapes=shapes), strict=True):
+        (ids,) = translator.search([sentence])
+        src, tgt = translator.ids(sentence), torch.tensor([[translator.tokenizer.bos_id, *ids]])
+        wanted = FollowToken(translator.model, src, tgt, words=translator.tokenizer.piece, numbers=16)
+        assert (found["src_tokens"], found["tgt_tokens"]) == (wanted.src_tokens, wanted.tgt_tokens)
+        stages = follow(translator.model, src, tgt)
+        for side, exact in zip(("encoder", "decoder"), stages, strict=True):
+            for own, library, stage in zip(found[side], getattr(wanted, side), exact, strict=True):
+                assert (own["name"], own["layer"], own["shapes"]) == (stage.name, stage.layer, library["shapes"])
+                state = stage.state.sort(dim=-1, descending=True).values if stage.name == "logits" else stage.state
+                assert largest(torch.tensor(own["vectors"]), state[:, :16]) < 1e-3
+                assert own["active"] == library["active"]
+                for part in ("added", "lengths", "added_lengths", "weights"):
+                    assert np.allclose(own[part], library[part], atol=6e-3), part
+                for mine, theirs in zip(own["says"], library["says"], strict=True):
+                    assert [share for _, share in mine] == pytest.approx([share for _, share in theirs], abs=1.1e-3)
+                    close = [a[1] - b[1] < 2e-3 for a, b in pairwise(theirs)]  # the last may be one of several as good
+                    assert any(close) or [word for word, _ in mine][:3] == [word for word, _ in theirs][:3]
+
+
+def test_a_followed_word_goes_the_librarys_way(oracle: Oracle) -> None:
+    assert_followed(oracle.translator, FEW[1:4])
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_a_word_is_followed_through_another_model(norm: str, tmp_path: Path) -> None:
+    assert_followed(drawn_model(tmp_path, norm, 32, max_len=80), OURS[:3], tmp_path)
+
+
+def test_a_sentence_that_is_too_long_gets_no_view() -> None:
+    (answer,) = Twin().does({"do": "view", "view": "tree", "how": {"widest": 2}, "sentences": ["!?" * 600]})
+    assert answer.told == [{"doubts": ["long"], "found": None}]
+
+
 # models of a reader's own
 
 
-def drawn_model(folder: Path, norm: str, bits: int) -> Translator:
+def drawn_model(folder: Path, norm: str, bits: int, max_len: int = 24) -> Translator:
     """Sizes that no four numbers divide, lower case, digits joined, weights drawn and not learned; saved to `folder`."""
     tokenizer = Tokenizer.train([*OURS, "Ça coûte 1988 francs à Liège, ΟΔΟΣ."], vocab_size=251, lowercase=True)
     torch.manual_seed(bits)
-    sizes = {"d_model": 18, "n_heads": 3, "d_ff": 30, "n_layers": 2, "max_len": 24}
+    sizes = {"d_model": 18, "n_heads": 3, "d_ff": 30, "n_layers": 2, "max_len": max_len}
     model = Transformer(TransformerConfig(len(tokenizer), norm=norm, **sizes)).eval()
     with torch.no_grad():
         for parameter in model.parameters():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer, TransformerConfig
 from tfm_lib.widgets.decoding import (
     EXAMPLES,
+    FAILURES,
     BeamTree,
     LiveTranslator,
     Sampling,
@@ -182,6 +184,13 @@ def test_the_recorded_translation_is_the_librarys() -> None:
     assert all(told["rivals"] == sorted(told["rivals"], key=lambda rival: -rival["p"]) for told in found["told"])
 
 
+@pytest.mark.parametrize("sentence", FAILURES)
+def test_what_is_shown_as_a_failure_is_one(sentence: str) -> None:
+    wrong = re.findall("“(.+?)”", FAILURES[sentence])[-1]
+    assert wrong in Translator.shipped().translate([sentence])[0]
+    assert LiveTranslator(sentence=sentence).example == len(EXAMPLES) + list(FAILURES).index(sentence)
+
+
 def test_the_shares_beside_the_switches_are_the_recorded_ones() -> None:
     run, switches = recorded("translator_switches"), LiveTranslator().switches
     assert switches.pop("trials") == run["sentences"] == 200
@@ -196,7 +205,7 @@ def test_a_readers_own_model_travels_to_the_browser_when_it_is_wanted(tmp_path) 
     save_trained(tmp_path, Transformer(TransformerConfig(len(shipped.tokenizer), **sizes)), shipped.tokenizer, {})
     own = Translator.load(tmp_path)
     widget = LiveTranslator(own, "A cat.")
-    assert widget.files == {} and widget.switches == {} and widget.layer == 0
+    assert widget.files == widget.switches == {} and widget.failures == [] and widget.layer == 0
     assert widget.size == pytest.approx(2 * sum(p.numel() for p in own.model.parameters()) / 1e6, abs=0.06)
     widget.wanted = True
     assert "tfmTwin" in widget.files["twin"] and widget.files["config"]["model"]["norm"] == "post"

@@ -68,6 +68,8 @@ test("scales go there and back, and tick at round numbers", () => {
 test("a link brings back only a state of the same form", () => {
   assert.ok(sameForm([[true, false]], [[false, false]]));
   assert.ok(!sameForm([[true]], [[false, false]]));
+  assert.ok(sameForm([[true]], [[false, false]], true));
+  assert.ok(!sameForm([[1]], [[false, false]], true));
   assert.ok(!sameForm("3", 3));
   assert.ok(!sameForm(NaN, 3));
   assert.ok(!sameForm(undefined, 3));

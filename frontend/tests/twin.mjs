@@ -13,7 +13,7 @@ export const SHIPPED = join(here, "../../models/en-fr");
 
 const contents = `
 export * from "./translator.js"; export * from "./decoding.js"; export * from "./products.js"; export * from "./tokenizer.js";
-export * from "./transformer.js"; export { default as kernel } from "./kernel.wat";`;
+export * from "./transformer.js"; export * from "./views.js"; export { default as kernel } from "./kernel.wat";`;
 
 export async function twin() {
   const folder = await mkdtemp(join(tmpdir(), "twin-"));

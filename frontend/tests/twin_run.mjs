@@ -9,7 +9,7 @@ import { ended, files, twin } from "./twin.mjs";
 
 const [, , job, folder] = process.argv;
 const { model, plain, tasks } = JSON.parse(await readFile(job, "utf8"));
-const { Translator, greedy, kernel, likeliest, nucleus, probabilities, sample } = await twin();
+const { Translator, greedy, kernel, likeliest, nucleus, probabilities, sample, view } = await twin();
 const translator = new Translator(await files(model ?? undefined), plain ? undefined : kernel);
 const { tokenizer } = translator;
 
@@ -57,6 +57,9 @@ const DO = {
     });
     return names;
   },
+
+  /* What recorded widgets are given of a sentence. */
+  view: ({ sentences, ...asked }) => sentences.map((sentence) => ended(view(translator, { do: asked.view, ...asked.how, sentence }))),
 
   nucleus: ({ logits, temperature, topP }) => nucleus(probabilities(Float32Array.from(logits), temperature), topP),
 

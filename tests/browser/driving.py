@@ -202,12 +202,13 @@ class Widget:
                 yield name
 
     def enable(self, name: str) -> None:
-        """Move other selects, checkboxes and radios, by keyboard, until the control can be used."""
-        for other, control in self.controls().items():
+        """Move other selects, checkboxes and radios, then type, by keyboard, until the control can be used."""
+        for other, control in sorted(self.controls().items(), key=lambda item: item[1]["kind"] == "input"):
             ways = {
                 "select": ["Home", *["ArrowDown"] * (control["count"] - 1)],
                 "checkbox": ["Space"],
                 "radiogroup": ["ArrowUp"] * 4,
+                "input": ["x"],
             }
             keys = ways.get(control["kind"])
             if control["off"] or not keys:
@@ -215,10 +216,11 @@ class Widget:
             self.reach(other)
             for key in keys:
                 self.press(key)
+                self.look()  # waits for a machine
                 if not self.controls()[name]["off"]:
                     return
             self.reset()
-        raise AssertionError(f"no select, checkbox or radio enables {name}")
+        raise AssertionError(f"no select, checkbox, radio or text enables {name}")
 
     def reset(self) -> None:
         self.reach("reset")

@@ -46,6 +46,13 @@ MOVED = """async (box) => {
         if (!control.disabled) return;
       }
     }
+    const line = box.querySelector("[type=text]"); // what only a sentence of one's own enables
+    if (control.disabled && line) {
+      line.value = "x";
+      tell(line, "input");
+      while (box.querySelector("[data-busy]")) await frame();
+      await frame();
+    }
     if (control.disabled) throw new Error(`nothing enables ${control.dataset.control}`);
   }
   const kind = (node) => ({ range: "range", checkbox: "checkbox", text: "text" })[node.type] ?? { SELECT: "select", BUTTON: "button" }[node.tagName] ?? node.getAttribute("role");

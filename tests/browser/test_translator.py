@@ -14,6 +14,7 @@ from browser.test_fingers import Finger, middle
 from experiments.translator_switches import switches as library_switches
 from tfm_lib.book.site.page_model import model_scripts
 from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.widgets.decoding import FAILURES
 
 MODULE = "decoding/translator"
 SENTENCE = "Where is the cat that ate my fish?"
@@ -104,6 +105,26 @@ def test_a_part_is_switched_off_as_in_the_library(visit, built_book: Path, libra
         assert said[2] == "the same" and "cache cannot see ahead" in widget.box.inner_text()
     widget.box.locator(f'[data-part="{name}"]').click()
     assert written(widget) == whole
+
+
+def test_examples_that_fail_are_offered_and_say_how(visit, built_book: Path, library: Translator) -> None:
+    widget = opened(visit, built_book)
+    choose = widget.box.locator('[data-control="example"]')
+    failing = choose.locator('optgroup[label="where it fails"] option').all_inner_texts()
+    assert failing == list(FAILURES)
+    for sentence in failing:
+        choose.select_option(sentence)
+        assert written(widget) == library.translate([sentence])[0]
+        assert widget.box.locator(".tfm-state").inner_text() == f"{RUNS} It fails here: {FAILURES[sentence]}."
+
+
+def test_the_causal_masks_question_leads_to_its_chapter(visit, built_book: Path) -> None:
+    for place in places(built_book, MODULE):
+        widget = Widget(visit(place.page, "file"), place.index)
+        widget.box.locator('[data-control="breaking"]').check()
+        widget.look()
+        widget.box.get_by_role("link", name="Masking").click()
+        assert widget.page.locator("h1").inner_text().startswith("Masking")
 
 
 def test_what_lies_outside_its_world_gets_a_sentence(visit, built_book: Path) -> None:

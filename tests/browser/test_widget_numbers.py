@@ -22,10 +22,11 @@ from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.training import label_smoothed_loss, smoothed_targets, warmup_lr
 from tfm_lib.widgets import decoding as beams
+from tfm_lib.widgets._typed import typed
 from tfm_lib.widgets.attention import SCORES, score_function
 from tfm_lib.widgets.base import as_read
 from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, waste
-from tfm_lib.widgets.masking import PRESETS, preset_mask
+from tfm_lib.widgets.masking import MOST, PRESETS, preset_mask
 from tfm_lib.widgets.multihead import HeadAblation, habits
 from tfm_lib.widgets.recurrence import GradientReach, path
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
@@ -55,6 +56,13 @@ def test_numbers_are_read_as_they_are_written() -> None:
 def attention_weights(widget: Widget) -> None:
     model = widget.model()
     tokens, keys, weights = model["tokens"], model["key_tokens"], tensor(model["weights"])
+    if model["sentence"]:
+        tokens = keys = model["sentence"].split()
+        bare = [word.strip(",.").lower() for word in tokens]
+        kinds = [next((k for k, of in enumerate(model["lexicon"]) if word in of.split()), -1) for word in bare]
+        scores = tensor(model["scores"])[kinds][:, kinds]
+        eye, root = torch.eye(len(tokens), dtype=torch.float64), math.sqrt(len(tokens))
+        weights = attention(scores * root, eye, eye)[1][None]  # with K = I the scores are Q / √n
     heads, n, _ = weights.shape
     assert_close(weights.sum(-1), torch.ones(heads, n, dtype=torch.float64), atol=1e-3, rtol=0)
     for head in range(heads):
@@ -79,8 +87,10 @@ def attention_weights(widget: Widget) -> None:
 
 def mask_editor(widget: Widget) -> None:
     model = widget.model()
-    tokens, scores = model["tokens"], tensor(model["scores"])
+    tokens, given = typed(model["sentence"], model["tokens"], MOST), len(model["tokens"])
     n = len(tokens)
+    places = torch.arange(n) % given  # of words of one's own, the scores are the example's
+    scores = tensor(model["scores"])[places][:, places]
     own = torch.rand(n, n, generator=torch.Generator().manual_seed(1)) < 0.5
     own[2] = False  # a row that may see nothing
     states = [{"preset": preset, "size": size} for preset in PRESETS for size in (1, 3)]

@@ -15,7 +15,8 @@ from tfm_lib.book.drawing.recorded import recorded
 from tfm_lib.decoding import Beam, Hypothesis, filter_logits
 from tfm_lib.self_attention import entropy
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets.base import Widget, Words, as_read, built, to_numpy, to_words, within
+from tfm_lib.widgets._live import OWN, SHIPPED, Live, size_of, twin_refuses
+from tfm_lib.widgets.base import Words, as_read, to_numpy, to_words, within
 
 SEARCH = Words(
     title="Beam tree",
@@ -26,13 +27,17 @@ SEARCH = Words(
 CUTTING = Words(
     title="Sampling",
     question="How many tokens may be drawn, and how likely is each?",
-    shared={"all": "all", "cut": "cut", "others": "{count} others"},
+    shared={
+        "all": "all",
+        "cut": "cut",
+        "others": "{count} others",
+        "context": "Source: {source} · written: {written}",
+        "unwritten": "nothing yet",
+    },
     alt="At temperature {temperature:.1f}, top-k {top_k} and top-p {top_p:.2f}, {left} of {all} tokens are left. “{best}” "
     "has {now:.3f}, at temperature 1 uncut {before:.3f}; the entropy is {entropy:.2f} nats.",
     probability="probability",
     token="token {number}",
-    context="Source: {source} · written: {written}",
-    unwritten="nothing yet",
 )
 MACHINE = Words(
     title="The translator",
@@ -53,6 +58,14 @@ EXAMPLES = (
     "We will meet at the station at half past seven.",
     "THAT IS NOT WHAT I MEANT!",
 )
+# What the shipped translator gets wrong, by a beam of 4, and how; the words of its own are quoted last.
+FAILURES = {
+    "The spirit is willing, but the flesh is weak.": "“flesh” became “flèche”, an arrow",
+    "Never leave a candle burning when you go to bed.": "“candle” became “bonbons”, sweets",
+    "The bank of the river was covered with flowers.": "bank and river both became “banque”, where money lies",
+    "Once upon a time a king had three daughters, and the youngest was so beautiful that even the sun, which had seen "
+    "so much, marvelled whenever it shone on her face.": "so long a sentence falls apart; the sun is “aussi belle que le soleil”",
+}
 RIVALS = 6  # that are told of each written word
 END = "<eos>"
 UNREAD = 0  # the search's <bos>: what may follow is looked up by the path, which begins with nothing
@@ -79,7 +92,7 @@ class Way(NamedTuple):
     kept: bool
 
 
-class BeamTree(Widget):
+class BeamTree(Live):
     """A beam search, step by step, over the log-probabilities of a `tree`; `value` is the width of the beam.
 
     `tree[i]` lists what may follow path i, as (token, log-probability, path that this leads to, or −1);
@@ -167,11 +180,12 @@ class BeamTree(Widget):
         return fig
 
 
-class Sampling(Widget):
+class Sampling(Live):
     """What `temperature`, top-k and top-p make of the distribution of a next token; `value` is the temperature.
 
     `logits` are those of the whole vocabulary, best first, kept to the hundredth; `tokens` are the names of the
-    first few. `translator_sampling` gives both. `top_k` 0 and `top_p` 1 cut nothing.
+    first few. `translator_sampling` gives both. `top_k` 0 and `top_p` 1 cut nothing. Of a reader's own sentence `place`
+    tokens of the translation, at most `places`, are written already.
     """
 
     _module = traitlets.Unicode("decoding/sampling").tag(sync=True)
@@ -179,6 +193,8 @@ class Sampling(Widget):
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     steps = traitlets.List(traitlets.Int()).tag(sync=True)  # hundredths by which each logit lies below the one before
     context = traitlets.Unicode("").tag(sync=True)
+    place = traitlets.Int(0, min=0).tag(sync=True)
+    places = traitlets.Int(0, min=0).tag(sync=True)
     value = traitlets.Float(1.0).tag(sync=True)
     top_k = traitlets.Int(0).tag(sync=True)
     top_p = traitlets.Float(1.0).tag(sync=True)
@@ -291,7 +307,7 @@ def beam_tree(
     return {"tree": tree, "tokens": tokens, "source": source, "widest": widest, "max_len": max_len}
 
 
-class LiveTranslator(Widget):
+class LiveTranslator(Live):
     """A trained translator, whole, with a recorded sentence; its twin in JavaScript translates others in the browser.
 
     `translator` is an engine's `Translator`, the shipped one unless told. In a page the reader fetches the shipped
@@ -303,9 +319,8 @@ class LiveTranslator(Widget):
     words = MACHINE
     found = traitlets.Dict().tag(sync=True)
     examples = traitlets.List(traitlets.Unicode(), list(EXAMPLES)).tag(sync=True)
+    failures = traitlets.List().tag(sync=True)  # examples that it gets wrong, each with how
     switches = traitlets.Dict().tag(sync=True)
-    size = traitlets.Float().tag(sync=True)  # megabytes that the machine weighs
-    sentence = traitlets.Unicode().tag(sync=True)
     example = traitlets.Int(0).tag(sync=True)  # the place of `sentence` among the examples, or one more
     by = traitlets.Enum(["greedy", "beam", "sample"], "beam").tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
@@ -317,35 +332,29 @@ class LiveTranslator(Widget):
     value = traitlets.Int(0).tag(sync=True)
     breaking = traitlets.Bool(False).tag(sync=True)
     off = traitlets.Unicode("").tag(sync=True)
-    wanted = traitlets.Bool(False).tag(sync=True)
-    files = traitlets.Dict().tag(sync=True)
 
     def __init__(self, translator: Any = None, sentence: str = EXAMPLES[0], **kwargs: Any):
         from tfm_lib.engine.translator import Translator
 
-        is_shipped = translator is None
-        self._translator = translator = Translator.shipped() if is_shipped else translator
+        machine = SHIPPED if translator is None else OWN
+        translator = Translator.shipped() if translator is None else translator
         refusal = twin_refuses(translator)
         if refusal:
             raise ValueError(refusal)
         found = recorded_translation(translator, sentence)
-        weights = sum(parameter.numel() for parameter in translator.model.parameters())
-        settings = {"found": found, "sentence": sentence, "size": round(weights * (1 if is_shipped else 2) / 1e6, 1)}
-        settings["example"] = EXAMPLES.index(sentence) if sentence in EXAMPLES else len(EXAMPLES)
-        settings |= {"switches": recorded_switches()} if is_shipped else {}
+        settings = {"found": found, "sentence": sentence, "machine": machine, "size": size_of(translator, machine)}
+        if machine == SHIPPED:
+            settings |= {"switches": recorded_switches(), "failures": [list(each) for each in FAILURES.items()]}
+        known = [*EXAMPLES, *(each for each, _ in settings.get("failures", []))]
+        settings["example"] = known.index(sentence) if sentence in known else len(known)
         settings.setdefault("layer", translator.model.config.n_layers - 1)
-        super().__init__(**{**settings, **kwargs})
+        super().__init__(translator=translator, **{**settings, **kwargs})
 
     @traitlets.validate("value", "layer", "head", "temperature", "top_p")
     def _valid_setting(self, proposal):
         name, value, cross = proposal["trait"].name, proposal["value"], self.found["weights"]["cross"]
         highest = {"value": 10_000, "layer": len(cross) - 1, "head": len(cross[0]), "temperature": 2.0, "top_p": 1.0}
         return within(name, value, {"temperature": 0.1, "top_p": 0.05}.get(name, 0), highest[name])
-
-    @traitlets.observe("wanted")
-    def _hand_over(self, change: Any) -> None:
-        if change["new"] and not self.files:
-            self.files = twin_files(self._translator)
 
     @property
     def tokens(self) -> tuple[list[str], list[str]]:
@@ -383,42 +392,6 @@ class LiveTranslator(Widget):
             draw.write(right, own + 0.02, i, draw.number(own), ha="left", fontsize=8)
         draw.bare(plane.ax)
         return fig
-
-
-def twin_refuses(translator: Any) -> str | None:
-    """Why the twin in the browser cannot run a translator, in a sentence; None where it can."""
-    from tfm_lib.layers import FeedForward, LayerNorm
-    from tfm_lib.multihead import MultiHeadAttention
-    from tfm_lib.transformer import Transformer
-
-    ours = {"self_attention": MultiHeadAttention, "cross_attention": MultiHeadAttention, "feed_forward": FeedForward}
-    ours |= {"norm": LayerNorm, "encoder_norm": LayerNorm, "decoder_norm": LayerNorm}
-    if type(getattr(translator, "model", None)) is not Transformer:
-        return "translator must hold the core's Transformer, as `tfm train` makes it, for the browser to run it"
-    for path, module in translator.model.named_modules():
-        wanted = ours.get(path.rpartition(".")[2])
-        if wanted and type(module) not in (wanted, torch.nn.Identity):
-            return f"translator must have the paper's parts, for the browser knows no others; its {path} is a {type(module).__name__}"
-    return None
-
-
-def twin_files(translator: Any) -> dict[str, Any]:
-    """What the twin needs to run a translator in Jupyter: its own code, sizes, tokenizer, and the weights in 16 bits."""
-    import json
-    from dataclasses import asdict
-
-    from safetensors.torch import save
-
-    from tfm_lib.engine.trained import stored
-
-    config = {**translator.about, "model": asdict(translator.model.config)}
-    weights = save(stored(translator.model.state_dict(), 16))
-    return {
-        "twin": built("page/twin.js"),
-        "config": config,
-        "tokenizer": json.loads(translator.tokenizer.to_json()),
-        "bytes": weights,
-    }
 
 
 @torch.no_grad()
@@ -485,7 +458,7 @@ def translator_sampling(translator: Any, sentence: str, written: Sequence[int] =
     return {
         "logits": logits,
         "tokens": names,
-        "context": CUTTING.context.format(source=sentence, written=so_far or CUTTING.unwritten),
+        "context": CUTTING.shared["context"].format(source=sentence, written=so_far or CUTTING.shared["unwritten"]),
     }
 
 

@@ -12,8 +12,9 @@ import traitlets
 
 from tfm_lib.self_attention import entropy
 from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._live import Live
 from tfm_lib.widgets._weights import TOLD, darkest, distributions, told
-from tfm_lib.widgets.base import Widget, Words, one_of, to_numpy, to_words, within
+from tfm_lib.widgets.base import Words, one_of, to_numpy, to_words, within
 
 KINDS = {
     "self": "self-attention",
@@ -67,14 +68,15 @@ ABLATION = Words(
 DIGITS = 3  # of a weight in the page
 
 
-class Heads(Widget):
+class Heads(Live):
     """All heads of a model, to look through; `value` is the head that is looked at, counted from 0.
 
     `weights` is a dictionary with any of "encoder" (source words ask source words), "decoder" (target, target)
     and "cross" (target words ask source words), or one array, which is self-attention over `src_tokens`, or
     cross-attention if `tgt_tokens` are given. Each is a tensor, array or list of shape (layers, heads, n, m),
     (heads, n, m) or (n, m), or a list with one array a layer, as many libraries return them.
-    `kind`, `layer`, `head` and `focus`, the row of a query, choose what is shown first.
+    `kind`, `layer`, `head` and `focus`, the row of a query, choose what is shown first. `translator` is the engine's,
+    for sentences of the reader's own.
     """
 
     _module = traitlets.Unicode("multihead/heads").tag(sync=True)
@@ -207,13 +209,14 @@ MEASURED = (
 WORTH = 1.0  # BLEU; the guess is about the heads that cost more
 
 
-class HeadAblation(Widget):
+class HeadAblation(Live):
     """Heads of a trained translator switched off, and what it cost, as it was measured; `value` is the head, −1 for none.
 
     Heads are numbered through from 0: by place (encoder, decoder, cross), layer and head. `mode` says what is off: that
     "head" alone, the whole "layer" in which it is, or the first `removed` heads of the "order" in which they are missed
     least, asked anew after every few. `tried` holds the heads that were switched off alone so far, `reveal` shows the others too, and `guess` is how
-    many of them cost more than 1 BLEU, −1 before it is made. `measured` is the result of `python -m experiments.multihead_ablation`.
+    many of them cost more than 1 BLEU, −1 before it is made. `own` is a sentence of the reader's own as the whole machine writes
+    it and as it does without these heads. `measured` is the result of `python -m experiments.multihead_ablation`.
     """
 
     _module = traitlets.Unicode("multihead/head_ablation").tag(sync=True)
@@ -225,6 +228,7 @@ class HeadAblation(Widget):
     guess = traitlets.Int(-1).tag(sync=True)
     reveal = traitlets.Bool(False).tag(sync=True)
     tried = traitlets.List(traitlets.Int()).tag(sync=True)
+    own = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(self, measured: Mapping[str, Any] | None = None, **kwargs):
         if measured is None:

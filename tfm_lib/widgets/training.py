@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 import traitlets
 
 from tfm_lib.training import warmup_lr
 from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._live import Live
 from tfm_lib.widgets._weights import ROW_SUM, distributions
 from tfm_lib.widgets.base import Widget, Words, one_of, to_numpy, to_words
 
@@ -187,11 +189,12 @@ def rates(step: int, d_model: int, warmup: int, factor: float, steps: int, accum
     }
 
 
-class LabelSmoothing(Widget):
+class LabelSmoothing(Live):
     """The smoothed target, a model's answer to it, and the loss; `value` is the model's probability of the right word.
 
     What is left the model shares evenly among the wrong words. `epsilon` is 0 to 0.5, `vocabulary` the number of words, one
     of 2 to 37 000; `convention` spreads ε over "all" words (the paper, PyTorch) or over the "others" (tensor2tensor).
+    Of a reader's own sentence it takes what `translator_smoothing` says: `word` is the place of the one that is read.
     """
 
     _module = traitlets.Unicode("training/label_smoothing").tag(sync=True)
@@ -200,6 +203,11 @@ class LabelSmoothing(Widget):
     vocabulary = traitlets.Int(5).tag(sync=True)
     convention = traitlets.Unicode("all").tag(sync=True)
     value = traitlets.Float(0.5).tag(sync=True)
+    written = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    sure = traitlets.List(traitlets.Float()).tag(sync=True)
+    others = traitlets.List(traitlets.Float()).tag(sync=True)
+    known = traitlets.Int(0, min=0).tag(sync=True)  # tokens of the model that wrote
+    word = traitlets.Int(0, min=0).tag(sync=True)
 
     @traitlets.validate("epsilon")
     def _valid_epsilon(self, proposal):
@@ -207,6 +215,8 @@ class LabelSmoothing(Widget):
 
     @traitlets.validate("vocabulary")
     def _valid_vocabulary(self, proposal):
+        if self.known and proposal["value"] == self.known:
+            return self.known
         return one_of("vocabulary", proposal["value"], VOCABULARIES)
 
     @traitlets.validate("convention")
@@ -261,6 +271,21 @@ class LabelSmoothing(Widget):
         )
         plane.key()
         return fig
+
+
+@torch.no_grad()
+def translator_smoothing(translator: Any, sentence: str) -> dict[str, Any]:
+    """What `LabelSmoothing` needs of each token that a translator writes greedily for `sentence`.
+
+    Its name, its probability, and the mean −log p of all others; whatever ε is, its loss follows from the two.
+    """
+    tokenizer, (ids,) = translator.tokenizer, translator.search([sentence], beam=1)
+    read = torch.tensor([[tokenizer.bos_id, *ids]])
+    log_p = translator.model(translator.ids(sentence), read)[0].double().log_softmax(dim=-1)
+    own = log_p.gather(1, torch.tensor([*ids, tokenizer.eos_id]).unsqueeze(1)).squeeze(1)
+    others = (own - log_p.sum(dim=1)) / (log_p.shape[1] - 1)
+    written = [*map(tokenizer.piece, ids), "<eos>"]
+    return {"written": written, "sure": own.exp().tolist(), "others": others.tolist(), "known": log_p.shape[1]}
 
 
 def target(vocabulary: int, epsilon: float, convention: str) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from tfm_lib._trace import Trace, trace
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.transformer import Transformer, TransformerConfig, base_config, big_config, count_parameters
 from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._live import Live
 from tfm_lib.widgets.base import Widget, Words, as_read
 
 WAY = Words(
@@ -35,6 +36,10 @@ WAY = Words(
         "added": "what this step added",
         "source": "source",
         "target": "target",
+        "shapes": {
+            "ids": "ids {ids} → E[ids] · √{d_model} {rows}",
+            "heads": "Q {Q}, K and V {K} → weights {weights} → {whole}",
+        },
     },
     alt="“{token}” of the {sentence}, {place}: shapes {shapes}.{length}{most} {kind}: {told}.",
     place="layer {layer}, {step}",
@@ -47,8 +52,6 @@ WAY = Words(
     would_say="would say",
     number="number, of {width}",
     value="value",
-    ids="ids {ids} → E[ids] · √{d_model} {rows}",
-    heads="Q {Q}, K and V {K} → weights {weights} → {whole}",
 )
 SIZE = Words(
     title="Model size",
@@ -113,7 +116,9 @@ def follow(model: Transformer, src_ids: Tensor, tgt_ids: Tensor) -> tuple[list[S
 
 def _entrance(model: Transformer, ids: Tensor, rows: Tensor, whole: Tensor) -> list[Stage]:
     d_model = model.config.d_model
-    first = Stage("embedding", 0, WAY.ids.format(ids=_shape(ids), d_model=d_model, rows=_shape(rows)), rows[0])
+    first = Stage(
+        "embedding", 0, WAY.shared["shapes"]["ids"].format(ids=_shape(ids), d_model=d_model, rows=_shape(rows)), rows[0]
+    )
     return [first, Stage("+ position", 0, f"{_shape(rows)} + PE → {_shape(whole)}", whole[0], (whole - rows)[0])]
 
 
@@ -133,7 +138,7 @@ def _climb(stages: list[Stage], seen: Trace, path: str, layer: nn.Module, names:
             _, h, n, m = weights.shape
             d_k = state.shape[-1] // h
             Q, K = f"(1, {h}, {n}, {d_k})", f"(1, {h}, {m}, {d_k})"
-            stage.shapes = WAY.heads.format(Q=Q, K=K, weights=_shape(weights), whole=whole)
+            stage.shapes = WAY.shared["shapes"]["heads"].format(Q=Q, K=K, weights=_shape(weights), whole=whole)
             stage.weights = weights[0]
         stages.append(stage)
 
@@ -142,11 +147,11 @@ def _shape(X: Tensor) -> str:
     return f"({', '.join(map(str, X.shape))})"
 
 
-class FollowToken(Widget):
+class FollowToken(Live):
     """One word's vector on its way through a Transformer, stage by stage, with shapes and real numbers.
 
     `model` is any Transformer, `src_ids` (1, m) a source and `tgt_ids` (1, n) what its decoder reads, <bos> first.
-    `words` gives the text of an id. `value` counts the stages from the bottom, `word` the source words and then those of
+    `words` gives the text of an id. `translator` is the engine's, around the same model, for sentences of the reader's own. `value` counts the stages from the bottom, `word` the source words and then those of
     the target, `head` is 0 for the mean of all heads. `numbers` of each vector are kept.
     """
 

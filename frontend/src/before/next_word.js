@@ -4,8 +4,8 @@ import { card, clamp, fixed, h, onWidth, range, s, set, short, signed, softmax, 
 import { slider } from "../kit/controls.js";
 
 const WORDS = {
-  scores: "Scores of the words that may come after “{beginning}”. Move them.",
-  shares: "Probabilities, the softmax of the scores. They sum to 1.",
+  scores: "Scores after “{beginning}”. Move them.",
+  shares: "Probabilities: the softmax of the scores.",
   score: "{score} of “{token}”",
   rate: "length of a step",
   step: "one step downhill",
@@ -13,8 +13,8 @@ const WORDS = {
 };
 
 const LIMIT = 6;
-const [ROW, NAME, TOP] = [30, 74, 4];
-const [two, three, change] = [fixed(2), fixed(3), signed(2)];
+const [ROW, NAME, TOP] = [30, 74, 0];
+const [two, three, change] = [fixed(2), fixed(3), signed(3)]; // a slope and the step against it round alike
 
 /* The slope of −ln p(answer) in each score: the probabilities, less 1 for the answer. */
 export const slopes = (scores, answer) => softmax(scores).map((share, i) => share - (i === answer ? 1 : 0));

@@ -1,6 +1,6 @@
 /* Beam tree: a beam search over a tree of log-probabilities, step by step; width and α act at once. */
 
-import { asRead, card, clamp, fixed, h, many, onWidth, radios, range, s, set, short, told, widthOf } from "../kit/index.js";
+import { asRead, card, clamp, fixed, h, live, many, onWidth, radios, range, s, set, short, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   tree: "Continuations by step, most probable at the top",
@@ -66,7 +66,7 @@ const two = fixed(2);
 const write = (node, words) => node.textContent !== words && (node.textContent = words);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "alpha", "step", "focus"] });
+  const ui = card({ model, el, state: ["sentence", "value", "alpha", "step", "focus"] });
   const tokens = () => ui.get("tokens");
   const widest = () => ui.get("widest");
   const width = () => clamp(Math.round(Number(ui.get("value")) || 1), 1, widest());
@@ -75,6 +75,8 @@ function render({ model, el }) {
   const upTo = () => clamp(Math.round(Number(ui.get("step")) || 1), 1, ui.get("depth"));
   const text = (way) => phrase(tokens(), way.path) || ui.get("shared").nothing;
 
+  live(ui, { ask: () => ({ do: "tree", widest: widest() }), take: (found, typed) => ({ ...found, ...(typed && whole(found)) }) });
+  const whole = ({ tree, max_len }) => ({ step: search(tree, width(), alpha(), max_len).steps.length, focus: [0, 0] });
   const svg = s("svg", { role: "radiogroup", "aria-label": WORDS.tree });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const list = h("div", { class: "tfm-caption", style: "margin-top:10px" });
@@ -83,7 +85,7 @@ function render({ model, el }) {
   ui.stage.append(source, box, list);
   ui.slider("value", { label: WORDS.beam, min: 1, max: widest() });
   ui.slider("alpha", { label: "α", min: 0, max: 1, step: 0.1, format: fixed(1) });
-  ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth") });
+  const stepper = ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth") });
 
   let marks = []; // what is drawn: { way, lost } and the nodes that show it, which are used again
   const pool = [];
@@ -148,6 +150,7 @@ function render({ model, el }) {
 
   function draw() {
     const now = run();
+    stepper.upTo(ui.get("depth"), upTo());
     const last = Math.min(upTo(), now.steps.length); // the slider goes as far as the longest search
     const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // what calls for a new drawing
     const fresh = state !== drawn && room > 0;
@@ -212,7 +215,7 @@ function render({ model, el }) {
       [...kept, ...pruned].map((way) => [way.length, way.rank + 1, text(way), way.total, way.score, way.rank >= width() ? "pruned" : way.ended ? "finished" : "kept"]),
     ),
   ];
-  return ui.start(draw, { watch: ["tokens", "tree", "max_len", "source"], csv });
+  return ui.start(draw, { watch: ["tokens", "tree", "max_len", "source", "depth"], csv });
 }
 
 export default { render, words: WORDS };

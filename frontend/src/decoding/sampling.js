@@ -1,11 +1,12 @@
 /* Sampling: what temperature, top-k and top-p make of the distribution of a next token. */
 
-import { asRead, card, clamp, entropy, fixed, general, h, onWidth, range, s, set, short, told } from "../kit/index.js";
+import { asRead, card, clamp, entropy, fixed, general, h, live, onWidth, range, s, set, short, told } from "../kit/index.js";
 
 const WORDS = {
   temperature: "temperature",
   top_k: "top-k",
   top_p: "top-p",
+  place: "tokens before",
   drawn: "Probabilities of the {count} likeliest tokens and of all others together",
   told: "T = {T}, top-k {k}, top-p {p}: {left}. “{best}” has {now}, at T = 1 uncut {before} · all but the first {count} together {rest} · entropy {entropy} nats, a choice among {equals} equals",
   left: "{left} of {all} tokens are left",
@@ -15,6 +16,12 @@ const WORDS = {
 export function logitsOf(steps) {
   let below = 0;
   return steps.map((step) => -(below += step) / 100);
+}
+
+/* The hundredths, from logits, best first. */
+export function stepsOf(logits) {
+  const below = logits.map((z) => Math.round(100 * (logits[0] - z)));
+  return below.map((each, i) => each - (i ? below[i - 1] : 0));
 }
 
 /* The distribution to draw from; logits best first, topK 0 and topP 1 cut nothing. As tfm_lib.decoding.filter_logits. */
@@ -33,25 +40,33 @@ export function cut(logits, temperature, topK = 0, topP = 1) {
 }
 
 const KS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 1000];
-const [ROW, TOP] = [25, 4];
+const [ROW, TOP, NAMED] = [25, 4, 12];
 const share = fixed(3);
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, " ");
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "top_k", "top_p"] });
+  const ui = card({ model, el, state: ["sentence", "place", "value", "top_k", "top_p"] });
+  const shared = ui.get("shared");
   const names = () => ui.get("tokens").map((token, _, all) => asRead(token, all));
   const T = () => clamp(Number(ui.get("value")) || 1, 0.1, 2);
   const k = () => Math.max(0, Math.round(Number(ui.get("top_k")) || 0));
   const share_p = () => clamp(Number(ui.get("top_p")) || 1, 0.05, 1);
 
+  /* At first at the fork: where its best token is least probable. */
+  const own = live(ui, {
+    ask: (typed) => ({ do: "sampling", named: NAMED, place: typed ? undefined : ui.get("place") }),
+    take: ({ logits, written, ...found }) => ({ ...found, steps: stepsOf(logits), context: told(shared.context, { source: ui.get("sentence"), written: written || shared.unwritten }) }),
+    watch: ["place"],
+  });
   const svg = s("svg", { role: "img" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const where = h("p", { class: "tfm-caption" });
   ui.stage.append(where, box);
   ui.slider("value", { label: WORDS.temperature, min: 0.1, max: 2, step: 0.1, format: fixed(1) });
-  ui.slider("top_k", { label: WORDS.top_k, values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : ui.get("shared").all) });
+  ui.slider("top_k", { label: WORDS.top_k, values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : shared.all) });
   ui.slider("top_p", { label: WORDS.top_p, min: 0.05, max: 1, step: 0.05, format: fixed(2) });
 
+  const place = ui.get("machine") && ui.slider("place", { label: WORDS.place, min: 0, max: ui.get("places"), format: String });
   let room = 0;
   const count = () => names().length;
   let rows = [];
@@ -77,6 +92,11 @@ function render({ model, el }) {
     const { p, as_is, left, all } = now();
     if (rows.length !== count() + 1) build();
     const [before, after] = [shares(as_is), shares(p)];
+    if (place) {
+      place.upTo(ui.get("places"), ui.get("place"));
+      place.enable(own());
+      place.el.hidden = !own();
+    }
     where.textContent = ui.get("context");
     set(where, { hidden: !ui.get("context") });
     set(svg, { width: room, height: TOP * 2 + rows.length * ROW, "aria-label": told(WORDS.drawn, { count: count() }) });
@@ -84,20 +104,20 @@ function render({ model, el }) {
     const most = Math.max(...before, ...after);
     rows.forEach(({ name, old, bar, number }, i) => {
       const last = i === count();
-      const label = last ? told(ui.get("shared").others, { count: grouped(all - count()) }) : short(names()[i], 14);
+      const label = last ? told(shared.others, { count: grouped(all - count()) }) : short(names()[i], 14);
       if (name.textContent !== label) name.textContent = label;
       set(name, { style: after[i] ? "" : "fill:var(--tfm-soft);text-decoration:line-through" });
       set(old, { width: ((before[i] / most) * wide).toFixed(1) });
       set(bar, { width: ((after[i] / most) * wide).toFixed(1) });
       set(number, { x: (126 + (Math.max(before[i], after[i]) / most) * wide + 6).toFixed(1) });
-      const words = after[i] ? share(after[i]) : ui.get("shared").cut;
+      const words = after[i] ? share(after[i]) : shared.cut;
       if (number.textContent !== words) number.textContent = words;
     });
     const tail = after.at(-1);
     ui.say(
       ...told(WORDS.told, {
         T: fixed(1)(T()),
-        k: k() ? grouped(k()) : ui.get("shared").all,
+        k: k() ? grouped(k()) : shared.all,
         p: fixed(2)(share_p()),
         left: h("b", {}, told(WORDS.left, { left: grouped(left), all: grouped(all) })),
         best: names()[0],
@@ -122,7 +142,7 @@ function render({ model, el }) {
     const [before, after] = [shares(as_is), shares(p)];
     return [["token", "p", "as it is"], ...[...names(), "others"].map((name, i) => [name, after[i], before[i]])];
   };
-  return ui.start(draw, { watch: ["tokens", "steps", "context"], csv });
+  return ui.start(draw, { watch: ["tokens", "steps", "context", "places"], csv });
 }
 
 export default { render, words: WORDS };

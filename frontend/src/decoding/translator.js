@@ -1,12 +1,14 @@
 /* Translator: a sentence read, looked at, weighed and written. It shows a recorded example; the machine that makes others
    comes on the reader's wish: in a page from the book's own folder, in Jupyter from the kernel (`files`).             */
 
-import { asRead, card, clamp, fixed, h, heatmap, range, sum, switches, told, tokenRow, twinFor } from "../kit/index.js";
+import { asRead, card, clamp, fixed, h, heatmap, range, sum, told, tokenRow, twinFor } from "../kit/index.js";
 import * as kit from "../kit/index.js";
 
 const WORDS = {
   sentence: "English",
   examples: "or",
+  failing: "where it fails",
+  fails: "It fails here: {why}.",
   own: "your own",
   by: "written",
   ways: { greedy: "greedily", beam: "by a beam of 4", sample: "by chance" },
@@ -17,14 +19,6 @@ const WORDS = {
   again: "Draw again",
   draw: "draw {number}",
   recorded: "A recorded example. Change it, and the machine comes: {size} MB, once.",
-  loading: "The machine comes: {percent} %",
-  failed: "It did not come. {error}",
-  live: "The machine runs in your browser.",
-  doubts: {
-    long: "It has more tokens than the model has positions.",
-    script: "Letters of another alphabet this model can only copy.",
-    signs: "Signs that it does not know this model can only copy.",
-  },
   nothing: "Type a sentence, and it is translated.",
   write: "writes, and how sure it is",
   read: "looks at, for {word}",
@@ -37,9 +31,11 @@ const WORDS = {
   rivals: "In the place of {word} it weighed",
   broken: "broken:",
   same: "the same",
+  offer: "Take a part away, and see what is left of it.",
   told: "{word} has probability {p}; it looks at {looks}.",
   changes: "changes {changed} of {trials}",
-  why: "A cache cannot see ahead: nothing is left to hide. It matters in training.",
+  why: "A cache cannot see ahead: nothing is left to hide. Where does it matter? {chapter}",
+  chapter: "Masking",
   parts: { positions: "positions", scale: "division by √d_k", causal: "causal mask", cross: "cross-attention", residuals: "residual connections" },
   layers: { encoder: "encoder layer {layer}", decoder: "decoder layer {layer}" },
   heads: "Heads: darker, more sentences change",
@@ -48,7 +44,7 @@ const WORDS = {
   branches: { tree: "What the beam kept, step by step", step: "step {step}", end: "⟨end⟩" },
 };
 
-const [MOST_LOOKS, WAIT] = [3, 120];
+const [MOST_LOOKS, WAIT, said] = [3, 120, kit.WORDS];
 const two = fixed(2);
 
 /* The weights of one head, counted from 1, or with 0 the mean of all; nothing where the layer is switched off. */
@@ -71,8 +67,11 @@ function render({ model, el }) {
   const words = () => [shown.source, shown.target].map((tokens) => tokens.map((token) => asRead(token, tokens)));
 
   ui.text("sentence", { label: WORDS.sentence, most: 600 });
-  const examples = ui.get("examples");
-  ui.select("example", { label: WORDS.examples, options: [...examples, WORDS.own].map((text, i) => [i, text]) });
+  const [failures, good] = [new Map(ui.get("failures")), ui.get("examples").length];
+  const examples = [...ui.get("examples"), ...failures.keys()];
+  const options = [...examples, WORDS.own].map((text, i) => [i, text]);
+  if (examples[good]) options.splice(good, examples.length - good, [WORDS.failing, options.slice(good, -1)]);
+  ui.select("example", { label: WORDS.examples, options });
   ui.select("by", { label: WORDS.by, options: Object.entries(WORDS.ways) });
   const slider = ui.slider("value", { label: WORDS.word, min: 0, max: shown.target.length - 1, format: (i) => words()[1][i] ?? "" });
   ui.toggle("breaking", { label: WORDS.breaking });
@@ -86,8 +85,7 @@ function render({ model, el }) {
     text: (i, j) => two(weights[i][j]), describe: (i, j) => told(WORDS.cell, { query: axes[0][i], key: axes[1][j], weight: two(weights[i][j]) }),
   });
   const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.branches.tree))];
-  const off = toSwitchOff();
-  const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.breaking, "data-control": "off" }, off.el, h("p", { class: "tfm-caption" }, WORDS.heads), off.grid);
+  const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.breaking, "data-control": "off" });
   ui.stage.append(state, chance, outcome, panel, h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", {}, reads, source),
     h("div", { class: "tfm-columns" }, h("div", {}, places, map.el), h("div", {}, rivalsOf, rivals, beam)));
   const into = (box, ...made) => (box.append(...made.map(({ el }) => el)), made);
@@ -101,23 +99,6 @@ function render({ model, el }) {
     ui.select("layer", { label: WORDS.layer, options: range(layers).map((l) => [l, l + 1]) }),
     ui.select("head", { label: WORDS.head, options: [[0, WORDS.mean], ...range(heads).map((k) => [k + 1, k + 1])] }));
 
-  function toSwitchOff() {
-    const depth = range(layers);
-    const parts = Object.entries(WORDS.parts).map(([name, label]) => [name, label, name === "causal" && WORDS.why]);
-    const stacks = Object.entries(WORDS.layers).flatMap(([stack, label]) => depth.map((l) => [`${stack}.${l}`, told(label, { layer: l + 1 })]));
-    const rows = Object.entries(WORDS.rows).flatMap(([kind, label]) => depth.map((l) => {
-      const [[stack, at], row] = [kind.split("."), told(label, { layer: l + 1 })];
-      return [row, range(heads).map((k) => [`${stack}.${l}.${at}_attention.${k}`, told(WORDS.one, { row, head: k + 1 })])];
-    }));
-    const { trials, ...changed } = ui.get("switches");
-    const share = (name) => trials && [changed[name] / trials, told(WORDS.changes, { changed: changed[name], trials })];
-    const flip = (name) => {
-      const now = namesIn(ui.get("off"));
-      ui.set({ off: (now.includes(name) ? now.filter((other) => other !== name) : [...now, name]).join(",") });
-    };
-    return switches({ parts: [...parts, ...stacks], rows, share, onFlip: flip });
-  }
-
   /* The machine, on the reader's wish: once, or again after it failed. */
   function come() {
     coming ??= fetched().catch((error) => {
@@ -127,9 +108,15 @@ function render({ model, el }) {
     return coming;
   }
   async function fetched() {
-    const [twin, files] = await twinFor(ui, (share) => tell(told(WORDS.loading, { percent: Math.round(100 * share) })));
-    machine = { twin, ...(await twin.start(files)), branches: twin.tree(kit, WORDS.branches, ui.until) };
+    const [twin, files] = await twinFor(ui, (share) => tell(told(said.coming, { percent: Math.round(100 * share) })));
+    const off = twin.switches(kit, { words: WORDS, shape: [layers, heads], counts: ui.get("switches"), onFlip: flip });
+    machine = { twin, off, ...(await twin.start(files)), branches: twin.tree(kit, WORDS.branches, ui.until) };
+    panel.append(...off.nodes);
     beam.append(machine.branches.el);
+  }
+  function flip(name) {
+    const now = namesIn(ui.get("off"));
+    ui.set({ off: (now.includes(name) ? now.filter((other) => other !== name) : [...now, name]).join(",") });
   }
   const tell = (text) => (state.textContent = news = text);
 
@@ -147,7 +134,7 @@ function render({ model, el }) {
       if (mine !== wish || !found) return;
       [shown, whole, news] = [found, sound, ""];
     } catch (error) {
-      if (mine === wish) news = told(WORDS.failed, { error: error.message });
+      if (mine === wish) news = told(said.failed, { error: error.message });
     }
     if (mine !== wish) return;
     settle();
@@ -157,14 +144,22 @@ function render({ model, el }) {
     if (ui.get("value") >= shown.target.length) ui.set({ value: Math.max(0, shown.target.length - 1) });
     draw();
   }
+  /* The switches come with the machine. */
+  async function open() {
+    if (machine || !ui.get("breaking")) return;
+    const mine = wish;
+    ui.stage.dataset.busy = "";
+    await come().then(() => (news = ""), (error) => (news = told(said.failed, { error: error.message })));
+    if (mine === wish) settle();
+  }
   const show = ({ target: pieces }) => outcome.querySelector("b:last-of-type").replaceChildren(pieces.join("").replaceAll("▁", " ").trim());
 
   let timer;
   function changed() {
     clearTimeout(timer);
+    wish++;
     if (isRecorded()) {
       [shown, whole, news] = [first(), null, ""];
-      wish++;
       return settle();
     }
     ui.stage.dataset.busy = "";
@@ -176,24 +171,24 @@ function render({ model, el }) {
     ui.set({ example: at < 0 ? examples.length : at });
   });
   for (const trait of ["sentence", "by", "temperature", "top_p", "seed", "off", "found"]) ui.on(trait, changed);
-  ui.on("breaking", () => ui.get("breaking") && come().catch((error) => tell(told(WORDS.failed, { error: error.message }))));
+  ui.on("breaking", open);
   ui.until(() => clearTimeout(timer));
 
   function draw() {
     const [read, written] = words();
     const i = clamp(ui.get("value"), 0, Math.max(0, written.length - 1));
-    state.textContent = news || WORDS.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(WORDS.recorded, { size: ui.get("size") }) : WORDS.live) : WORDS.nothing);
+    const why = ui.get("by") === "beam" && !whole && failures.get(shown.sentence);
+    const live = why ? `${said.running} ${told(WORDS.fails, { why })}` : said.running;
+    state.textContent = news || said.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(WORDS.recorded, { size: ui.get("size") }) : live) : WORDS.nothing);
     const isChance = ui.get("by") === "sample";
     chance.hidden = !isChance;
     knobs.forEach((knob) => knob.enable(isChance));
     draws.textContent = told(WORDS.draw, { number: ui.get("seed") + 1 });
-    panel.hidden = panel.disabled = !ui.get("breaking");
+    panel.hidden = panel.disabled = !ui.get("breaking") || !machine;
     outcome.classList.toggle("tfm-two", ui.get("breaking"));
-    off.show(namesIn(ui.get("off")));
+    machine?.off.show(namesIn(ui.get("off")));
     outcome.replaceChildren(...results());
-    const input = slider.el.querySelector("input");
-    input.max = Math.max(0, written.length - 1);
-    slider.show(i);
+    slider.upTo(Math.max(0, written.length - 1), i);
     if (!written.length) return;
     target.update({ focus: i, tokens: written, weights: shown.told.map(({ p }) => p) });
     const crossed = chosen(shown.weights.cross, ui.get("layer"), ui.get("head")) ?? written.map(() => read.map(() => 0));
@@ -214,7 +209,7 @@ function render({ model, el }) {
 
   function results() {
     const text = (found, kind) => h("b", { class: kind, lang: "fr" }, found.translation || ui.get("shared").nothing);
-    if (!whole) return [text(shown)];
+    if (!whole) return [text(shown), ui.get("breaking") ? h("span", {}, WORDS.offer) : ""];
     const same = whole.translation === shown.translation;
     return [text(whole), h("span", { class: !same && "tfm-bad" }, WORDS.broken), same ? h("span", {}, WORDS.same) : text(shown, "tfm-bad")];
   }
@@ -224,7 +219,8 @@ function render({ model, el }) {
     const rows = chosen(shown.weights.cross, ui.get("layer"), ui.get("head"));
     return [["written", "probability", ...read.map((word, j) => `${j + 1} ${word}`)], ...written.map((word, i) => [word, shown.told[i].p, ...(rows?.[i] ?? read.map(() => 0))])];
   };
-  if (!isRecorded()) changed(); // a link has brought another sentence
+  if (isRecorded()) open();
+  else changed(); // a link has brought another sentence
   return ui.start(draw, { csv });
 }
 

@@ -1,7 +1,8 @@
 /* The widget's card: name and question · controls · stage · readout · Save, Link, Reset.
    Controls stand above all that grows or shrinks with them: what a hand holds must not move.
 
-   const ui = card({ model, el, state: ["value", "focus"] });   // the traits a link and Reset carry
+   const ui = card({ model, el, state: ["value", "focus"] });   // the traits a link and Reset carry; `grows` names those
+                                                                // whose lists may become longer or shorter
    ui.stage.append(…);                                          // your drawing
    ui.slider("value", { … }); ui.select(…); ui.toggle(…);       // see controls.js; bound to the trait both ways
    ui.get("value"); ui.set({ value: 3, focus: 0 });             // read; change and send to the kernel
@@ -23,7 +24,7 @@ import { savers } from "./save.js";
 import { keyOf, linkTo, restored } from "./link.js";
 import { WORDS } from "./words.js";
 
-export function card({ model, el, state }) {
+export function card({ model, el, state, grows }) {
   const stops = [];
   const heard = (event, listener) => {
     model.on(event, listener);
@@ -54,7 +55,7 @@ export function card({ model, el, state }) {
 
   const first = snapshot();
   const key = keyOf(model, el);
-  set(restored(key, first) ?? {});
+  set(restored(key, first, grows) ?? {});
 
   function snapshot() {
     return Object.fromEntries(state.map((trait) => [trait, structuredClone(model.get(trait))]));
@@ -109,7 +110,7 @@ export function card({ model, el, state }) {
     };
     for (const trait of [...state, ...watch]) heard(`change:${trait}`, later);
     const restore = () => {
-      const found = restored(key, snapshot());
+      const found = restored(key, snapshot(), grows);
       if (found) set(found);
     };
     addEventListener("hashchange", restore);
@@ -120,7 +121,7 @@ export function card({ model, el, state }) {
       action("reset", WORDS.reset, WORDS.resetHint, () => set(structuredClone(first))),
     );
     draw();
-    if (restored(key, first)) {
+    if (restored(key, first, grows)) {
       const show = () => root.scrollIntoView({ block: "center" });
       show();
       document.fonts?.ready.then(() => setTimeout(show, 100)); // fonts and drawings above have changed the heights
@@ -138,6 +139,7 @@ export function card({ model, el, state }) {
   return {
     model,
     stage,
+    first, // the traits of `state` as they were before a link was heard
     get: (trait) => model.get(trait),
     set,
     say,

@@ -1,11 +1,11 @@
 /* Controls, bound to a trait by the card: ui.slider("d_k", { … }). Each carries data-control="<trait>".
    slider  { label, min, max, step, values?, log?, format? }   `values: [1, 2, 4, …]` gives stops of your choice;
                                                                 `log: true` moves evenly in powers
-   select  { label, options: ["a", "b"] or [[value, "words"], …] }
+   select  { label, options: ["a", "b"] or [[value, "words"], …] }   among which ["words", [[value, "words"], …]] is a group
    toggle  { label }
    text    { label, most }                                    a line of at most `most` letters
    button  { label, onclick }        (a name, not a trait)
-   Each call returns { el, show(value), enable(yes) }; labels may be nodes, e.g. sub("d", "k").                        */
+   Each call returns { el, show(value), enable(yes) }, a slider upTo(max, value) too; labels may be nodes, e.g. sub("d", "k").                        */
 
 import { h, set } from "./dom.js";
 import { clamp, general } from "./math.js";
@@ -67,15 +67,18 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
     tell(now);
   };
   show(value);
-  return control(h("label", { class: "tfm-control" }, h("span", {}, label), input, output), input, show);
+  const made = control(h("label", { class: "tfm-control" }, h("span", {}, label), input, output), input, show);
+  return Object.assign(made, { upTo: (most, now) => (set(input, { max: most }), show(now)) });
 }
 
 export function select(name, value, change, { label, options }) {
-  const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
+  const isGroup = (option) => Array.isArray(option[1]);
+  const pairs = options.flatMap((option) => (isGroup(option) ? option[1] : [Array.isArray(option) ? option : [option, option]]));
+  const shown = (words) => h("option", {}, String(words));
   const input = h(
     "select",
     { "data-control": name, onchange: () => change(pairs[input.selectedIndex][0]) },
-    pairs.map(([, words]) => h("option", {}, String(words))),
+    options.map((option) => (isGroup(option) ? h("optgroup", { label: option[0] }, option[1].map(([, words]) => shown(words))) : shown(Array.isArray(option) ? option[1] : option))),
   );
   const show = (now) => (input.selectedIndex = pairs.findIndex(([option]) => option === now));
   show(value);

@@ -10,7 +10,6 @@
    told("{n} of {all}", { n: 1, all: 3 })         "1 of 3"; where a value is a node, a list of what to append
    indexed("d_model and d_ff")                    its pieces, with <sub>model</sub>
    write(text, "∂h_T/∂x_t")                       the same in an SVG <text>, whose words are touched only if they change
-   asRead("al", ["▁anim", "al"])                  "-al": where ▁ begins a word, what goes on with one has a hyphen
    many(["{count} word", "{count} words"], 1)     "1 word": the form for one, or for any other count              */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -34,12 +33,6 @@ export function write(node, text) {
   node.written = text;
   const parts = text.split(INDEX).map((part, i) => (i ? s("tspan", i % 2 ? { dy: 3, "font-size": "0.8em" } : { dy: -3 }, part) : part));
   node.replaceChildren(...parts);
-}
-
-/* As tfm_lib.widgets.base.as_read. */
-export function asRead(token, tokens) {
-  if (token.startsWith("▁")) return token.slice(1) || "␣";
-  return /^\p{L}/u.test(token) && tokens.some((other) => /^▁./u.test(other)) ? `-${token}` : token;
 }
 
 function fill(node, attrs, children) {

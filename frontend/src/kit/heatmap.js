@@ -100,7 +100,8 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
         if (words) set(words, { x: x + (size - gap) / 2, y: y + (size - gap) / 2 + 4, display: size >= 25 ? null : "none" });
       }),
     );
-    set(svg, { width: Math.min(total, left + cols.length * size + over), height: top + rows.length * size + 3 });
+    const [wide, high] = [Math.min(total, left + cols.length * size + over), top + rows.length * size + 3];
+    set(svg, { width: wide, height: high, viewBox: `0 0 ${wide} ${high}` }); // paper may be narrower, and nothing is measured there
     set(light, { x: left - 2, width: cols.length * size - gap + 4, height: size - gap + 4 });
     svg.classList.toggle("tfm-tiny", size < 10);
     svg.style.setProperty("--inside", size >= 30 ? "11px" : "9.5px");

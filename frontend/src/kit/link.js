@@ -21,20 +21,21 @@ export async function linkTo(key, state, tell) {
   }
 }
 
-export function restored(key, present) {
+export function restored(key, present, grows = []) {
   const [, named, json] = location.hash.match(/^#tfm=([^=]+)=(.*)$/) ?? [];
   if (named !== key) return null;
   try {
     const state = JSON.parse(decodeURIComponent(json));
     if (Array.isArray(state) || typeof state !== "object") return null; // a list has a length of its own
-    const fits = Object.keys(present).filter((trait) => Object.hasOwn(state, trait) && sameForm(state[trait], present[trait]));
+    const fits = Object.keys(present).filter((trait) => Object.hasOwn(state, trait) && sameForm(state[trait], present[trait], grows.includes(trait)));
     return Object.fromEntries(fits.map((trait) => [trait, state[trait]]));
   } catch {
     return null;
   }
 }
 
-export function sameForm(a, b) {
-  if (Array.isArray(b)) return Array.isArray(a) && a.length === b.length && b.every((x, i) => sameForm(a[i], x));
+/* With `grows`, a list may be of any length as long as each of its entries has the form of the first. */
+export function sameForm(a, b, grows = false) {
+  if (Array.isArray(b)) return Array.isArray(a) && (grows ? a.every((x) => sameForm(x, b[0], true)) : a.length === b.length && b.every((x, i) => sameForm(a[i], x)));
   return typeof a === typeof b && (typeof a !== "number" || Number.isFinite(a));
 }

@@ -5,12 +5,20 @@
    const net = links(ui, { queries, keys, name, label, onFocus });            net.update({ focus, weights })
        queries left, keys right; the focused query's lines are as thick as its weights (weights: one row)
    Both are radio groups: Tab reaches the focused word, arrow keys move, pointing focuses.
-   update takes tokens / queries / keys too, when the words change.                                                    */
+   update takes tokens / queries / keys too, when the words change.
+
+   typed(sentence, example, most)   what a reader typed as words, at most so many; the example where nothing is typed  */
 
 import { h, s, set, short, widthOf, onWidth } from "./dom.js";
 import { clamp, fixed, range } from "./math.js";
 
 const share = fixed(2);
+
+/* As tfm_lib.widgets._typed.typed. */
+export function typed(sentence, example, most) {
+  const words = sentence.split(/\s+/).filter(Boolean);
+  return { words: words.length ? words.slice(0, most) : example, own: words.length > 0, cut: words.length > most };
+}
 
 export function tokenRow(ui, { tokens, name, label, kind = "q", onFocus, hover }) {
   const el = h("div", { class: `tfm-tokens tfm-${kind}`, role: "radiogroup", "aria-label": label });

@@ -16,5 +16,16 @@ export const WORDS = {
   log: "{axis} · log scale",
   at: "x {x}, y {y}",
   nothing: "not a number",
+  own: "your own sentence",
+  recorded: "A recorded example. Type a sentence, and the machine comes: {size} MB, once.",
+  coming: "The machine comes: {percent} %",
+  failed: "It did not come. {error}",
+  stays: "The recorded example stays.",
+  running: "The machine runs in your browser.",
+  doubts: {
+    long: "It has more tokens than the model has positions.",
+    script: "Letters of another alphabet this model can only copy.",
+    signs: "Signs that it does not know this model can only copy.",
+  },
   silent: "The kernel does not answer; run the cell again.",
 };

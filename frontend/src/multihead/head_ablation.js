@@ -1,6 +1,6 @@
 /* Head ablation: the heads of the trained translator, switched off one at a time, by layers, or in an order; all as measured. */
 
-import { card, clamp, fixed, h, legend, plot, radios, range, signed, sum, told } from "../kit/index.js";
+import { card, clamp, fixed, h, legend, live, plot, radios, range, signed, sum, told } from "../kit/index.js";
 
 const WORDS = {
   grid: "Heads: choose one to switch it off",
@@ -25,6 +25,7 @@ const WORDS = {
   layers: "Press a head, and all of its layer go · loss grown without it alone, thousandths of a nat",
   order: "Heads 1 to 8 of each layer · place in the order",
   changed: "now: {text}",
+  same: "the same",
   found: "{count} of {all} heads cost more than {worth} BLEU alone{yours}",
   yours: " · your guess {guess}",
   guessed: "your guess: {guess} of {all} heads cost more than {worth} BLEU alone",
@@ -70,8 +71,15 @@ export function nameOf({ places, n_layers, n_heads }, i, { kinds, layer }) {
   return { head: (i % n_heads) + 1, layer: told(layer, { layer: (row % n_layers) + 1, kind: kinds[places[Math.floor(row / n_layers)]] }) };
 }
 
+/* Its name in the model, as tfm_lib's. */
+export function pathOf({ places, n_layers, n_heads }, i) {
+  const row = Math.floor(i / n_heads);
+  const [stack, kind] = { encoder: ["encoder", "self"], decoder: ["decoder", "self"], cross: ["decoder", "cross"] }[places[Math.floor(row / n_layers)]];
+  return `${stack}.${row % n_layers}.${kind}_attention.${i % n_heads}`;
+}
+
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["mode", "value", "removed", "guess", "reveal", "tried"] });
+  const ui = card({ model, el, state: ["sentence", "mode", "value", "removed", "guess", "reveal", "tried"] });
   const data = ui.get("measured");
   const shared = ui.get("shared");
   const { modes, places, off: headsOff, added: ifAdded } = shared;
@@ -93,6 +101,7 @@ function render({ model, el }) {
     ui.set({ value: i, ...(mode === "head" && !tried.includes(i) ? { tried: [...tried, i] } : {}) });
   }
 
+  const own = live(ui, { ask: () => ({ do: "ablation", off: now().off.map((i) => pathOf(data, i)) }), watch: ["mode", "value", "removed"] });
   const cells = range(n).map(() => h("div", { class: "tfm-switch" }));
   const grid = h("div", { class: "tfm-switches", role: "radiogroup", "aria-label": WORDS.grid, style: `grid-template-columns:auto repeat(${across},minmax(0,46px))` });
   const group = radios(grid, { name: "value", onFocus: choose });
@@ -117,14 +126,15 @@ function render({ model, el }) {
   const here = curve.dot({ colour: "query", r: 6 });
   const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { blue: h("span", { class: "tfm-q" }, WORDS.blue), added: ifAdded }));
   const pruning = h("div", {}, key, curve.el);
-  const said = data.ours.map((source, k) => {
-    const changed = h("b", { class: "tfm-bad" });
-    return { el: h("div", { class: "tfm-said" }, h("span", { class: "tfm-caption" }, source), h("div", {}, data.whole[2][k]), changed), changed };
+  const said = [...data.ours, ""].map((source, k) => {
+    const [asked, whole, changed] = [h("span", { class: "tfm-caption" }, source), h("div", {}, data.whole[2][k]), h("b", { class: "tfm-bad" })];
+    return { el: h("div", { class: "tfm-said" }, asked, whole, changed), asked, whole, changed };
   });
+  const mine = said.pop();
   const caption = h("p", { class: "tfm-caption" });
   const scale = legend({ max: told(WORDS.thousandths, { nats: milli(top) }), unit: WORDS.alone });
   ui.stage.append(
-    h("div", { class: "tfm-columns" }, h("div", {}, caption, grid, scale), h("div", {}, pruning, ...said.map((line) => line.el))),
+    h("div", { class: "tfm-columns" }, h("div", {}, caption, grid, scale), h("div", {}, pruning, mine.el, ...said.map((line) => line.el))),
   );
 
   ui.select("mode", { label: WORDS.off, options: Object.entries(modes) });
@@ -164,6 +174,13 @@ function render({ model, el }) {
       const text = entry[2][k] == null ? "" : told(WORDS.changed, { text: entry[2][k] });
       if (changed.textContent !== text) changed.textContent = text;
     });
+    mine.el.hidden = !own();
+    if (own()) {
+      const [whole, left] = ui.get("own");
+      const texts = { asked: ui.get("sentence"), whole, changed: off.length ? told(WORDS.changed, { text: left === whole ? WORDS.same : left }) : "" };
+      mine.changed.classList.toggle("tfm-bad", left !== whole);
+      for (const [part, text] of Object.entries(texts)) mine[part].textContent = text;
+    }
     ui.say(...sentence(mode, value, off, entry));
   }
 
@@ -191,7 +208,7 @@ function render({ model, el }) {
     ...data.layers.map((entry, row) => [nameOf(data, row * across, shared).layer, entry[0], entry[1]]),
     ...data.pruned.map((entry, k) => [`first ${data.stops[k]} of the order`, entry[0], entry[1]]),
   ];
-  return ui.start(draw, { csv });
+  return ui.start(draw, { watch: ["own"], csv });
 }
 
 export default { render, words: WORDS };

@@ -1,6 +1,6 @@
 /* Heads: every layer and head of an attention as small squares, and the one that is chosen as links and as a matrix. */
 
-import { card, clamp, entropy, fixed, h, heatmap, legend, links, mean, radios, range, s, sum, told } from "../kit/index.js";
+import { card, clamp, entropy, fixed, h, heatmap, legend, links, live, mean, radios, range, s, sum, told } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights of the chosen head: queries down, keys across.",
@@ -57,7 +57,7 @@ export const causal = (layers) => layers.every((heads) => heads.every((rows) => 
 export const darkest = (layers) => Math.ceil(10 * Math.max(...layers.flat(2).map((row) => Math.max(...row))) - 1e-9) / 10;
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["kind", "layer", "value", "focus"] });
+  const ui = card({ model, el, state: ["sentence", "kind", "layer", "value", "focus"] });
   const layers = () => ui.get("weights")[ui.get("kind")];
   const words = () => wordsOf(ui.get("kind"), ui.get("src_tokens"), ui.get("tgt_tokens"));
   const place = () => {
@@ -68,6 +68,7 @@ function render({ model, el }) {
   let hidden; // the future, where no head looks ahead
   let shown, max;
 
+  live(ui, { ask: () => ({ do: "heads" }), take: (found, typed) => ({ ...found, ...(typed && { focus: 0 }) }) });
   const overview = squares(ui.get("shared").head, (layer, value) => ui.set({ layer, value }));
   const map = heatmap(ui, {
     rows: words()[0],

@@ -1,6 +1,6 @@
 /* Label smoothing: a smoothed target, a model's answer to it, and the loss with its lowest point. */
 
-import { card, clamp, fixed, general, h, linspace, onWidth, plot, s, set, told } from "../kit/index.js";
+import { asRead, card, clamp, fixed, general, h, linspace, live, onWidth, plot, s, set, told } from "../kit/index.js";
 
 const WORDS = {
   asked: "model: probability of the right word",
@@ -16,6 +16,8 @@ const WORDS = {
   others: "each of the {count} others",
   told: "{p} → loss {loss} nats{least} · without smoothing {plain}",
   least: ", the least there is",
+  word: "word that it wrote",
+  own: "The translator wrote {word} with {p}. As it shares the rest among the others, its loss is {loss} nats.",
   bars: "Right word: target {right}, model {p}. Each other of {words}: target {wrong}, model {rest}.",
 };
 
@@ -33,6 +35,12 @@ export function loss(p, vocabulary, epsilon, convention) {
   return -ofRight - (p < 1 ? (vocabulary - 1) * wrong * Math.log((1 - p) / (vocabulary - 1)) : -Infinity);
 }
 
+/* The same in nats of a model that shares the rest as it likes: `others` is the mean −log of what they got. */
+export function unevenLoss(p, others, vocabulary, epsilon, convention) {
+  const [right, wrong] = target(vocabulary, epsilon, convention);
+  return -right * Math.log(p) + (vocabulary - 1) * wrong * others;
+}
+
 const NEAR = 0.006; // of the bottom: the reader has found it, and only then is it marked
 const topOf = (floor) => (floor > 3 ? 10 : 5); // nats
 const GRID = [...linspace(0.002, 0.95, 160), ...linspace(0.951, 0.9995, 60)];
@@ -40,12 +48,19 @@ const share = (x) => (x >= 0.001 || x === 0 ? String(+x.toFixed(x > 0.995 && x <
 const nats = fixed(3);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "epsilon", "vocabulary", "convention"] });
+  const ui = card({ model, el, state: ["sentence", "word", "value", "epsilon", "vocabulary", "convention"] });
   const now = () => {
     const [epsilon, vocabulary, convention] = ["epsilon", "vocabulary", "convention"].map(ui.get);
     return { p: clamp(ui.get("value"), 0.001, 0.999), epsilon, vocabulary, convention };
   };
   const shared = ui.get("shared");
+  const word = () => clamp(ui.get("word"), 0, Math.max(0, ui.get("written").length - 1));
+  const name = (i) => (ui.get("written")[i] ? asRead(ui.get("written")[i], ui.get("written")) : "");
+  const answer = (sure, i) => clamp(sure[i], 0.001, 0.999); // that of the model for the word, where p begins
+  const own = live(ui, {
+    ask: () => ({ do: "smoothing" }),
+    take: (found, typed) => ({ ...found, vocabulary: found.known, ...(typed && { word: 0, value: answer(found.sure, 0) }) }),
+  });
   const bars = columns(ui, [shared.right, shared.each]);
   const plane = plot(ui, {
     x: { label: WORDS.asked, domain: [0, 1] },
@@ -66,10 +81,19 @@ function render({ model, el }) {
     ),
   );
   ui.slider("epsilon", { label: "ε", min: 0, max: 0.5, step: 0.01, format: fixed(2) });
-  ui.slider("vocabulary", { label: WORDS.words, values: [2, 5, 10, 100, 1000, 37000], format: String });
+  const words = ui.slider("vocabulary", { label: WORDS.words, values: [2, 5, 10, 100, 1000, 37000], format: String });
   ui.select("convention", { label: WORDS.convention, options: Object.entries(WORDS.conventions) });
 
+  const which = ui.get("machine") && ui.slider("word", { label: WORDS.word, min: 0, max: 0, format: name });
+  ui.on("word", () => own() && ui.set({ value: answer(ui.get("sure"), word()) }));
+
   function draw() {
+    words.enable(!own()); // a model knows as many as it knows
+    if (which) {
+      which.upTo(Math.max(0, ui.get("written").length - 1), word());
+      which.enable(own());
+      which.el.hidden = !own();
+    }
     const { p, epsilon, vocabulary, convention } = now();
     const [right, wrong] = target(vocabulary, epsilon, convention);
     const at = (x) => loss(x, vocabulary, epsilon, convention);
@@ -86,14 +110,16 @@ function render({ model, el }) {
     ui.say(
       h("div", {}, told(WORDS.target, { target: h("b", { class: "tfm-v" }, shared.target), right: shared.right, share: share(right), others: vocabulary === 2 ? WORDS.other : told(WORDS.others, { count: vocabulary - 1 }), rest: share(wrong) })),
       h("div", {}, told(WORDS.told, { p: h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), loss: h("b", {}, nats(here)), least: found && WORDS.least, plain: nats(-Math.log(p)) })),
+      own() && h("div", {}, told(WORDS.own, { word: h("b", {}, name(word())), p: fixed(3)(ui.get("sure")[word()]), loss: h("b", {}, nats(unevenLoss(ui.get("sure")[word()], ui.get("others")[word()], vocabulary, epsilon, convention))) })),
     );
   }
 
   const csv = () => {
     const { epsilon, vocabulary, convention } = now();
+    if (own()) return [["word", "p", "loss"], ...ui.get("written").map((_, i) => [name(i), ui.get("sure")[i], unevenLoss(ui.get("sure")[i], ui.get("others")[i], vocabulary, epsilon, convention)])];
     return [["p", "smoothed loss", "plain loss"], ...GRID.map((x) => [x, loss(x, vocabulary, epsilon, convention), -Math.log(x)])];
   };
-  return ui.start(draw, { csv });
+  return ui.start(draw, { watch: ["written", "sure", "others"], csv });
 }
 
 const [LINE, MOST, LEFT] = [26, 420, 92];

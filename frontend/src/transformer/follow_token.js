@@ -1,6 +1,6 @@
 /* Follow a token: one word's vector, stage by stage on its way up the machine, with shapes and the numbers of a real model. */
 
-import { card, clamp, fixed, h, mean, range, s, set, tokenRow, told } from "../kit/index.js";
+import { card, clamp, fixed, h, live, mean, range, s, set, tokenRow, told } from "../kit/index.js";
 
 const WORDS = {
   layer: "layer {layer} · {step}",
@@ -56,7 +56,7 @@ export const reach = (...vectors) => Math.max(0.01, ...vectors.flat().map(Math.a
 const nameIn = (steps) => ({ name, layer }) => (layer ? told(WORDS.layer, { layer, step: steps[name] }) : steps[name]);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["word", "value", "head", "number"] });
+  const ui = card({ model, el, state: ["sentence", "word", "value", "head", "number"] });
   const shared = ui.get("shared");
   const nameOf = nameIn(shared.steps);
   const traits = ["encoder", "decoder", "src_tokens", "tgt_tokens"];
@@ -65,6 +65,8 @@ function render({ model, el }) {
   const kept = () => now().stage.vectors[0].length;
   const number = () => whole(ui.get("number"), 1, kept(), 1);
 
+  const third = ({ src_tokens, tgt_tokens }) => ({ word: src_tokens.length + Math.min(2, tgt_tokens.length - 1) });
+  live(ui, { ask: () => ({ do: "follow", numbers: kept(), shapes: shared.shapes }), take: (found, typed) => ({ ...found, ...(typed && third(found)) }) });
   const words = tokenRow(ui, { tokens: [...ui.get("src_tokens"), ...ui.get("tgt_tokens")], name: "word", label: WORDS.words, onFocus: (word) => ui.set({ word }) });
   const said = (text) => h("span", { class: "tfm-caption", style: "flex-basis:100%;margin:0" }, text);
   const part = () => {
@@ -147,7 +149,7 @@ function render({ model, el }) {
     second.el.hidden = !added;
     second.draw(added ?? [], top, "soft", stage.active[i] === undefined ? shared.added : told(WORDS.active, { added: shared.added, count: stage.active[i] }), chosen);
     const meant = stage.says[i];
-    const key = JSON.stringify([at, step, row]);
+    const key = JSON.stringify([at, step, row, meant, asked]);
     if (key !== shown) {
       shown = key;
       looks.replaceChildren(...(row.length ? chips("k", told(WORDS.looks, { token }), asked.map((word, j) => [word, row[j]])) : []));

@@ -9,7 +9,7 @@ import { random } from "../kit/math.js";
 import { rowsOf } from "./transformer.js";
 
 /* The logits of the next token; the source is read once. */
-class NextToken {
+export class NextToken {
   constructor(model, src) {
     this.model = model;
     this.memory = model.encode(src);
@@ -24,10 +24,11 @@ class NextToken {
 
   /* Go on with these rows, in that order; a row may come twice. */
   select(rows) {
-    const copy = ({ read, layers }) => ({ read, layers: layers.map(({ K, V }) => ({ K: [...K], V: [...V] })) });
-    this.rows = rows.map((row) => copy(this.rows[row]));
+    this.rows = rows.map((row) => copied(this.rows[row]));
   }
 }
+
+export const copied = ({ read, layers }) => ({ read, layers: layers.map(({ K, V }) => ({ K: [...K], V: [...V] })) });
 
 export const greedy = (model, src, special, maxLen) => written(model, src, special, maxLen, best);
 
@@ -107,7 +108,7 @@ export function likeliest(logits, most) {
 }
 
 /* The search for one translation; `steps` keeps, for a picture, what each step kept. */
-class Beam {
+export class Beam {
   constructor(bos, eos, beam, alpha, maxLen) {
     Object.assign(this, { bos, eos, beam, alpha, maxLen });
     this.length = 0;

@@ -1,11 +1,13 @@
 /* What a page loads on the reader's wish, as globalThis.tfmTwin. It needs the kit, and is given it.
 
    shipped(lazy, onProgress)   the files of the shipped model, from scripts that lie beside this one; `lazy` loads one
-   start(files)                → { ask(request, onGrown) → what Translator.translate found, or null if a newer one came }
-   switches, tree              what a live translator shows: switches.js, tree.js                                       */
+   start(files)                → { ask(request, onGrown) → what was found, or null if this widget asked for something newer };
+                               the machine itself is started once for all that bring the same files
+   broken, switches, tree      what a live translator shows: names that are off, what switches them, the tree of a beam     */
 
 import code from "twin-worker"; // worker.js as text, which defines tfmTwinWorker
 
+export { switches } from "./switches.js";
 export { tree } from "./tree.js";
 
 const MODEL = "en-fr";
@@ -17,11 +19,15 @@ export function broken(names) {
   return { ...Object.fromEntries(parts), layers, heads };
 }
 
+const hearers = new Set();
 export function shipped(lazy, onProgress) {
-  globalThis.tfmModel ??= fetched(lazy, onProgress).catch((error) => {
-    delete globalThis.tfmModel; // it may be tried again
-    throw error;
-  });
+  hearers.add(onProgress);
+  globalThis.tfmModel ??= fetched(lazy, (share) => hearers.forEach((hear) => hear(share)))
+    .catch((error) => {
+      delete globalThis.tfmModel; // it may be tried again
+      throw error;
+    })
+    .finally(() => hearers.clear());
   return globalThis.tfmModel;
 }
 
@@ -43,25 +49,36 @@ async function fetched(lazy, onProgress) {
   return { ...files, bytes };
 }
 
+const machines = new WeakMap(); // by their files
+let count = 0;
 export async function start(files) {
+  if (!machines.has(files)) machines.set(files, opened(files));
+  const { tell, hearers } = await machines.get(files);
+  const who = ++count;
   let waiting;
   let serial = 0;
-  const hear = ({ id, grown, found, error }) => {
+  hearers.set(who, ({ id, grown, found, error }) => {
     if (id !== waiting?.id) return;
     if (grown) return waiting.onGrown?.(grown);
     const { resolve, reject } = waiting;
     waiting = null;
     if (error) reject(new Error(error));
     else resolve(found);
-  };
-  const tell = await inWorker(files, hear).catch(() => globalThis.eval(`${code};tfmTwinWorker`).open(files, hear));
+  });
   return {
     ask: (request, onGrown) => new Promise((resolve, reject) => {
       waiting?.resolve(null);
       waiting = { id: ++serial, resolve, reject, onGrown };
-      tell({ ...request, id: serial });
+      tell({ ...request, who, id: serial });
     }),
   };
+}
+
+async function opened(files) {
+  const hearers = new Map();
+  const hear = (message) => hearers.get(message.who)(message);
+  const tell = await inWorker(files, hear).catch(() => globalThis.eval(`${code};tfmTwinWorker`).open(files, hear));
+  return { tell, hearers };
 }
 
 /* A page from a folder may start a worker only from text that it holds. */

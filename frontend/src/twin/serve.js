@@ -1,5 +1,8 @@
-/* One translator at work for a page, in a worker or beside it: the newest request counts, an older one is dropped.
-   serve(translator, post) → (request) => …; post gets { id, grown }, then { id, found } or { id, error }               */
+/* One translator at work for a page, in a worker or beside it, for each of its widgets, `who`: of each the newest request counts,
+   an older one is dropped. A request asks for a translation, or for what `do` names among the views.
+   serve(translator, post) → (request) => …; post gets { who, id, grown }, then { who, id, found } or { who, id, error }       */
+
+import { view } from "./views.js";
 
 const pause = () => new Promise((go) => {
   const { port1, port2 } = new MessageChannel();
@@ -8,19 +11,19 @@ const pause = () => new Promise((go) => {
 });
 
 export function serve(translator, post) {
-  let newest;
-  return async ({ id, sentence, how, broken }) => {
-    newest = id;
+  const newest = new Map();
+  return async ({ who, id, ...request }) => {
+    newest.set(who, id);
     try {
-      const going = translator.translate(sentence, how, broken);
+      const going = request.do ? view(translator, request) : translator.translate(request.sentence, request.how, request.broken);
       for (let step = going.next(); ; step = going.next()) {
-        post(step.done ? { id, found: step.value } : { id, grown: step.value });
+        post(step.done ? { who, id, found: step.value } : { who, id, grown: step.value });
         if (step.done) return;
         await pause(); // what else has come is heard first
-        if (newest !== id) return;
+        if (newest.get(who) !== id) return;
       }
     } catch (error) {
-      post({ id, error: String(error.message ?? error) });
+      post({ who, id, error: String(error.message ?? error) });
     }
   };
 }

@@ -76,7 +76,7 @@ class EncoderLayer {
     this.path = path;
     this.selfAttention = new MultiHeadAttention(model, `${path}.self_attention`, part);
     this.feedForward = feedForward(model, `${path}.feed_forward`, part);
-    this.residuals = [0, 1].map((i) => new Residual(model, part(`${path}.residuals.${i}.norm`)));
+    this.residuals = [0, 1].map((i) => new Residual(model, `${path}.residuals.${i}`, part));
   }
 
   forward(X, seen) {
@@ -85,8 +85,8 @@ class EncoderLayer {
     X = aroundAttention.forward(X, (inner) => {
       const own = this.selfAttention.keysAndValues(inner, seen);
       return this.selfAttention.forward(inner, () => own, undefined, seen);
-    });
-    X = aroundFeedForward.forward(X, (inner) => this.feedForward(inner, seen));
+    }, seen);
+    X = aroundFeedForward.forward(X, (inner) => this.feedForward(inner, seen), seen);
     seen?.(`${this.path}.output`, X);
     return X;
   }
@@ -99,7 +99,7 @@ class DecoderLayer {
     this.selfAttention = new MultiHeadAttention(model, `${path}.self_attention`, part);
     this.crossAttention = new MultiHeadAttention(model, `${path}.cross_attention`, part);
     this.feedForward = feedForward(model, `${path}.feed_forward`, part);
-    this.residuals = [0, 1, 2].map((i) => new Residual(model, part(`${path}.residuals.${i}.norm`)));
+    this.residuals = [0, 1, 2].map((i) => new Residual(model, `${path}.residuals.${i}`, part));
   }
 
   /* `kept` are keys and values of the memory; with `caches`, one for each row, each row goes on with its own. */
@@ -115,12 +115,12 @@ class DecoderLayer {
       });
       const visible = caches || broken.causal ? undefined : (row) => row + 1; // a cache holds nothing that comes later
       return this.selfAttention.forward(inner, (row) => caches?.[row] ?? own, visible, seen);
-    });
+    }, seen);
     Y = aroundCross.forward(Y, (inner) => {
       const change = this.crossAttention.forward(inner, () => kept, undefined, seen);
       return broken.cross ? change.fill(0) : change;
-    });
-    Y = aroundFeedForward.forward(Y, (inner) => this.feedForward(inner, seen));
+    }, seen);
+    Y = aroundFeedForward.forward(Y, (inner) => this.feedForward(inner, seen), seen);
     seen?.(`${this.path}.output`, Y);
     return Y;
   }
@@ -128,16 +128,22 @@ class DecoderLayer {
 
 /* LayerNorm(x + Sublayer(x)), or "pre": x + Sublayer(LayerNorm(x)). */
 class Residual {
-  constructor(model, part) {
+  constructor(model, path, part) {
     this.model = model;
-    this.norm = layerNorm(part);
+    this.path = path;
+    this.norm = layerNorm(part(`${path}.norm`));
     this.isPost = model.config.norm === "post";
   }
 
-  forward(X, sublayer) {
-    const change = sublayer(this.isPost ? X : this.norm(X));
+  forward(X, sublayer, seen) {
+    const normed = (Y) => {
+      const found = this.norm(Y);
+      seen?.(`${this.path}.norm.output`, found);
+      return found;
+    };
+    const change = sublayer(this.isPost ? X : normed(X));
     const sum = this.model.broken.residuals ? change : change.map((x, i) => X[i] + x);
-    return this.isPost ? this.norm(sum) : sum;
+    return this.isPost ? normed(sum) : sum;
   }
 }
 
