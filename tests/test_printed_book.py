@@ -93,9 +93,13 @@ def test_a_book_that_is_not_built_is_not_printed(toy_book) -> None:
     assert run.stderr == "3 of 3 pages are not built yet. Build the book first: tfm build\n"
 
 
-def test_without_a_browser_the_command_says_how_to_get_one(built_book: Path, tmp_path: Path) -> None:
-    run = tfm("paper", "--to", str(tmp_path / "book.pdf"), CHROMIUM="no-such-browser")
+def test_without_a_browser_the_command_says_how_to_get_one(toy_book, tmp_path: Path) -> None:
+    for name in pages(toy_book.root):
+        page = toy_book.root / "_build" / "html" / f"{name}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text("<article></article>", encoding="utf-8")
+    run = tfm("paper", "--to", str(tmp_path / "book.pdf"), cwd=toy_book.root, CHROMIUM="no-such-browser")
     assert run.returncode == 1 and "Traceback" not in run.stderr
     assert "CHROMIUM names no-such-browser, which is no program here" in run.stderr
-    run = tfm("paper", "--to", str(tmp_path / "nowhere" / "book.pdf"))
+    run = tfm("paper", "--to", str(tmp_path / "nowhere" / "book.pdf"), cwd=toy_book.root)
     assert run.returncode == 1 and "Make it, or name another: --to" in run.stderr
