@@ -271,8 +271,9 @@ def test_a_cell_that_hangs_is_stopped_and_named(tmp_path: Path) -> None:
     assert "still running after 5 seconds" in run.failure.message and "run the command again" in run.failure.message
 
 
-def test_what_a_cell_may_take_is_time_of_the_processor(tmp_path: Path) -> None:
+def test_what_a_cell_may_take_is_time_of_the_processor(tmp_path: Path, monkeypatch) -> None:
     """A machine at work for others makes each cell slow; none fails for that."""
+    monkeypatch.setattr(runner, "PATIENCE", 60)  # this machine may be at work for others as well
     waits = "import time; time.sleep(2)"
     counts = "import time\nuntil = time.process_time() + 30\nwhile time.process_time() < until: pass"
     slow, endless = runner.run_notebooks(
