@@ -60,9 +60,11 @@ def updates(family: str, seconds: float) -> int:
     return round(seconds * UPDATES_A_SECOND[family])
 
 
-def trained(name: str, key: str, make: Callable[[], Model], options: TrainOptions) -> tuple[Model, dict[str, Any]]:
+def trained(
+    name: str, key: str, make: Callable[[], Model], options: TrainOptions, data: Data | None = None
+) -> tuple[Model, dict[str, Any]]:
     """The model with its averaged weights, and what its training took. Cut, it goes on from its last checkpoint."""
-    data, folder = Data.load(), Path(os.environ.get("TFM_RUNS", "trained"), name)
+    data, folder = data or Data.load(), Path(os.environ.get("TFM_RUNS", "trained"), name)
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(options.seed)
     trainer, checkpoint = Trainer(make(), data.train, options), folder / f"{key}.checkpoint"
@@ -90,12 +92,14 @@ def trained(name: str, key: str, make: Callable[[], Model], options: TrainOption
     return trainer.model.eval(), took
 
 
-def corpus_scores(model: Model, pairs: Sequence[tuple[str, str]], beam: int) -> tuple[dict[str, Any], list[str]]:
+def corpus_scores(
+    model: Model, pairs: Sequence[tuple[str, str]], beam: int, tokenizer: Tokenizer | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """BLEU and chrF of the translations of `pairs`, and the translations."""
     import sacrebleu
 
     began = cpu_seconds()
-    written = translated(model, Data.load().tokenizer, [source for source, _ in pairs], beam)
+    written = translated(model, tokenizer or Data.load().tokenizer, [source for source, _ in pairs], beam)
     references = [[target for _, target in pairs]]
     bleu, chrf = sacrebleu.metrics.BLEU(), sacrebleu.metrics.CHRF()
     scores = {
