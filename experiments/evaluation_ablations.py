@@ -1,7 +1,7 @@
 """What each part is worth, after table 3 of the paper: the Transformer of the table in miniature, one part changed at a time.
 
-English to German on Multi30k, 400 CPU seconds each, with the rate and optimiser that the sweep of `evaluation_miniature`
-chose for the whole model; two seeds, and a third where the order of an arm and the whole model is not the same in both.
+English to German on Multi30k, 400 CPU seconds each, with the rate and optimiser that `evaluation_sweep` chose
+for the whole model; two seeds, and a third where the order of an arm and the whole model is not the same in both.
 Judged on the validation part, as the paper's table is on its development set: BLEU, greedily, and perplexity.
 
     TFM_RUNS=trained python -m experiments.evaluation_ablations
@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from experiments.evaluation_miniature import of_one_machine, options_of, row, sweep
 from experiments.evaluation_models import SIZES
 from experiments.evaluation_runs import Data, corpus_scores, trained
+from experiments.evaluation_sweep import of_one_machine, options_chosen, row
 from experiments.record import Made, piece, record
 from tfm_lib.engine.trainer import TrainOptions
 from tfm_lib.layers import Residual
@@ -89,8 +89,7 @@ def made(config: TransformerConfig, change: Change | None) -> Transformer:
 
 
 def options_for(arm: str, seed: int) -> TrainOptions:
-    best = sweep("transformer")[0]
-    return replace(options_of("transformer", best["optimiser"], best["rate"], SECONDS, seed), **ARMS[arm][2])
+    return replace(options_chosen("transformer", SECONDS, seed), **ARMS[arm][2])
 
 
 def run(arm: str, seed: int) -> dict[str, Any]:
@@ -137,8 +136,8 @@ def main() -> None:
 
 def best_options() -> dict[str, Any]:
     """What the sweep chose for the whole model, and all arms use."""
-    best = sweep("transformer")[0]
-    return {key: best[key] for key in ("optimiser", "rate")}
+    best = options_chosen("transformer", SECONDS, seed=0)
+    return {"optimiser": best.optimiser, "rate": best.peak}
 
 
 WHAT = (
