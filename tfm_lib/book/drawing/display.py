@@ -56,10 +56,51 @@ def weights_colormap():
 
 
 def show(fig: Figure, alt: str):
-    """Display `fig` as scheme-following SVG with the text alternative `alt`."""
+    """Display `fig` as scheme-following SVG with the text alternative `alt`; a phone gets a layout of its own.
+
+    The second layout is `narrow`. It is hidden but for the book's pages, whose style sheet shows one of the two.
+    """
     from IPython.display import HTML
 
-    return HTML(f'<div class="tfm-figure" role="img" aria-label="{html.escape(alt)}">{svg_text(fig)}</div>')
+    wide = svg_text(fig)
+    narrow(fig)
+    on_a_phone = svg_text(fig).replace("<svg ", '<svg class="tfm-narrow" style="display: none" ', 1)
+    label = html.escape(alt)
+    return HTML(f'<div class="tfm-figure tfm-plot" role="img" aria-label="{label}">{wide}{on_a_phone}</div>')
+
+
+NARROW = 3.6  # inches; as wide as a phone's text, where a letter of 10 points is still one of 12 pixels
+
+
+def narrow(fig: Figure) -> None:
+    """Lay `fig` out as narrow as a phone: its panels stand below one another, those of a row of many in half of it."""
+    from matplotlib.gridspec import GridSpec
+
+    spots = {ax: ax.get_subplotspec() for ax in fig.axes if ax.get_subplotspec()}
+    places = list(dict.fromkeys((spot.rowspan.start, spot.colspan.start) for spot in spots.values()))
+    grid = next(iter(spots.values())).get_gridspec()
+    columns = 1 if grid.ncols <= 3 else grid.ncols // 2
+    rows = -(-len(places) // columns)
+    width, height = fig.get_size_inches()
+    shrunk = min(1.0, max(LEAST, NARROW / columns / (width / grid.ncols)))
+    fig.set_size_inches(NARROW, height / grid.nrows * shrunk * rows)
+    new = GridSpec(rows, columns, figure=fig)
+    for ax, spot in spots.items():
+        row, column = divmod(places.index((spot.rowspan.start, spot.colspan.start)), columns)
+        ax.set_subplotspec(new[row, column])
+        _with_its_own_labels(ax, fig.axes[0], row == rows - 1, column == 0)
+
+
+LEAST = 0.8  # of a panel's height, where its width falls by more
+
+
+def _with_its_own_labels(ax: Any, first: Any, last_row: bool, first_column: bool) -> None:
+    """Panels that shared the labels of an axis have parted."""
+    if ax is not first and ax.get_shared_y_axes().joined(ax, first) and first_column:
+        ax.tick_params(labelleft=True)
+        ax.set_ylabel(ax.get_ylabel() or first.get_ylabel())
+    if ax.get_shared_x_axes().joined(ax, first):
+        ax.tick_params(labelbottom=last_row)
 
 
 def svg_text(fig: Figure) -> str:
