@@ -108,6 +108,26 @@ def test_controls_stay_in_reach_of_what_they_move(visit, built_book: Path, modul
                 assert bottom - top < ROOM * high
 
 
+# The size on the screen of each text of a figure; an index is smaller than its letter, as everywhere.
+LABELS = """() => [...document.querySelectorAll(".tfm-figure svg text")].filter((at) => at.textContent.trim() && at.checkVisibility()).map((at) => {
+  const own = (node) => [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+  const [matrix, sizes] = [at.getScreenCTM(), [at, ...at.querySelectorAll("tspan")].filter(own).map((node) => parseFloat(getComputedStyle(node).fontSize))];
+  const box = at.getBoundingClientRect(), frame = at.closest(".tfm-figure").getBoundingClientRect();
+  return { text: at.textContent.trim(), size: Math.hypot(matrix.b, matrix.d) * Math.max(...sizes), out: box.left < frame.left - 2 || box.right > frame.right + 2 };
+})"""
+
+
+def test_every_label_of_a_figure_is_large_enough_on_a_phone(visit, built_book: Path) -> None:
+    """And stands whole in its figure, which need not be scrolled."""
+    small, seen = {}, 0
+    for path in sorted(built_book.glob("chapters/*.html")):
+        texts = visit(f"chapters/{path.stem}", viewport=PHONE).evaluate(LABELS)
+        seen += len(texts)
+        if bad := [each for each in texts if each["size"] < LEAST or each["out"]]:
+            small[path.stem] = bad
+    assert seen > 500 and small == {}
+
+
 GLARE = 0.8  # of white, by luminance, in a book that is dark
 PICTURES = {"descendants"}  # pages that show pictures as such, which are as bright as they are
 PATCH = 0.12  # of a picture, at most, may be so bright: letters and lines are
