@@ -8,7 +8,6 @@ from sphinx.config import Config
 from tfm_lib.book.site import (
     about,
     assets,
-    board,
     boxes,
     downloads,
     excerpts,
@@ -40,7 +39,6 @@ def setup(app: Sphinx) -> dict[str, object]:
     for part in (
         about,
         assets,
-        board,
         boxes,
         downloads,
         excerpts,
