@@ -10,12 +10,12 @@ import html
 import io
 import itertools
 import re
-import textwrap
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tfm_lib._extras import needs
+from tfm_lib.book.drawing.phone import narrow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,75 +68,6 @@ def show(fig: Figure, alt: str):
     on_a_phone = svg_text(fig).replace("<svg ", '<svg class="tfm-narrow" style="display: none" ', 1)
     label = html.escape(alt)
     return HTML(f'<div class="tfm-figure tfm-drawn" role="img" aria-label="{label}">{wide}{on_a_phone}</div>')
-
-
-NARROW = 3.6  # inches; as wide as a phone's text, where a letter of 10 points is still one of 12 pixels
-LEAST = 0.8  # of a panel's height, where its width falls by more
-LINE, LETTERS = 0.24, {"title": 40, "label": 44, "tick": 22}  # inches a line of a legend takes; what fits in a line
-
-
-def narrow(fig: Figure) -> None:
-    """Lay `fig` out as narrow as a phone.
-
-    Its panels stand below one another, those of a row of many in half of it; legends stand below all of them; what is
-    longer than a line is broken.
-    """
-    from matplotlib.gridspec import GridSpec
-
-    spots = {ax: ax.get_subplotspec() for ax in fig.axes if ax.get_subplotspec()}
-    places = list(dict.fromkeys((spot.rowspan.start, spot.colspan.start) for spot in spots.values()))
-    grid = next(iter(spots.values())).get_gridspec()
-    columns = 1 if grid.ncols <= 3 else grid.ncols // 2
-    rows = -(-len(places) // columns)
-    width, height = fig.get_size_inches()
-    shrunk = min(1.0, max(LEAST, NARROW / columns / (width / grid.ncols)))
-    lines = _legend_below(fig) if columns == 1 else 0
-    fig.set_size_inches(NARROW, height / grid.nrows * shrunk * rows + LINE * lines)
-    new = GridSpec(rows, columns, figure=fig)
-    for ax, spot in spots.items():
-        row, column = divmod(places.index((spot.rowspan.start, spot.colspan.start)), columns)
-        ax.set_subplotspec(new[row, column])
-        _with_its_own_labels(ax, fig.axes[0], row == rows - 1, column == 0)
-        _in_short_lines(ax)
-    told = [ax for ax in spots if ax.get_xlabel()]
-    if columns == 1 and len(told) == 1:  # the label of all panels stood beneath one of them
-        label = told[0].get_xlabel()
-        told[0].set_xlabel("")
-        list(spots)[-1].set_xlabel(label)
-
-
-def _legend_below(fig: Figure) -> int:
-    """One legend for all panels, below them; how many lines it has."""
-    found = {}
-    for ax in fig.axes:
-        if legend := ax.get_legend():
-            for handle, text in zip(legend.legend_handles, legend.get_texts()):
-                found.setdefault(text.get_text(), handle)
-            legend.remove()
-    if found:
-        columns = 2 if len(found) > 3 and max(map(len, found)) < LETTERS["tick"] else 1
-        fig.legend(found.values(), found.keys(), loc="outside lower left", ncols=columns)
-        return -(-len(found) // columns)
-    return 0
-
-
-def _with_its_own_labels(ax: Any, first: Any, last_row: bool, first_column: bool) -> None:
-    """Panels that shared the labels of an axis have parted."""
-    if ax is not first and ax.get_shared_y_axes().joined(ax, first) and first_column:
-        ax.tick_params(labelleft=True)
-        ax.set_ylabel(ax.get_ylabel() or first.get_ylabel())
-    if ax.get_shared_x_axes().joined(ax, first):
-        ax.tick_params(labelbottom=last_row)
-
-
-def _in_short_lines(ax: Any) -> None:
-    from matplotlib.ticker import FixedFormatter
-
-    ax.set_title(textwrap.fill(ax.get_title("left"), LETTERS["title"]), loc="left")
-    ax.set_xlabel(textwrap.fill(ax.get_xlabel(), LETTERS["label"]))
-    ax.set_ylabel(textwrap.fill(ax.get_ylabel(), LETTERS["tick"] + 6))
-    if isinstance(ticks := ax.yaxis.get_major_formatter(), FixedFormatter):
-        ax.yaxis.set_major_formatter(FixedFormatter([textwrap.fill(label, LETTERS["tick"]) for label in ticks.seq]))
 
 
 def svg_text(fig: Figure) -> str:

@@ -1,0 +1,56 @@
+"""The second layout of a figure: panels below one another, one legend below them, nothing wider than the figure."""
+
+import pytest
+
+from tfm_lib.book.drawing.display import figure, show
+from tfm_lib.book.drawing.phone import NARROW, narrow
+
+
+LONG = "the very long name of some arm of a trial"
+
+
+def drawn(cols: int):
+    fig, axes = figure(1, cols, width=7, height=2.6, sharey=True, squeeze=False)
+    for k, ax in enumerate(axes[0]):
+        ax.plot([0, 1], [0, k], label="a line")
+        ax.plot([0, 1], [1, k], label=f"another one, the {k}th")
+        ax.set(title=f"panel {k}", yticks=[0, 1], yticklabels=["short", LONG if cols < 4 else "long"])
+        ax.legend()
+    axes[0][cols // 2].set_xlabel("a label of all panels together, longer than one line")
+    return fig, list(axes[0])
+
+
+@pytest.mark.parametrize(("cols", "columns"), [(1, 1), (2, 1), (3, 1), (4, 2), (6, 3)])
+def test_panels_stand_below_one_another(cols, columns):
+    fig, axes = drawn(cols)
+    narrow(fig)
+    fig.draw_without_rendering()
+    assert fig.get_figwidth() == NARROW
+    boxes = [ax.get_position() for ax in axes]
+    assert len({round(box.x0, 2) for box in boxes}) == columns
+    assert all(upper.y0 > lower.y1 for upper, lower in zip(boxes, boxes[columns:]))
+
+
+def test_a_legend_and_long_words_find_their_place():
+    fig, axes = drawn(2)
+    narrow(fig)
+    fig.draw_without_rendering()
+    assert not any(ax.get_legend() for ax in axes)
+    (legend,) = fig.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "a line",
+        "another one, the 0th",
+        "another one, the 1th",
+    ]
+    assert legend.get_window_extent().y1 < min(ax.get_window_extent().y0 for ax in axes)
+    assert [bool(ax.get_xlabel()) for ax in axes] == [False, True] and "\n" in axes[1].get_xlabel()
+    names = [label for ax in axes for label in ax.get_yticklabels()]
+    assert len(names) == 4 and all(label.get_visible() for label in names)
+    texts = [*names, axes[1].xaxis.label]
+    assert all(text.get_window_extent().x0 >= 0 and text.get_window_extent().x1 <= fig.bbox.x1 for text in texts)
+
+
+def test_both_layouts_are_shown_and_one_is_hidden_where_no_style_sheet_chooses():
+    fig, _ = drawn(2)
+    text = show(fig, alt="two").data
+    assert text.count("<svg") == 2 and text.count('class="tfm-narrow" style="display: none"') == 1
