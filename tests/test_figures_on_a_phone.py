@@ -5,7 +5,6 @@ import pytest
 from tfm_lib.book.drawing.display import figure, show
 from tfm_lib.book.drawing.phone import NARROW, narrow
 
-
 LONG = "the very long name of some arm of a trial"
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 NARROW = 3.6  # inches; as wide as a phone's text, where a letter of 10 points is still one of 12 pixels
 LEAST = 0.8  # of a panel's height, where its width falls by more
-LINE, LETTERS = 0.24, {"title": 40, "label": 28, "tick": 22}  # inches a line of a legend takes; what fits in a line
+LINE, LETTERS = 0.24, {"title": 40, "label": 36, "tick": 22}  # inches a line of a legend takes; what fits in a line
 
 
 def narrow(fig: Figure) -> None:
@@ -35,12 +35,13 @@ def narrow(fig: Figure) -> None:
         row, column = divmod(places.index((spot.rowspan.start, spot.colspan.start)), columns)
         ax.set_subplotspec(new[row, column])
         _with_its_own_labels(ax, fig.axes[0], row == rows - 1, column == 0)
-        _in_short_lines(ax)
     told = [ax for ax in spots if ax.get_xlabel()]
     if columns == 1 and len(told) == 1:  # the label of all panels stood beneath one of them
         label = told[0].get_xlabel()
         told[0].set_xlabel("")
         list(spots)[-1].set_xlabel(label)
+    for ax in spots:
+        _in_short_lines(ax)
 
 
 def _legend_below(fig: Figure) -> int:
@@ -69,7 +70,7 @@ def _with_its_own_labels(ax: Any, first: Any, last_row: bool, first_column: bool
 
 def _in_short_lines(ax: Any) -> None:
     ax.set_title(textwrap.fill(ax.get_title("left"), LETTERS["title"]), loc="left")
-    ax.set_xlabel(textwrap.fill(ax.get_xlabel(), LETTERS["label"]))
+    ax.set_xlabel(textwrap.fill(ax.get_xlabel(), LETTERS["label"]), loc="right")  # where there is room for more
     ax.set_ylabel(textwrap.fill(ax.get_ylabel(), LETTERS["tick"] + 6))
     names = [label.get_text() for label in ax.get_yticklabels()]
     if max(map(len, names), default=0) > LETTERS["tick"]:
