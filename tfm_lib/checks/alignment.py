@@ -361,7 +361,7 @@ def _slips_of_the_error_rate() -> list[Slip]:
         slip(
             "possible is ignored",
             lambda A, S, M, P: 1 - 2 * n(A & S) / n(A, S),
-            "This counts the possible link that was found as wrong. It belongs to P, so it adds to |A ∩ P|.",
+            "This counts a possible link that was found as wrong. It belongs to P, so it adds to |A ∩ P|.",
         ),
         slip(
             "sure links are not possible",
@@ -522,8 +522,8 @@ def _slips_of_witnesses() -> list[Slip]:
         Slip(
             "not turned",
             lambda there, back: _chosen(there, -1) & _chosen(back, -1),
-            "back has the source in its rows; that it fits is chance, as many words on both sides. Turn it, so that both "
-            "matrices have targets in their rows.",
+            "`back` has sources in its rows; it fits here because both sides have as many words. Turn it, so that "
+            "both matrices have targets in their rows.",
         ),
         Slip(
             "reshaped, not turned",
@@ -589,8 +589,8 @@ def _slips_of_witnesses() -> list[Slip]:
         Slip(
             "axis after the turn",
             lambda there, back: _chosen(there, -1) & _chosen(back.T, -1),
-            "You turned `back` first and then took the largest of each row, which is a source no more. Choose in its own "
-            "rows, then turn.",
+            "You turned `back` first and then took the largest of each row. In `back` each source chooses: take "
+            "the largest of its own rows, then turn.",
         ),
         Slip(
             "axis after the turn",
@@ -601,7 +601,7 @@ def _slips_of_witnesses() -> list[Slip]:
             Slip(
                 "a threshold",
                 lambda there, back, bound=bound: (there > bound) & (bound < back.T),
-                "You keep what both give more than some bound. A row's largest weight may be small, or several large: "
+                "You keep the links to which both give more than some bound. A row's largest weight may be small: "
                 "ask which is the largest.",
             )
             for bound in (0.5, 0.3, 0.25, 0.2, 0.1)
