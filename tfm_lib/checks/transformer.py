@@ -322,7 +322,8 @@ _HIDING = [
     Slip(
         "hidden after the softmax",
         lambda Z, H, W_Q, W_K, W_V, is_word: (_plain_weights(Z, H, W_Q, W_K) * is_word) @ (H @ W_V),
-        "You set the weights of padding to 0 behind the softmax, so the others no longer sum to 1. Hide the scores, before it.",
+        "You set the weights of padding to 0 after the softmax, so the others no longer sum to 1. Hide the scores, "
+        "before it.",
     ),
     Slip(
         "the notes of padding set to 0",
@@ -655,8 +656,8 @@ _COUNTS = [
     Slip(
         "a norm or a bias short",
         _counting(norms=4),
-        "You are 2 · d_model short in each pair of layers. Has the decoder layer its three norms, and each network its second "
-        "bias, d_model numbers behind the second matrix?",
+        "You are 2 · d_model short in each pair of layers. Does the decoder layer have its three norms? Does each "
+        "network have its second bias, d_model numbers behind the second matrix?",
     ),
     Slip(
         "biases as long as the inputs",
