@@ -382,13 +382,14 @@ def _slips_of_the_error_rate() -> list[Slip]:
         slip(
             "possible links must be found",
             lambda A, S, M, P: 1 - n(A & S, A & M) / n(A, M),
-            "You divide by |A| and the possible links. What need not be found does not stand below: |A| + |S|.",
+            "You divide by |A| and the possible links. What need not be found does not count below the line: |A| + "
+            "|S|.",
         ),
         slip(
             "all counted as sure",
             lambda A, S, M, P: 1 - 2 * n(A & P) / n(A, P),
-            "Sure and possible links count alike here. A sure link stands in both terms above the line, a possible one "
-            "in the second only, and none but sure ones below.",
+            "Sure and possible links count alike here. A sure link stands in both terms above the line, a possible "
+            "one in the second only. Below the line stands |A| + |S|.",
         ),
         slip(
             "not an error",

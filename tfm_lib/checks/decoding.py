@@ -855,7 +855,7 @@ _CACHED = [
     Slip(
         "scaled by d_k",
         _output(lambda q, k, v, K, V: _mix(q, *_grown(k, v, K, V), len(q))),
-        "You divided the scores by d_k. It is its root.",
+        "You divided the scores by d_k. The scale is its root, √d_k.",
     ),
     Slip(
         "scaled by the number of keys",

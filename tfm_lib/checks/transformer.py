@@ -371,7 +371,7 @@ _LOOKS = [
     Slip(
         "scaled by d_k",
         _looking(scale=lambda Z, W_K: W_K.shape[1]),
-        "You divided by d_k. It is its root.",
+        "You divided by d_k. The scale is its root, √d_k.",
     ),
     Slip(
         "scaled the wrong way",
@@ -486,7 +486,11 @@ _WAYS_IN = [
         _way_in(lambda X, P, d, v: X + math.sqrt(d) * P),
         "You scaled the places. It is the words that are multiplied by √d_model.",
     ),
-    Slip("scaled by d_model", _way_in(lambda X, P, d, v: d * X + P), "You multiplied by d_model. It is its root."),
+    Slip(
+        "scaled by d_model",
+        _way_in(lambda X, P, d, v: d * X + P),
+        "You multiplied by d_model. The factor is its root, √d_model.",
+    ),
     Slip(
         "divided by √d_model",
         _way_in(lambda X, P, d, v: X / math.sqrt(d) + P),
@@ -793,7 +797,7 @@ _STACKS = [
     Slip(
         "no limit",
         _stack(lambda row, column, m, n: row + column >= 0),
-        "Everybody sees everything, target words their future too.",
+        "Every word sees every word, so target words see their future too.",
     ),
     Slip(
         "transposed",
