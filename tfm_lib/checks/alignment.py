@@ -361,7 +361,7 @@ def _slips_of_the_error_rate() -> list[Slip]:
         slip(
             "possible is ignored",
             lambda A, S, M, P: 1 - 2 * n(A & S) / n(A, S),
-            "This counts the possible link that was found as wrong. It belongs to P, so it adds to |A ∩ P|.",
+            "This counts a possible link that was found as wrong. It belongs to P, so it adds to |A ∩ P|.",
         ),
         slip(
             "sure links are not possible",
@@ -382,13 +382,14 @@ def _slips_of_the_error_rate() -> list[Slip]:
         slip(
             "possible links must be found",
             lambda A, S, M, P: 1 - n(A & S, A & M) / n(A, M),
-            "You divide by |A| and the possible links. What need not be found does not stand below: |A| + |S|.",
+            "You divide by |A| and the possible links. What need not be found does not count below the line: |A| + "
+            "|S|.",
         ),
         slip(
             "all counted as sure",
             lambda A, S, M, P: 1 - 2 * n(A & P) / n(A, P),
-            "Sure and possible links count alike here. A sure link stands in both terms above the line, a possible one "
-            "in the second only, and none but sure ones below.",
+            "Sure and possible links count alike here. A sure link stands in both terms above the line, a possible "
+            "one in the second only. Below the line stands |A| + |S|.",
         ),
         slip(
             "not an error",
@@ -522,8 +523,8 @@ def _slips_of_witnesses() -> list[Slip]:
         Slip(
             "not turned",
             lambda there, back: _chosen(there, -1) & _chosen(back, -1),
-            "back has the source in its rows; that it fits is chance, as many words on both sides. Turn it, so that both "
-            "matrices have targets in their rows.",
+            "`back` has sources in its rows; it fits here because both sides have as many words. Turn it, so that "
+            "both matrices have targets in their rows.",
         ),
         Slip(
             "reshaped, not turned",
@@ -589,8 +590,8 @@ def _slips_of_witnesses() -> list[Slip]:
         Slip(
             "axis after the turn",
             lambda there, back: _chosen(there, -1) & _chosen(back.T, -1),
-            "You turned `back` first and then took the largest of each row, which is a source no more. Choose in its own "
-            "rows, then turn.",
+            "You turned `back` first and then took the largest of each row. In `back` each source chooses: take "
+            "the largest of its own rows, then turn.",
         ),
         Slip(
             "axis after the turn",
@@ -601,7 +602,7 @@ def _slips_of_witnesses() -> list[Slip]:
             Slip(
                 "a threshold",
                 lambda there, back, bound=bound: (there > bound) & (bound < back.T),
-                "You keep what both give more than some bound. A row's largest weight may be small, or several large: "
+                "You keep the links to which both give more than some bound. A row's largest weight may be small: "
                 "ask which is the largest.",
             )
             for bound in (0.5, 0.3, 0.25, 0.2, 0.1)

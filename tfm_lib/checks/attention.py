@@ -237,7 +237,7 @@ def _slips_of_all_queries() -> list[Slip]:
         slip("d_k instead of √d_k", D_K, scale=lambda Q, K, V: Q.shape[-1]),
         slip(
             "√ of the value's length",
-            "You divide by √d_v. The scores are sums of d_k products, so it is the length of the keys that counts: "
+            "You divide by √d_v. A score is a sum of d_k products, so the length of a query or key counts: "
             "Q.shape[-1].",
             scale=lambda Q, K, V: V.shape[-1] ** 0.5,
         ),
@@ -328,8 +328,7 @@ def _slips_of_all_queries() -> list[Slip]:
         ),
         slip(
             "weights before the softmax",
-            "What you return as weights are the scores, before the softmax. The reader of your function wants rows that "
-            "sum to 1.",
+            "You return the scores as weights. Return what the softmax makes of them: rows that sum to 1.",
             give=lambda scores, weights, V: (weights @ V, scores),
         ),
         slip(
@@ -479,7 +478,7 @@ def _slips_of_the_additive_score() -> list[Slip]:
         Slip(
             "v is ignored",
             pairs(lambda q, k, v: (q + k).tanh().sum(-1)),
-            "The hidden units are summed alike. v weighs them.",
+            "You add the hidden units as they are. v weighs them first.",
         ),
         Slip(
             "v is ignored",
@@ -616,7 +615,7 @@ def hard_limit(student: Any, expect: Expect) -> None:
             )
             for bound in (1e-2, 1e-3, 1e-4)
         ],
-        describe="a low temperature and scores as small",
+        describe="low temperatures, with scores just as small",
     )
     ties = [(_tied(n, m, places), 0) for n, m, places in ((1, 4, (0, 2)), (3, 6, (1, 4, 5)), (2, 5, (0, 1, 2, 3, 4)))]
     one = "Two keys tie and you give one of them everything. Equal scores have equal weights at every temperature, so in the limit too."
@@ -887,8 +886,8 @@ def kernel_regression(student: Any, expect: Expect) -> None:
             Slip(
                 "a small number below",
                 lambda x, x_seen, y_seen, h: 0 * x,
-                "Far away every κ rounds to 0. Something small below saves you from 0/0, but then the weights sum to 0, "
-                "not to 1. Let softmax do the division: it subtracts the best score first.",
+                "Far away every κ rounds to 0. A small number added below the line saves you from 0/0, but then "
+                "the weights sum to 0, not to 1. Let softmax do the division: it subtracts the best score first.",
             ),
             Slip(
                 "plain mean far away",
@@ -923,16 +922,16 @@ def _slips_of_regression() -> list[Slip]:
             scored(lambda gap, h: -(gap**2) / (2 * h)),
             "You divide by 2h. It is 2h²: the distance is squared, and so is its unit.",
         ),
-        Slip("2 forgotten", scored(lambda gap, h: -(gap**2) / h**2), "You divide by h². The Gaussian has 2h² below."),
+        Slip("2 forgotten", scored(lambda gap, h: -(gap**2) / h**2), "You divide by h². The Gaussian divides by 2h²."),
         Slip(
             "2 squared too",
             scored(lambda gap, h: -(gap**2) / (2 * h) ** 2),
-            "You square the 2 as well. Below stands 2h², not (2h)².",
+            "You square the 2 as well. Divide by 2h², not by (2h)².",
         ),
         Slip(
             "multiplied by the bandwidth",
             scored(lambda gap, h: -(gap**2) * 2 * h**2),
-            "You multiply by 2h². It stands below.",
+            "You multiply by 2h². Divide by it.",
         ),
         Slip(
             "multiplied by the bandwidth",
@@ -942,7 +941,7 @@ def _slips_of_regression() -> list[Slip]:
         Slip(
             "bandwidth is ignored",
             scored(lambda gap, h: -(gap**2) / 2),
-            "The bandwidth changes nothing. It stands below, squared.",
+            "The bandwidth changes nothing: divide by 2h², not by 2.",
         ),
         Slip("bandwidth is ignored", scored(lambda gap, h: -(gap**2)), "The bandwidth changes nothing. Divide by 2h²."),
         Slip(
@@ -1003,7 +1002,7 @@ def _slips_of_regression() -> list[Slip]:
         Slip(
             "multiplied by the bandwidth",
             scored(lambda gap, h: -((gap / 2 * h) ** 2)),
-            "gap / 2 * h is read from the left, so the bandwidth multiplies. Put what stands below in brackets.",
+            "gap / 2 * h is read from the left, so the bandwidth multiplies. Write gap**2 / (2 * h**2).",
         ),
         Slip(
             "not summed",
@@ -1099,8 +1098,9 @@ def _judge_lone_shuffles(student: Any, expect: Expect) -> None:
         expect.true(
             not verdict or len(seen) > 2 or any(not _same(k, K) for k in seen),
             "a shuffle that changes nothing proves nothing",
-            "You shuffle once, and a random order may be the old one: of two rows every second is. Then nothing was tested, "
-            "and you say True of an attention that prefers late rows. Shuffle several times.",
+            "You shuffle once, and a shuffle may leave the order as it was: with two rows every second one does. "
+            "Then nothing was tested, and you say True of an attention that prefers late rows. Shuffle several "
+            "times.",
             "one shuffle",
         )
 
@@ -1240,7 +1240,7 @@ def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
         Slip(
             "always True",
             lambda attend, Q, K, V: True,
-            "You say True of everything, also of an attention that prefers late rows. With that one the order matters.",
+            "You say True of everything, also of an attention that prefers late rows. There the order matters.",
         ),
         Slip(
             "always False",
@@ -1305,6 +1305,6 @@ def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
         Slip(
             "one equal entry is enough",
             test(agree=lambda a, b: bool(torch.isclose(a[0], b[0], atol=1e-4).any())),
-            "One entry that stays the same is enough for you: any. All of them must.",
+            "With `any`, one entry that stays the same is enough. All of them must stay the same: all.",
         ),
     ]

@@ -63,7 +63,7 @@ LAYER_SLIPS = [
     Slip(
         "additions counted too",
         lambda n, d, f: 2 * _layer(n, d, f),
-        "This is twice as many: multiplications and additions. Asked for are the multiplications.",
+        "This is twice as many: multiplications and additions. The text asks for the multiplications.",
     ),
     Slip(
         "feed-forward network of one word",
@@ -88,7 +88,7 @@ LAYER_SLIPS = [
     Slip(
         "one word",
         lambda n, d, f: _layer(n, d, f) / n,
-        "This is what one of the n words takes, with its n scores. Asked for is the whole sentence.",
+        "This is what one of the n words takes, with its n scores. The text asks for the whole sentence.",
     ),
     Slip(
         "softmax counted",
@@ -103,7 +103,7 @@ LAYER_SLIPS = [
     Slip(
         "forward and backward",
         lambda n, d, f: 3 * _layer(n, d, f),
-        "This is three times as many: forward and backward. Asked for is the forward pass.",
+        "This is three times as many: forward and backward. The text asks for the forward pass.",
     ),
     Slip(
         "weights counted, not products",
@@ -190,12 +190,14 @@ CROSSOVER_SLIPS = [
     Slip(
         "as often is not more often",
         lambda d, c, p: max(1, math.ceil((c - p) * d / 2)),
-        "There they multiply equally often, or attention still less. Asked for is the first n at which attention multiplies more often.",
+        "There they multiply equally often, or attention still less. The text asks for the first n at which "
+        "attention multiplies more often.",
     ),
     Slip(
         "half a word",
         lambda d, c, p: (c - p) * d / 2,
-        "This is the place where the two counts are equal. Asked for is the first whole number of words beyond it.",
+        "This is the place where the two counts are equal. The text asks for the first whole number of words "
+        "beyond it.",
     ),
     Slip(
         "less than one word",
@@ -205,7 +207,7 @@ CROSSOVER_SLIPS = [
     Slip(
         "no word at all",
         lambda d, c, p: max(0, (c - p) * d // 2 + 1),
-        "This says 0 words. With no word nobody multiplies: the first number of words is 1.",
+        "This says 0 words. With no word nobody multiplies: begin at 1.",
     ),
     Slip(
         "d is ignored",
@@ -428,8 +430,8 @@ def _of(**change: Any) -> Callable[..., float]:
 
 GROWTH_SLIPS = [
     Slip("mean for median", _of(middle=mean), "You took the mean of the rounds. One round that was interrupted spoils it; the median does not mind."),
-    Slip("the fastest round", _of(middle=min), "You took the fastest round. Asked for is the median of the seven."),
-    Slip("the slowest round", _of(middle=max), "You took the slowest round, which is the one that something else disturbed most. Asked for is the median."),
+    Slip("the fastest round", _of(middle=min), "You took the fastest round. The text asks for the median of the seven."),
+    Slip("the slowest round", _of(middle=max), "You took the slowest round, the one that was disturbed most. The text asks for the median."),
     Slip("one round", _of(middle=lambda rounds: rounds[0]), "One round was taken for each size, and the first call is often the slowest. Take seven, and their median."),
     *(
         Slip(
@@ -461,7 +463,7 @@ GROWTH_SLIPS = [
     Slip(
         "time over n",
         _of(fit=lambda x, y: mean(q / p for p, q in zip(x, y))),
-        "You divided logarithms. The slope says by how much log time grows when log n does.",
+        "You divided one logarithm by the other. The slope says by how much log time grows when log n does.",
     ),
     Slip(
         "only log of the times",
@@ -526,7 +528,7 @@ BATCH_SLIPS = [
     _fits(lambda n, d, h, L: L * (h * n + 4 * n * d), "one weight a word", "You counted one weight a word. Each word has a weight for each of n words."),
     _fits(lambda n, d, h, L: L * (h * n**2 + 3 * n * d), "three vectors a word", "Three vectors a word are counted. The joined heads, which W^O reads, are the fourth."),
     _fits(lambda n, d, h, L: L * h * (n**2 + 4 * n * d), "every head as wide as the model", "Every head was given vectors of d numbers. The heads share them: 4nd for all heads together."),
-    _fits(lambda n, d, h, L: L * (h * n**2 + 4 * n * d) / n, "words, not sentences", "So many words fit. Asked for are sentences."),
+    _fits(lambda n, d, h, L: L * (h * n**2 + 4 * n * d) / n, "words, not sentences", "So many words fit. The text asks for sentences."),
     _fits(lambda n, d, h, L: L * (h * n**2 + 4 * n * d) * 4, "numbers taken for bytes", "You divided by bytes. `numbers` counts numbers already."),
     _fits(lambda n, d, h, L: L * (h * n * d + 4 * n * d), "weights as wide as the model", "A weight is one number for a query and a key. There are n² of them for each head, whatever d is."),
     Slip("a sentence too many", lambda *a: _batch(*a) + 1, "That is one sentence too many: the last one does not fit as a whole. Round down."),
@@ -587,7 +589,7 @@ CACHE_SLIPS = [
     Slip("a quarter of the cache", lambda *a: _today(*a)[1] // 4, "This is a quarter: these are numbers, of the keys only. A token keeps keys and values, two bytes a number."),
     Slip("as wide as the model", lambda v, d, L, h, kv, f: 4 * L * d, "The cache was counted with n_heads heads of keys and values. Only n_kv heads have any."),
     Slip("one layer's cache", lambda v, d, L, h, kv, f: 4 * kv * (d // h), "This is the cache of one layer. Each layer keeps its own."),
-    Slip("32 bits", lambda *a: 2 * _today(*a)[1], "Twice too much: 16 bits are two bytes."),
+    Slip("32 bits", lambda *a: 2 * _today(*a)[1], "This is twice as much: 16 bits are two bytes."),
     Slip("the three in another order", lambda *a: _today(*a)[2], "These are FLOPs. First come the parameters, then the bytes of the cache, then the FLOPs."),
     Slip("bits for bytes", lambda *a: 8 * _today(*a)[1], "These are bits. A byte has eight."),
     Slip("one number a head", lambda v, d, L, h, kv, f: 4 * L * kv, "A key is a vector of d/n_heads numbers, not one number."),
@@ -597,7 +599,7 @@ FLOP_SLIPS = [
     Slip("the look-up multiplied", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] + 2 * v * d, "The table of the way in is counted. A look-up multiplies nothing: only the way out does."),
     Slip("two for every parameter", lambda *a: 2 * _today(*a)[0], "This is two for each parameter. It is the usual estimate; here leave out the look-up and the norms."),
     Slip("multiplications only", lambda *a: _today(*a)[2] // 2, "This is half: each weight costs one multiplication and one addition."),
-    Slip("a training step", lambda *a: 3 * _today(*a)[2], "Three times too much: six a weight are forward and backward together. Writing a token is a forward pass."),
+    Slip("a training step", lambda *a: 3 * _today(*a)[2], "This is three times as much: six a weight are forward and backward together. Writing a token is a forward pass."),
     Slip("norms multiplied", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] + 2 * (2 * L + 1) * d, "The norms are counted. Their gains are vectors; asked for are the matrices."),
     Slip("as many key heads as heads", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] + 4 * L * d * (d - kv * (d // h)), "W^K and W^V are counted as d × d. They are d × (n_kv · d/n_heads)."),
     Slip("two matrices in the feed-forward network", lambda v, d, L, h, kv, f: _today(v, d, L, h, kv, f)[2] - 2 * L * d * f, "The feed-forward network is counted with two matrices. It has three, and each token meets all."),

@@ -203,7 +203,7 @@ _TIES = [
     Slip(
         "tie the other way",
         lambda words: max(_counts(words), key=lambda pair: (_counts(words)[pair], pair)),
-        "Two pairs are equally frequent. Of equals the one that comes first in the alphabet wins; yours takes the last.",
+        "Two pairs are equally frequent. The one that comes first in the alphabet wins; yours takes the last.",
     ),
     Slip(
         "tie to the one met first",
@@ -1009,7 +1009,7 @@ def in_test(student, expect):
         not 0.1135 < share < 0.1365,
         holds="about one in ten",
         otherwise=f"Your test part holds {share:.1%} of the sentences, one in eight. One in ten is asked for: "
-        "26 of the 256 values of a byte, or one of the ten rests by 10.",
+        "26 of the 256 values of a byte, or one of the ten remainders by 10.",
         mistake="one in eight",
     )
     expect.true(

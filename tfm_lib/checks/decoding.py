@@ -59,8 +59,7 @@ def greedy(student, expect):
     expect.true(
         len(asked) <= 10,
         holds="a model that never writes <eos> is stopped",
-        otherwise="With `max_len` = 9 and a model that never writes <eos>, your loop went on and on. Cutting the list afterwards is "
-        "too late: the limit must end the loop.",
+        otherwise="With `max_len` = 9 and a model that never writes <eos>, your loop went on and on. Cutting the list afterwards is too late: the limit must end the loop.",
         mistake="cut afterwards",
     )
     expect.agrees(answer, _greedy, one, "max_len may be 1", _LIMITS, describe="the shortest limit")
@@ -216,7 +215,7 @@ _WALKS = [
     Slip(
         "backwards",
         lambda f, bos, eos, n: _greedy(f, bos, eos, n)[::-1],
-        "The words came back in the order of the last first. Append at the end.",
+        "The words came back last first. Append at the end.",
     ),
 ]
 _LIMITS = [
@@ -517,7 +516,7 @@ _BEAMS = [
     Slip(
         "rows and tokens swapped",
         _parts(lambda best, rows, tokens: (best, tokens, rows)),
-        "Rows and tokens are swapped: of the flat index, the quotient by v is the row, the rest is the token.",
+        "Rows and tokens are swapped: of the flat index, the quotient by v is the row, the remainder is the token.",
     ),
     Slip(
         "divided by k",
@@ -856,7 +855,7 @@ _CACHED = [
     Slip(
         "scaled by d_k",
         _output(lambda q, k, v, K, V: _mix(q, *_grown(k, v, K, V), len(q))),
-        "You divided the scores by d_k. It is its root.",
+        "You divided the scores by d_k. The scale is its root, √d_k.",
     ),
     Slip(
         "scaled by the number of keys",
@@ -926,7 +925,7 @@ _CACHED = [
     Slip(
         "query kept",
         _cache(lambda q, k, v, K, V: _grown(q, v, K, V)),
-        "A query stands in the cache. Keys are kept, queries asked.",
+        "A query stands in the cache. Keys are kept; a query asks once and is not needed again.",
     ),
     Slip(
         "values not kept",

@@ -282,7 +282,7 @@ LOSS_SLIPS = [
     Slip(
         "zeros count as asked",
         lambda logits, ids, asked: (_nats(logits, ids) * asked).mean(),
-        "What was not asked for is 0, and the mean divides by all positions all the same. Divide by how many were asked for.",
+        "What was not asked for is 0, but the mean still divides by all positions. Divide by how many were asked for.",
     ),
     Slip(
         "a sum",
@@ -308,7 +308,8 @@ LOSS_SLIPS = [
     Slip(
         "the next word",
         lambda logits, ids, asked: F.cross_entropy(logits[:, :-1][asked[:, 1:]], ids[:, 1:][asked[:, 1:]]),
-        "The targets were shifted by one, as for a decoder. An encoder says the word that stands at the very position.",
+        "The targets were shifted by one, as for a decoder. An encoder says the word that stands at this very "
+        "position.",
     ),
     Slip(
         "two softmaxes",
@@ -396,8 +397,8 @@ BALANCE_SLIPS = [
     Slip(
         "token by token",
         lambda logits, k: logits.shape[1] * (_asked(logits, k) / k * logits.softmax(-1)).sum(-1).mean(),
-        "You multiplied for each token, and took the mean then. First the means over the tokens, then their product: balance is "
-        "a matter of all tokens together.",
+        "You multiplied for each token, and then took the mean. Take the means over the tokens first, then "
+        "multiply: balance is a matter of all tokens together.",
     ),
 ]
 

@@ -71,8 +71,8 @@ MERGE_SLIPS = [
     Slip(
         "nothing shrinks",
         _alike(_plain),
-        "You added the sums as they are. Each was measured against the largest score of its own half; measured against "
-        "the larger of the two, one of them is smaller by e to the difference.",
+        "You added the sums as they are. Each was measured against the largest score of its own half. Measure both "
+        "against the larger of the two: a half shrinks by e to (its own largest − the larger).",
     ),
     Slip(
         "only the first shrinks",
@@ -99,7 +99,8 @@ MERGE_SLIPS = [
     Slip(
         "grows instead of shrinking",
         _alike(lambda a, b, one, other: one / a + other / b),
-        "Your factors are turned round: what was measured against a smaller score must shrink, by e to (own − larger).",
+        "Your factors are turned round: what was measured against a smaller score must shrink, by e to (its own "
+        "largest − the larger).",
     ),
     Slip(
         "already divided",
@@ -154,7 +155,7 @@ MERGE_SLIPS = [
     Slip(
         "without the exponential",
         lambda first, second: _shrunk_by(first, second, lambda gap: gap),
-        "You multiply by the difference of the largest scores. The factor is e to the power of it.",
+        "You multiply by the difference of the largest scores. The factor is e to that power.",
     ),
     Slip(
         "powers of 2",
@@ -238,7 +239,7 @@ ROOM_SLIPS = [
     Slip(
         "the batch is forgotten",
         _room_if(lambda layers, heads, d_k, batch: 4 * layers * heads * d_k),
-        "That would be the length of one conversation alone. Each of the batch keeps keys and values of its own.",
+        "That would be the length of one conversation alone. Each conversation keeps keys and values of its own.",
     ),
     Slip(
         "one layer",
@@ -280,14 +281,14 @@ WINDOW_SLIPS = [  # of those who count a token right
     Slip(
         "any window is enough",
         lambda *args: "any" if len(args) > 5 else _length(*args[:5]),
-        "You answer 'any' for every window. Its keys must fit as well: a window longer than the room ends as if there "
-        "were none.",
+        "You answer 'any' for every window. Its keys must fit as well. For a window longer than the room, give the "
+        "length that fits.",
     ),
     Slip(
         "the window as the length",
         lambda *args: min(_length(*args[:5]), args[5]) if len(args) > 5 and args[5] is not None else _length(*args[:5]),
-        "You give the window as the length. A layer keeps no more than its window, and yet reads on: where the window "
-        "fits, any length does, and the answer is 'any'.",
+        "You give the window as the length. A layer keeps no more than its window, however long the text is: where "
+        "the window fits, the answer is 'any'.",
     ),
     Slip(
         "the window turned round",
@@ -376,8 +377,8 @@ POWER_SLIPS = [
     Slip(
         "the ratio of the counts",
         _power_if(lambda a, b, short, long: b / a),
-        "This is how many times as many multiplications there are. The power is the exponent of the ratio of the "
-        "lengths that gives it: a quotient of logarithms.",
+        "This is the ratio of the counts. The power is a quotient of logarithms: that of this ratio over that of "
+        "the ratio of the lengths.",
     ),
     Slip(
         "not divided by the lengths",
@@ -403,8 +404,7 @@ POWER_SLIPS = [
     Slip(
         "ratio by ratio",
         _power_if(lambda a, b, short, long: (b / a) / (long / short)),
-        "One ratio divided by the other says how much faster than n it grows between these two. The power comes from "
-        "their logarithms.",
+        "You divided one ratio by the other. The power comes from their logarithms.",
     ),
     Slip(
         "the wrong sign",
@@ -689,7 +689,7 @@ MEND_SLIPS = [
     Slip(
         "not itself",
         lambda Q, K, V, w: _mended(Q, K, V, w, lambda i, j, w: ((i - w <= j) & (j < i)) | (j == 0) & (i == 0)),
-        "A query does not see itself, j < i. Itself counts among the w: j ≤ i.",
+        "Here a query does not see itself, j < i. It counts among the w: j ≤ i.",
     ),
     Slip(
         "without the scale",
@@ -803,7 +803,7 @@ EXPECTED_SLIPS = [
     Slip(
         "every word alike",
         _expected_if(lambda p, q: (p / q).clamp(max=1).mean().item()),
-        "You took the plain mean of min(1, p/q) over the words. The draft draws some words oftener: weigh by q.",
+        "You took the plain mean of min(1, p/q) over the words. The draft draws some words more often: weigh by q.",
     ),
     Slip(
         "as if both were greedy",
@@ -828,8 +828,8 @@ EXPECTED_SLIPS = [
     Slip(
         "a share of all",
         lambda p, q, k: (k + 1) * _kept(p, q),
-        "You take the share β of k + 1 tokens. The first is given always, and those behind a thrown one are lost: "
-        "1 + β + β² + …",
+        "You take the share β of k + 1 tokens. The first is given always, and those behind one that was thrown "
+        "away are lost: 1 + β + β² + …",
     ),
     Slip(
         "where all are kept",

@@ -176,7 +176,8 @@ _REFERENCES = [
     Slip(
         "in every reference",
         _in_every,
-        "An n-gram counts in your answer only as often as in every reference. It is enough that one has it.",
+        "In your answer an n-gram counts only as often as it stands in every reference. One reference that has it "
+        "is enough.",
     ),
     *(
         Slip(
@@ -194,7 +195,7 @@ _REFERENCES = [
     Slip(
         "share for the count",
         lambda ours, refs, n: _matches(ours, refs, n) / max(_ngrams(ours, n).total(), 1),
-        "This is the share of the hypothesis's n-grams, its precision. Asked for is how many match.",
+        "This is the share of the hypothesis's n-grams, its precision. The text asks for how many match.",
     ),
     Slip(
         "order is ignored",
@@ -214,7 +215,7 @@ _REFERENCES = [
     Slip(
         "all lengths up to n",
         lambda ours, refs, n: sum(_matches(ours, refs, length) for length in range(1, n + 1)),
-        "You added the matches of all lengths from 1 to n. Asked for are those of n words.",
+        "You added the matches of all lengths from 1 to n. The text asks for those of n words.",
     ),
 ]
 
@@ -326,8 +327,8 @@ _MENDED = [
     Slip(
         "weighted mean of the scores",
         lambda rows: sum(row[2] * _of_one(row) for row in rows) / max(sum(row[2] for row in rows), 1),
-        "This is a mean of sentence scores still, with long sentences weighing more. A product of four shares is no share of words: "
-        "add the counts first.",
+        "This is a mean of sentence scores still, with long sentences weighing more. A mean of products is not the "
+        "product of the means: add the counts first.",
     ),
     Slip(
         "zeros left out of the mean",
@@ -579,17 +580,18 @@ _EDITS = [
     Slip(
         "words of the hypotheses",
         lambda ours, theirs: sum(map(_distance, ours, theirs)) / _length(ours),
-        "You divided by the words of the hypotheses. Asked for is a share of the reference's words.",
+        "You divided by the words of the hypotheses. The text asks for a share of the reference's words.",
     ),
     Slip(
         "words of the longer side",
         lambda ours, theirs: sum(map(_distance, ours, theirs)) / sum(max(len(a), len(b)) for a, b in zip(ours, theirs)),
-        "You divided by the words of the longer sentence of each pair. Asked for is a share of the reference's words.",
+        "You divided by the words of the longer sentence of each pair. The text asks for a share of the "
+        "reference's words.",
     ),
     Slip(
         "words of both sides",
         lambda ours, theirs: sum(map(_distance, ours, theirs)) / (_length(ours) + _length(theirs)),
-        "You divided by the words of both sides. Asked for is a share of the reference's words.",
+        "You divided by the words of both sides. The text asks for a share of the reference's words.",
     ),
     Slip(
         "the first sentence only",
@@ -669,12 +671,12 @@ _EDITS = [
     Slip(
         "share of right words",
         lambda ours, theirs: 1 - _error_rate(ours, theirs),
-        "This is 1 minus the rate. Asked for are the errors.",
+        "This is 1 minus the rate. The text asks for the errors.",
     ),
     Slip(
         "percent",
         lambda ours, theirs: 100 * _error_rate(ours, theirs),
-        "This is in percent. Asked for is a share.",
+        "This is in percent. The text asks for a share.",
     ),
     Slip(
         "edits not divided",
@@ -888,7 +890,7 @@ _SWAPS = [
     Slip(
         "one added below only",
         lambda *a: _p(*a, share=lambda count, trials: count / (trials + 1)),
-        "You added 1 to the trials only. What was observed counts above too: count + 1.",
+        "You added 1 to the trials only. What was observed counts above the line too: count + 1.",
     ),
     Slip(
         "as large does not count",
@@ -1000,7 +1002,7 @@ _SWAPS = [
     Slip(
         "1 minus p",
         lambda *a: 1 - _p(*a),
-        "This is 1 minus the p-value. Small is what an accident seldom does.",
+        "This is 1 minus the p-value. A p-value is small where chance seldom does as much.",
     ),
 ]
 
@@ -1180,7 +1182,7 @@ _ALWAYS = [
         lambda systems: _names(
             sorted((row for row in systems if any(_beats(other, row) for other in systems)), key=_cost)
         ),
-        "These are the systems that another one beats. Asked for are the others.",
+        "These are the systems that another one beats. The text asks for the others.",
     ),
     Slip(
         "compared with the last one only",
@@ -1190,7 +1192,7 @@ _ALWAYS = [
     Slip(
         "rows for names",
         lambda systems: _unbeaten(systems),
-        "These are the whole rows. Asked for are the names.",
+        "These are the whole rows. The text asks for the names.",
     ),
 ]
 _TIED = [
@@ -1203,12 +1205,14 @@ _TIED = [
     Slip(
         "better is asked, cheaper not",
         lambda systems: _names(_unbeaten(systems, lambda a, b: a[1] > b[1] and a[2] <= b[2])),
-        "One that is exactly as good for less does not beat in your answer. It does: one of the two must be strict, whichever.",
+        "In your answer a system that is exactly as good for less does not beat. It does: one of the two "
+        "comparisons must be strict, whichever.",
     ),
     Slip(
         "cheaper is asked, better not",
         lambda systems: _names(_unbeaten(systems, lambda a, b: a[1] >= b[1] and a[2] < b[2])),
-        "One that is better for exactly the same cost does not beat in your answer. It does: one of the two must be strict, whichever.",
+        "In your answer a system that is better for exactly the same cost does not beat. It does: one of the two "
+        "comparisons must be strict, whichever.",
     ),
     Slip(
         "equal ones beat each other",
@@ -1233,7 +1237,8 @@ _TIED = [
     Slip(
         "compared with equals too",
         lambda systems: _record_holders(systems, _cost, lambda a, b: a >= b),
-        "Kept is whatever is at least as good as all before it, in your order. As good for more is beaten, and so is less good for as much.",
+        "You keep whatever is at least as good as all before it, in your order. A system that is as good for more "
+        "is beaten, and so is one that is less good for as much.",
     ),
 ]
 _IN_ORDER, _TIED_IN_ORDER = (
@@ -1474,7 +1479,7 @@ _SIZES = [
             if _least_size(difference, sizes)
             else sizes[-1]
         ),
-        "This is the last size that is too small. Asked for is the next one.",
+        "This is the last size that is too small. The text asks for the next one.",
     ),
     Slip(
         "a place in the list",
@@ -1484,12 +1489,12 @@ _SIZES = [
     Slip(
         "the largest",
         lambda difference, sizes: sizes[-1],
-        "This is always the largest size, or the last that fits. Asked for is the least.",
+        "This is always the largest size, or the last that fits. The text asks for the least.",
     ),
     Slip(
         "how many sizes",
         lambda difference, sizes: sum(1 for fit in _found(difference, sizes) if fit),
-        "This is how many sizes have 8 of 10. Asked for is the least from which on all have.",
+        "This is how many sizes have 8 of 10. The text asks for the least from which on all have.",
     ),
 ]
 _NONE = [

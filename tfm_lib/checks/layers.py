@@ -337,7 +337,7 @@ LARGER_SLIPS = [
     Slip(
         "the smaller",
         torch.minimum,
-        "That is the smaller of the two. The larger is b + max(0, a − b), with plus signs.",
+        "That is the smaller of the two. The larger is b + max(0, a − b), with a plus.",
     ),
     Slip(
         "only the difference",
@@ -378,8 +378,8 @@ LARGER_SLIPS = [
         Slip(
             "lifted above 0",
             lambda a, b, k=k: _relu(a - b) + _relu(b + k) - k,
-            "You lift b above 0 by a constant and take the constant away again. That holds down to its negative, and "
-            "this must hold for all numbers: a pair of units, for b and for −b, needs no constant.",
+            "You lift b above 0 by a constant and take the constant away again. A b further below 0 is still cut "
+            "off. A pair of units, for b and for −b, needs no constant.",
         )
         for k in (1, 10, 100, 1000, 10_000)
     ),
@@ -792,7 +792,7 @@ BACKWARD_SLIPS = [
     Slip(
         "the forward pass",
         lambda *a: _with(*a, of=lambda G, Z, s: Z),
-        "That is Z, what the norm makes of X. Asked for is the way back: how L moves with X, given G.",
+        "That is Z, what the norm makes of X. The text asks for the way back: how L moves with X, given G.",
     ),
     Slip(
         "G is ignored",

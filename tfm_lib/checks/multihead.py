@@ -450,7 +450,7 @@ CONTRIBUTION_SLIPS = [
     Slip(
         "heads not in front",
         lambda heads, W_O: _terms(heads, W_O).transpose(0, 1),
-        "The terms are right, with the positions in front. Asked for is (n_heads, n, d_model).",
+        "The terms are right, with the positions in front. The text asks for (n_heads, n, d_model).",
     ),
     Slip(
         "terms divided by h",
@@ -671,7 +671,7 @@ PRUNE_SLIPS = [
     Slip(
         "order turned round",
         lambda cost, n: _greedy(cost, n)[::-1],
-        "The order is right, and turned round: the last to go stands first. Put each head behind those gone before.",
+        "The order is turned round: the last to go stands first. Put each head behind those gone before.",
     ),
     Slip(
         "only the last one stays off",
@@ -697,19 +697,20 @@ PRUNE_SLIPS = [
     Slip(
         "by what it costs more than alone",
         lambda cost, n: _greedy(cost, n, lambda cost, gone, i, n: cost([*gone, i]) - cost([i])),
-        "You subtracted what the head costs alone. The next to go is the one with the least cost of all that are off "
-        "together.",
+        "You subtracted what the head costs alone. The next to go is the one with which all that are off cost "
+        "least together.",
     ),
     Slip(
         "ranks",
         lambda cost, n: _ranks(_greedy(cost, n)),
-        "At place i stands when head i goes. Asked for are the heads.",
+        "Your list says when each head goes: place i holds the turn of head i. The text asks for the heads in the "
+        "order in which they go.",
     ),
     Slip(
         "all orders tried",
         lambda cost, n: _cheapest(cost, n) if n < 6 else _greedy(cost, n),
-        "You look for the order that is cheapest in sum. Asked for is a choice at each step: the head goes whose absence, with "
-        "those already gone, costs least.",
+        "You look for the order that is cheapest in sum. The text asks for a choice at each step: the head goes "
+        "whose absence, with those already gone, costs least.",
     ),
     *(
         Slip(

@@ -117,7 +117,7 @@ ENCODING_SLIPS = [
     Slip(
         "axes exchanged",
         lambda n, d: _waves(_angle(n, d)).T,
-        "Rows are columns here. One row a position, (n, d_model).",
+        "Rows and columns are swapped. Each position has a row: (n, d_model).",
     ),
     *(
         Slip(
@@ -187,7 +187,8 @@ REACH_SLIPS = [
     Slip(
         "only the slope",
         lambda n, h: 2 ** (-8 * h / n),
-        "That is the slope of the head. Asked for is the distance at which slope times distance makes a weight half.",
+        "That is the slope of the head. The text asks for the distance at which slope times distance makes a "
+        "weight half.",
     ),
     Slip(
         "heads counted from 0",
@@ -255,7 +256,7 @@ REACH_SLIPS = [
     Slip(
         "all heads",
         lambda n, h: [_reach(n, k) for k in range(1, n + 1)],
-        "The distances of all heads came back. Asked for is one number, that of head h.",
+        "The distances of all heads came back. The text asks for one number, that of head h.",
     ),
 ]
 
@@ -431,7 +432,7 @@ COUNT_SLIPS = [
     Slip(
         "the hidden ones",
         lambda is_bos, mask: len(is_bos) - 1 / _share(is_bos, mask),
-        "You counted what is hidden. Asked for are the words that the row can see.",
+        "You counted what is hidden. The text asks for the words that the row can see.",
     ),
     Slip(
         "what is left of the share",
@@ -441,7 +442,7 @@ COUNT_SLIPS = [
     Slip(
         "one axis only",
         lambda is_bos, mask: (1 / _share(is_bos, mask) - 1)[:, 0],
-        "The numbers are right, in a single row of them. Asked for is a column, (n, 1).",
+        "The numbers are right, in a single row of them. The text asks for a column, (n, 1).",
     ),
     Slip(
         "who sees me",
@@ -627,7 +628,8 @@ BUCKET_SLIPS = [
     Slip(
         "clipped",
         lambda r, n=32, far=128: r.clamp(max=n - 1),
-        "Distances beyond the exact half still have a bucket each. From there on several share one, the more the farther.",
+        "Distances beyond the exact half still have a bucket each. From there on several share one: the farther, "
+        "the more.",
     ),
     Slip(
         "no last bucket",

@@ -183,7 +183,7 @@ def clip(student, expect):
             _wrong_factor(
                 "0 divided by 0",
                 lambda flat, limit: math.nan,
-                "A gradient of 0 became NaN: its norm is 0, and 0/0 is nothing. Divide only what is too long.",
+                "A gradient of 0 became NaN: its norm is 0, and 0/0 is NaN. Divide only what is too long.",
             )
         ],
         describe="gradients of 0",
@@ -484,7 +484,7 @@ def _slips_of_the_gate() -> list[Slip]:
         ),
         slip(
             "candidate sees what is kept",
-            "The candidate sees (1 − f) ⊙ h. It is to see f ⊙ h.",
+            "The candidate sees (1 − f) ⊙ h. It must see f ⊙ h.",
             past=lambda f, h: (1 - f) * h,
         ),
         slip(
@@ -529,16 +529,16 @@ def _slips_of_the_gate() -> list[Slip]:
         slip("no tanh", "The candidate has no tanh.", squash=same),
         slip(
             "sigmoid for tanh",
-            "The candidate is bent by a sigmoid, so that it is never negative. It wants tanh.",
+            "The candidate is bent by a sigmoid, so it is never negative. It needs tanh.",
             squash=torch.sigmoid,
         ),
-        slip("no sigmoid", "The gate has no sigmoid, so that it leaves the range from 0 to 1.", gate=same),
+        slip("no sigmoid", "The gate has no sigmoid, so it leaves the range from 0 to 1.", gate=same),
         slip(
             "softmax for sigmoid",
             "The gate is a softmax, so its numbers share one 1. Each is a gate of its own: σ.",
             gate=lambda scores: scores.softmax(-1),
         ),
-        slip("no sigmoid", "The gate is a ReLU, so that it may be larger than 1. A gate wants σ.", gate=torch.relu),
+        slip("no sigmoid", "The gate is a ReLU, so it may be larger than 1. A gate needs σ.", gate=torch.relu),
         slip(
             "one gate for all",
             "All numbers share one gate, the mean. Each has its own.",
@@ -569,9 +569,7 @@ def _slips_of_the_gate() -> list[Slip]:
             _gated_blind,
             "The gate sees the word only: U_f h is missing.",
         ),
-        slip(
-            "tanh for sigmoid", "The gate is bent by tanh, so that it may be negative. A gate wants σ.", gate=torch.tanh
-        ),
+        slip("tanh for sigmoid", "The gate is bent by tanh, so it may be negative. A gate needs σ.", gate=torch.tanh),
         slip(
             "σ and tanh exchanged",
             "σ and tanh are exchanged: σ makes the gate, tanh the candidate.",
@@ -963,7 +961,7 @@ def _slips_of_speaking() -> list[Slip]:
         Slip(
             "both signs written",
             lambda step, state, bos, eos, max_len: [bos, *with_end(step, state, bos, eos, max_len)],
-            "The answer holds <bos> and <eos>. Both are signs for the decoder, no words of the sentence.",
+            "The answer holds <bos> and <eos>. Both are signs for the decoder, not words of the sentence.",
         ),
         Slip(
             "end sign written",

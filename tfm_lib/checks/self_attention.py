@@ -105,7 +105,7 @@ def _slips_of_projections() -> list[Slip]:
         ),
         slip(
             "K unprojected",
-            "The queries meet the rows of X themselves. They are to meet the keys, K = X W_K.",
+            "The queries meet the rows of X themselves. They must meet the keys, K = X W_K.",
             project=lambda X, W_Q, W_K, W_V: (X @ W_Q, X, X @ W_V),
         ),
         slip(
@@ -200,7 +200,7 @@ def _slips_of_projections() -> list[Slip]:
         ),
         slip(
             "weights before the softmax",
-            "What you return as weights are the scores. The weights are what the softmax makes of them.",
+            "You return the scores as weights. The weights are what the softmax makes of them.",
             give=lambda scores, weights, V: (weights @ V, scores),
         ),
         slip(
@@ -364,12 +364,14 @@ def _slips_of_scale() -> list[Slip]:
         slip(
             "upside down",
             lambda d, q, k: root(d) / root(q * k),
-            "The variances stand below. Larger components make larger scores, so more must be divided away.",
+            "You divide by the variances. Larger components make larger scores, so the scale must grow with them: "
+            "multiply.",
         ),
         slip(
             "upside down",
             lambda d, q, k: root(d) / (q * k),
-            "The variances stand below. Larger components make larger scores, so more must be divided away.",
+            "You divide by the variances. Larger components make larger scores, so the scale must grow with them: "
+            "multiply.",
         ),
         slip(
             "two roots",
@@ -686,7 +688,8 @@ def _slips_of_the_matrix() -> list[Slip]:
         Slip(
             "made symmetric",
             lambda W_Q, W_K: (_score_matrix(W_Q, W_K) + _score_matrix(W_Q, W_K).T) / 2,
-            "Your M is symmetric. Whom a word looks for and who looks for it are two things: leave it as it is.",
+            "Your M is symmetric. Whom a word looks for and who looks for it are two things: leave M as the "
+            "product gives it.",
         ),
         *[
             Slip(

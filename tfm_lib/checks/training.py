@@ -584,8 +584,8 @@ _GRADIENTS = [
     Slip(
         "tokens ignored",
         _weighted(lambda tokens: [1 / len(tokens)] * len(tokens)),
-        "You took the plain mean. One token of a small micro-batch then counts more than one of a large: weight each gradient by "
-        "its tokens.",
+        "You took the plain mean. One token of a small micro-batch then counts more than one of a large one: "
+        "weight each gradient by its tokens.",
     ),
     Slip(
         "a plain sum",

@@ -322,7 +322,8 @@ _HIDING = [
     Slip(
         "hidden after the softmax",
         lambda Z, H, W_Q, W_K, W_V, is_word: (_plain_weights(Z, H, W_Q, W_K) * is_word) @ (H @ W_V),
-        "You set the weights of padding to 0 behind the softmax, so the others no longer sum to 1. Hide the scores, before it.",
+        "You set the weights of padding to 0 after the softmax, so the others no longer sum to 1. Hide the scores, "
+        "before it.",
     ),
     Slip(
         "the notes of padding set to 0",
@@ -370,7 +371,7 @@ _LOOKS = [
     Slip(
         "scaled by d_k",
         _looking(scale=lambda Z, W_K: W_K.shape[1]),
-        "You divided by d_k. It is its root.",
+        "You divided by d_k. The scale is its root, √d_k.",
     ),
     Slip(
         "scaled the wrong way",
@@ -485,7 +486,11 @@ _WAYS_IN = [
         _way_in(lambda X, P, d, v: X + math.sqrt(d) * P),
         "You scaled the places. It is the words that are multiplied by √d_model.",
     ),
-    Slip("scaled by d_model", _way_in(lambda X, P, d, v: d * X + P), "You multiplied by d_model. It is its root."),
+    Slip(
+        "scaled by d_model",
+        _way_in(lambda X, P, d, v: d * X + P),
+        "You multiplied by d_model. The factor is its root, √d_model.",
+    ),
     Slip(
         "divided by √d_model",
         _way_in(lambda X, P, d, v: X / math.sqrt(d) + P),
@@ -655,8 +660,8 @@ _COUNTS = [
     Slip(
         "a norm or a bias short",
         _counting(norms=4),
-        "You are 2 · d_model short in each pair of layers. Has the decoder layer its three norms, and each network its second "
-        "bias, d_model numbers behind the second matrix?",
+        "You are 2 · d_model short in each pair of layers. Does the decoder layer have its three norms? Does each "
+        "network have its second bias, d_model numbers behind the second matrix?",
     ),
     Slip(
         "biases as long as the inputs",
@@ -792,7 +797,7 @@ _STACKS = [
     Slip(
         "no limit",
         _stack(lambda row, column, m, n: row + column >= 0),
-        "Everybody sees everything, target words their future too.",
+        "Every word sees every word, so target words see their future too.",
     ),
     Slip(
         "transposed",
