@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from browser.conftest import settled
 from browser.driving import PHONE, Widget, places
 from browser.test_every_page import AXE, findings
 from browser.test_fingers import Finger, middle
@@ -116,6 +117,20 @@ def test_examples_that_fail_are_offered_and_say_how(visit, built_book: Path, lib
         choose.select_option(sentence)
         assert written(widget) == library.translate([sentence])[0]
         assert widget.box.locator(".tfm-state").inner_text() == f"{RUNS} It fails here: {FAILURES[sentence]}."
+
+
+def test_a_part_that_was_lost_is_fetched_again(visit, built_book: Path, bases, library: Translator) -> None:
+    place = places(built_book, MODULE)[0]
+    page = visit.blank(bases["http"], broken=True)
+    page.route("**/en-fr/3.js*", lambda route: route.abort())
+    page.goto(f"{bases['http']}{place.page}.html")
+    settled(page)
+    widget = Widget(page, place.index)
+    typed(widget, SENTENCE)
+    assert "3.js could not be loaded" in widget.box.locator(".tfm-state").inner_text()
+    page.unroute("**/en-fr/3.js*")
+    typed(widget, "Nobody knows.")
+    assert written(widget) == library.translate(["Nobody knows."])[0]
 
 
 def test_the_causal_masks_question_leads_to_its_chapter(visit, built_book: Path) -> None:
