@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page
@@ -196,6 +197,23 @@ def test_a_piece_is_called_the_same_in_the_tree_as_in_the_row(visit, built_book:
     widget.box.locator('[data-control="written"] [role="radio"]').last.click()
     named = widget.box.locator("svg .tfm-branch[width] + text").all_text_contents()
     assert all(named) and {"␣", "?"} < {*named}
+
+
+def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    widget.box.locator('[data-control="breaking"]').check()
+    widget.look()
+    widget.box.locator('[data-part="encoder.0"]').click()
+    widget.look()
+    svg = ElementTree.fromstring(Path(widget.save("svg").path()).read_text(encoding="utf-8"))
+    texts = [(text.text, text) for text in svg.findall("{http://www.w3.org/2000/svg}text")]
+    marks = [text for text, _ in texts if text in ("☐", "☑")]
+    assert (marks.count("☐"), marks.count("☑")) == (1, 10)
+    assert {"decoder → source", "all, averaged"} < {text for text, _ in texts}
+    (first,) = [text for words, text in texts if words and words.startswith("A cache cannot see ahead")]
+    assert float(first.get("textLength")) < 380 and not first.text.endswith("matter?"), (
+        "a line is as long as in the page"
+    )
 
 
 def test_on_a_phone_no_word_stands_alone_above_what_it_names(visit, built_book: Path) -> None:
