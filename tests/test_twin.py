@@ -339,6 +339,13 @@ def test_the_next_token_at_a_fork_is_the_librarys(place: int | None, oracle: Ora
         assert wanted["context"].endswith(f"written: {own['written'] or 'nothing yet'}")
 
 
+def test_the_pieces_of_a_sentence_are_those_that_the_library_reads(oracle: Oracle) -> None:
+    sentences = [*FEW, *(sentence for sentence in NASTY if sentence.strip() and len(sentence) < 120)]
+    for sentence, own in zip(sentences, viewed("pieces", sentences), strict=True):
+        assert own["read"] == oracle.tokenizer.pieces(oracle.translator.as_read(sentence)), sentence
+        assert own["known"] == len(oracle.tokenizer)
+
+
 def test_how_sure_each_word_was_is_the_librarys(oracle: Oracle) -> None:
     for sentence, own in zip(FEW, viewed("smoothing", FEW), strict=True):
         wanted = translator_smoothing(oracle.translator, sentence)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { packed, RULES, waste } from "../src/data/batch_packer.js";
-import { cut, isUnknown, merged, trace, wordsOf } from "../src/data/merge_steps.js";
+import { byWord, cut, isUnknown, merged, trace, wordsOf } from "../src/data/merge_steps.js";
 import { close, golden } from "./golden.mjs";
 
 const { merges, letters, cuts, own, packs, core } = golden("data");
@@ -27,6 +27,11 @@ test("a merge that fires makes fewer pieces, the others change nothing", () => {
 test("a word is cut by replaying its merges in their order", () => {
   const pairs = own.merges.map((pair) => pair.split(" "));
   assert.deepEqual(wordsOf(own.value).map((word) => cut(word, pairs)), own.pieces);
+});
+
+test("the translator's pieces stand by words", () => {
+  assert.deepEqual(byWord(["▁un", "happi", "est", "▁", "☃", "▁is", "."]), [["▁un", "happi", "est"], ["▁", "☃"], ["▁is", "."]]);
+  assert.deepEqual(byWord([]), []);
 });
 
 test("equal letters are merged from the left", () => {

@@ -225,6 +225,35 @@ def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Tran
     assert findings([widget.page]) == []
 
 
+# The tokeniser has a line of its own, and shows the translator's pieces beside what it has learned itself.
+
+
+def test_the_translators_pieces_stand_beside_those_of_the_story(visit, built_book: Path, library: Translator) -> None:
+    place = places(built_book, "data/merge_steps")[0]
+    widget = Widget(visit(place.page, "file"), place.index)
+    fresh, ours = widget.look(), len(widget.rows())
+    assert "another list" in state(widget) and fetched(widget.page) == []
+    widget.reach("beside")
+    widget.press("Space")
+    for sentence in (widget.model()["value"], "Keeperless, isn't it? 1988 ☃", "THAT IS MY HAT"):
+        widget.reach("value")
+        widget.press("ControlOrMeta+a")
+        widget.page.keyboard.type(sentence)
+        assert state(widget) == RUNS
+        pieces = library.tokenizer.pieces(library.as_read(sentence))
+        shown = widget.box.locator(".tfm-figure-box svg[role='img']").nth(1).locator("text").all_text_contents()
+        assert shown == pieces
+        assert f"{len(library.tokenizer)} sub-words: {len(pieces)} pieces" in widget.box.inner_text()
+        theirs = [row["pieces"].split() for row in widget.rows() if row["word"].startswith("▁")]
+        assert [piece for word in theirs for piece in word] == pieces
+    left, address = widget.look(), widget.link()
+    other = Widget(visit(place.page, "file", hash="#" + address.split("#")[1]), place.index)
+    assert other.look() == left
+    for each in (widget, other):
+        each.reset()
+        assert each.look() == fresh and len(each.rows()) == ours
+
+
 COUNTED = "globalThis.machines = 0; globalThis.Worker = class extends Worker { constructor(...all) { super(...all); globalThis.machines++; } };"
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page
 
+from browser.conftest import settled
 from browser.driving import PHONE, Widget, places
 from browser.test_every_page import AXE, findings
 from browser.test_fingers import Finger, middle
@@ -116,6 +118,111 @@ def test_examples_that_fail_are_offered_and_say_how(visit, built_book: Path, lib
         choose.select_option(sentence)
         assert written(widget) == library.translate([sentence])[0]
         assert widget.box.locator(".tfm-state").inner_text() == f"{RUNS} It fails here: {FAILURES[sentence]}."
+
+
+def test_break_it_runs_the_machine_and_unticked_it_is_whole(visit, built_book: Path, library: Translator) -> None:
+    widget = opened(visit, built_book)
+    fresh, breaking = widget.look(), widget.box.locator('[data-control="breaking"]')
+    breaking.check()
+    widget.look()
+    assert widget.box.locator(".tfm-state").inner_text() == RUNS
+    widget.box.locator('[data-part="positions"]').click()
+    assert written(widget) != (whole := library.translate([widget.model()["sentence"]])[0])
+    breaking.uncheck()
+    assert widget.look() == fresh, "without its switches in sight nothing may be broken"
+    other = opened(visit, built_book, hash="#" + widget.link().split("#")[1])
+    assert written(other) == whole and other.look() == fresh
+    breaking.check()
+    assert written(widget) != whole, "what was off is off again"
+
+
+def test_a_layer_that_is_off_looks_nowhere(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    widget.box.locator('[data-control="breaking"]').check()
+    widget.look()
+    widget.box.locator('[data-part="decoder.2"]').click()
+    widget.look()
+    assert widget.readout().endswith("it looks at nothing: this layer is off.")
+    widget.box.locator('[data-control="layer"]').select_option("2")
+    assert re.search(r"it looks at .* 0\.[1-9]", widget.readout())
+
+
+def test_of_what_is_not_translated_nothing_is_told(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    typed(widget, SENTENCE)
+    for sentence in ("", "x" * 600):
+        widget.box.locator('[data-control="sentence"]').fill(sentence)
+        widget.look()
+        assert widget.readout() == ""
+        assert (
+            not widget.box.locator('[data-control="written"], .tfm-heatmap, .tfm-rivals').filter(visible=True).count()
+        )
+        other = opened(visit, built_book, hash="#" + widget.link().split("#")[1])
+        assert other.look().startswith(widget.look().split("<div")[0]) and other.readout() == ""
+    typed(widget, SENTENCE)
+    assert widget.box.locator('[data-control="written"]').is_visible() and "has probability" in widget.readout()
+
+
+def test_a_machine_that_comes_late_does_not_speak_for_an_older_wish(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book, "http")
+    fresh = widget.look()
+    held = []
+    widget.page.route("**/en-fr/3.js*", lambda route: held.append(route))
+    widget.box.locator('[data-control="sentence"]').fill(SENTENCE)
+    widget.box.get_by_text("The machine comes").wait_for()
+    widget.page.wait_for_function("[...document.scripts].some(({ src }) => src.includes('en-fr/3.js'))")
+    widget.reset()
+    held.pop().continue_()
+    widget.page.wait_for_function("globalThis.tfmModel.then(() => true)")
+    assert widget.look() == fresh
+
+
+def test_a_part_that_was_lost_is_fetched_again(visit, built_book: Path, bases, library: Translator) -> None:
+    place = places(built_book, MODULE)[0]
+    page = visit.blank(bases["http"], broken=True)
+    page.route("**/en-fr/3.js*", lambda route: route.abort())
+    page.goto(f"{bases['http']}{place.page}.html")
+    settled(page)
+    widget = Widget(page, place.index)
+    typed(widget, SENTENCE)
+    assert "3.js could not be loaded" in widget.box.locator(".tfm-state").inner_text()
+    page.unroute("**/en-fr/3.js*")
+    typed(widget, "Nobody knows.")
+    assert written(widget) == library.translate(["Nobody knows."])[0]
+
+
+def test_a_piece_is_called_the_same_in_the_tree_as_in_the_row(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    typed(widget, "Where is it?")
+    widget.box.locator('[data-control="written"] [role="radio"]').last.click()
+    named = widget.box.locator("svg .tfm-branch[width] + text").all_text_contents()
+    assert all(named) and {"␣", "?"} < {*named}
+
+
+def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    widget.box.locator('[data-control="breaking"]').check()
+    widget.look()
+    widget.box.locator('[data-part="encoder.0"]').click()
+    widget.look()
+    svg = ElementTree.fromstring(Path(widget.save("svg").path()).read_text(encoding="utf-8"))
+    texts = [(text.text, text) for text in svg.findall("{http://www.w3.org/2000/svg}text")]
+    marks = [text for text, _ in texts if text in ("☐", "☑")]
+    assert (marks.count("☐"), marks.count("☑")) == (1, 10)
+    assert {"decoder → source", "all, averaged"} < {text for text, _ in texts}
+    (first,) = [text for words, text in texts if words and words.startswith("A cache cannot see ahead")]
+    assert float(first.get("textLength")) < 380 and not first.text.endswith("matter?"), (
+        "a line is as long as in the page"
+    )
+
+
+def test_on_a_phone_no_word_stands_alone_above_what_it_names(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book, viewport=PHONE)
+    words, choice = (
+        widget.box.locator(f'label:has([data-control="example"]) > {part}').bounding_box()
+        for part in ("span", "select")
+    )
+    assert choice["y"] < words["y"] + words["height"] / 2 < choice["y"] + choice["height"]
 
 
 def test_the_causal_masks_question_leads_to_its_chapter(visit, built_book: Path) -> None:

@@ -130,6 +130,23 @@ def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
     assert Widget(other, place.index).look() == fresh
 
 
+def test_a_page_that_is_come_back_to_has_controls_as_they_are_drawn(visit, built_book: Path) -> None:
+    """A browser would put them where they were left, and no widget hears of it."""
+    place = places(built_book, "decoding/beam_tree")[0]
+    page = visit(place.page, "file")
+    widget, inputs = (
+        Widget(page, place.index),
+        "(box) => [...box.querySelectorAll('input, select')].map(({ value }) => value)",
+    )
+    fresh, values = widget.look(), widget.box.evaluate(inputs)
+    widget.box.locator('[data-control="alpha"]').fill("0")
+    assert widget.look() != fresh
+    page.goto(page.url.replace(place.page, "chapters/masking"))
+    page.go_back()
+    settle(page)
+    assert (widget.look(), widget.box.evaluate(inputs)) == (fresh, values)
+
+
 def settle(page: Page) -> None:
     page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
 

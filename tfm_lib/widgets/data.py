@@ -13,6 +13,7 @@ import traitlets
 from tfm_lib.corpora.story import story_words
 from tfm_lib.data import apply_merges, learn_merges
 from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._live import Live
 from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy
 
 MERGING = Words(
@@ -35,11 +36,12 @@ LONGEST_TEXT = 120
 RULES = tuple(PACKING.shared["rules"])
 
 
-class MergeSteps(Widget):
+class MergeSteps(Live):
     """A sentence as pieces after the first `used` of the `merges`, and how many pieces there are after each.
 
     `merges` is what `learn_merges` returns, `letters` the symbols that it began with: others are unknown. Without
-    them, 300 merges of a story that belongs to this book.
+    them, 300 merges of a story that belongs to this book. With a `machine`, and once `beside` is set, the sub-words in
+    which that translator reads `value` stand beside these: `read`, of `known` in all.
     """
 
     _module = traitlets.Unicode("data/merge_steps").tag(sync=True)
@@ -48,6 +50,9 @@ class MergeSteps(Widget):
     merges = traitlets.List(traitlets.Unicode()).tag(sync=True)
     letters = traitlets.List(traitlets.Unicode()).tag(sync=True)
     used = traitlets.Int().tag(sync=True)
+    beside = traitlets.Bool(False).tag(sync=True)
+    read = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    known = traitlets.Int(0).tag(sync=True)
 
     def __init__(
         self,

@@ -312,7 +312,8 @@ class LiveTranslator(Live):
 
     `translator` is an engine's `Translator`, the shipped one unless told. In a page the reader fetches the shipped
     weights from the book's folder; in Jupyter `wanted` asks the kernel for those of any translator, in 16 bits.
-    `value` is the written word that is looked at, `head` 0 averages all heads, `off` names what is switched off.
+    `value` is the written word that is looked at, `head` 0 averages all heads, `off` names what
+    is switched off while `breaking`.
     """
 
     _module = traitlets.Unicode("decoding/translator").tag(sync=True)

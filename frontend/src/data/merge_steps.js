@@ -1,6 +1,7 @@
-/* Tokeniser: a sentence falls into letters, and the merges put it together, one after the other. */
+/* Tokeniser: a sentence falls into letters, and the merges put it together, one after the other. Beside that, on the reader's
+   wish, the sub-words of the shipped translator, whose merges were learned from other text.                              */
 
-import { card, clamp, h, many, onWidth, plot, s, set, sum, told, widthOf } from "../kit/index.js";
+import { card, clamp, h, live, many, onWidth, plot, s, set, sum, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   merges: "merges",
@@ -18,9 +19,13 @@ const WORDS = {
   fires: "Merge {merge} is {pair}, and finds its place.",
   idle: "Merge {merge} is {pair}, and finds no place here.",
   none: "Nothing is merged yet: letters, the last of each word marked.",
+  beside: "the translator's pieces too",
+  comes: "The translator of this book cuts by another list, which comes with it: {size} MB, once.",
+  theirs: "By the translator's list of {known} sub-words: {pieces}. ▁ begins a word.",
+  reads: "The translator reads {pieces}",
 };
 
-const END = "·"; // marks the last letter of a word
+const [END, BEGIN, UNKNOWN] = ["·", "▁", "<unk>"]; // the first marks the last letter of a word
 
 /* The words of a sentence in lower case; a sign is a word of its own. As tfm_lib.widgets.data.words_of. */
 export const wordsOf = (sentence) => sentence.toLowerCase().match(/[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]/gu) ?? [];
@@ -62,22 +67,19 @@ export function trace(words, merges, used) {
 
 export const isUnknown = (piece, known) => known.size > 0 && [...piece.replace(END, "")].length <= 1 && !known.has(piece);
 
+/* Sub-words of the translator, those of a word together. */
+export const byWord = (pieces) => pieces.reduce((words, piece) => (!words.length || piece.startsWith(BEGIN) ? [...words, [piece]] : [...words.slice(0, -1), [...words.at(-1), piece]]), []);
+
 const [HIGH, PAD, GAP, APART, LINE] = [30, 9, 3, 16, 44];
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "used"] });
+  const ui = card({ model, el, state: ["value", "used", "beside"] });
   const merges = () => ui.get("merges").map((pair) => pair.split(" "));
   let table = merges();
   const used = () => clamp(Math.round(Number(ui.get("used")) || 0), 0, table.length);
 
-  const svg = s("svg", { role: "img" });
-  const box = h("div", { class: "tfm-figure-box" }, svg);
-  let width = 0;
-  let shown;
-  ui.until(onWidth(box, (now) => {
-    width = now;
-    if (shown) drawPieces(shown);
-  }));
+  const [ours, theirs] = [boxes(), boxes()];
+  ui.until(onWidth(ours.el, (width) => [ours, theirs].forEach(({ fit }) => fit(width))));
 
   const plane = plot(ui, {
     x: { label: WORDS.merges, domain: [0, Math.max(1, table.length)] },
@@ -89,7 +91,7 @@ function render({ model, el }) {
   const stairs = plane.line({ colour: "ink" });
   const least = plane.rule({ colour: "soft" });
   const here = plane.dot({ colour: "query", r: 6 });
-  ui.stage.append(box, plane.el);
+  ui.stage.append(ours.el);
 
   ui.text("value", { label: WORDS.sentence, most: 120 });
   ui.slider("used", { label: WORDS.merges, min: 0, max: table.length, format: String });
@@ -100,36 +102,15 @@ function render({ model, el }) {
       ui.set({ used: firing.find((k) => k > used()) ?? 0 }); // after the last one, the letters again
     },
   });
+  const own = live(ui, { ask: () => ({ do: "pieces" }), beside: { of: "value", label: WORDS.beside, says: WORDS.comes } });
+  const caption = h("p", { class: "tfm-caption" });
+  const other = h("div", {}, caption, theirs.el);
+  ui.stage.append(other, plane.el);
 
   const now = () => {
     const words = wordsOf(String(ui.get("value")).slice(0, 120));
     return { words, ...trace(words, table, used()) };
   };
-
-  /* Words side by side as long as there is room, each a row of boxes. */
-  function drawPieces({ pieces, fresh, known }) {
-    if (!width) return;
-    const room = (text) => Math.max(20, widthOf([text], 15) + 2 * PAD);
-    const marks = [];
-    let [x, y] = [1, 1];
-    for (const word of pieces) {
-      const sizes = word.map((piece) => room(isUnknown(piece, known) ? "<unk>" : piece));
-      if (x > 1 && x + sum(sizes) + GAP * (sizes.length - 1) > width) [x, y] = [1, y + LINE];
-      word.forEach((piece, i) => {
-        if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word longer than the line
-        const lost = isUnknown(piece, known);
-        const kind = lost ? "broken" : piece === fresh ? "query" : "soft";
-        marks.push(
-          s("rect", { x, y, width: sizes[i], height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null }),
-          s("text", { x: x + sizes[i] / 2, y: y + 20, "text-anchor": "middle", style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, lost ? "<unk>" : piece),
-        );
-        x += sizes[i] + GAP;
-      });
-      x += APART - GAP;
-    }
-    set(svg, { width, height: Math.max(LINE, y + HIGH + 2), "aria-label": pieces.length ? told(WORDS.drawn, { pieces: pieces.map((word) => word.join(" ")).join(", ") }) : WORDS.empty });
-    svg.replaceChildren(...marks);
-  }
 
   function draw() {
     table = merges();
@@ -137,27 +118,70 @@ function render({ model, el }) {
     const m = used();
     const known = new Set(ui.get("letters"));
     const fresh = firing.includes(m) ? table[m - 1].join("") : null;
-    shown = { pieces, fresh, known };
-    drawPieces(shown);
+    const seen = pieces.map((word) => word.map((piece) => (isUnknown(piece, known) ? UNKNOWN : piece)));
+    ours.show(seen, fresh);
+    other.hidden = !own();
+    if (own()) {
+      theirs.show(byWord(ui.get("read")));
+      caption.textContent = told(WORDS.theirs, { known: ui.get("known"), pieces: many(WORDS.piece, ui.get("read").length) });
+    }
     plane.domain({ x: [0, Math.max(1, table.length)], y: [0, Math.max(5, Math.ceil(counts[0] / 5) * 5)] });
     stairs(counts.flatMap((count, k) => (k ? [[k, counts[k - 1]], [k, count]] : [[0, count]])));
     least(words.length ? { y: words.length } : null, many(WORDS.word, words.length));
     here([m, counts[m]], many(WORDS.piece, counts[m]));
-    const lost = sum(pieces.map((word) => word.filter((piece) => isUnknown(piece, known)).length));
+    const lost = seen.flat().filter((piece) => piece === UNKNOWN).length;
     ui.say(
       h("b", {}, told(WORDS.told, { merges: many(WORDS.merge, m), pieces: many(WORDS.piece, counts[m]), words: many(WORDS.word, words.length) })),
       lost ? told(WORDS.unknown, { count: lost }) : "",
       ". ",
       m ? told(fresh ? WORDS.fires : WORDS.idle, { merge: m, pair: table[m - 1].join(" + ") }) : WORDS.none,
-      ` ${pieces.map((word) => word.map((piece) => (isUnknown(piece, known) ? "<unk>" : piece)).join(" ")).join(" | ")}`,
+      ` ${line(seen)}`,
+      own() && h("div", {}, told(WORDS.reads, { pieces: line(byWord(ui.get("read"))) })),
     );
   }
 
   const csv = () => {
     const { words, pieces } = now();
-    return [["word", "pieces", "count"], ...words.map((word, i) => [word, pieces[i].join(" "), pieces[i].length])];
+    const others = own() ? byWord(ui.get("read")) : [];
+    return [["word", "pieces", "count"], ...words.map((word, i) => [word, pieces[i].join(" "), pieces[i].length]), ...others.map((cut) => [cut.join(""), cut.join(" "), cut.length])];
   };
-  return ui.start(draw, { watch: ["merges", "letters"], csv });
+  return ui.start(draw, { watch: ["merges", "letters", "read", "known"], csv });
+}
+
+const line = (words) => words.map((word) => word.join(" ")).join(" | ");
+
+/* Words side by side as long as there is room, each a row of boxes; one among them is new. */
+function boxes() {
+  const svg = s("svg", { role: "img" });
+  let [width, words, fresh] = [0, [], null];
+  function draw() {
+    if (!width) return;
+    const room = (text) => Math.max(20, widthOf([text], 15) + 2 * PAD);
+    const marks = [];
+    let [x, y] = [1, 1];
+    for (const word of words) {
+      const sizes = word.map(room);
+      if (x > 1 && x + sum(sizes) + GAP * (sizes.length - 1) > width) [x, y] = [1, y + LINE];
+      word.forEach((piece, i) => {
+        if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word longer than the line
+        const lost = piece === UNKNOWN;
+        const kind = lost ? "broken" : piece === fresh ? "query" : "soft";
+        marks.push(
+          s("rect", { x, y, width: sizes[i], height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null }),
+          s("text", { x: x + sizes[i] / 2, y: y + 20, "text-anchor": "middle", style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, piece),
+        );
+        x += sizes[i] + GAP;
+      });
+      x += APART - GAP;
+    }
+    set(svg, { width, height: Math.max(LINE, y + HIGH + 2), "aria-label": words.length ? told(WORDS.drawn, { pieces: words.map((word) => word.join(" ")).join(", ") }) : WORDS.empty });
+    svg.replaceChildren(...marks);
+  }
+  return {
+    el: h("div", { class: "tfm-figure-box" }, svg),
+    fit: (now) => ((width = now), draw()),
+    show: (now, piece) => (([words, fresh] = [now, piece]), draw()),
+  };
 }
 
 export default { render, words: WORDS };

@@ -33,6 +33,7 @@ const WORDS = {
   same: "the same",
   offer: "Take a part away, and see what is left of it.",
   told: "{word} has probability {p}; it looks at {looks}.",
+  nowhere: "nothing: this layer is off",
   changes: "changes {changed} of {trials}",
   why: "A cache cannot see ahead: nothing is left to hide. Where does it matter? {chapter}",
   chapter: "Masking",
@@ -54,8 +55,6 @@ export function chosen(layers, layer, head) {
   return heads[0].map((row, i) => [...row].map((_, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length)));
 }
 
-const namesIn = (off) => off.split(",").filter(Boolean);
-
 function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "example", "by", "temperature", "top_p", "seed", "place", "layer", "head", "value", "breaking", "off"] });
   const first = () => ui.get("found");
@@ -63,7 +62,8 @@ function render({ model, el }) {
   let [shown, whole] = [first(), null]; // what is on the stage; what the whole machine writes, beside a broken one
   let [machine, coming, wish, news] = [null, null, 0, ""];
   let [weights, axes] = [[], []];
-  const isRecorded = () => ui.get("sentence") === first().sentence && ui.get("by") === "beam" && !ui.get("off");
+  const isRecorded = () => ui.get("sentence") === first().sentence && ui.get("by") === "beam" && !ui.get("breaking");
+  const off = () => (ui.get("breaking") ? ui.get("off").split(",").filter(Boolean) : []);
   const words = () => [shown.source, shown.target].map((tokens) => tokens.map((token) => asRead(token, tokens)));
 
   ui.text("sentence", { label: WORDS.sentence, most: 600 });
@@ -86,8 +86,9 @@ function render({ model, el }) {
   });
   const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.branches.tree))];
   const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.breaking, "data-control": "off" });
-  ui.stage.append(state, chance, outcome, panel, h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", {}, reads, source),
-    h("div", { class: "tfm-columns" }, h("div", {}, places, map.el), h("div", {}, rivalsOf, rivals, beam)));
+  const inside = [h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", {}, reads, source),
+    h("div", { class: "tfm-columns" }, h("div", {}, places, map.el), h("div", {}, rivalsOf, rivals, beam))];
+  ui.stage.append(state, chance, outcome, panel, ...inside);
   const into = (box, ...made) => (box.append(...made.map(({ el }) => el)), made);
   const knobs = into(chance,
     ui.slider("temperature", { label: WORDS.temperature, min: 0.1, max: 2, step: 0.1, format: fixed(1) }),
@@ -108,17 +109,16 @@ function render({ model, el }) {
     return coming;
   }
   async function fetched() {
-    const [twin, files] = await twinFor(ui, (share) => tell(told(said.coming, { percent: Math.round(100 * share) })));
-    const off = twin.switches(kit, { words: WORDS, shape: [layers, heads], counts: ui.get("switches"), onFlip: flip });
-    machine = { twin, off, ...(await twin.start(files)), branches: twin.tree(kit, WORDS.branches, ui.until) };
-    panel.append(...off.nodes);
+    const [twin, files] = await twinFor(ui, (share) => isRecorded() || (state.textContent = news = told(said.coming, { percent: Math.round(100 * share) })));
+    const parts = twin.switches(kit, { words: WORDS, shape: [layers, heads], counts: ui.get("switches"), onFlip: flip });
+    machine = { twin, parts, ...(await twin.start(files)), branches: twin.tree(kit, WORDS.branches, ui.until) };
+    panel.append(...parts.nodes);
     beam.append(machine.branches.el);
   }
   function flip(name) {
-    const now = namesIn(ui.get("off"));
+    const now = off();
     ui.set({ off: (now.includes(name) ? now.filter((other) => other !== name) : [...now, name]).join(",") });
   }
-  const tell = (text) => (state.textContent = news = text);
 
   /* The newest wish counts; what is on its way for an older one is dropped. */
   async function translate() {
@@ -128,7 +128,7 @@ function render({ model, el }) {
       await come();
       const how = { by: ui.get("by"), beam: 4, alpha: 0.6, temperature: ui.get("temperature"), topP: ui.get("top_p"), seed: ui.get("seed") };
       const ask = (names) => machine.ask({ sentence: ui.get("sentence"), how, broken: machine.twin.broken(names) }, (grown) => mine === wish && show(grown));
-      const names = namesIn(ui.get("off"));
+      const names = off();
       const sound = mine === wish && names.length ? await ask([]) : null;
       const found = mine === wish && (await ask(names));
       if (mine !== wish || !found) return;
@@ -143,14 +143,6 @@ function render({ model, el }) {
     delete ui.stage.dataset.busy;
     if (ui.get("value") >= shown.target.length) ui.set({ value: Math.max(0, shown.target.length - 1) });
     draw();
-  }
-  /* The switches come with the machine. */
-  async function open() {
-    if (machine || !ui.get("breaking")) return;
-    const mine = wish;
-    ui.stage.dataset.busy = "";
-    await come().then(() => (news = ""), (error) => (news = told(said.failed, { error: error.message })));
-    if (mine === wish) settle();
   }
   const show = ({ target: pieces }) => outcome.querySelector("b:last-of-type").replaceChildren(pieces.join("").replaceAll("▁", " ").trim());
 
@@ -170,8 +162,7 @@ function render({ model, el }) {
     const at = examples.indexOf(ui.get("sentence"));
     ui.set({ example: at < 0 ? examples.length : at });
   });
-  for (const trait of ["sentence", "by", "temperature", "top_p", "seed", "off", "found"]) ui.on(trait, changed);
-  ui.on("breaking", open);
+  for (const trait of ["sentence", "by", "temperature", "top_p", "seed", "breaking", "off", "found"]) ui.on(trait, changed);
   ui.until(() => clearTimeout(timer));
 
   function draw() {
@@ -186,12 +177,14 @@ function render({ model, el }) {
     draws.textContent = told(WORDS.draw, { number: ui.get("seed") + 1 });
     panel.hidden = panel.disabled = !ui.get("breaking") || !machine;
     outcome.classList.toggle("tfm-two", ui.get("breaking"));
-    machine?.off.show(namesIn(ui.get("off")));
+    machine?.parts.show(off());
     outcome.replaceChildren(...results());
     slider.upTo(Math.max(0, written.length - 1), i);
-    if (!written.length) return;
+    inside.forEach((part) => (part.hidden = !written.length));
+    if (!written.length) return ui.say();
     target.update({ focus: i, tokens: written, weights: shown.told.map(({ p }) => p) });
-    const crossed = chosen(shown.weights.cross, ui.get("layer"), ui.get("head")) ?? written.map(() => read.map(() => 0));
+    const seen = chosen(shown.weights.cross, ui.get("layer"), ui.get("head"));
+    const crossed = seen ?? written.map(() => read.map(() => 0));
     source.replaceChildren(...read.map((word, j) => h("span", { class: "tfm-token tfm-k", style: `--w:${crossed[i][j]}` }, h("span", {}, word), h("i", {}), h("small", {}, two(crossed[i][j])))));
     reads.replaceChildren(...told(WORDS.read, { word: h("b", { class: "tfm-q" }, written[i]) }));
     const place = ui.get("place");
@@ -203,7 +196,7 @@ function render({ model, el }) {
     rivals.replaceChildren(...shown.told[i].rivals.map(({ piece, p }) => h("div", { style: `--w:${p}`, class: p === shown.told[i].p && "tfm-here" }, h("span", {}, asRead(piece, shown.target)), h("i", {}), h("small", {}, two(p)))));
     beam.hidden = !shown.steps?.length;
     if (!beam.hidden) machine.branches.show(shown.steps, i + 1);
-    const looks = range(read.length).sort((a, b) => crossed[i][b] - crossed[i][a]).slice(0, MOST_LOOKS).map((j) => `${read[j]} ${two(crossed[i][j])}`).join(" · ");
+    const looks = seen ? range(read.length).sort((a, b) => crossed[i][b] - crossed[i][a]).slice(0, MOST_LOOKS).map((j) => `${read[j]} ${two(crossed[i][j])}`).join(" · ") : WORDS.nowhere;
     ui.say(...told(WORDS.told, { word: h("b", { class: "tfm-q" }, written[i]), p: two(shown.told[i].p), looks }));
   }
 
@@ -219,8 +212,7 @@ function render({ model, el }) {
     const rows = chosen(shown.weights.cross, ui.get("layer"), ui.get("head"));
     return [["written", "probability", ...read.map((word, j) => `${j + 1} ${word}`)], ...written.map((word, i) => [word, shown.told[i].p, ...(rows?.[i] ?? read.map(() => 0))])];
   };
-  if (isRecorded()) open();
-  else changed(); // a link has brought another sentence
+  if (!isRecorded()) changed(); // a link has brought another sentence
   return ui.start(draw, { csv });
 }
 

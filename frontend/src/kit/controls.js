@@ -5,6 +5,7 @@
    toggle  { label }
    text    { label, most }                                    a line of at most `most` letters
    button  { label, onclick }        (a name, not a trait)
+   A browser that comes back to a page must not put a control where no widget hears of it: each has autocomplete="off".
    Each call returns { el, show(value), enable(yes) }, a slider upTo(max, value) too; labels may be nodes, e.g. sub("d", "k").                        */
 
 import { h, set } from "./dom.js";
@@ -41,6 +42,7 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
     type: "range",
     min: values || log ? 0 : min,
     max: values ? stops : log ? LOG_STEPS : max,
+    autocomplete: "off",
     step: values || log ? 1 : step,
     "data-control": name,
     oninput: () => landed || commit(),
@@ -77,7 +79,7 @@ export function select(name, value, change, { label, options }) {
   const shown = (words) => h("option", {}, String(words));
   const input = h(
     "select",
-    { "data-control": name, onchange: () => change(pairs[input.selectedIndex][0]) },
+    { "data-control": name, autocomplete: "off", onchange: () => change(pairs[input.selectedIndex][0]) },
     options.map((option) => (isGroup(option) ? h("optgroup", { label: option[0] }, option[1].map(([, words]) => shown(words))) : shown(Array.isArray(option) ? option[1] : option))),
   );
   const show = (now) => (input.selectedIndex = pairs.findIndex(([option]) => option === now));
@@ -86,7 +88,7 @@ export function select(name, value, change, { label, options }) {
 }
 
 export function toggle(name, value, change, { label }) {
-  const input = h("input", { type: "checkbox", "data-control": name, onchange: () => change(input.checked) });
+  const input = h("input", { type: "checkbox", autocomplete: "off", "data-control": name, onchange: () => change(input.checked) });
   const show = (now) => (input.checked = now);
   show(value);
   return control(h("label", { class: "tfm-control tfm-toggle" }, input, h("span", {}, label)), input, show);

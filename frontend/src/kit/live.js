@@ -2,12 +2,14 @@
    makes of the sentence. Call it before other controls; `sentence` stands in the card's `state`, so that a link keeps it.
    The Python side is a tfm_lib.widgets._live.Live.
 
-   const own = live(ui, { ask, take?, watch? });
+   const own = live(ui, { ask, take?, watch?, beside? });
      ask(typed)           what the machine is asked: { do: "tree", widest: 6 }, a name of twin/views.js with its settings; `typed` where
                           the sentence is fresh and no link has brought it
      take(found, typed)   the traits to set of what that found, all of it unless told.
                           They are as they were recorded once the line is empty again, by hand or by Reset
      watch                traits upon whose change it is asked again
+     beside               { of, label, says }: the widget has a line of its own, the trait `of`, and shows without a machine what is typed;
+                          a toggle, the trait `beside`, asks the machine too. `says` stands there before
    own()                  whether a sentence of the reader's own is shown; without a machine there is no line to type in */
 
 import { h, told } from "./dom.js";
@@ -16,15 +18,16 @@ import { WORDS } from "./words.js";
 
 const WAIT = 120; // milliseconds between keys, while there is no machine
 
-export function live(ui, { ask, take = (found) => found, watch = [] }) {
+export function live(ui, { ask, take = (found) => found, beside, watch = beside ? ["beside", beside.of] : [] }) {
   const which = ui.get("machine");
   if (!which || (globalThis.tfmKit && which !== "shipped")) return () => false; // a page has the shipped model only
   const state = h("p", { class: "tfm-caption tfm-state", role: "status" });
   ui.stage.append(state);
-  ui.text("sentence", { label: WORDS.own });
+  if (beside) ui.toggle("beside", { label: beside.label });
+  else ui.text("sentence", { label: WORDS.own });
   const recorded = {};
   let [machine, wish, shown, typed, setting, timer] = [null, 0, false, false, false];
-  const sentence = () => String(ui.get("sentence")).trim();
+  const sentence = () => String(beside ? (ui.get("beside") && ui.get(beside.of)) || "" : ui.get("sentence")).trim();
 
   function put(traits) {
     for (const trait of Object.keys(traits)) if (!(trait in recorded)) recorded[trait] = ui.first[trait] ?? ui.get(trait);
@@ -38,7 +41,7 @@ export function live(ui, { ask, take = (found) => found, watch = [] }) {
     delete ui.stage.dataset.busy;
     state.textContent = text;
   }
-  const rest = (why) => settle(why ? `${why} ${WORDS.stays}` : told(WORDS.recorded, { size: ui.get("size") }), false);
+  const rest = (why) => settle(why ? [why, ...(beside ? [] : [WORDS.stays])].join(" ") : told(beside?.says ?? WORDS.recorded, { size: ui.get("size") }), false);
 
   /* The newest wish counts; what is on its way for an older one is dropped. */
   async function answer() {
@@ -70,7 +73,7 @@ export function live(ui, { ask, take = (found) => found, watch = [] }) {
     timer = setTimeout(answer, machine ? 0 : WAIT);
   }
   ui.on("sentence", () => ((typed = true), changed()));
-  for (const trait of watch) ui.on(trait, () => !setting && sentence() && changed());
+  for (const trait of watch) ui.on(trait, () => !setting && (beside || sentence()) && changed());
   ui.until(() => (clearTimeout(timer), wish++));
   changed(); // a link may have brought a sentence
   return () => shown;

@@ -61,10 +61,16 @@ export function pictureOf(root, stage, title) {
     const at = svg.getBoundingClientRect();
     const copy = svg.cloneNode(true);
     paint(svg, copy);
-    for (const [key, value] of Object.entries({ ...place(at), width: at.width, height: at.height })) copy.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ ...place(at), width: at.width, height: at.height, overflow: "visible" })) copy.setAttribute(key, value);
     out.append(copy);
   }
-  for (const words of textsOutside(stage)) out.append(asText(words, place));
+  for (const words of textsOutside(stage)) out.append(...linesOf(words).map(({ text: line, at }) => written(words.parentElement, line, at, place)));
+  for (const input of stage.querySelectorAll("select, input[type=checkbox]")) {
+    if (!input.checkVisibility()) continue;
+    const at = input.getBoundingClientRect();
+    const chosen = input.type === "checkbox" ? "☐☑"[Number(input.checked)] : input.selectedOptions[0]?.text ?? "";
+    out.append(written(input, chosen, { x: at.x + (input.type === "checkbox" ? 0 : 9), y: at.y, height: at.height }, place));
+  }
   return out;
 }
 
@@ -85,15 +91,28 @@ function* textsOutside(stage) {
   }
 }
 
-function asText(node, place) {
-  const range = document.createRange();
-  range.selectNodeContents(node);
-  const at = range.getBoundingClientRect();
-  const style = getComputedStyle(node.parentElement);
-  const { x, y } = place(at);
+/* A node's words line by line, with where each line stands. */
+function linesOf(node) {
+  const [lines, range] = [[], document.createRange()];
+  for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+    range.setStart(node, index);
+    range.setEnd(node, index + word.length);
+    const { x, y, right, height } = range.getBoundingClientRect();
+    const last = lines.at(-1);
+    if (last && Math.abs(last.at.y - y) < height / 2) Object.assign(last, { text: `${last.text} ${word}`, at: { ...last.at, width: right - last.at.x } });
+    else lines.push({ text: word, at: { x, y, height, width: right - x } });
+  }
+  return lines;
+}
+
+/* As wide as in the page: who sees the picture may have other fonts. */
+function written(node, text, at, place) {
+  const style = getComputedStyle(node);
+  const { x, y } = place({ left: at.x, top: at.y });
   const size = parseFloat(style.fontSize);
   const look = { "font-family": style.fontFamily, "font-size": size, "font-weight": style.fontWeight, fill: plain(style.color) };
-  return s("text", { x, y: y + at.height / 2 + size * 0.35, ...look }, node.data.trim());
+  const wide = at.width > 0 && { textLength: at.width.toFixed(1), lengthAdjust: "spacingAndGlyphs" };
+  return s("text", { x, y: y + at.height / 2 + size * 0.35, ...look, ...wide }, text);
 }
 
 /* Any CSS colour as rgb(…), which every viewer of SVG understands. */

@@ -31,11 +31,14 @@ export function shipped(lazy, onProgress) {
   return globalThis.tfmModel;
 }
 
-/* Each script hands over its part: the first says what there is, the others hold the weights. */
+/* Each script hands over its part: the first says what there is, the others hold the weights. What has come stays, should another fail. */
+const come = new Map();
 async function fetched(lazy, onProgress) {
-  let part;
-  globalThis.tfmPart = (given) => (part = given);
-  const load = async (name) => (await lazy(`${MODEL}/${name}.js`), part);
+  const load = async (name) => {
+    globalThis.tfmPart = (part) => come.set(name, part);
+    await lazy(`${MODEL}/${name}.js`);
+    return come.get(name);
+  };
   const { parts, size, ...files } = await load("about");
   const bytes = new Uint8Array(size);
   let at = 0;
@@ -46,6 +49,7 @@ async function fetched(lazy, onProgress) {
     onProgress(at / size);
   }
   if (at !== size) throw new Error(`The model's file has ${at} bytes of ${size}.`);
+  come.clear();
   return { ...files, bytes };
 }
 

@@ -27,7 +27,7 @@ export function switches(kit, { words, shape: [layers, heads], counts: { trials,
 function drawn({ clamp, h, indexed, set }, { parts, rows, share, onFlip }) {
   const tell = new Map(); // name → show it on or off
   const inputs = parts.map(([name, label, note]) => {
-    const input = h("input", { type: "checkbox", "data-part": name, onchange: () => onFlip(name) });
+    const input = h("input", { type: "checkbox", autocomplete: "off", "data-part": name, onchange: () => onFlip(name) });
     tell.set(name, (off) => (input.checked = !off));
     return h("div", {}, h("label", { class: "tfm-control tfm-toggle" }, input, h("span", {}, indexed(label)), h("small", {}, share(name)?.[1])), note && h("small", {}, note));
   });

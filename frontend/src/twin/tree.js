@@ -3,7 +3,7 @@
 
 const [ROW, TOP, HIGH] = [36, 20, 30];
 
-export function tree({ h, s, fixed, short, range, onWidth, told }, words, until) {
+export function tree({ asRead, h, s, fixed, short, range, onWidth, told }, words, until) {
   const svg = s("svg", { role: "img", "aria-label": words.tree });
   const el = h("div", { class: "tfm-figure-box" }, svg);
   let [room, last] = [0, null];
@@ -17,6 +17,7 @@ export function tree({ h, s, fixed, short, range, onWidth, told }, words, until)
     const first = Math.max(0, upTo - fit);
     const across = Math.min(140, room / fit);
     const rows = Math.max(...steps.map((step) => step.length));
+    const pieces = steps.flat().map(({ piece }) => piece);
     const nodes = steps.slice(first, upTo).flatMap((step, column) => {
       const x = column * across;
       const title = s("text", { x, y: 11, class: "tfm-axis" }, told(words.step, { step: first + column + 1 }));
@@ -24,7 +25,7 @@ export function tree({ h, s, fixed, short, range, onWidth, told }, words, until)
         const y = TOP + rank * ROW;
         const back = column > 0 && s("path", { d: `M${x - 26} ${TOP + way.from * ROW + HIGH / 2}C${x - 10} ${TOP + way.from * ROW + HIGH / 2} ${x - 16} ${y + HIGH / 2} ${x} ${y + HIGH / 2}`, class: "tfm-branch" });
         const frame = s("rect", { x, y, width: across - 26, height: HIGH, rx: 5, class: way.ended ? "tfm-branch tfm-ended" : "tfm-branch" });
-        const word = s("text", { x: x + 6, y: y + 13 }, short(way.ended ? words.end : way.piece.replace("▁", ""), Math.floor((across - 36) / 7.5)));
+        const word = s("text", { x: x + 6, y: y + 13 }, short(way.ended ? words.end : asRead(way.piece, pieces), Math.floor((across - 36) / 7.5)));
         return [back, frame, word, s("text", { x: x + 6, y: y + 26, class: "tfm-axis" }, two(way.logP))];
       })];
     });

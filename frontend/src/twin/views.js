@@ -7,6 +7,7 @@
    tree { widest }              the traits of BeamTree, as tfm_lib.widgets.decoding.translator_tree
    sampling { place, named }    logits, best first, and names of the next token after `place` tokens of the greedy translation, as
                                 translator_sampling; without a place where its best is least probable: { logits, tokens, written, place, places }
+   pieces                       its sub-words as the machine reads them, and how many the tokeniser knows: { read, known }
    smoothing                    of each token of the greedy translation, as tfm_lib.widgets.training.translator_smoothing: its name, its
                                 probability, and the mean −log p of all others: { written, sure, others, known }, known tokens in all */
 
@@ -96,4 +97,8 @@ function logProbabilities(logits) {
   return Float64Array.from(logits, (x) => x - top - Math.log(total));
 }
 
-const VIEWS = { tree, sampling, smoothing, ...inside };
+function* pieces({ tokenizer }, src) {
+  return { read: src.slice(0, -1).map(tokenizer.piece), known: tokenizer.length };
+}
+
+const VIEWS = { tree, sampling, smoothing, pieces, ...inside };
