@@ -20,6 +20,7 @@ import pytest
 from tfm_lib.corpora import TextCorpus, load_corpus, real
 from tfm_lib.corpora.real import CorpusUnavailable, Mirror, RemoteFile, data_folders, fetch, references, tatoeba_part
 
+MINE = next((folder for folder in data_folders() if (folder / "multi30k").is_dir()), None)
 CONTENT = "".join(f"sentence {i}\tphrase {i}\n" for i in range(24_000)).encode()
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 NAME = "own/pairs.txt"
@@ -367,7 +368,7 @@ def test_a_corpus_tells_about_itself_before_anything_is_fetched(name):
     assert isinstance(corpus, TextCorpus)
     assert corpus.name == name and corpus.licence and corpus.source
     assert corpus.languages[0] == "en" and len(corpus.languages) == 2
-    with pytest.raises(ValueError, match="part must be one of train, val, test; got 'dev'"):
+    with pytest.raises(ValueError, match="part must be one of train, val, test.*; got 'dev'"):
         corpus.sentences("dev")
 
 
@@ -405,14 +406,24 @@ def test_the_parts_of_tatoeba_follow_the_hash_in_hex():
         assert tatoeba_part(sentence) == {"00": "test", "01": "val"}.get(beginning, "train")
 
 
-def test_multi30k_reads_both_sides_by_line(server, monkeypatch):
+@pytest.mark.parametrize(
+    ("part", "stem"), [("val", "val"), ("test", "test_2016_flickr"), ("test_2017", "test_2017_flickr")]
+)
+def test_multi30k_reads_both_sides_by_line(server, monkeypatch, part, stem):
     sides = {"en": "A dog.\nTwo\u2028cats.\n", "de": "Ein Hund.\nZwei Katzen.\n"}
     for language, text in sides.items():
-        name = f"val.{language}"
+        name = f"{stem}.{language}"
         server.files[f"{name}.gz"] = gzip.compress(text.encode())
         monkeypatch.setitem(real._MULTI30K_FILES, name, (hashlib.sha256(text.encode()).hexdigest(), 0.1))
     monkeypatch.setattr(real, "_MULTI30K", server.address("").rstrip("/"))
-    assert load_corpus("multi30k").sentences("val") == [("A dog.", "Ein Hund."), ("Two\u2028cats.", "Zwei Katzen.")]
+    assert load_corpus("multi30k").sentences(part) == [("A dog.", "Ein Hund."), ("Two\u2028cats.", "Zwei Katzen.")]
+
+
+@pytest.mark.skipif(not MINE, reason="needs the corpus: set TFM_DATA to a folder that holds multi30k/")
+@pytest.mark.parametrize(("part", "count"), [("train", 29_000), ("val", 1014), ("test", 1000), ("test_2017", 1000)])
+def test_multi30k_on_this_machine_is_the_one_that_the_book_knows(monkeypatch, part, count):
+    monkeypatch.setenv("TFM_DATA", str(MINE))
+    assert len(load_corpus("multi30k").sentences(part)) == count
 
 
 def test_references_gathers_the_translations_of_a_sentence():

@@ -216,8 +216,8 @@ _MULTI30K_FILES = {  # SHA-256 and megabytes
     "val.de": ("660e09eb7e1da2f856ea13ee5ad3cf6d36b3d5b0b733c857e94c5747a3dfc660", 0.1),
     "test_2016_flickr.en": ("399a4382932c1aadd3ceb9bef1008d388a64c76d4ae4e9d4728c6f4301cac182", 0.1),
     "test_2016_flickr.de": ("4be6b5b3236b79c25475c6bb829800a7ce559e9ba7a1f6c2394fe4d40be46d16", 0.1),
-    "test_2017_flickr.en": ("c3078bc3b36808bf9d20eb2347ed6137016179ef59ec0d2b9b8ecc3fb2880081", 0.1),
-    "test_2017_flickr.de": ("ce1450ddc5ab0834502579d77a170849952e15a2938b34cc503bdc25ebb4fb98", 0.1),
+    "test_2017_flickr.en": ("ce1450ddc5ab0834502579d77a170849952e15a2938b34cc503bdc25ebb4fb98", 0.1),
+    "test_2017_flickr.de": ("c3078bc3b36808bf9d20eb2347ed6137016179ef59ec0d2b9b8ecc3fb2880081", 0.1),
 }
 _MULTI30K_PARTS = {"train": "train", "val": "val", "test": "test_2016_flickr", "test_2017": "test_2017_flickr"}
 
@@ -328,7 +328,8 @@ def files_of(name: str) -> list[RemoteFile]:
 
 def _multi30k() -> TextCorpus:
     licence = "research and education only; captions of Flickr photographs"
-    return TextCorpus("multi30k", ("en", "de"), licence, "Elliott et al. (2016), github.com/multi30k/dataset", multi30k)
+    source = "Elliott et al. (2016), github.com/multi30k/dataset"
+    return TextCorpus("multi30k", ("en", "de"), licence, source, multi30k, tuple(_MULTI30K_PARTS))
 
 
 def _tatoeba(language: str) -> TextCorpus:

@@ -18,9 +18,10 @@ class TextCorpus:
     licence: str
     source: str
     read: Callable[[str], Sentences] = field(repr=False)
+    parts: tuple[str, ...] = PARTS
 
     def sentences(self, part: str) -> Sentences:
-        """The (source, target) pairs of one part: "train", "val" or "test"."""
-        if part not in PARTS:
-            raise ValueError(f"part must be one of {', '.join(PARTS)}; got {part!r}.")
+        """The (source, target) pairs of one part: "train", "val", "test", or another of `parts`."""
+        if part not in self.parts:
+            raise ValueError(f"part must be one of {', '.join(self.parts)}; got {part!r}.")
         return self.read(part)
