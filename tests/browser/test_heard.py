@@ -1,6 +1,5 @@
 """What a screen reader says of each widget: names that make sense alone, nothing twice, and what changes once."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path

@@ -217,10 +217,7 @@ def test_a_chapter_is_read_by_keyboard_alone(page: Page) -> None:
     assert page.evaluate(MISSED) == []
     wanted = {"menu", "fold", "action", "control", "term", "link", "choice", "answered", "check", "press", "skip"}
     assert reader.done >= wanted
-    assert [stop["control"] for stop in reader.stops if stop["control"]] == list(Widget(page).controls())[:2] + [
-        "mask",
-        "weights",
-    ]
+    assert {"sentence", "preset", "mask", "weights"} <= {stop["control"] for stop in reader.stops}
 
     back = len(reader.stops) - next(i for i, stop in enumerate(reader.stops) if "tfm-next" in stop["classes"])
     for _ in range(back):  # from the page's end, where the focus went to the browser
