@@ -114,7 +114,7 @@
     box.addEventListener("change", (event) => {
       store.set(key, event.target.value);
       show(inputs.indexOf(event.target));
-      said.textContent = outcome.textContent;
+      said.replaceChildren(...outcome.cloneNode(true).childNodes);
       clearTimeout(quiet);
       quiet = setTimeout(() => said.replaceChildren(), 3000);
     });
