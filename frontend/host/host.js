@@ -133,6 +133,7 @@ export async function show(box, model, registry) {
     box.append(el);
     await module.render({ model, el, signal: new AbortController().signal });
     box.querySelectorAll(":scope > .tfm-still").forEach((still) => still.remove());
+    for (const name of ["role", "aria-label"]) box.removeAttribute(name); // the card is a group of that name itself
     box.dataset.state = "live";
   } catch (error) {
     el.remove();

@@ -101,7 +101,8 @@ function fakePage(state, boxes) {
   const made = boxes.map((model) => {
     const stills = [{ removed: false, remove() { this.removed = true; } }];
     return {
-      dataset: { model }, children: [], stills,
+      dataset: { model }, children: [], stills, attributes: { role: "group", "aria-label": "A widget" },
+      removeAttribute(name) { delete this.attributes[name]; },
       append(child) { this.children.push(child); },
       querySelectorAll: () => stills,
       getBoundingClientRect: () => ({ top: 0, bottom: 10 }),
@@ -125,6 +126,7 @@ test("a page's widgets start, views of one model share it, initialize runs once 
   assert.equal(seen.models[0], seen.models[1]);
   assert.equal(page.boxes[0].children[0].shown, 4);
   assert.ok(page.boxes[0].stills[0].removed);
+  assert.deepEqual(page.boxes[0].attributes, {}, "the card inside is the group");
 });
 
 test("a module is also taken from its text", async () => {

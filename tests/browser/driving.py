@@ -100,6 +100,18 @@ KINDS = """(box) => Object.fromEntries([...box.querySelectorAll("[data-control]"
   count: node.length ?? 0,
 }]))"""
 
+# What its live regions say from now on, as [region, words], in box.said.
+LISTEN = """(box) => {
+  const at = ({ target }) => (target.closest ? target : target.parentElement)?.closest("output, [role=status], [role=alert], [aria-live]");
+  box.said = [];
+  new MutationObserver((changes) => {
+    for (const region of new Set(changes.map(at))) {
+      const silent = !region?.checkVisibility() || region.closest('[aria-hidden="true"]') || region.getAttribute("aria-live") === "off";
+      if (!silent && region.textContent) box.said.push([region.className, region.textContent]);
+    }
+  }).observe(box, { subtree: true, childList: true, characterData: true });
+}"""
+
 SAVED = """async (box) => {
   const [make, click] = [URL.createObjectURL, HTMLAnchorElement.prototype.click];
   try {
@@ -130,6 +142,13 @@ class Widget:
 
     def readout(self) -> str:
         return self.box.locator(".tfm-readout").inner_text()
+
+    def said(self) -> list[tuple[str, str]]:
+        """What the live regions, by their class, have said since this was asked last; at first nothing."""
+        told = self.box.evaluate("(box) => box.said?.splice(0)")
+        if told is None:
+            self.box.evaluate(LISTEN)
+        return [(region, words) for region, words in told or []]
 
     def controls(self) -> dict[str, dict]:
         """What is known of each control by its name: kind, off (disabled), editable, at its last or first, count."""

@@ -55,6 +55,8 @@ def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name: str, a
                 key.press("ArrowDown")
             assert chosen(box) == choice and explanation.is_visible()
             outcome = box.locator(".tfm-outcome").inner_text()
+            heard = box.locator("[role=status]:not([hidden] *)").inner_html()
+            assert heard == box.locator(".tfm-outcome").inner_html(), "it is not heard"
             assert box.get_attribute("data-state") == ("right" if choice == right else "other")
             assert ("Your guess is right" in outcome) == (choice == right)
             assert choice == right or len(outcome) > len("Another answer is right: ")

@@ -61,14 +61,26 @@ def test_every_control_changes_what_is_seen_by_keyboard_alone(stage: Stage) -> N
     for place, widget in stage.widgets():
         known = widget.controls()
         assert known, "a widget without a control"
+        widget.said()
+        kept: dict[str, str] = {}
         for name in known:
             if widget.controls()[name]["off"]:
                 widget.enable(name)
             widget.reach(name)
             for keys in widget.moves(name):
                 assert widget.changed_by(*keys), f"{name}: {' '.join(keys)} changes nothing on {place.page}"
+                assert_said_once(widget.said(), kept, f"{name}: {' '.join(keys)} on {place.page}")
         widget.reset()
         assert widget.look() == stage.fresh(place), f"Reset does not bring {place.page} back"
+
+
+def assert_said_once(said: list[tuple[str, str]], kept: dict[str, str], what: str) -> None:
+    """A live region that is written says something new; and where no machine is asked, one of them says all."""
+    for region, words in said:
+        assert kept.get(region) != words, f"{what}: “{words}” is said once more"
+        kept[region] = words
+    others = {region.split(" ")[-1] for region, _ in said} - {"tfm-readout"}
+    assert others <= {"tfm-state", "tfm-outcome", "tfm-two"}, f"{what}: {others} speak beside the readout"
 
 
 def test_every_stop_of_the_tab_key_has_a_name_and_one_look_of_focus(stage: Stage) -> None:

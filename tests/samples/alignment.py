@@ -50,6 +50,9 @@ def memory_hops(widget):
     shown = [numbers(text)[0][0] for text in widget.box.locator("svg .tfm-in").all_text_contents()]
     weights = [weight for row in walk["weights"] for weight in row]
     assert [abs(a - b) <= 0.005001 for a, b in zip(shown, weights, strict=True)] == [True] * len(weights)
+    picture = widget.box.locator("[data-stage] svg[role=img]").get_attribute("aria-label")
+    for fact in story["facts"]:  # who does not see the picture hears the story
+        assert fact in picture
     said = widget.readout()
     for hop, row in enumerate(walk["weights"], 1):
         assert f"hop {hop} reads “{story['facts'][row.index(max(row))]}” {max(row):.2f}" in said

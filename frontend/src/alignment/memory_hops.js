@@ -7,7 +7,9 @@ const WORDS = {
   story: "story",
   pick: "{number} · {question}",
   frame: "Framed: a fact that the answer needs. The line goes from what one hop reads most to what the next one reads most.",
-  drawn: "Weights of {hops} over {facts} facts",
+  drawn: "{facts} facts, and how much each of {hops} reads them: {rows}",
+  fact: "{fact} {weights}",
+  needed: ", needed",
   some: ["{count} hop", "{count} hops"],
   step: "hop {hop} reads “{fact}” {weight}",
   told: "{question} · {steps} · a network with {hops} answers {answer}, and that is {verdict} ",
@@ -30,7 +32,7 @@ function render({ model, el }) {
   const svg = s("svg", { class: "tfm-heatmap", role: "img", style: "--inside:11px" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.frame));
-  ui.slider("value", { label: WORDS.hops, min: 1, max: most(), format: String });
+  ui.slider("value", { label: WORDS.hops, min: 1, max: most(), format: String, heard: (count) => many(WORDS.some, count) });
   ui.select("story", { label: WORDS.story, options: stories().map(({ question }, i) => [i, told(WORDS.pick, { number: i + 1, question })]) });
 
   let width = 0;
@@ -66,7 +68,8 @@ function render({ model, el }) {
     const right = walk.answer === story.answer;
     const end = s("text", { x: lane(hops) + 10, y: low + 24, "font-size": 13.5, "font-weight": 650, style: right ? null : "fill:var(--tfm-broken)" }, told(says, { answer: walk.answer }), right ? " ✓" : " ✗");
     svg.replaceChildren(s("text", { class: "tfm-q", x: 0, y: 14, "font-size": 13.5, "font-weight": 650 }, story.question), ...heads, ...cells, ...frames, ...facts, line, end);
-    set(svg, { width, height: low + 32, "aria-label": told(WORDS.drawn, { hops: many(WORDS.some, hops), facts: story.facts.length }) });
+    const rows = story.facts.map((fact, i) => told(WORDS.fact, { fact, weights: walk.weights.map((row) => share(row[i])).join(", ") + (story.needed.includes(i) ? WORDS.needed : "") }));
+    set(svg, { width, height: low + 32, "aria-label": told(WORDS.drawn, { hops: many(WORDS.some, hops), facts: story.facts.length, rows: rows.join("; ") }) });
   }
   ui.until(onWidth(box, (now) => {
     width = now;

@@ -1,13 +1,13 @@
 /* Beam tree: a beam search over a tree of log-probabilities, step by step; width and α act at once. */
 
-import { asRead, card, clamp, fixed, h, live, many, onWidth, radios, range, s, set, short, told, widthOf } from "../kit/index.js";
+import { asRead, card, clamp, fixed, h, live, many, onWidth, radios, range, retext, s, set, short, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   tree: "Continuations by step, most probable at the top",
   beam: "beam",
   step: "step",
-  way: "step {step}, {text}{end}: log-probability {log}, {fate}",
-  end: " and end",
+  penalty: "length penalty α",
+  way: "{word}, step {step}, log-probability {log}, {fate}: {text}", // what differs first: a text can be long
   kept: "kept",
   pruned: "pruned",
   source: "Source: {source}",
@@ -63,7 +63,6 @@ export function phrase(tokens, path) {
 
 const [ROW, TOP, HIGH] = [38, 22, 32];
 const two = fixed(2);
-const write = (node, words) => node.textContent !== words && (node.textContent = words);
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "value", "alpha", "step", "focus"] });
@@ -84,7 +83,7 @@ function render({ model, el }) {
   const source = h("p", { class: "tfm-caption" });
   ui.stage.append(source, box, list);
   ui.slider("value", { label: WORDS.beam, min: 1, max: widest() });
-  ui.slider("alpha", { label: "α", min: 0, max: 1, step: 0.1, format: fixed(1) });
+  ui.slider("alpha", { label: WORDS.penalty, min: 0, max: 1, step: 0.1, format: fixed(1) });
   const stepper = ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth") });
 
   let marks = []; // what is drawn: { way, lost } and the nodes that show it, which are used again
@@ -92,7 +91,7 @@ function render({ model, el }) {
   const edges = s("g", { fill: "none" });
   const line = s("path", { class: "tfm-axis-line", style: "stroke-dasharray:2 4" });
   const start = s("circle", { cx: 5, r: 4, style: "fill:var(--tfm-soft)" });
-  const heads = s("g", {});
+  const heads = s("g", { "aria-hidden": "true" }); // each place says its step
   svg.append(edges, heads, line, start);
   let room = 0;
   let drawn = "";
@@ -126,9 +125,9 @@ function render({ model, el }) {
         set(shown.node, { transform: `translate(${a.toFixed(1)} ${y(way.rank)})` });
         set(shown.word, { style: `fill:var(--tfm-${lost ? "soft" : "ink"})` });
         set(shown.total, { style: "font-size:11.5px;fill:var(--tfm-soft)" });
-        write(shown.word, short(name, most));
-        write(shown.total, two(way.total));
-        marks.push({ way, lost, ...shown });
+        retext(shown.word, short(name, most));
+        retext(shown.total, two(way.total));
+        marks.push({ way, name, lost, ...shown });
       }
     }
     heads.replaceChildren(
@@ -143,7 +142,7 @@ function render({ model, el }) {
       if (!edge.parentNode) edges.append(edge);
       if (!node.parentNode) svg.append(node);
     }
-    const place = ({ way, lost }) => told(WORDS.way, { step: way.length, text: text(way), end: way.ended && WORDS.end, log: two(way.total), fate: lost ? WORDS.pruned : WORDS.kept });
+    const place = ({ way, name, lost }) => told(WORDS.way, { word: name, step: way.length, text: text(way), log: two(way.total), fate: lost ? WORDS.pruned : WORDS.kept });
     group.adopt(marks.map(({ node }) => node), marks.map(place));
     return had;
   }

@@ -1,13 +1,13 @@
 /* Sampling: what temperature, top-k and top-p make of the distribution of a next token. */
 
-import { asRead, card, clamp, entropy, fixed, general, h, live, onWidth, range, s, set, short, told } from "../kit/index.js";
+import { asRead, card, clamp, entropy, fixed, general, h, live, onWidth, range, retext, s, set, short, told } from "../kit/index.js";
 
 const WORDS = {
   temperature: "temperature",
   top_k: "top-k",
   top_p: "top-p",
   place: "tokens before",
-  drawn: "Probabilities of the {count} likeliest tokens and of all others together",
+  drawn: "Probabilities of the {count} likeliest tokens and of all others together: {rows}",
   told: "T = {T}, top-k {k}, top-p {p}: {left}. “{best}” has {now}, at T = 1 uncut {before} · all but the first {count} together {rest} · entropy {entropy} nats, a choice among {equals} equals",
   left: "{left} of {all} tokens are left",
 };
@@ -99,20 +99,20 @@ function render({ model, el }) {
     }
     where.textContent = ui.get("context");
     set(where, { hidden: !ui.get("context") });
-    set(svg, { width: room, height: TOP * 2 + rows.length * ROW, "aria-label": told(WORDS.drawn, { count: count() }) });
     const wide = Math.max(40, room - 126 - 62);
     const most = Math.max(...before, ...after);
     rows.forEach(({ name, old, bar, number }, i) => {
       const last = i === count();
       const label = last ? told(shared.others, { count: grouped(all - count()) }) : short(names()[i], 14);
-      if (name.textContent !== label) name.textContent = label;
+      retext(name, label);
       set(name, { style: after[i] ? "" : "fill:var(--tfm-soft);text-decoration:line-through" });
       set(old, { width: ((before[i] / most) * wide).toFixed(1) });
       set(bar, { width: ((after[i] / most) * wide).toFixed(1) });
       set(number, { x: (126 + (Math.max(before[i], after[i]) / most) * wide + 6).toFixed(1) });
-      const words = after[i] ? share(after[i]) : shared.cut;
-      if (number.textContent !== words) number.textContent = words;
+      retext(number, after[i] ? share(after[i]) : shared.cut);
     });
+    const said = rows.map(({ name, number }, i) => `${names()[i] ?? name.textContent} ${number.textContent}`).join(", ");
+    set(svg, { width: room, height: TOP * 2 + rows.length * ROW, "aria-label": told(WORDS.drawn, { count: count(), rows: said }) });
     const tail = after.at(-1);
     ui.say(
       ...told(WORDS.told, {

@@ -1,12 +1,12 @@
 /* Translator: a sentence read, looked at, weighed and written. It shows a recorded example; the machine that makes others
    comes on the reader's wish: in a page from the book's own folder, in Jupyter from the kernel (`files`).             */
 
-import { asRead, card, clamp, fixed, h, heatmap, range, sum, told, tokenRow, twinFor } from "../kit/index.js";
+import { arriving, asRead, card, clamp, fixed, h, heatmap, range, renew, retext, set, sum, told, tokenRow, twinFor } from "../kit/index.js";
 import * as kit from "../kit/index.js";
 
 const WORDS = {
   sentence: "English",
-  examples: "or",
+  examples: "or an example",
   failing: "where it fails",
   fails: "It fails here: {why}.",
   own: "your own",
@@ -24,6 +24,7 @@ const WORDS = {
   read: "looks at, for {word}",
   begin: "⟨begin⟩",
   place: "attention",
+  map: "Attention: queries down, keys across",
   layer: "layer",
   head: "head",
   mean: "all, averaged",
@@ -77,14 +78,15 @@ function render({ model, el }) {
   ui.toggle("breaking", { label: WORDS.breaking });
 
   const state = h("p", { class: "tfm-caption tfm-state", role: "status" });
-  const [outcome, chance, draws] = [h("p", { class: "tfm-outcome" }), h("div", { class: "tfm-row" }), h("span", { class: "tfm-caption" })];
+  const [outcome, chance, draws] = [h("p", { class: "tfm-outcome", "aria-live": "polite" }), h("div", { class: "tfm-row" }), h("span", { class: "tfm-caption" })];
   const target = tokenRow(ui, { tokens: words()[1], name: "written", label: WORDS.write, hover: true, onFocus: (value) => ui.set({ value }) });
+  target.el.lang = "fr";
   const [reads, source, places] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-tokens tfm-weighted" }), h("div", { class: "tfm-row" })];
   const map = heatmap(ui, {
-    rows: words()[1], cols: words()[0], name: "weights", label: WORDS.place, onFocus: (i) => ui.get("place") !== "encoder" && ui.set({ value: i }),
+    rows: words()[1], cols: words()[0], name: "weights", label: WORDS.map, onFocus: (i) => ui.get("place") !== "encoder" && ui.set({ value: i }),
     text: (i, j) => two(weights[i][j]), describe: (i, j) => told(WORDS.cell, { query: axes[0][i], key: axes[1][j], weight: two(weights[i][j]) }),
   });
-  const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.branches.tree))];
+  const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals", lang: "fr" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.branches.tree))];
   const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.breaking, "data-control": "off" });
   const inside = [h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", {}, reads, source),
     h("div", { class: "tfm-columns" }, h("div", {}, places, map.el), h("div", {}, rivalsOf, rivals, beam))];
@@ -109,7 +111,7 @@ function render({ model, el }) {
     return coming;
   }
   async function fetched() {
-    const [twin, files] = await twinFor(ui, (share) => isRecorded() || (state.textContent = news = told(said.coming, { percent: Math.round(100 * share) })));
+    const [twin, files] = await twinFor(ui, (share) => isRecorded() || tell(arriving(share)));
     const parts = twin.switches(kit, { words: WORDS, shape: [layers, heads], counts: ui.get("switches"), onFlip: flip });
     machine = { twin, parts, ...(await twin.start(files)), branches: twin.tree(kit, WORDS.branches, ui.until) };
     panel.append(...parts.nodes);
@@ -119,6 +121,7 @@ function render({ model, el }) {
     const now = off();
     ui.set({ off: (now.includes(name) ? now.filter((other) => other !== name) : [...now, name]).join(",") });
   }
+  const tell = (text) => retext(state, (news = text));
 
   /* The newest wish counts; what is on its way for an older one is dropped. */
   async function translate() {
@@ -144,7 +147,10 @@ function render({ model, el }) {
     if (ui.get("value") >= shown.target.length) ui.set({ value: Math.max(0, shown.target.length - 1) });
     draw();
   }
-  const show = ({ target: pieces }) => outcome.querySelector("b:last-of-type").replaceChildren(pieces.join("").replaceAll("▁", " ").trim());
+  const show = ({ target: pieces }) => {
+    set(outcome, { "aria-live": "off" }); // what grows is said when it is whole
+    outcome.querySelector("b:last-of-type").replaceChildren(pieces.join("").replaceAll("▁", " ").trim());
+  };
 
   let timer;
   function changed() {
@@ -170,7 +176,7 @@ function render({ model, el }) {
     const i = clamp(ui.get("value"), 0, Math.max(0, written.length - 1));
     const why = ui.get("by") === "beam" && !whole && failures.get(shown.sentence);
     const live = why ? `${said.running} ${told(WORDS.fails, { why })}` : said.running;
-    state.textContent = news || said.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(WORDS.recorded, { size: ui.get("size") }) : live) : WORDS.nothing);
+    retext(state, news || said.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(WORDS.recorded, { size: ui.get("size") }) : live) : WORDS.nothing));
     const isChance = ui.get("by") === "sample";
     chance.hidden = !isChance;
     knobs.forEach((knob) => knob.enable(isChance));
@@ -178,7 +184,8 @@ function render({ model, el }) {
     panel.hidden = panel.disabled = !ui.get("breaking") || !machine;
     outcome.classList.toggle("tfm-two", ui.get("breaking"));
     machine?.parts.show(off());
-    outcome.replaceChildren(...results());
+    set(outcome, { "aria-live": "polite" });
+    renew(outcome, ...results());
     slider.upTo(Math.max(0, written.length - 1), i);
     inside.forEach((part) => (part.hidden = !written.length));
     if (!written.length) return ui.say();

@@ -18,7 +18,7 @@
    `draw` runs once now and once after every event in which a trait of `state` or `watch` changed, whoever
    changed it (a control, Python, a link); let it only change attributes. `csv` gives rows, the header first. */
 
-import { h, indexed, onWidth } from "./dom.js";
+import { h, indexed, onWidth, renew } from "./dom.js";
 import * as controls from "./controls.js";
 import { savers } from "./save.js";
 import { keyOf, linkTo, restored } from "./link.js";
@@ -42,6 +42,7 @@ export function card({ model, el, state, grows }) {
   const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), bar, stage, readout, foot, bubble);
   el.append(root);
   // In JupyterLab arrows and Enter move among cells, unless the very node that has the focus says otherwise.
+  root.addEventListener("keydown", ({ key }) => key === "Escape" && tip());
   root.addEventListener("focusin", ({ target }) => target.closest(".jp-Notebook") && target.setAttribute("data-lm-suppress-shortcuts", "true"));
 
   const name = () => {
@@ -93,8 +94,7 @@ export function card({ model, el, state, grows }) {
     noteTimer = setTimeout(() => (note.textContent = ""), 4000);
   }
   function say(...parts) {
-    const fresh = h("div", {}, parts);
-    if (fresh.innerHTML !== readout.innerHTML) readout.replaceChildren(...fresh.childNodes);
+    renew(readout, ...parts);
   }
 
   function start(draw, { watch = [], csv } = {}) {

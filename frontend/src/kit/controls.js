@@ -1,6 +1,7 @@
 /* Controls, bound to a trait by the card: ui.slider("d_k", { … }). Each carries data-control="<trait>".
-   slider  { label, min, max, step, values?, log?, format? }   `values: [1, 2, 4, …]` gives stops of your choice;
-                                                                `log: true` moves evenly in powers
+   slider  { label, min, max, step, values?, log?, format?, heard? }   `values: [1, 2, 4, …]` gives stops of your choice;
+                                                                `log: true` moves evenly in powers; `heard` gives a value
+                                                                as a screen reader says it, with its unit: "6 layers"
    select  { label, options: ["a", "b"] or [[value, "words"], …] }   among which ["words", [[value, "words"], …]] is a group
    toggle  { label }
    text    { label, most }                                    a line of at most `most` letters
@@ -16,7 +17,7 @@ export const sub = (base, index) => h("span", {}, base, h("sub", {}, index));
 const LOG_STEPS = 200;
 const SLOP = 8; // pixels that a finger trembles
 
-export function slider(name, value, change, { label, min, max, step = 1, values, log = false, format = general }) {
+export function slider(name, value, change, { label, min, max, step = 1, values, log = false, format = general, heard = format }) {
   const stops = values?.length - 1;
   const toPosition = (x) => {
     if (values) return values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0);
@@ -28,7 +29,7 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
     const exact = min * (max / min) ** (position / LOG_STEPS);
     return clamp(step >= 1 ? Math.round(exact / step) * step : +exact.toPrecision(3), min, max);
   };
-  const output = h("output", {});
+  const output = h("output", { "aria-hidden": "true" }); // a screen reader hears the slider itself; an <output> would say it once more
   /* The browser moves a slider as soon as a finger lands on it, which may want to scroll the page: it counts from when
      it has gone sideways, or is lifted; where the page takes it, all is as before. */
   let landed = null;
@@ -60,7 +61,7 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
   });
   const tell = (now) => {
     output.textContent = format(now);
-    set(input, { "aria-valuetext": format(now) });
+    set(input, { "aria-valuetext": heard(now) });
   };
   const widest = [min ?? values[0], max ?? values.at(-1), value].map((x) => format(x).length);
   output.style.minWidth = `${Math.max(...widest)}ch`;

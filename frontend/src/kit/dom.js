@@ -9,6 +9,8 @@
    short("unbelievable", 8)                       "unbelie…"
    told("{n} of {all}", { n: 1, all: 3 })         "1 of 3"; where a value is a node, a list of what to append
    indexed("d_model and d_ff")                    its pieces, with <sub>model</sub>
+   retext(node, "words")         its text, touched only if it changes: what is written again would be said again
+   renew(node, "words", node2)   the same for what is more than words
    write(text, "∂h_T/∂x_t")                       the same in an SVG <text>, whose words are touched only if they change
    many(["{count} word", "{count} words"], 1)     "1 word": the form for one, or for any other count              */
 
@@ -28,6 +30,11 @@ export const many = (forms, count) => told(forms[count === 1 ? 0 : 1], { count }
 
 const INDEX = /_(\w+)/; // split by it, a text has an index at each odd place
 export const indexed = (text) => text.split(INDEX).map((part, i) => (i % 2 ? h("sub", {}, part) : part));
+export const retext = (node, text) => node.textContent === text || (node.textContent = text);
+export function renew(node, ...parts) {
+  const fresh = h("div", {}, parts);
+  if (fresh.innerHTML !== node.innerHTML) node.replaceChildren(...fresh.childNodes);
+}
 export function write(node, text) {
   if (node.written === text) return;
   node.written = text;

@@ -29,12 +29,12 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   const light = s("rect", { class: "tfm-row-light", rx: 4 });
   const ring = s("rect", { class: "tfm-ring", rx: 4 });
   const axes = [
-    s("text", { class: "tfm-axis tfm-q", y: 12, x: 0 }, WORDS.queries),
-    s("text", { class: "tfm-axis tfm-k", y: 12 }, WORDS.keys),
+    s("text", { class: "tfm-axis tfm-q", y: 12, x: 0, role: "columnheader" }, WORDS.queries), // of the words before the rows
+    s("text", { class: "tfm-axis tfm-k", y: 12, "aria-hidden": "true" }, WORDS.keys),
   ];
   const svg = s("svg", { class: `tfm-heatmap${onToggle ? " tfm-editable" : ""}`, role: "grid", "aria-label": label, "data-control": name });
   svg.append(s("defs", {}, stripes(hatch, "tfm-hatch", false), stripes(cross, "tfm-cross", true)));
-  svg.append(...axes, field, light, ring);
+  svg.append(axes[1], field, light, ring);
   svg.style.setProperty("--hatch", `url(#${hatch})`);
   svg.style.setProperty("--cross", `url(#${cross})`);
   const el = h("div", { class: "tfm-figure-box" }, svg);
@@ -49,7 +49,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     tops = cols.map((word) => s("text", { class: "tfm-word", role: "columnheader", "aria-label": word }));
     cells = rows.map((_, i) => cols.map((_, j) => cell(i, j)));
     const lines = rows.map((_, i) => s("g", { role: "row" }, heads[i], cells[i].map(({ node }) => node)));
-    field.replaceChildren(s("g", { role: "row" }, tops), ...lines);
+    field.replaceChildren(s("g", { role: "row" }, axes[0], tops), ...lines);
     at = [clamp(at[0], 0, rows.length - 1), clamp(at[1], 0, cols.length - 1)];
     if (width) layout(width);
   }
@@ -256,7 +256,7 @@ export function legend({ max = 1, unit = WORDS.weight, masked }) {
   });
   return h(
     "div",
-    { class: "tfm-legend" },
+    { class: "tfm-legend", "aria-hidden": "true" }, // to eyes only: cells say their numbers
     h("span", {}, told(WORDS.zero, { unit })),
     s("svg", { width: 96, height: 12, "aria-hidden": "true" }, steps),
     h("span", {}, String(max)),

@@ -2,10 +2,10 @@
 export { asRead } from "./as_read.js";
 export { card } from "./card.js";
 export { sub } from "./controls.js";
-export { h, indexed, many, onWidth, s, set, short, told, uid, widthOf, write } from "./dom.js";
+export { h, indexed, many, onWidth, renew, retext, s, set, short, told, uid, widthOf, write } from "./dom.js";
 export { heatmap, legend, stripes } from "./heatmap.js";
 export { lazy, twinFor } from "./lazy.js";
-export { live } from "./live.js";
+export { arriving, live } from "./live.js";
 export { plot } from "./plot.js";
 export { links, radios, tokenRow, typed } from "./tokens.js";
 export { ramp, scale } from "./scale.js";

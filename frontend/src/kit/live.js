@@ -12,11 +12,14 @@
                           a toggle, the trait `beside`, asks the machine too. `says` stands there before
    own()                  whether a sentence of the reader's own is shown; without a machine there is no line to type in */
 
-import { h, told } from "./dom.js";
+import { h, retext, told } from "./dom.js";
 import { twinFor } from "./lazy.js";
 import { WORDS } from "./words.js";
 
 const WAIT = 120; // milliseconds between keys, while there is no machine
+
+/* In quarters: a screen reader says each. */
+export const arriving = (share) => told(WORDS.coming, { percent: 25 * Math.floor(4 * share) });
 
 export function live(ui, { ask, take = (found) => found, beside, watch = beside ? ["beside", beside.of] : [] }) {
   const which = ui.get("machine");
@@ -39,14 +42,14 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
     shown = isOwn;
     put(isOwn ? {} : recorded);
     delete ui.stage.dataset.busy;
-    state.textContent = text;
+    retext(state, text);
   }
   const rest = (why) => settle(why ? [why, ...(beside ? [] : [WORDS.stays])].join(" ") : told(beside?.says ?? WORDS.recorded, { size: ui.get("size") }), false);
 
   /* The newest wish counts; what is on its way for an older one is dropped. */
   async function answer() {
     const mine = ++wish;
-    const tell = (share) => mine === wish && (state.textContent = told(WORDS.coming, { percent: Math.round(100 * share) }));
+    const tell = (share) => mine === wish && retext(state, arriving(share));
     try {
       machine ??= twinFor(ui, tell).then(([twin, files]) => twin.start(files));
       const there = await machine;

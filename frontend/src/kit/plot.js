@@ -6,9 +6,10 @@
    const bars = p.bars({ colour: "key" });                  bars([[x0, x1, y], …]);      a histogram: math.histogram
    const rule = p.rule({ colour: "broken", name? });        rule({ x: 3 }, "√d_k") or rule({ y: 1 }); rule(null) hides
    const dot  = p.dot({ colour: "value", r?, name? });      dot([x, y], "label"); dot(null) hides
-   const drag = p.handle({ control: "query", colour, label, step?, along?, onmove: ([x, y]) => … });  drag([x, y])
+   const drag = p.handle({ control: "query", colour, label, name?, step?, along?, onmove: ([x, y]) => … });  drag([x, y])
                          a point to drag, or to move with the arrow keys (Shift: ten times as far);
-                         along: "x" for one that moves sideways only, up being more
+                         along: "x" for one that moves sideways only, up being more;
+                         name: what a screen reader calls it, where the label beside it is too short
    p.domain({ x: [0, 8], y: [0, 1] });                      new limits; everything is drawn again
    p.custom((at) => …)                                      your own marks: called at each layout, at.x(…), at.y(…) in
                                                             pixels; draw them in p.layer (an SVG group)
@@ -24,7 +25,7 @@ const [TOP, RIGHT, BOTTOM, LEFT] = [26, 14, 40, 46];
 export function plot(ui, { x, y, height = 220, square = false, label, most = 560 }) {
   const frame = s("g", { class: "tfm-axes", "aria-hidden": "true" });
   const layer = s("g", {});
-  const svg = s("svg", { class: "tfm-plot", role: "group", "aria-label": label }, frame, layer);
+  const svg = s("svg", { class: "tfm-plot", role: "img", "aria-label": label }, frame, layer);
   const el = h("div", { class: "tfm-figure-box" }, svg);
   const limits = { x: x.domain, y: y.domain };
   const redraws = [];
@@ -150,10 +151,11 @@ function drawAxes(frame, at, x, y) {
   frame.replaceChildren(...parts, ...names);
 }
 
-function handle(ui, { mark, at, svg, inside }, { control, colour = "query", label, step, along, onmove, r = 9 }) {
-  const words = s("text", { class: "tfm-mark-label tfm-strong", style: paint(colour) }, label);
-  const knob = s("g", { class: "tfm-handle", role: "slider", tabindex: 0, "aria-label": label, "data-control": control, style: paint(colour) },
+function handle(ui, { mark, at, svg, inside }, { control, colour = "query", label, name = label, step, along, onmove, r = 9 }) {
+  const words = s("text", { class: "tfm-mark-label tfm-strong", style: paint(colour), "aria-hidden": "true" }, label);
+  const knob = s("g", { class: "tfm-handle", role: "slider", tabindex: 0, "aria-label": name, "data-control": control, style: paint(colour) },
     s("circle", { class: "tfm-halo", r: r + 9 }), s("circle", { class: "tfm-dot", r }));
+  set(svg, { role: "group" }); // a picture with nothing to hold has no parts for a screen reader
   let place = [0, 0];
   const up = (far) => (along === "x" ? [far, 0] : [0, far]);
   const say = fixed(2);
@@ -189,7 +191,7 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "query", labe
       "aria-valuemin": at.x.domain[0],
       "aria-valuemax": at.x.domain[1],
       "aria-valuenow": now[0],
-      "aria-valuetext": told(WORDS.at, { x: say(now[0]), y: say(now[1]) }),
+      "aria-valuetext": along ? String(+now[0].toPrecision(4)) : told(WORDS.at, { x: say(now[0]), y: say(now[1]) }),
     });
     set(words, { ...beside(a, r + 5, label, at.width), y: b - r - 2 });
   });

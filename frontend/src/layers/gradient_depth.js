@@ -1,6 +1,6 @@
 /* Gradient through depth: a tower of layers, an error of length 1 that comes down it, and residual connections to cut. */
 
-import { card, general, h, plot, range, s, set, told, write } from "../kit/index.js";
+import { card, general, h, plot, range, retext, s, set, told, write } from "../kit/index.js";
 
 const WORDS = {
   plane: "Length of the error at each layer, on its way from the top to the bottom; the scale is the same for every stack.",
@@ -8,8 +8,8 @@ const WORDS = {
   error: "error 1 ↓",
   words: "words",
   press: "Cut the residual connections of layer {layer}",
-  every: "cut all",
-  none: "mend all",
+  every: "cut all layers",
+  none: "mend all layers",
   norm: "norm",
   told: "{stack}: of an error of length 1 at the top, {middle} arrives at the bottom (seeds from {least} to {most}).{former}",
   stack: "{depth} layers, {norm}, {cuts}",
@@ -79,7 +79,7 @@ function render({ model, el }) {
 
   ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) });
   const all = ui.button("all", { label: WORDS.every, onclick: () => ui.set({ value: ui.get("value").map(() => !ui.get("value").some(Boolean)) }) });
-  all.el.style.minWidth = "6em";
+  all.el.style.minWidth = "9em";
 
   /* Whoever changes the stack, the curve that was there stays as a ghost; a link brings its own. */
   let last = now();
@@ -114,7 +114,7 @@ function render({ model, el }) {
     dots.forEach((dot, i) => dot([middle[i + 1], i + 1]));
     bottom([middle[0], 0], number(middle[0]));
     const every = state.value.some(Boolean) ? WORDS.none : WORDS.every;
-    if (all.el.textContent !== every) all.el.textContent = every;
+    retext(all.el, every);
     const gone = range(depth).filter((i) => state.value[i]).map((i) => i + 1);
     const kind = !gone.length ? "none" : gone.length === depth ? "all" : "some";
     const these = told(names[gone.length === 1 ? 0 : 1], { layers: gone.join(", ") });

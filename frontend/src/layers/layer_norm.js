@@ -10,6 +10,7 @@ const WORDS = {
   raise: "all + 1",
   stretch: "all × 1.25",
   level: "all equal",
+  eps: "added ε",
   full: { raise: " No room to raise all.", stretch: " No room to stretch all." },
   feature: "{feature} {number}",
   told: "{features} · mean {mean} · variance {variance} · √(variance + ε) {spread} with ε {eps} → (γ = 1, β = 0) {normalised} · mean {after}, variance {rest}.{equal}{full}",
@@ -92,7 +93,7 @@ function render({ model, el }) {
       ui.set({ value: features().map(() => level) });
     },
   });
-  ui.slider("eps", { label: "ε", min: 1e-6, max: 10, log: true, step: 0, format: general });
+  ui.slider("eps", { label: WORDS.eps, min: 1e-6, max: 10, log: true, step: 0, format: general });
 
   /* A handle speaks of x and y; a feature has one number. Said again after each layout, which the handle draws too. */
   const handles = range(count).map((i) => left.el.querySelector(`[data-control="feature-${i + 1}"]`));

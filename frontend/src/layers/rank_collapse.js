@@ -3,7 +3,7 @@
 import { card, clamp, fixed, general, h, plot, range, s, set, sum, told } from "../kit/index.js";
 
 const WORDS = {
-  cosines: "Cosines of each two words at layer {layer}; the fuller a square, the more alike two words are",
+  cosines: "Cosines of each two words at layer {layer}: from {least} to {most}",
   caption: "Cosines of {words} words at layer {layer}. Empty: nothing in common. Full: the same direction, or the opposite one.",
   plane: "What tells the words apart, as a share of their length, at each layer; the scale is the same for every stack.",
   key: "Dotted: the least and the greatest seed. Dashed: the stack before.",
@@ -71,7 +71,8 @@ function render({ model, el }) {
     const former = chosen(measured, past()).mean;
     const same = JSON.stringify(now) === JSON.stringify(past());
     cosines[at].forEach((row, i) => row.forEach((x, j) => cells[i][j].style.setProperty("--w", Math.abs(x).toFixed(2))));
-    set(grid, { "aria-label": told(WORDS.cosines, { layer: at }) });
+    const pairs = cosines[at].flatMap((row, i) => row.slice(0, i));
+    set(grid, { "aria-label": told(WORDS.cosines, { layer: at, least: fixed(2)(Math.min(...pairs)), most: fixed(2)(Math.max(...pairs)) }) });
     title.textContent = told(WORDS.caption, { words: count, layer: at });
     const points = (row) => row.map((x, k) => [k, x]);
     ghost(same ? [] : points(former));

@@ -106,7 +106,7 @@ function render({ model, el }) {
   const grid = h("div", { class: "tfm-switches", role: "radiogroup", "aria-label": WORDS.grid, style: `grid-template-columns:auto repeat(${across},minmax(0,46px))` });
   const group = radios(grid, { name: "value", onFocus: choose });
   const rows = range(n / across).map((row) => [
-    h("span", { class: "tfm-caption" }, `${places[data.places[Math.floor(row / data.n_layers)]]} ${(row % data.n_layers) + 1}`),
+    h("span", { class: "tfm-caption", "aria-hidden": "true" }, `${places[data.places[Math.floor(row / data.n_layers)]]} ${(row % data.n_layers) + 1}`),
     ...cells.slice(row * across, (row + 1) * across),
   ]);
   grid.append(...rows.flat());

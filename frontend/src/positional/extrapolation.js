@@ -3,7 +3,7 @@
 import { card, clamp, fixed, h, onWidth, range, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
-  chart: "Share of right letters at the places up to {place}, for {methods} ways to tell order",
+  chart: "Share of right letters at the places up to {place}, for {methods} ways to tell order; guessing gives {chance}",
   caption: "The bar is the mean of {seeds} seeds, the thin line goes from the least to the greatest. The tick is the share at place {short}, where training ended.",
   chance: "guessing",
   place: "up to place",
@@ -55,6 +55,11 @@ function render({ model, el }) {
   ui.select("job", { label: WORDS.job, options: jobs });
   ui.toggle("longer", { label: WORDS.practice });
 
+  function inWords(kind) {
+    const [now, before] = [place(), short].map((at) => shareAt(rowsOf(kind), at, group));
+    return now ? share(now[0]) : before ? WORDS.ends : WORDS.untried;
+  }
+
   let width = 0;
   function picture() {
     if (!width) return;
@@ -67,11 +72,11 @@ function render({ model, el }) {
       set(tick, { d: before ? `M${x(before[0])} ${y - 3}v${HIGH + 6}` : null });
       const [end, mark] = [now ? +x(now[2]) : 0, before ? +x(before[0]) : 0];
       set(says, { x: !now ? +x(chance) + 8 : mark > end && mark < end + 44 ? mark + 6 : end + 6 }); // never on the tick
-      says.textContent = now ? share(now[0]) : before ? WORDS.ends : WORDS.untried;
+      says.textContent = inWords(kind);
     }
     set(guess, { d: `M${x(chance)} ${TOP - 4}V${TOP + kinds.length * ROW - 8}` });
     set(named, { x: x(chance) });
-    set(svg, { width, height: TOP + kinds.length * ROW, "aria-label": told(WORDS.chart, { place: place(), methods: kinds.length }) });
+    set(svg, { width, height: TOP + kinds.length * ROW, "aria-label": told(WORDS.chart, { place: place(), methods: kinds.length, chance: share(chance) }) });
   }
   ui.until(onWidth(box, (now) => {
     width = Math.min(now, 620);
@@ -80,8 +85,7 @@ function render({ model, el }) {
 
   function draw() {
     picture();
-    const found = kinds.map((kind) => [methods[kind], shareAt(rowsOf(kind), place(), group)]).filter(([, shares]) => shares);
-    const shares = found.map(([name, [mean]]) => `${name} ${share(mean)}`).join(" · ");
+    const shares = kinds.map((kind) => `${methods[kind]} ${inWords(kind)}`).join(" · ");
     const where = place() > short ? told(WORDS.beyond, { short }) : WORDS.inside;
     ui.say(told(WORDS.told, { job: ui.get("job"), group, place: place(), where, shares }));
   }

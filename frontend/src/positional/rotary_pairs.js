@@ -1,17 +1,18 @@
 /* Rotary: each pair of numbers turns with its position; the angle between query and key follows from their distance alone. */
 
-import { card, fixed, h, plot, range, s, set, signed, sum, told } from "../kit/index.js";
+import { card, fixed, h, many, plot, range, s, set, signed, sum, told } from "../kit/index.js";
 import { frequencies } from "./encoding.js";
 
 const WORDS = {
   pair: "pair {pair}",
   angle: "angle {degrees}°",
   gives: "gives {product}",
-  face: "Pair {pair}: query at {query}°, key at {key}°, {degrees}° between them",
+  face: "Pair {pair}: query at {query}°, key at {key}°, {degrees}° between them, gives {product}",
   plane: "The score against the distance, whatever the position",
   legend: "{query} solid, {key} dashed; the arc is the angle from key to query",
   position: "position of both",
   distance: "key stands before by",
+  places: ["{count} place", "{count} places"],
   told: "{query} at {a}, {key} at {b} · score {score} = {shares} · the same wherever the two stand {distance} apart",
 };
 
@@ -56,7 +57,7 @@ function render({ model, el }) {
     plane.el,
   );
   ui.slider("value", { label: WORDS.position, min: first, max: last });
-  ui.slider("distance", { label: WORDS.distance, min: 0, max: farthest });
+  ui.slider("distance", { label: WORDS.distance, min: 0, max: farthest, heard: (count) => many(WORDS.places, count) });
 
   const pairs = () => {
     const [a, distance] = [ui.get("value"), ui.get("distance")];
@@ -105,7 +106,7 @@ function face(i, longest) {
       set(arc, { d: `M${at(from, r).join(" ")}A${r} ${r} 0 0 ${angle > 0 ? 0 : 1} ${at(to, r).join(" ")}` });
       words[1].textContent = told(WORDS.angle, { degrees: degrees(angle) });
       words[2].textContent = told(WORDS.gives, { product: number(product) });
-      set(svg, { "aria-label": told(WORDS.face, { pair: i, query: degrees(turn(query)), key: degrees(turn(key)), degrees: degrees(angle) }) });
+      set(svg, { "aria-label": told(WORDS.face, { pair: i, query: degrees(turn(query)), key: degrees(turn(key)), degrees: degrees(angle), product: number(product) }) });
     },
   };
 }

@@ -1,6 +1,6 @@
 /* Gradient reach: a sentence whose words fade as the last state hears them less, before and after training; then the curves. */
 
-import { card, clamp, fixed, general, h, many, onWidth, plot, range, s, set, told, widthOf } from "../kit/index.js";
+import { card, clamp, fixed, general, h, many, onWidth, plot, range, retext, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   sentence: "The fainter a word, the less the last state hears a sign at its distance: faintest, and not counted, up to {faintest}, at full strength from {loudest} on. Red: above {loud}. Press a word.",
@@ -69,7 +69,7 @@ function render({ model, el }) {
   const [high, low] = [0, 1].map(() => plane.line({ colour: "soft", dash: "1 3" }));
   const rule = plane.rule({ colour: "soft" });
   const dot = plane.dot({ colour: "ink", r: 6 });
-  const key = h("div", { class: "tfm-legend" });
+  const key = h("div", { class: "tfm-legend", "aria-hidden": "true" });
 
   /* A sentence for each stage. Its words can be pressed; by keyboard the slider is the way to them, and the readout names each. */
   const tokens = ui.get("tokens");
@@ -131,7 +131,7 @@ function render({ model, el }) {
         set(frames[j], { visibility: backOf(j) === i ? null : "hidden" });
       });
       const text = told(ui.get("shared").heard, { stage: stages[k], heard: norms.filter((norm) => norm > FAINTEST).length, all: norms.length });
-      if (title.textContent !== text) title.textContent = text;
+      retext(title, text);
     });
     sentences.forEach(({ frames }) => set(frames.at(-1), { visibility: "hidden" }));
     const here = found[kind][stage][i];

@@ -11,6 +11,7 @@ const WORDS = {
   entropy: "Entropy · lines: middle of {queries} queries",
   norm: "Norm of the softmax’s Jacobian · likewise",
   temperature: "temperature",
+  size: "size ",
   query: "query",
   some: "{query} of {queries}",
   divide: "divide by √",
@@ -98,7 +99,7 @@ function render({ model, el }) {
     ),
     key(ui.get("shared")),
   );
-  ui.slider("value", { label: sub("d", "k"), values: sizes, format: String });
+  ui.slider("value", { label: [WORDS.size, sub("d", "k")], values: sizes, format: String });
   ui.slider("temperature", { label: WORDS.temperature, values: TEMPERATURES });
   ui.slider("query", { label: WORDS.query, min: 0, max: queries - 1, format: (i) => told(WORDS.some, { query: i + 1, queries }) });
   ui.toggle("scaled", { label: h("span", {}, WORDS.divide, sub("d", "k")) });

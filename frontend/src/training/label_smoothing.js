@@ -8,7 +8,8 @@ const WORDS = {
   plane: "The loss against the model's probability of the right word",
   shares: "What the {target} asks for, what the {model} says",
   drag: "Drag p to the bottom · grey: without smoothing",
-  words: "words",
+  words: "words known",
+  epsilon: "smoothing ε",
   convention: "ε is shared among",
   conventions: { all: "all words", others: "the other words" },
   target: "{target} → {right} {share} · {others} {rest}",
@@ -71,7 +72,7 @@ function render({ model, el }) {
   const plain = plane.line({ colour: "soft", dash: "7 4" });
   const curve = plane.line({ colour: "query" });
   const least = plane.dot({ colour: "value", r: 6 });
-  const drag = plane.handle({ control: "value", colour: "query", label: "p", along: "x", step: 0.01, r: 7, onmove: ([x]) => ui.set({ value: clamp(x, 0.001, 0.999) }) });
+  const drag = plane.handle({ control: "value", colour: "query", label: "p", name: WORDS.asked, along: "x", step: 0.01, r: 7, onmove: ([x]) => ui.set({ value: clamp(x, 0.001, 0.999) }) });
   ui.stage.append(
     h(
       "div",
@@ -80,7 +81,7 @@ function render({ model, el }) {
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.drag), plane.el),
     ),
   );
-  ui.slider("epsilon", { label: "ε", min: 0, max: 0.5, step: 0.01, format: fixed(2) });
+  ui.slider("epsilon", { label: WORDS.epsilon, min: 0, max: 0.5, step: 0.01, format: fixed(2) });
   const words = ui.slider("vocabulary", { label: WORDS.words, values: [2, 5, 10, 100, 1000, 37000], format: String });
   ui.select("convention", { label: WORDS.convention, options: Object.entries(WORDS.conventions) });
 

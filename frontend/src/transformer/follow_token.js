@@ -12,8 +12,8 @@ const WORDS = {
   one: "head {head}",
   steps: "Steps, the first at the bottom: choose one",
   upward: "steps, upward",
-  number: "number",
-  drawn: "{label}, {count} numbers: {numbers}",
+  number: "number in the vector",
+  drawn: "{label}, {count} numbers: the least {least}, number {lowest}; the largest {most}, number {highest}",
   logits: "the {count} largest logits",
   vector: "the vector of “{token}”, {count} of its {width} numbers, between ± {top}",
   active: "{added} · {count} hidden units are above 0",
@@ -107,7 +107,8 @@ function render({ model, el }) {
       svg,
       draw(row, top, colour, words, chosen) {
         caption.textContent = words;
-        set(svg, { "aria-label": told(WORDS.drawn, { label, count: row.length, numbers: row.map(two).join(" ") }) });
+        const [least, most] = [Math.min(...row), Math.max(...row)];
+        set(svg, { "aria-label": told(WORDS.drawn, { label, count: row.length, least: two(least), lowest: row.indexOf(least) + 1, most: two(most), highest: row.indexOf(most) + 1 }) });
         while (group.childElementCount < row.length) group.append(s("rect", {}));
         while (group.childElementCount > row.length) group.lastChild.remove();
         const step = WIDE / row.length;

@@ -1,6 +1,6 @@
 /* Model size: the machine, drawn so that each area is a number of parameters; its memory, and its work for a word. */
 
-import { card, clamp, fixed, h, indexed, many, onWidth, range, s, set, sub, sum, told, uid, write } from "../kit/index.js";
+import { card, clamp, fixed, h, indexed, many, onWidth, range, retext, s, set, sub, sum, told, uid, write } from "../kit/index.js";
 
 const WORDS = {
   parts: {
@@ -17,13 +17,15 @@ const WORDS = {
   table: "words",
   unit: "{count} parameters",
   key: "Each area is a number of parameters; every part is as wide or as high as d_model. Dashed: {base}.",
-  drawn: "The machine: encoder and decoder, of {layers}, on their table of words",
+  drawn: "Encoder and decoder, of {layers}, on their table of words",
   layers: ["{count} layer", "{count} layers"],
   preset: "model",
   presets: { base: "the paper's base", big: "the paper's big", translator: "this book's translator", own: "your own" },
   model: "model",
   ff: "ff",
   words: "words",
+  depth: "layers N",
+  split: "heads h",
   norm: "norm",
   norms: { post: "after the sum", pre: "before the sub-layer" },
   length: "length n",
@@ -146,7 +148,7 @@ function render({ model, el }) {
     });
     return {
       el: h("div", { style: `display:grid;grid-template-columns:1fr repeat(${columns},auto);gap:2px 12px;align-items:center;font-size:.93em` }, rows.flatMap(({ cells }) => cells)),
-      update: (all) => all.forEach((texts, i) => texts.forEach((text, k) => rows[i].values[k].textContent !== text && (rows[i].values[k].textContent = text))),
+      update: (all) => all.forEach((texts, i) => texts.forEach((text, k) => retext(rows[i].values[k], text))),
     };
   };
   const partList = list(names, WORDS.parts, names.length - 1, 3);
@@ -158,9 +160,9 @@ function render({ model, el }) {
   ui.select("preset", { label: WORDS.preset, options: Object.entries(WORDS.presets) });
   ui.slider("value", { label: sub("d", WORDS.model), values: CHOICES.value, format: String });
   ui.slider("d_ff", { label: sub("d", WORDS.ff), values: CHOICES.d_ff, format: String });
-  ui.slider("n_layers", { label: "N", min: 1, max: 24, format: String });
+  ui.slider("n_layers", { label: WORDS.depth, min: 1, max: 24, format: String });
   ui.slider("vocab_size", { label: WORDS.words, min: 100, max: 200000, log: true, step: 100, format: grouped });
-  ui.slider("n_heads", { label: "h", values: CHOICES.n_heads, format: String });
+  ui.slider("n_heads", { label: WORDS.split, values: CHOICES.n_heads, format: String });
   ui.select("norm", { label: WORDS.norm, options: Object.entries(WORDS.norms) });
   ui.slider("length", { label: WORDS.length, min: 1, max: 4096, log: true, step: 1, format: String });
 

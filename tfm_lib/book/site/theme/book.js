@@ -29,18 +29,25 @@
     const dialog = $(`#tfm-${button.dataset.drawer}-drawer`);
     const wide = matchMedia(button.dataset.drawer === "primary" ? "(min-width: 992px)" : "(min-width: 1220px)");
     const close = () => dialog.open && dialog.close();
+    const tell = () => button.setAttribute("aria-expanded", String(wide.matches ? !sidebar.classList.contains("tfm-away") : dialog.open));
     button.addEventListener("click", () => {
-      if (wide.matches) { sidebar.classList.toggle("tfm-away"); return; }
-      dialog.append(...sidebar.childNodes);
-      dialog.showModal();
+      if (wide.matches) sidebar.classList.toggle("tfm-away");
+      else {
+        dialog.append(...sidebar.childNodes);
+        dialog.showModal();
+      }
+      tell();
     });
-    dialog.addEventListener("close", () => sidebar.append(...dialog.childNodes));
+    dialog.addEventListener("close", () => { sidebar.append(...dialog.childNodes); tell(); });
+    wide.addEventListener("change", tell);
+    tell();
     dialog.addEventListener("click", (event) => (event.target === dialog || event.target.closest("a")) && close());
     wide.addEventListener("change", close);
   }
 
   for (const menu of $$(".tfm-downloads")) {
     document.addEventListener("click", (event) => menu.contains(event.target) || (menu.open = false));
+    menu.addEventListener("focusout", ({ relatedTarget: to }) => to && !menu.contains(to) && (menu.open = false));
     menu.addEventListener("keydown", (event) => {
       if (event.key === "Escape") { menu.open = false; $("summary", menu).focus(); }
     });
@@ -82,7 +89,14 @@
     const inputs = $$("input", box);
     const right = inputs.findIndex((input) => input.closest("[data-right]"));
     const words = [...outcome.childNodes].slice(1); // behind “Answer:”
-    outcome.setAttribute("role", "status");
+    // A region that appears with its words is not heard: another, seen by nobody, says them and is empty again.
+    const said = document.createElement("p");
+    said.className = "tfm-heard-only";
+    said.setAttribute("role", "status");
+    box.append(said);
+    const asked = $(".tfm-choices", box).previousElementSibling;
+    asked.id ||= `asked-${key.replace(/\W/g, "-")}`;
+    $(".tfm-choices", box).setAttribute("aria-describedby", asked.id);
     const show = (chosen) => {
       box.dataset.state = chosen < 0 ? "open" : chosen === right ? "right" : "other";
       answer.hidden = chosen < 0;
@@ -96,7 +110,14 @@
       if (chosen === right) outcome.replaceChildren("Your guess is right.");
       else outcome.replaceChildren("Another answer is right:", ...words);
     };
-    box.addEventListener("change", (event) => { store.set(key, event.target.value); show(inputs.indexOf(event.target)); });
+    let quiet;
+    box.addEventListener("change", (event) => {
+      store.set(key, event.target.value);
+      show(inputs.indexOf(event.target));
+      said.replaceChildren(...outcome.cloneNode(true).childNodes);
+      clearTimeout(quiet);
+      quiet = setTimeout(() => said.replaceChildren(), 3000);
+    });
     forget.addEventListener("click", () => { store.set(key, null); show(-1); inputs[0].focus(); });
     const remembered = store.get(key);
     show(remembered === null || !inputs[remembered] ? -1 : Number(remembered));
@@ -140,6 +161,17 @@
     });
   });
   stop(copies[0]);
+
+  // A sign is no name: each link to a heading, a figure or an equation says where it leads, and is not heard in the heading.
+  for (const link of $$(".headerlink")) {
+    const head = link.closest("h1, h2, h3, h4, h5");
+    const words = (head?.textContent ?? link.closest(".eqno")?.textContent ?? $(".caption-number", link.parentElement)?.textContent ?? link.title).replace("#", "").trim();
+    link.setAttribute("aria-label", `Link to ${words}`);
+    if (head?.childElementCount === 1) head.setAttribute("aria-label", words);
+  }
+  for (const link of $$("a[href*='#equation-']:not(.headerlink)")) {
+    if (/^\(\d+\)$/.test(link.textContent)) link.setAttribute("aria-label", `Equation ${link.textContent}`);
+  }
 
   // What scrolls sideways must be reachable by keyboard.
   const scrollers = $$("pre, .tfm-formula, .cell_output > .output, .tfm-scroll, .tfm-big-picture");
