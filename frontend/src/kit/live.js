@@ -27,7 +27,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
   const state = h("p", { class: "tfm-caption tfm-state", role: "status" });
   ui.stage.append(state);
   if (beside) ui.toggle("beside", { label: beside.label });
-  else ui.text("sentence", { label: WORDS.own });
+  else ui.text("sentence", { label: WORDS.own, most: 600 });
   const recorded = {};
   let [machine, wish, shown, typed, setting, timer] = [null, 0, false, false, false];
   const sentence = () => String(beside ? (ui.get("beside") && ui.get(beside.of)) || "" : ui.get("sentence")).trim();
