@@ -1,6 +1,7 @@
 """The second layout of a figure: panels below one another, one legend below them, nothing wider than the figure."""
 
 import pytest
+from matplotlib.lines import Line2D
 
 from tfm_lib.book.drawing.display import figure, show
 from tfm_lib.book.drawing.phone import NARROW, narrow
@@ -53,3 +54,15 @@ def test_both_layouts_are_shown_and_one_is_hidden_where_no_style_sheet_chooses()
     fig, _ = drawn(2)
     text = show(fig, alt="two").data
     assert text.count("<svg") == 2 and text.count('class="tfm-narrow" style="display: none"') == 1
+
+
+def test_a_power_of_ten_stays_whole_and_a_line_keeps_its_look():
+    fig, ax = figure(width=6)
+    ax.errorbar([0, 1], [1e-3, 1e9], yerr=[0, 0], fmt="o:", label="dotted")
+    ax.set_yscale("log")
+    ax.legend()
+    narrow(fig)
+    fig.draw_without_rendering()
+    assert not any("\n" in label.get_text() for label in ax.get_yticklabels())
+    (legend,) = fig.legends
+    assert ":" in {line.get_linestyle() for line in legend.findobj(Line2D)}

@@ -49,8 +49,9 @@ def _legend_below(fig: Figure) -> int:
     found: dict[str, Any] = {}
     for ax in fig.axes:
         if legend := ax.get_legend():
+            own = dict(zip(*reversed(ax.get_legend_handles_labels())))
             for handle, text in zip(legend.legend_handles, legend.get_texts()):
-                found.setdefault(text.get_text(), handle)
+                found.setdefault(text.get_text(), own.get(text.get_text(), handle))
             legend.remove()
     if found:
         columns = 2 if len(found) > 3 and max(map(len, found)) < LETTERS["tick"] else 1
@@ -73,5 +74,5 @@ def _in_short_lines(ax: Any) -> None:
     ax.set_xlabel(textwrap.fill(ax.get_xlabel(), LETTERS["label"]), loc="right")  # where there is room for more
     ax.set_ylabel(textwrap.fill(ax.get_ylabel(), LETTERS["tick"] + 6))
     names = [label.get_text() for label in ax.get_yticklabels()]
-    if max(map(len, names), default=0) > LETTERS["tick"]:
+    if any(len(name) > LETTERS["tick"] and "$" not in name for name in names):  # a formula is no sentence
         ax.set_yticks(ax.get_yticks(), [textwrap.fill(name, LETTERS["tick"]) for name in names])
