@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from browser.driving import DESKTOP, PATIENCE
 from tfm_lib.book.browser import MissingBrowser, find_browser
@@ -113,7 +113,7 @@ class Visitor:
                 "console", lambda message: message.type in ("error", "warning") and self.troubles.append(message.text)
             )
             page.on("pageerror", lambda error: self.troubles.append(str(error)))
-            page.on("requestfailed", lambda request: self.troubles.append(f"{request.url}: {request.failure}"))
+            page.on("requestfailed", self._failed)
         return page
 
     def __call__(self, name: str, at: str = "http", hash: str = "", **options) -> Page:
@@ -123,6 +123,10 @@ class Visitor:
         if options.get("scripts", True):
             settled(page)
         return page
+
+    def _failed(self, request: Request) -> None:
+        if "ABORTED" not in request.failure:  # what the browser itself drops, since the page is left, is no trouble
+            self.troubles.append(f"{request.url}: {request.failure}")
 
     def _asks(self, url: str, base: str) -> None:
         if not url.startswith((base, "data:", "blob:")):

@@ -42,7 +42,8 @@ MOVED = """async (box) => {
     for (const other of box.querySelectorAll("select, [type=checkbox], [role=radiogroup]")) {
       for (const act of control.disabled && !other.disabled ? moves[kind(other)]("", other) : []) {
         act();
-        await frame();
+        do await frame();
+        while (box.querySelector("[data-busy]")); // a machine that is on its way
         if (!control.disabled) return;
       }
     }
