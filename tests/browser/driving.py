@@ -217,6 +217,7 @@ class Widget:
     def usable(self) -> Iterator[str]:
         """Controls one after the other; left out is what is off when its turn comes, set to rest by one before it."""
         for name in self.controls():
+            self.look()  # a machine that is on its way comes first
             if not self.controls()[name]["off"]:
                 yield name
 
