@@ -18,6 +18,7 @@ from tfm_lib.book.site.page_model import model_scripts
 from tfm_lib.engine.translator import Translator, shipped_folder
 from tfm_lib.widgets.decoding import FAILURES
 
+SVG = "{http://www.w3.org/2000/svg}"
 MODULE = "decoding/translator"
 SENTENCE = "Where is the cat that ate my fish?"
 RUNS = "The machine runs in your browser."
@@ -206,7 +207,7 @@ def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book:
     widget.box.locator('[data-part="encoder.0"]').click()
     widget.look()
     svg = ElementTree.fromstring(Path(widget.save("svg").path()).read_text(encoding="utf-8"))
-    texts = [(text.text, text) for text in svg.findall("{http://www.w3.org/2000/svg}text")]
+    texts = [(text.text, text) for text in svg.findall(f"{SVG}text")]
     marks = [text for text, _ in texts if text in ("☐", "☑")]
     assert (marks.count("☐"), marks.count("☑")) == (1, 10)
     assert {"decoder → source", "all, averaged"} < {text for text, _ in texts}
@@ -214,6 +215,21 @@ def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book:
     assert float(first.get("textLength")) < 380 and not first.text.endswith("matter?"), (
         "a line is as long as in the page"
     )
+
+
+def test_a_saved_picture_has_the_bars_and_the_frames_of_the_page(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book)
+    grown = widget.box.locator("[data-stage] i").evaluate_all(
+        "(bars) => bars.filter((bar) => bar.checkVisibility()).map((bar) => parseFloat(getComputedStyle(bar).backgroundSize) / 100)"
+    )
+    svg = ElementTree.fromstring(Path(widget.save("svg").path()).read_text(encoding="utf-8"))
+    boxes = [group.findall(f"{SVG}rect") for group in svg.findall(f"{SVG}g")]
+    drawn = [float(bar.get("width")) / float(whole.get("width")) for whole, bar in (box for box in boxes if box[1:])]
+    assert len(drawn) > 10 and drawn == pytest.approx([share for share in grown if share > 0], abs=1e-3)
+    frames = [box[0] for box in boxes if box and box[0].get("stroke-width") != "0px"]
+    tokens = [box for box in widget.box.locator(".tfm-token").all() if box.is_visible()]
+    assert len(frames) >= len(tokens) > 10
+    assert len({frame.get("stroke") for frame in frames}) > 1, "the chosen word has a frame of its own"
 
 
 def test_on_a_phone_no_word_stands_alone_above_what_it_names(visit, built_book: Path) -> None:

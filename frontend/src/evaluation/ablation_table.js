@@ -39,12 +39,13 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["table", "value", "guess", "guesses", "shown", "reveal"] });
   const shared = ui.get("shared");
   const tables = () => ui.get("tables");
+  const paper = matchMedia("print"); // where nobody can uncover a row
   const list = (name) => (Array.isArray(ui.get(name)) ? ui.get(name) : []);
   const now = () => {
     const name = tables()[ui.get("table")] ? ui.get("table") : Object.keys(tables())[0];
     const table = tables()[name];
     const n = table.rows.length;
-    const open = range(n).filter((i) => ui.get("reveal") || list("shown")[i]);
+    const open = range(n).filter((i) => ui.get("reveal") || list("shown")[i] || paper.matches);
     return { name, table, n, open, guesses: list("guesses"), at: clamp(Math.round(ui.get("value")) || 0, 0, n - 1) };
   };
   const put = (name, i, value) => ui.set({ [name]: list(name).map((old, k) => (k === i ? value : old)) });
@@ -143,6 +144,8 @@ function render({ model, el }) {
       draw();
     }),
   );
+  paper.addEventListener("change", draw);
+  ui.until(() => paper.removeEventListener("change", draw));
   const csv = () => {
     const { table, open, guesses } = now();
     const found = gains(table);

@@ -1,6 +1,6 @@
 /* Save the stage as SVG, PNG or CSV. What is drawn is copied with its computed colours, so that the file stands alone. */
 
-import { h, s, told } from "./dom.js";
+import { h, s, set, told } from "./dom.js";
 import { WORDS } from "./words.js";
 
 const MARGIN = 16;
@@ -52,32 +52,40 @@ export function pictureOf(root, stage, title) {
   const box = stage.getBoundingClientRect();
   const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + HEAD];
   const ink = getComputedStyle(root);
-  const text = { "font-family": ink.fontFamily, fill: plain(ink.color) };
   const out = s("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
   out.append(s("rect", { width, height, fill: plain(ink.backgroundColor) }));
-  out.append(s("text", { ...text, x: MARGIN, y: MARGIN + 14, "font-size": 16, "font-weight": 650 }, title));
+  out.append(s("text", { "font-family": ink.fontFamily, fill: plain(ink.color), x: MARGIN, y: MARGIN + 14, "font-size": 16, "font-weight": 650 }, title));
   const place = (at) => ({ x: at.left - box.left + MARGIN, y: at.top - box.top + MARGIN + HEAD });
+  for (const part of stage.querySelectorAll(":not(svg, svg *)")) out.append(boxOf(part, place));
   for (const svg of stage.querySelectorAll("svg")) {
     const at = svg.getBoundingClientRect();
     const copy = svg.cloneNode(true);
     paint(svg, copy);
-    for (const [key, value] of Object.entries({ ...place(at), width: at.width, height: at.height, overflow: "visible" })) copy.setAttribute(key, value);
+    set(copy, { ...place(at), width: at.width, height: at.height, overflow: "visible" });
     out.append(copy);
   }
   for (const words of textsOutside(stage)) out.append(...linesOf(words).map(({ text: line, at }) => written(words.parentElement, line, at, place)));
   for (const input of stage.querySelectorAll("select, input[type=checkbox]")) {
     if (!input.checkVisibility()) continue;
     const at = input.getBoundingClientRect();
-    const chosen = input.type === "checkbox" ? "☐☑"[Number(input.checked)] : input.selectedOptions[0]?.text ?? "";
+    const chosen = input.type === "checkbox" ? "☐☑"[+input.checked] : input.selectedOptions[0]?.text ?? "";
     out.append(written(input, chosen, { x: at.x + (input.type === "checkbox" ? 0 : 9), y: at.y, height: at.height }, place));
   }
   return out;
 }
 
+/* Ground and frame of what is no svg; then how far a bar has grown, which is a gradient as wide as its background-size. */
+function boxOf(part, place) {
+  const style = getComputedStyle(part);
+  const { width, height, ...at } = part.getBoundingClientRect().toJSON();
+  const look = { height, rx: parseFloat(style.borderRadius), stroke: plain(style.borderTopColor), "stroke-width": style.borderLeftWidth };
+  const rect = (share, fill) => width * share > 0 && s("rect", { ...place(at), width: width * share, fill: plain(fill), ...look });
+  return s("g", {}, rect(1, style.backgroundColor), rect(parseFloat(style.backgroundSize) / 100, style.backgroundImage.slice(16).split(/(?<=\)),/)[0]));
+}
+
 function paint(from, to) {
   const style = getComputedStyle(from);
-  to.removeAttribute("class");
-  to.removeAttribute("style");
+  set(to, { class: null, style: null });
   for (const name of PAINT) to.setAttribute(name, plain(style.getPropertyValue(name)));
   for (const name of STYLE) to.setAttribute(name, style.getPropertyValue(name));
   [...from.children].forEach((child, i) => paint(child, to.children[i]));
@@ -116,19 +124,15 @@ function written(node, text, at, place) {
 }
 
 /* Any CSS colour as rgb(…), which every viewer of SVG understands. */
-const known = new Map();
 let pixel;
 function plain(colour) {
-  if (!colour || colour === "none" || colour.startsWith("url") || colour.startsWith("rgb")) return colour.replaceAll('"', "");
-  if (!known.has(colour)) {
-    pixel ??= h("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
-    pixel.clearRect(0, 0, 1, 1);
-    pixel.fillStyle = colour;
-    pixel.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
-    known.set(colour, a === 255 ? `rgb(${r},${g},${b})` : `rgba(${r},${g},${b},${(a / 255).toFixed(3)})`);
-  }
-  return known.get(colour);
+  if (/^(none|url|rgb|$)/.test(colour)) return colour.replaceAll('"', "");
+  pixel ??= h("canvas").getContext("2d", { willReadFrequently: true });
+  pixel.clearRect(0, 0, 1, 1);
+  pixel.fillStyle = colour;
+  pixel.fillRect(0, 0, 1, 1);
+  const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
+  return a === 255 ? `rgb(${r},${g},${b})` : `rgba(${r},${g},${b},${(a / 255).toFixed(3)})`;
 }
 
 async function raster(svg) {
