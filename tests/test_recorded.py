@@ -38,7 +38,8 @@ def test_a_result_says_how_it_came_about(path: Path) -> None:
     assert (ROOT / "experiments" / f"{path.stem}.py").is_file(), "the script that makes it is gone"
 
 
-# Of one thing: the shipped model, copied weights, time and memory in rounds of the same numbers.
+# Of one thing: the shipped model, copied weights, time and memory in rounds of the same numbers; and a search, whose
+# winners others run with three seeds.
 ONE_RUN = {
     "translator_training",
     "translator_behaviour",
@@ -46,6 +47,7 @@ ONE_RUN = {
     "translator_twin",
     "parity",
     "efficient_scaling",
+    "evaluation_sweep",
 }
 
 
