@@ -219,10 +219,10 @@ def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book:
 
 def test_a_saved_picture_has_the_bars_and_the_frames_of_the_page(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
+    svg = ElementTree.fromstring(Path(widget.save("svg").path()).read_text(encoding="utf-8"))
     grown = widget.box.locator("[data-stage] i").evaluate_all(
         "(bars) => bars.filter((bar) => bar.checkVisibility()).map((bar) => parseFloat(getComputedStyle(bar).backgroundSize) / 100)"
     )
-    svg = ElementTree.fromstring(Path(widget.save("svg").path()).read_text(encoding="utf-8"))
     boxes = [group.findall(f"{SVG}rect") for group in svg.findall(f"{SVG}g")]
     drawn = [float(bar.get("width")) / float(whole.get("width")) for whole, bar in (box for box in boxes if box[1:])]
     assert len(drawn) > 10 and drawn == pytest.approx([share for share in grown if share > 0], abs=1e-3)

@@ -10,7 +10,7 @@ export function tree({ asRead, h, s, fixed, short, range, onWidth, told }, words
   const two = fixed(2);
 
   function draw() {
-    room ||= el.clientWidth;
+    room ||= Math.floor(el.getBoundingClientRect().width); // as onWidth tells it
     if (!room || !last) return;
     const { steps, upTo } = last;
     const fit = Math.max(2, Math.floor(room / (room < 420 ? 84 : 104)));
