@@ -19,7 +19,7 @@ except ModuleNotFoundError as error:
     raise absent(error, "lab") from None
 
 import tfm_lib
-from tfm_lib.book.notebooks import asks, references
+from tfm_lib.book.notebooks import asks, references, scoreboard
 from tfm_lib.book.drawing.macros import expand_macros
 from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction
 from tfm_lib.book.notebooks.outline import Outline, outline, plotted
@@ -256,6 +256,9 @@ class _Exporter:
         if not block.argument:
             return "*The big picture of the Transformer stands on the first page of the book.*"
         return f"*In the big picture of the Transformer, this chapter is the block* **{block.argument.replace('_', '-')}**."
+
+    def _make_scoreboard(self, block: Block) -> str:
+        return f"{scoreboard.listed(block.argument)}\n\n{self._body(block.lines)}"
 
     def _make_reading_order(self, block: Block) -> str:
         return self._body(listed(self.root).splitlines())

@@ -8,6 +8,7 @@ from sphinx.config import Config
 from tfm_lib.book.site import (
     about,
     assets,
+    board,
     boxes,
     downloads,
     excerpts,
@@ -39,6 +40,7 @@ def setup(app: Sphinx) -> dict[str, object]:
     for part in (
         about,
         assets,
+        board,
         boxes,
         downloads,
         excerpts,

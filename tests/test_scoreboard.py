@@ -1,0 +1,60 @@
+"""The scoreboard: a row more in each chapter of Parts I and II, and its numbers are those of the record."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from project import CHAPTERS, ROOT
+
+from tfm_lib.book.drawing.recorded import recorded
+from tfm_lib.book.notebooks.contents import pages
+from tfm_lib.book.notebooks.scoreboard import PIECES, listed, rows
+
+STEMS = list(PIECES)
+
+
+def test_rows_stand_in_the_order_of_the_book():
+    order = [page.split("/")[-1] for page in pages(ROOT)]
+    assert [stem for stem in order if stem in PIECES] == STEMS
+
+
+@pytest.mark.parametrize("stem", [path.stem for path in sorted(CHAPTERS.glob("*.md"))])
+def test_each_chapter_that_builds_a_piece_adds_its_row(stem):
+    text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
+    assert re.findall(r"^:::\{scoreboard\} (\w+)$", text, flags=re.MULTILINE) == ([stem] if stem in PIECES else [])
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_page_and_the_notebook_tell_what_was_recorded(built_book, stem):
+    soup = BeautifulSoup((built_book / "chapters" / f"{stem}.html").read_text(encoding="utf-8"), "html.parser")
+    table = soup.select_one(".tfm-scoreboard tbody")
+    runs = recorded("scoreboard")["chapters"]
+    until = STEMS[: STEMS.index(stem) + 1]
+    means = [sum(run["test"]["bleu"] for run in runs[name]["runs"]) / len(runs[name]["runs"]) for name in until]
+    assert [row.select("td")[-1].get_text() for row in table.select("tr")] == [f"{mean:.1f}" for mean in means]
+    assert [row.select_one("a")["href"] for row in table.select("[aria-current]")] == [f"{stem}.html"]
+    assert all(f"{run['test']['bleu']:.1f}" in listed(stem) for name in until for run in runs[name]["runs"])
+
+
+def test_a_chapter_without_a_row_is_refused():
+    with pytest.raises(ValueError, match="no row for cost"):
+        rows("cost")
+
+
+def test_the_sentences_below_the_board_say_what_the_rows_show():
+    least = {row.stem: min(row.scores) for row in rows("transformer")}
+    most = {row.stem: max(row.scores) for row in rows("transformer")}
+    assert least["attention"] > 2 * most["recurrence"]
+    assert least["alignment"] > most["attention"]
+    assert most["self_attention"] < 0.1
+    assert most["recurrence"] < least["masking"] <= most["masking"] < least["attention"]
+    assert (
+        most["masking"]
+        < least["multihead"]
+        <= most["multihead"]
+        < least["positional"]
+        <= most["positional"]
+        < least["attention"]
+    )
+    assert most["layers"] < least["positional"]
+    assert most["transformer"] < least["layers"]
