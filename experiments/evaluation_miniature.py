@@ -1,4 +1,4 @@
-"""The table in miniature: four families learn English to German on Multi30k at equal parameters and equal cost.
+"""The table in miniature: four families learn English to German on Multi30k at equal parameters and equal budgets.
 
 Three seeds of 300 CPU seconds each, as long as the sweep's, with the rate and optimiser that `evaluation_sweep` chose
 on the validation part; judged on the test captions of 2016 and 2017. The corpus is looked for in TFM_DATA or the cache,
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 WHAT = (
-    "Four families of translators on Multi30k, English to German, about 2.8 million parameters each and equal cost: updates that 300 "
+    "Four families of translators on Multi30k, English to German, about 2.8 million parameters each and equal budgets: updates that 300 "
     "CPU seconds of one thread buy at each family's own pace, with the rate and optimiser that evaluation_sweep chose. BLEU and chrF by "
     "sacrebleu, greedily and with a beam of 4, on test_2016_flickr and test_2017_flickr; perplexity on the validation part; flops: 6 a "
     "parameter and target token. differences: paired bootstraps of the Transformer against each family, seed by seed, with a beam of 4: "

@@ -2,7 +2,7 @@
 
 Budgets are CPU seconds of one thread, paid for in updates. On a machine with other work the same second buys fewer of
 them, so the rates at which the families learn were taken once, in turns, and a run makes as many updates as its seconds
-buy at the best of its rates. Families are therefore compared at equal cost, and each run can be repeated bit for bit.
+buy at the best of its rates. Families are therefore compared at equal budgets, and each run can be repeated bit for bit.
 """
 
 import os
