@@ -13,6 +13,7 @@ from browser.driving import Widget, places
 
 CONTROLS = {"slider", "combobox", "checkbox", "button", "textbox", "radiogroup", "grid", "switch", "DisclosureTriangle"}
 PARTS = {"radio", "gridcell", "rowheader", "columnheader", "image", "img"}
+GLUED = re.compile(r"\bd(k|v|ff|model)\b")  # a symbol and its index, heard as one word
 ALONE = re.compile(r"[^\W\d_]{3}")  # a word: a letter is a symbol, and “or” joins what is seen beside it
 
 
@@ -56,6 +57,7 @@ def test_names_make_sense_alone_and_none_is_said_twice(visit: Visitor, built_boo
         controls = [node for node in nodes if node.role in CONTROLS]
         assert controls
         assert [(node.role, node.name) for node in controls if not ALONE.search(node.name)] == []
+        assert [node.name for node in nodes if GLUED.search(node.name)] == []
         assert [node.role for node in nodes if node.role in PARTS and not node.name.strip()] == []
         assert [name for name, n in Counter((node.role, node.name) for node in controls).items() if n > 1] == []
         groups = [node.name for node in nodes if node.role == "group" and node.name]
