@@ -124,7 +124,7 @@ firefox: $(DONE)/dev
 APART := $(addprefix --ignore=tests/,browser hostile test_frontend.py test_gates.py test_layout.py test_mutations.py test_network_cut.py)
 tried: $(DONE)/dev
 	@$(PY) -m tfm_lib.cli build --force --out $(VENV)/book
-	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) $(APART) tests)
+	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) -m "not hub" $(APART) tests)
 
 sandbox: $(DONE)/book
 	@$(PY) -m tfm_lib.classroom.backends

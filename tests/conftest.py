@@ -27,6 +27,9 @@ settings.load_profile("tfm")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "network: needs the network; everything else passes with the network cut")
     config.addinivalue_line(
+        "markers", "long: minutes; a shorter test asks most of it. Run by `make old` and `make new`"
+    )
+    config.addinivalue_line(
         "markers", "hub: needs root, the extra hub, and configurable-http-proxy; not run unless asked for"
     )
 
@@ -34,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # What one worker does in a go. Tests of these files, of a widget's stage and of a module's mutants share a costly
 # fixture, which every other worker would make again.
 TOGETHER = re.compile(
-    r"tests/(?:test_(?:capture|classroom|frontend|grades|pages|subwords)|browser/test_(?:firefox|jupyterlab))\.py"
+    r"tests/(?:test_(?:capture|classroom|frontend|grades|pages|subwords|twin)|browser/test_(?:firefox|jupyterlab))\.py"
     r"|test_habits\.py::\w+_in_ipython|test_mutations\.py::test_named\w+\[\w+(?=:)|(?<=\[)stage .*(?=\])"
 )
 

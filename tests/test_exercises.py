@@ -93,8 +93,17 @@ def bank(id: str, kind: str) -> dict[str, str]:
     return BANKS.get(id.split(".", maxsplit=1)[0], {}).get(kind, {}).get(id, {})
 
 
+def slowness() -> float:
+    """How many times as long as where the bound of a second was set a piece of work takes here and now."""
+    start = time.process_time()
+    for _ in range(20_000):
+        sum(range(500))
+    return max(1, (time.process_time() - start) / 0.1)
+
+
 def judged(id: str, source: str, before: str = "import math\nimport torch\nimport torch.nn.functional as F") -> Verdict:
-    """The verdict on what `source` defines; the check itself must take at most a second of processor time."""
+    """The verdict on what `source` defines; the check itself takes at most a second of processor time, longer on a slow
+    machine."""
     namespace = {}
     exec(f"{before}\n{source}", namespace)  # noqa: S102 (our own answers)
     answers = [namespace[name] for name in find(id).answers]
@@ -105,7 +114,7 @@ def judged(id: str, source: str, before: str = "import math\nimport torch\nimpor
         start = time.process_time()
         gc.get_referrers(object(), gc.get_referrers(object()))
         took -= time.process_time() - start
-    assert took <= 1, "the check takes more than a second"
+    assert took <= 1 or took <= slowness(), "the check takes more than a second"
     return verdict
 
 

@@ -1,10 +1,14 @@
 """A chapter's notebook is plain: any Jupyter reads it, it runs with the wheel alone, and it gives no assigned solution away."""
 
+import ast
 import base64
 import dataclasses
 import html
 import io
+import os
 import re
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -411,7 +415,30 @@ def test_no_token_is_left_of_any_chapter(path: Path) -> None:
     assert code[0] == code[1]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_downloaded_notebooks_import_is_in_the_wheel(
+    built_book: Path, unpacked_wheel: Path, tmp_path: Path
+) -> None:
+    imports = {}
+    for path in NOTEBOOKS:
+        notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)
+        for node in ast.walk(ast.parse("\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code"))):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                imports[ast.unparse(node)] = path.stem
+    assert len(imports) > 100
+    code = "\n".join([*imports, "import tfm_lib; print(tfm_lib.__file__)"])
+    environment = {**os.environ, "PYTHONPATH": str(unpacked_wheel)}
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0 and run.stdout.startswith(str(unpacked_wheel)), run.stderr
+
+
+# Chapters that train for longer than the others, and run once as it is when the book is built from nothing.
+TRAIN = {"alignment", "attention", "decoding", "layers", "multihead", "recurrence", "self_attention", "training"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.long] * (path.stem in TRAIN), id=path.stem) for path in NOTEBOOKS],
+)
 def test_a_downloaded_notebook_runs_with_the_wheel_alone(
     path: Path, built_book: Path, unpacked_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 
 import pytest
@@ -68,11 +69,17 @@ def third_party(path) -> set[str]:
     return {name.partition(".")[0] for name in found} - sys.stdlib_module_names - {"tfm_lib"}
 
 
+@cache
+def provided() -> dict[str, list[str]]:
+    """By the name of an import what is installed for it; a few seconds' work."""
+    return packages_distributions()
+
+
 def undeclared(path, extras: tuple[str, ...]) -> set[str]:
     """The packages that the module imports, anywhere in it, and that neither the library nor one of `extras` declares."""
     declared = names().union(*map(names, extras))
     declared |= {name for name, by in COMES_WITH.items() if by in declared}
-    providers = packages_distributions()
+    providers = provided()
     return {
         name
         for name in third_party(path)

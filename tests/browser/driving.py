@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -27,12 +29,19 @@ class Place(NamedTuple):
 
 def places(book: Path, module: str) -> list[Place]:
     """Where the widget stands in the built book."""
-    found = []
+    found = _places(book).get(module)
+    assert found, f"no page of the book shows {module}"
+    return found
+
+
+@cache
+def _places(book: Path) -> dict[str, list[Place]]:
+    found = defaultdict(list)
     for path in sorted(book.glob("**/*.html")):
         modules = re.findall(r'<div class="tfm-widget"[^>]*? data-module="([^"]*)"', path.read_text(encoding="utf-8"))
         name = path.relative_to(book).with_suffix("").as_posix()
-        found += [Place(name, index) for index, each in enumerate(modules) if each == module]
-    assert found, f"no page of the book shows {module}"
+        for index, module in enumerate(modules):
+            found[module].append(Place(name, index))
     return found
 
 

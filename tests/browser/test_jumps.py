@@ -17,7 +17,7 @@ MOVED = """async (box) => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const top = (node) => node.getBoundingClientRect().top - box.getBoundingClientRect().top;
   const tell = (node, ...kinds) => kinds.forEach((kind) => node.dispatchEvent(new Event(kind, { bubbles: true })));
-  const some = (list, most = 24) => list.filter((_, i) => i % Math.ceil(list.length / most) === 0 || i === list.length - 1);
+  const some = (list, most = 12) => list.filter((_, i) => i % Math.ceil(list.length / most) === 0 || i === list.length - 1);
   const moved = {};
   async function see(name, node, act, from = top(node)) {
     act();
@@ -36,7 +36,7 @@ MOVED = """async (box) => {
     button: (name, node) => [...Array(6)].map(() => () => node.click()),
     group: (name, node) => some([...node.querySelectorAll("input, button")], 8).map((part) => () => part.click()),
     radiogroup: (name, node) => [...node.querySelectorAll('[role="radio"]')].map((item) => () => item.click()),
-    slider: (name, node) => ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"].flatMap((key) => [...Array(14)].map(() => () => node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, shiftKey: true })))),
+    slider: (name, node) => ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"].flatMap((key) => [...Array(8)].map(() => () => node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, shiftKey: true })))),
   };
   async function enable(control) {
     for (const other of box.querySelectorAll("select, [type=checkbox], [role=radiogroup]")) {

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from samples import MODULES
 
+from browser.conftest import Shown
 from browser.driving import PHONE, Widget, places
 
-EACH = pytest.mark.parametrize("module", MODULES)
 LEAST = 9  # pixels of a letter's size, as it is rendered
 RAW = re.compile(r"[A-Za-z∂]_[A-Za-z{]")
 PLURAL = re.compile(
@@ -60,27 +59,24 @@ def opened(visit, book: Path, module: str, **how) -> list[Widget]:
     return [Widget(visit(place.page, **how), place.index) for place in places(book, module)]
 
 
-@EACH
-def test_every_letter_is_large_enough_on_a_phone(visit, built_book: Path, module: str) -> None:
-    for widget in opened(visit, built_book, module, viewport=PHONE):
+def test_every_letter_is_large_enough_on_a_phone(on_a_phone: list[Shown]) -> None:
+    for module, _, widget in on_a_phone:
         texts = widget.box.evaluate(TEXTS)
         assert len(texts) > 5
-        assert [each for each in texts if each["size"] < LEAST] == []
+        assert [each for each in texts if each["size"] < LEAST] == [], module
         assert widget.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-@EACH
-def test_no_sign_is_left_raw(visit, built_book: Path, module: str) -> None:
+def test_no_sign_is_left_raw(on_a_desk: list[Shown]) -> None:
     """An index stands below the line, and ▁ is for tokenisers."""
-    for widget in opened(visit, built_book, module):
+    for module, _, widget in on_a_desk:
         texts = [each["text"] for each in widget.box.evaluate(TEXTS)]
-        assert [text for text in texts if "▁" in text or RAW.search(text)] == []
+        assert [text for text in texts if "▁" in text or RAW.search(text)] == [], module
 
 
-@EACH
-def test_one_of_a_thing_is_one_thing(visit, built_book: Path, module: str) -> None:
-    for widget in opened(visit, built_book, module):
-        assert PLURAL.findall(widget.box.evaluate(SAID)) == []
+def test_one_of_a_thing_is_one_thing(on_a_desk: list[Shown]) -> None:
+    for module, _, widget in on_a_desk:
+        assert PLURAL.findall(widget.box.evaluate(SAID)) == [], module
 
 
 SIGHT = 0.7  # of the screen's height, where the part of the stage is that one looks at
@@ -96,16 +92,16 @@ REACH = """async (box, [share, sight]) => {
 }"""
 
 
-@EACH
-def test_controls_stay_in_reach_of_what_they_move(visit, built_book: Path, module: str) -> None:
+def test_controls_stay_in_reach_of_what_they_move(on_a_phone: list[Shown]) -> None:
     """Whatever part of a tall stage one looks at on a phone, the controls stand whole above it, and leave it its room."""
     high = PHONE["height"]
-    for widget in opened(visit, built_book, module, viewport=PHONE):
+    for module, _, widget in on_a_phone:
         for share in (0.1, 0.5, 0.9):
             if seen := widget.box.evaluate(REACH, [share, SIGHT]):
                 head, top, bottom = seen
-                assert head - 1 <= top and bottom <= SIGHT * high + 1, f"at {share:.0%} they stand at {top:.0f}"
-                assert bottom - top < ROOM * high
+                where = f"{module}, at {share:.0%}: they stand at {top:.0f}"
+                assert head - 1 <= top and bottom <= SIGHT * high + 1, where
+                assert bottom - top < ROOM * high, where
 
 
 # The size on the screen of each text of a figure; an index is smaller than its letter, as everywhere.

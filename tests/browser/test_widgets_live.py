@@ -5,6 +5,8 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -14,12 +16,14 @@ from PIL import Image
 from playwright.sync_api import Locator, Page
 from samples import MODULES
 
-from browser.conftest import Visitor
+from browser.conftest import Shown, Visitor
 from browser.driving import Place, Widget, pages_with_widgets, places
 
 FAILED = "This widget did not start in your browser."
 ON = pytest.mark.parametrize("at", ["http", "file"])
-EACH = pytest.mark.parametrize("module", MODULES)
+# Every widget on http; on file, where only what all share differs, the first of each chapter.
+STAGES = [(module, "http") for module in MODULES]
+STAGES += [(next(each), "file") for _, each in groupby(MODULES, lambda module: module.split("/")[0])]
 
 
 class Stage(NamedTuple):
@@ -43,10 +47,10 @@ class Stage(NamedTuple):
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param((module, at), id=f"stage {module} {at}") for module in MODULES for at in ("http", "file")],
+    params=[pytest.param((module, at), id=f"stage {module} {at}") for module, at in STAGES],
 )
 def stage(request, visitor: Callable[[], Visitor], built_book: Path) -> Iterator[Stage]:
-    """The pages that show a module, on http and on file: opened once, and reset before each test."""
+    """The pages that show a module: opened once, and reset before each test."""
     module, at = request.param
     with visitor() as visit:
         pages = {place: visit(place.page, at) for place in places(built_book, module)}
@@ -186,19 +190,21 @@ COLOURS = """(box) => {
 }"""
 
 
-@EACH
-def test_the_dark_scheme_has_colours_of_its_own(visit, built_book: Path, module: str) -> None:
-    place = places(built_book, module)[0]
-    page = visit(place.page)
-    box = page.locator(".tfm-widget").nth(place.index)
-    light = box.evaluate(COLOURS)
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-    dark = box.evaluate(COLOURS)
-    assert all(a != b for a, b in zip(light["ground"], dark["ground"], strict=True))
+def test_the_dark_scheme_has_colours_of_its_own(on_a_desk: list[Shown]) -> None:
     neutral = {"none", "rgba(0, 0, 0, 0)", "rgb(0, 0, 0)"}  # what is not painted at all reads as black
-    patterns = {colour for colour in light["marks"] if colour.startswith(("url", 'url("'))}
-    assert not set(light["marks"]) & set(dark["marks"]) - neutral - patterns
+    for module, _, widget in on_a_desk:
+        light = widget.box.evaluate(COLOURS)
+        in_scheme(widget.page, "dark")
+        dark = widget.box.evaluate(COLOURS)
+        in_scheme(widget.page, "light")
+        assert all(a != b for a, b in zip(light["ground"], dark["ground"], strict=True)), module
+        patterns = {colour for colour in light["marks"] if colour.startswith(("url", 'url("'))}
+        assert not set(light["marks"]) & set(dark["marks"]) - neutral - patterns, module
+
+
+def in_scheme(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function("(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
 
 
 def test_the_button_changes_the_scheme_of_widgets_too(visit, built_book: Path) -> None:
@@ -218,22 +224,25 @@ def test_the_button_changes_the_scheme_of_widgets_too(visit, built_book: Path) -
 THROWING = """globalThis.tfmWidgets ??= {}; tfmWidgets["%s"] = { render() { throw new Error("on purpose"); } };"""
 
 
-@EACH
+@pytest.mark.parametrize("stem", sorted({module.split("/")[0] for module in MODULES}))
 @pytest.mark.parametrize("code", ["", THROWING], ids=["lost", "throwing"])
-def test_a_failing_widget_leaves_its_picture_and_a_sentence(
-    visit, bases, built_book: Path, module: str, code: str
-) -> None:
-    place = places(built_book, module)[0]
+def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, stem: str, code: str) -> None:
+    """Every other widget of a chapter is lost, and the rest throws; those between live on."""
+    of_chapter = [module for module in MODULES if module.startswith(f"{stem}/")]
+    failing = of_chapter[bool(code) :: 2] or of_chapter
     page = visit.blank(bases["http"], broken=True)
 
-    def answer(route) -> None:
+    def answer(route, module: str) -> None:
         route.fulfill(body=code.replace("%s", module), content_type="text/javascript") if code else route.abort()
 
-    page.route(f"**/_widgets/{module}.js*", answer)  # the address carries a version
-    page.goto(f"{bases['http']}{place.page}.html")
+    for module in failing:
+        page.route(f"**/_widgets/{module}.js*", partial(answer, module=module))  # the address carries a version
+    page.goto(f"{bases['http']}chapters/{stem}.html")
     settle(page)
-    for box in page.locator(".tfm-widget").all():
-        if box.get_attribute("data-module") == module:
+    seen = {box.get_attribute("data-module"): box for box in page.locator(".tfm-widget").all()}
+    assert {*failing} <= {*seen}
+    for module, box in seen.items():
+        if module in failing:
             assert_mourned(box)
         else:
             assert box.get_attribute("data-state") == "live"

@@ -375,7 +375,7 @@ _SCORES = [
 def beam_step(student, expect):
     def draw() -> tuple[Tensor, Tensor, int]:
         k, width = different(2, 2, 5)
-        v = whole(6, 9)
+        v = k if k > 2 and whole(0, 2) == 0 else whole(6, 9)  # k: what is added along the wrong axis runs
         return -3 * torch.rand(k) - 0.5, (1.5 * torch.randn(k, v)).log_softmax(dim=-1), width
 
     answer = student.beam_step(*draw())
@@ -385,7 +385,7 @@ def beam_step(student, expect):
         otherwise=f"Expected the triple (log-probabilities, rows, tokens), got a {type(answer).__name__}.",
         mistake="not three",
     )
-    side = whole(3, 5)  # as many paths as tokens: what is added along the wrong axis runs
+    side = whole(3, 5)
     square = (-3 * torch.rand(side) - 0.5, (1.5 * torch.randn(side, side)).log_softmax(dim=-1), 3)
     inputs = [*telling(draw, _beam_step, _BEAMS), square]
     what = "(log-probabilities, rows, tokens)"

@@ -36,6 +36,10 @@ class Row:
         return mean(self.scores)
 
     @property
+    def by_seed(self) -> str:
+        return ", ".join(f"{score:.1f}" for score in self.scores)
+
+    @property
     def name(self) -> str:
         return self.stem.replace("_", "-").capitalize()
 
@@ -59,7 +63,7 @@ def task() -> str:
 
 def listed(stem: str) -> str:
     """The table in Markdown, for a notebook."""
-    lines = [f"| {row.name} | {row.piece} | {', '.join(f'{x:.1f}' for x in row.scores)} |" for row in rows(stem)]
+    lines = [f"| {row.name} | {row.piece} | {row.mean:.1f} ({row.by_seed}) |" for row in rows(stem)]
     return "\n".join(
-        [f"**{TITLE}.** {task()}", "", "| chapter | what is new | BLEU, a number a seed |", "|---|---|---|", *lines]
+        [f"**{TITLE}.** {task()}", "", "| chapter | what is new | BLEU (a number a seed) |", "|---|---|---|", *lines]
     )

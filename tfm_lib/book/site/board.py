@@ -15,12 +15,13 @@ MOST = 30.0  # BLEU at the right end of a bar
 ROW = (
     '<tr{now}><th scope="row"><a href="{stem}.html">{name}</a> <span>{piece}</span></th>'
     '<td aria-hidden="true"><div class="tfm-score"><span style="width: {mean:.1f}%"></span>{dots}</div></td>'
-    "<td>{score:.1f}</td></tr>"
+    '<td>{score:.1f} <span class="visually-hidden">({by_seed})</span></td></tr>'
 )
 DOT = '<i style="left: {at:.1f}%"></i>'
 TABLE = (
-    '<table><caption>{title}</caption><thead><tr><th scope="col">chapter, and what is new</th>'
-    '<td aria-hidden="true"></td><th scope="col">BLEU</th></tr></thead><tbody>{rows}</tbody></table>'
+    '<table><caption>{title}</caption><thead><tr><th scope="col">chapter: what is new</th>'
+    '<td aria-hidden="true"></td><th scope="col">BLEU <span class="visually-hidden">(a number a seed)</span></th></tr></thead>'
+    "<tbody>{rows}</tbody></table>"
 )
 
 
@@ -47,7 +48,8 @@ def drawn(row: Row, now: bool) -> str:
     """A row of the table; the chapter's own is marked."""
     return ROW.format(
         now=' aria-current="true"' if now else "", stem=row.stem, name=html.escape(row.name), piece=html.escape(row.piece),
-        mean=100 * row.mean / MOST, score=row.mean, dots="".join(DOT.format(at=100 * x / MOST) for x in row.scores),
+        mean=100 * row.mean / MOST, score=row.mean, by_seed=row.by_seed,
+        dots="".join(DOT.format(at=100 * x / MOST) for x in row.scores),
     )  # fmt: skip
 
 
