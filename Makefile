@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: help book paper test quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
+.PHONY: ready help book paper test test-all touched power quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -20,16 +20,27 @@ LIBRARY := $(shell find tfm_lib models experiments/results -type f -not -path '*
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _build/html (options: BOOK="--force")
 	@$(WITH_NODE) $(PY) -m tfm_lib.cli build $(BOOK)
 
-test: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser firefox sandbox  ## set up and run every test (options: TESTS="tests/test_masking.py -x")
+quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minutes (options: SINCE=main~3)
+	@$(WITH_NODE) $(PY) tests/quick.py $(SINCE)
+
+test: ready  ## set up and run the tests, in some ten minutes (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
-quick: $(DONE)/dev $(BUNDLES)  ## try what your changes concern, in three minutes (options: SINCE=main~3)
-	@$(WITH_NODE) $(PY) tests/quick.py $(SINCE)
+test-all: ready  ## run every test, the long ones too, in some forty minutes
+	@$(WITH_NODE) $(PY) -m pytest $(AT_ONCE) -m "not hub"
+
+touched: ready  # what .ci/run tries after make test: long tests of the rooms that the changes of a day touch
+	@$(WITH_NODE) $(PY) tests/touched.py $(SINCE)
+
+power: ready  # plants each fault of tests/faults in a clone, and tells which of them the tests find
+	@PYTHONPATH=tests:. $(PY) tests/power.py $(POWER)
+
+ready: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser firefox sandbox
 
 old: $(BUNDLES) $(WHEEL)  ## with the oldest packages that pyproject.toml allows, in .venv-old: build, and the tests that touch them
 	@mkdir -p .venv-old && $(PY) tests/floors.py > .venv-old/floors.txt

@@ -27,7 +27,7 @@ settings.load_profile("tfm")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "network: needs the network; everything else passes with the network cut")
     config.addinivalue_line(
-        "markers", "long: minutes; a shorter test asks most of it. Run by `make old` and `make new`"
+        "markers", "long: left to `make test-all`; a shorter test finds the same faults, or it takes minutes"
     )
     config.addinivalue_line(
         "markers", "hub: needs root, the extra hub, and configurable-http-proxy; not run unless asked for"

@@ -200,7 +200,9 @@ def main() -> int:
         for number, fault in enumerate(todo, start=1):
             results[fault.name] = found = tried(clone, fault, results)
             file.write_text(json.dumps(dict(sorted(results.items())), indent=1, ensure_ascii=False) + "\n", "utf-8")
-            print(f"{number}/{len(todo)} {fault.name}: {found['test']}, {found['all']}", *found.get("by", []), flush=True)
+            print(
+                f"{number}/{len(todo)} {fault.name}: {found['test']}, {found['all']}", *found.get("by", []), flush=True
+            )
     print(table(results))
     return 0
 

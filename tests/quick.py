@@ -126,7 +126,10 @@ def main(since: str = "") -> int:
         f"{len(paths)} files have changed since {base[:12]}; they concern {len(found.files)} of the test files.",
         flush=True,
     )
-    environment = {**os.environ, "TFM_QUICK": json.dumps({"paths": paths, "until": time.time() + SECONDS})}
+    environment = {
+        **os.environ,
+        "TFM_QUICK": json.dumps({"paths": paths, "until": time.time() + SECONDS, "long": False}),
+    }
     files = [f"tests/{name}" for name in sorted(found.files)]
     options = ["-p", "tests.plugins.quick", "--numprocesses=auto", "--maxprocesses=4", "--dist=load"]
     code = subprocess.call([sys.executable, "-m", "pytest", *options, *files], cwd=ROOT, env=environment)

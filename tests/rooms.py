@@ -7,6 +7,7 @@ long tests a change needs, and `tests/power.py` which tests should find a plante
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from quick import OF_A_STEM, concerned
@@ -30,7 +31,7 @@ def browser(*names: str) -> tuple[str, ...]:
 
 ROOMS = {
     "core": Room(
-        r"tfm_lib/(?!cli)\w+\.py|tfm_lib/(corpora|engine|families)/.*|models/.*",
+        r"tfm_lib/(?!cli)\w+\.(py|typed)|tfm_lib/(corpora|engine|families)/.*|models/.*",
         ("test_mutations.py", "test_engine.py", "test_habits.py"),
     ),
     "checks": Room(
@@ -73,12 +74,27 @@ ROOMS = {
     ),
     "export": Room(
         r"tfm_lib/book/notebooks/.*|tfm_lib/book/[\w.]+",
-        ("test_export.py", "test_excerpts.py", "test_packaging.py", "test_pages.py", *browser("jupyterlab")),
+        (
+            "test_export.py",
+            "test_excerpts.py",
+            "test_packaging.py",
+            "test_extras.py",
+            "test_pages.py",
+            *browser("jupyterlab"),
+        ),
         True,
     ),
     "command": Room(
         r"tfm_lib/cli\.py|tfm_lib/new/.*|tfm_lib/book/installing\.py|Makefile|pyproject\.toml|constraints\.txt",
-        ("test_cli.py", "test_new.py", "test_installing.py", "test_packaging.py", "test_export.py", "test_build.py"),
+        (
+            "test_cli.py",
+            "test_new.py",
+            "test_installing.py",
+            "test_packaging.py",
+            "test_export.py",
+            "test_extras.py",
+            "test_build.py",
+        ),
     ),
     "grader": Room(
         r"tfm_lib/classroom/.*|classroom/.*|tests/hostile/.*",
@@ -108,7 +124,7 @@ class Selection(NamedTuple):
     stems: frozenset[str]
     widgets: frozenset[str] = frozenset()
 
-    def rank(self, nodeid: str) -> int | None:
+    def rank(self, nodeid: str, fixtures: Collection[str] = ()) -> int | None:
         """The place of a test in the order of trying; None for one that the change does not need."""
         file, _, name = nodeid.removeprefix("tests/").partition("::")
         if file in self.ranks and any(widget in name for widget in self.widgets):

@@ -169,6 +169,7 @@ def test_a_build_executes_what_an_edit_concerns(toy_book) -> None:
     assert toy_book.executed() == ["one", "two"]
 
 
+@pytest.mark.long
 def test_a_lost_page_is_built_again_and_a_removed_chapter_takes_its_page_along(toy_book) -> None:
     assert toy_book.build() == 0
     (toy_book.root / "_build/html/chapters/one.html").unlink()
@@ -206,6 +207,7 @@ def test_a_page_with_a_fault_fails_each_build_until_it_is_mended(toy_book, capfd
     assert toy_book.executed() == ["one", "two"]
 
 
+@pytest.mark.long
 def test_the_plain_command_of_jupyter_book_builds_the_same(toy_book) -> None:
     for expected in (["one", "two"], []):
         subprocess.run(

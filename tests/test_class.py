@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from make_class import make
 from project import ROOT
 from test_classroom import without_times
@@ -36,6 +37,7 @@ def grade(folder: Path, to: str) -> subprocess.Popen:
     )
 
 
+@pytest.mark.long
 def test_killed_and_run_again_ends_the_same(tmp_path):
     deserved = make(tmp_path, honest=12, hostile=3)
     whole = grade(tmp_path, "whole")

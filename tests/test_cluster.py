@@ -25,6 +25,7 @@ BEGIN = Begin(manifest=manifest(MANIFEST), tests={"masking": {"": HIDDEN}})
 IDS = ["masking.triangle", "masking.band"]
 
 
+@pytest.mark.long
 def test_killed_worker_loses_nothing():
     distributed = __import__("distributed")
     slow = "import time\n" + BAND.replace("    dist", "    time.sleep(0.5)\n    dist", 1)
@@ -110,6 +111,7 @@ def start(folder, *words: str) -> subprocess.Popen:
     return subprocess.Popen(program, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+@pytest.mark.long
 def test_a_cluster_with_a_key_grades_and_hears_nobody_without_it(tmp_path):
     """As the manual says: the key made by its command, scheduler and worker by Dask's own."""
     distributed, dask = __import__("distributed"), __import__("dask")

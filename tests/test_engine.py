@@ -410,6 +410,7 @@ def tfm(*arguments: object, **options) -> subprocess.CompletedProcess:
 TRAIN = ("train", "--corpus", "copy", "--max-tokens", 300, "--checkpoint-every", 1)
 
 
+@pytest.mark.long
 def test_killed_at_a_random_step_and_resumed(tmp_path: Path):
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     assert tfm(*TRAIN, "--steps", 60, "--dropout", 0.1, "--to", straight).returncode == 0
@@ -428,6 +429,7 @@ def test_killed_at_a_random_step_and_resumed(tmp_path: Path):
         assert all(torch.equal(value, ends[1][part][name]) for name, value in ends[0][part].items())
 
 
+@pytest.mark.long
 def test_ctrl_c_saves(tmp_path: Path):
     command = [*TFM, "train", "--corpus", "copy", "--steps", "100000", "--to", str(tmp_path / "run")]
     run = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
@@ -440,6 +442,7 @@ def test_ctrl_c_saves(tmp_path: Path):
     assert (tmp_path / "run" / "checkpoint.pt").exists()
 
 
+@pytest.mark.long
 def test_two_processes_train_as_one(tmp_path: Path):
     options = ("--steps", 50, "--dropout", 0, "--precision", "float32")
     assert tfm(*TRAIN, *options, "--to", tmp_path / "one").returncode == 0
@@ -513,6 +516,7 @@ def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, says: str, tmp_p
     assert not list(tmp_path.iterdir()), "bad input leaves something behind"
 
 
+@pytest.mark.long
 def test_adam_in_the_place_of_a_presets_muon_has_no_decay(tmp_path: Path):
     run = tfm("train", "--corpus", "copy", "--config", "small", "--optimiser", "adam", "--steps", "1", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
@@ -640,6 +644,7 @@ def test_a_folder_is_held_by_one_run(tmp_path: Path):
     assert not (folder.path / ".held").exists()
 
 
+@pytest.mark.long
 def test_who_dies_lets_go(tmp_path: Path):
     code = (
         "import os, pathlib; from tfm_lib.engine.run import RunFolder\n"

@@ -93,6 +93,7 @@ def needed(extra: str, place: Path) -> None:
         folder_of("gpt2", place / "gpt2")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extra", COMMANDS)
 def test_the_commands_of_an_extra_work_from_the_wheel_with_nothing_else_installed(
     extra, unpacked_wheel, sources, tmp_path
@@ -108,6 +109,7 @@ def test_the_commands_of_an_extra_work_from_the_wheel_with_nothing_else_installe
     assert MADE[extra] <= {path.name for path in tmp_path.rglob("*")}
 
 
+@pytest.mark.long
 def test_the_book_is_built_from_the_wheel_with_its_extra_alone(unpacked_wheel, toy_book):
     words = ("-m", "tfm_lib.cli", "build")
     done = python(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from project import CHAPTERS, ROOT
 
 GUIDE = (CHAPTERS / "instructors.md").read_text(encoding="utf-8")
@@ -21,6 +22,7 @@ def grades(course: Path) -> dict[str, tuple[str, str]]:
     return {row["student"]: (row["points"], row["of"]) for row in rows}
 
 
+@pytest.mark.long
 def test_every_command_of_the_guide_works(tmp_path):
     tfm = f"{shutil.which('env')} PYTHONPATH={ROOT} {sys.executable} -m tfm_lib.cli"
     for command in COMMANDS:

@@ -118,6 +118,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory):
     runner.process.communicate()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_named_test_turns_red(name, runner):
     module, old, _, test = mutation = CASES[name]
@@ -129,6 +130,16 @@ def test_named_test_turns_red(name, runner):
     mutant = runner.run([test], **{module: text})
     assert mutant["failed"], f"{test} does not notice: {mutant}"
     assert not mutant["broken"], f"the mutant does not run: {mutant}"
+
+
+def test_what_a_mutation_names_is_there_and_is_tried_by_make_test():
+    """The long tier tries whether the named tests notice; that they are run at each change is asked here."""
+    for name, mutation in CASES.items():
+        assert mutated(mutation) is not None, f"{name}: {mutation.old!r} does not stand exactly once in its module"
+        file, _, function = mutation.test.partition("::")
+        tree = ast.parse((Path(__file__).parent / file).read_text(encoding="utf-8"))
+        (found,) = [node for node in tree.body if getattr(node, "name", None) == function.partition("[")[0]]
+        assert not any("mark.long" in ast.unparse(mark) for mark in found.decorator_list), f"{mutation.test} is long"
 
 
 def test_every_core_module_has_mutations():

@@ -32,6 +32,7 @@ def test_the_network_is_really_cut(cut: list[str]) -> None:
     assert "lo" in devices and not [line for line in devices.splitlines() if "state UP" in line and ": lo:" not in line]
 
 
+@pytest.mark.long
 def test_the_book_builds_from_nothing_with_the_network_cut(cut: list[str], built_book: Path, tmp_path: Path) -> None:
     def book(options: str = "") -> subprocess.CompletedProcess[str]:
         run = subprocess.run(

@@ -86,6 +86,7 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     return Copy(tmp_path_factory.mktemp("copy"))
 
 
+@pytest.mark.long
 def test_a_chapter_from_nothing_to_green(copy):
     call = ("--call", "soft_cap(X, cap)")
     written = copy.new("chapter", "soft_cap", "--after", "layers", *call)

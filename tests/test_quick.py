@@ -81,7 +81,7 @@ def test_every_named_file_is_there():
 
 @pytest.mark.parametrize("seconds", [600, -1])
 def test_pytest_keeps_what_is_concerned_and_stops_when_time_is_up(seconds):
-    asked = {"paths": ["chapters/masking.md"], "until": time.time() + seconds}
+    asked = {"paths": ["chapters/masking.md"], "until": time.time() + seconds, "long": False}
     files = ["tests/test_notation.py", "tests/test_masking.py"]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "tests.plugins.quick", "-p", "no:cacheprovider", *files],

@@ -6,6 +6,8 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page
 from project import CHAPTERS, ROOT
+from tiers import CHAPTERS as KEPT
+from tiers import params
 
 from browser.conftest import settled
 from browser.driving import DESKTOP, PHONE
@@ -24,7 +26,7 @@ def calm(page: Page) -> None:
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("name", TEACHING)
+@pytest.mark.parametrize("name", params(TEACHING, [f"chapters/{stem}" for stem in KEPT]))
 def test_an_address_ends_at_its_place(visit, bases, built_book: Path, name: str, viewport: dict) -> None:
     """In the middle of a page on a desk; at its end, where more lies above, on a phone."""
     page = visit.blank(bases["http"], viewport=viewport)

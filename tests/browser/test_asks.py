@@ -3,12 +3,15 @@
 import pytest
 from playwright.sync_api import Locator, Page
 from project import CHAPTERS
+from tiers import CHAPTERS as KEPT
+from tiers import params
 
 from browser.driving import BEFORE, PHONE
 from tfm_lib.book.notebooks.asks import Answer, Ask, asks
 
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md") if asks(path))
 ALL = {stem: asks(CHAPTERS / f"{stem}.md") for stem in STEMS}
+SOME = pytest.mark.parametrize("stem", params(STEMS, KEPT))
 RIGHT, WRONG = "That holds.", "Not yet."
 
 
@@ -109,8 +112,16 @@ def in_fold(box: Locator, condition: str) -> str:
     return " ".join(box.locator(f'.tfm-key [data-if="{condition}"]').first.text_content().split())
 
 
-@pytest.mark.parametrize(("stem", "at"), [*((stem, "http") for stem in STEMS), (STEMS[0], "file")])
-def test_every_answer_is_given_by_keyboard_and_told_what_it_is(visit, stem: str, at: str) -> None:
+@pytest.mark.parametrize(
+    "stem_at",
+    params(
+        [*((stem, "http") for stem in STEMS), ("before", "file")],
+        [*((stem, "http") for stem in KEPT), ("before", "file")],
+        "-".join,
+    ),
+)
+def test_every_answer_is_given_by_keyboard_and_told_what_it_is(visit, stem_at: tuple[str, str]) -> None:
+    stem, at = stem_at
     page = visit(f"chapters/{stem}", at)
     for ask in ALL[stem]:
         box = box_of(page, stem, ask)
@@ -146,7 +157,7 @@ def same(box: Locator, condition: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@SOME
 def test_answers_are_remembered_and_forgotten(visit, stem: str) -> None:
     page = visit(f"chapters/{stem}", viewport=PHONE)
     given = {}
@@ -173,7 +184,7 @@ def test_answers_are_remembered_and_forgotten(visit, stem: str) -> None:
         assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('tfm-ask:'))") == []
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@SOME
 def test_what_was_said_at_the_beginning_stands_at_the_end(visit, stem: str) -> None:
     page = visit(f"chapters/{stem}")
     ask = next(ask for ask in ALL[stem] if ask.opening)
@@ -226,7 +237,7 @@ def test_a_number_may_be_written_in_several_ways(visit, text: str, verdict: str)
     assert verdict in told(box) and bool(verdict) == box.locator(".tfm-verdict").is_visible()
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@SOME
 def test_without_scripts_a_question_can_be_read_and_its_answer_unfolded(visit, stem: str) -> None:
     page = visit(f"chapters/{stem}", scripts=False)
     for ask in ALL[stem]:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 import pytest
 from playwright.sync_api import Page
 from project import ROOT
+from tiers import CHAPTERS, SPREAD, params
 
 from browser.driving import DESKTOP, PHONE, Widget
 from tfm_lib.book.notebooks.contents import pages
@@ -55,43 +56,70 @@ def findings(tabs: Collection[Page], within: str | None = None) -> list[str]:
 
 
 def move_everything(page: Page) -> None:
-    """Each control once; that all of its keys do something is asked in test_widgets_live.py."""
+    """Each control once, by keyboard: something changes. Of buttons, and of all other keys, test_widgets_live.py asks it."""
     for index in range(page.locator(".tfm-widget").count()):
         widget = Widget(page, index)
+        module = widget.box.get_attribute("data-module")
+        kinds = {each["kind"] + "!" * each["editable"] for each in widget.controls().values()}
+        assert kinds <= SPREAD.get(module, set().union(*SPREAD.values())), f"{module}: not in tests/tiers.py"
         for control in widget.usable():
+            kind = widget.controls()[control]["kind"]
             widget.reach(control)
-            widget.press(*widget.moves(control)[0])
+            if not any(widget.changed_by(*keys) for keys in widget.moves(control)) and kind != "button":
+                widget.reset()  # what was moved before may leave it nothing to change
+                if widget.controls()[control]["off"]:
+                    widget.enable(control)
+                widget.reach(control)
+                moved = any(widget.changed_by(*keys) for keys in widget.moves(control))
+                assert moved, f"{control} of {module} changes nothing"
 
 
 @pytest.mark.parametrize("name", [*PAGES, "search"])
 def test_page_is_quiet_and_without_barriers(visit, axe: str, name: str) -> None:
+    """In the light on a desk; then, with its widgets moved, in the dark on a phone."""
+    page = visit(name)
+    widgets = alive(page, "light")
+    page.evaluate(axe)
+    assert findings([page]) == []
+    if widgets:
+        move_everything(page)
+    in_the_dark_on_a_phone(page)
+    assert findings([page], ".tfm-widget" if widgets else None) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*PAGES, "search"])
+def test_page_has_no_barriers_in_any_scheme_and_width(visit, axe: str, name: str) -> None:
     tabs = {scheme: visit(name, scheme=scheme) for scheme in ("light", "dark")}
-    widgets = tabs["light"].locator(".tfm-widget").count()
     for scheme, tab in tabs.items():
-        assert tab.locator("html").get_attribute("data-theme") == scheme
-        assert set(tab.locator(".tfm-widget").evaluate_all("(boxes) => boxes.map((box) => box.dataset.state)")) <= {
-            "live"
-        }
+        alive(tab, scheme)
         tab.evaluate(axe)
-    # Each width in one scheme, and each scheme in one width; what differs in both, the frame, is on the small pages too.
-    for viewports in [(DESKTOP, PHONE)] if widgets else [(DESKTOP, PHONE), (PHONE, DESKTOP)]:
+    for viewports in [(DESKTOP, PHONE), (PHONE, DESKTOP)]:
         for tab, viewport in zip(tabs.values(), viewports, strict=True):
             tab.set_viewport_size(viewport)
         assert findings(tabs.values()) == []
-    if widgets:
-        moved = tabs["light"]
-        move_everything(moved)
-        assert findings([moved], ".tfm-widget") == [], "after the widgets were moved"
-        moved.emulate_media(color_scheme="dark")
-        moved.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-        moved.set_viewport_size(PHONE)
-        assert findings([moved], ".tfm-widget") == [], "after the widgets were moved, in the dark, on a phone"
-    for tab, viewport in zip(tabs.values(), (PHONE, DESKTOP), strict=True):
-        tab.set_viewport_size(viewport)
-        assert sideways(tab) == []
+    moved = tabs["light"]
+    move_everything(moved)
+    for look in (lambda page: page.set_viewport_size(DESKTOP), in_the_dark_on_a_phone):
+        look(moved)
+        assert findings([moved], ".tfm-widget" if moved.locator(".tfm-widget").count() else None) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+def alive(page: Page, scheme: str) -> int:
+    """How many widgets the page has; all of them live, in the colours that are asked for."""
+    assert page.locator("html").get_attribute("data-theme") == scheme
+    states = page.locator(".tfm-widget").evaluate_all("(boxes) => boxes.map((box) => box.dataset.state)")
+    assert {*states} <= {"live"}
+    return len(states)
+
+
+def in_the_dark_on_a_phone(page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    page.set_viewport_size(PHONE)
+
+
+@pytest.mark.parametrize("name", params(PAGES, [*(f"chapters/{stem}" for stem in CHAPTERS), "chapters/intro"]))
 def test_page_is_as_quiet_without_a_server(visit, name: str) -> None:
     page = visit(name, at="file", viewport=PHONE)
     assert page.evaluate("innerWidth") == 360 and sideways(page) == []

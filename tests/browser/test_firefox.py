@@ -12,6 +12,7 @@ from browser.firefox import CONTROL, MISSING, Firefox, find_firefox, firefox
 from experiments.translator_switches import switches as library_switches
 from tfm_lib.engine.translator import Translator
 
+pytestmark = pytest.mark.long
 MODULE = "decoding/translator"
 SENTENCE = "Where is the cat that ate my fish?"
 LIVE = "() => [...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from samples import MODULES
+from tiers import SPREAD, params
 
 from browser.driving import DESKTOP, PHONE, Widget, places
 
@@ -80,7 +81,7 @@ MOVED = """async (box) => {
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", params(MODULES, {*SPREAD} - {"decoding/translator"}))  # it translates at each move
 def test_no_control_moves_while_it_is_moved(visit, built_book: Path, module: str, viewport: dict) -> None:
     for place in places(built_book, module):
         widget = Widget(visit(place.page, viewport=viewport), place.index)

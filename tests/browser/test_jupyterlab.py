@@ -27,6 +27,7 @@ from samples import MODULES, importing, sample, sampled
 from browser.driving import Widget
 from tfm_lib.book.notebooks.working_copy import lab_settings
 
+pytestmark = pytest.mark.long  # a server and a kernel, two minutes before the first question
 SAMPLED = sampled()
 # JupyterLab 4.6 throws this at any save, its own every two minutes among them, whether widgets' state is kept or not;
 # all stands as it stood.

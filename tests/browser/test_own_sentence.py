@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from playwright.sync_api import Page
+from tiers import params
 
 from browser.driving import PHONE, Widget, places
 from browser.test_every_page import AXE, findings
@@ -145,7 +146,7 @@ SHOWS: dict[str, Callable[[Widget, Translator, str], None]] = {
     "multihead/heads": heads,
     "transformer/follow_token": follow_token,
 }
-EACH = pytest.mark.parametrize("module", SHOWS)
+EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",)))
 
 
 @pytest.mark.parametrize(("module", "at"), [*((module, "file") for module in SHOWS), (next(iter(SHOWS)), "http")])

@@ -12,6 +12,7 @@ import pypdfium2 as pdfium
 import pytest
 from playwright.sync_api import Page, expect
 from project import ROOT
+from tiers import params
 
 from browser.driving import DESKTOP, PHONE, Widget, places
 from tfm_lib.book.notebooks.contents import pages
@@ -86,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("paper")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", params(PAGES, ("chapters/attention",)))
 def test_a_page_fills_few_sheets_and_tells_its_answers(visit, folder: Path, name: str) -> None:
     page = visit(name, at="file")
     before = page.evaluate(STATE)
@@ -102,8 +103,9 @@ def test_a_page_fills_few_sheets_and_tells_its_answers(visit, folder: Path, name
 @pytest.mark.parametrize(
     ("name", "viewport"),
     [
-        *(pytest.param(name, DESKTOP, id=name) for name in PAGES),
-        *(pytest.param(name, PHONE, id=f"{name} from a phone") for name in ("chapters/masking", "chapters/decoding")),
+        *(pytest.param(name, DESKTOP, id=name, marks=pytest.mark.long) for name in PAGES),
+        pytest.param("chapters/masking", PHONE, id="chapters/masking from a phone"),
+        pytest.param("chapters/decoding", PHONE, id="chapters/decoding from a phone", marks=pytest.mark.long),
     ],
 )
 def test_widgets_are_whole_on_paper(visit, folder: Path, name: str, viewport: dict) -> None:

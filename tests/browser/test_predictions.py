@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page
 from project import CHAPTERS, ROOT
+from tiers import params
 
 from browser.driving import BEFORE
 from tfm_lib.book.notebooks.contents import pages
@@ -35,10 +36,15 @@ def step_into(box: Locator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "at"), [*((name, "http") for name in WITH_PREDICTIONS), (WITH_PREDICTIONS[0], "file")]
+    "name_at",
+    params(
+        [*((name, "http") for name in WITH_PREDICTIONS), (WITH_PREDICTIONS[0], "file")],
+        [("chapters/attention", "http"), ("chapters/masking", "http"), (WITH_PREDICTIONS[0], "file")],
+        "-".join,
+    ),
 )
-def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name: str, at: str) -> None:
-    page = visit(name, at)
+def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name_at: tuple[str, str]) -> None:
+    page = visit(*name_at)
     key = page.keyboard
     assert boxes(page)
     for box in boxes(page):

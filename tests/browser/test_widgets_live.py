@@ -15,15 +15,18 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
 from samples import MODULES
+from tiers import CHAPTERS, SPREAD, params
 
 from browser.conftest import Shown, Visitor
 from browser.driving import Place, Widget, pages_with_widgets, places
 
 FAILED = "This widget did not start in your browser."
 ON = pytest.mark.parametrize("at", ["http", "file"])
-# Every widget on http; on file, where only what all share differs, the first of each chapter.
+# Every widget on http; on file, where only what all share differs, the first of each chapter. In `make test` those that
+# together have every kind of control; of the others test_every_page.py asks that each control changes what is seen.
 STAGES = [(module, "http") for module in MODULES]
 STAGES += [(next(each), "file") for _, each in groupby(MODULES, lambda module: module.split("/")[0])]
+KEPT = [(module, "http") for module in SPREAD] + [("masking/mask_editor", "file")]
 
 
 class Stage(NamedTuple):
@@ -47,7 +50,7 @@ class Stage(NamedTuple):
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param((module, at), id=f"stage {module} {at}") for module, at in STAGES],
+    params=params(STAGES, KEPT, lambda stage: "stage {} {}".format(*stage)),
 )
 def stage(request, visitor: Callable[[], Visitor], built_book: Path) -> Iterator[Stage]:
     """The pages that show a module: opened once, and reset before each test."""
@@ -221,10 +224,21 @@ def test_the_button_changes_the_scheme_of_widgets_too(visit, built_book: Path) -
     assert box.evaluate(COLOURS) == before
 
 
+LOOKED_AT = pytest.mark.parametrize(
+    "some", params([True, False], [True], lambda some: "some" if some else "the others")
+)
+
+
+def looked_at(book: Path, some: bool) -> list[str]:
+    """Pages with widgets: those of `make test`, or the others."""
+    kept = {f"chapters/{stem}" for stem in CHAPTERS}
+    return [name for name in pages_with_widgets(book) if (name in kept) == some]
+
+
 THROWING = """globalThis.tfmWidgets ??= {}; tfmWidgets["%s"] = { render() { throw new Error("on purpose"); } };"""
 
 
-@pytest.mark.parametrize("stem", sorted({module.split("/")[0] for module in MODULES}))
+@pytest.mark.parametrize("stem", params(sorted({module.split("/")[0] for module in MODULES}), ("decoding",)))
 @pytest.mark.parametrize("code", ["", THROWING], ids=["lost", "throwing"])
 def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, stem: str, code: str) -> None:
     """Every other widget of a chapter is lost, and the rest throws; those between live on."""
@@ -248,8 +262,9 @@ def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, stem: 
             assert box.get_attribute("data-state") == "live"
 
 
-def test_widgets_that_are_lost_on_file_leave_their_pictures(visit, bases, built_book: Path) -> None:
-    for name in pages_with_widgets(built_book):
+@LOOKED_AT
+def test_widgets_that_are_lost_on_file_leave_their_pictures(visit, bases, built_book: Path, some: bool) -> None:
+    for name in looked_at(built_book, some):
         page = visit.blank(bases["file"], broken=True)
         page.route("**/_widgets/*/*.js*", lambda route: route.abort())
         page.goto(f"{bases['file']}{name}.html")
@@ -266,8 +281,9 @@ def assert_mourned(box: Locator) -> None:
 
 
 @ON
-def test_without_scripts_the_pictures_stand(visit, built_book: Path, at: str) -> None:
-    for name in pages_with_widgets(built_book):
+@LOOKED_AT
+def test_without_scripts_the_pictures_stand(visit, built_book: Path, at: str, some: bool) -> None:
+    for name in looked_at(built_book, some):
         page = visit(name, at, scripts=False)
         assert not page.locator(".tfm-card").count()
         for still in page.locator(".tfm-widget > *").all():
@@ -288,8 +304,9 @@ def shades(part) -> int:
         return len(picture.convert("RGB").getcolors(1 << 24))
 
 
-def test_print_shows_widgets_and_no_holes_on_white(visit, built_book: Path) -> None:
-    for name in pages_with_widgets(built_book):
+@LOOKED_AT
+def test_print_shows_widgets_and_no_holes_on_white(visit, built_book: Path, some: bool) -> None:
+    for name in looked_at(built_book, some):
         page = visit(name, scheme="dark")
         page.set_viewport_size({"width": 700, "height": 1000})  # about a sheet
         page.emulate_media(media="print")

@@ -268,6 +268,7 @@ def in_group(group: int) -> list[int]:
     return found
 
 
+@pytest.mark.long
 def test_no_judge_goes_on_when_its_command_is_killed():
     command = subprocess.Popen([sys.executable, "-c", COMMAND], cwd=ROOT, stdout=subprocess.PIPE)
     group = int(command.stdout.readline())

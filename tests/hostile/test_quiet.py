@@ -59,6 +59,7 @@ def said(process: JudgeProcess, *cells: str) -> str:
     return row["tests"][0]["message"].partition("of its cell: ")[2] or json.dumps(row)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", WAYS)
 def test_bits_that_one_submission_sends_do_not_reach_another(judges, name, seed):
@@ -81,6 +82,7 @@ def test_bits_that_one_submission_sends_do_not_reach_another(judges, name, seed)
     assert right in CHANCE, f"{right} of {BITS} bits arrived: {heard[0]}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("known", [True, False])
 def test_memory_stays_as_it_is_when_the_caches_are_emptied(monkeypatch, known):
     if not known:

@@ -1,0 +1,32 @@
+"""Which tests are left to the long tier: `make test` runs the others in some ten minutes, `make test-all` runs them all.
+
+A test is long where a shorter one finds the same faults: what all widgets, pages or questions share is asked of one of
+each kind in `make test`, and of the rest in the long tier. So is whatever takes minutes by its nature: a second build
+of the book, JupyterLab, Firefox, a training in processes of its own, a channel that must sleep to be found. How much
+`make test` finds is measured by planted faults (`make power`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from typing import Any
+
+import pytest
+
+#: Widgets that together have every kind of control, a machine, a clock, and a place on two pages; with the kinds of each
+#: (“grid!” is one whose cells can be changed). tests/browser/test_every_page.py holds them to the pages.
+SPREAD = {
+    "alignment/alignment": {"checkbox", "grid", "radiogroup", "select"},
+    "data/merge_steps": {"button", "checkbox", "input", "range"},
+    "decoding/translator": {"button", "checkbox", "grid", "group", "input", "radiogroup", "range", "select"},
+    "layers/layer_norm": {"button", "range", "slider"},
+    "masking/mask_editor": {"grid", "grid!", "input", "range", "select"},
+    "training/training_replay": {"button", "grid", "range", "select"},
+}
+#: Chapters that together ask every kind of question, and have widgets, predictions, figures and folds.
+CHAPTERS = ("attention", "masking")
+
+
+def params(values: Iterable[Any], kept: Container[Any], name: Callable[[Any], str] = str) -> list[Any]:
+    """Parameters of which `make test` keeps some and leaves the rest to the long tier."""
+    return [pytest.param(value, id=name(value), marks=[] if value in kept else [pytest.mark.long]) for value in values]
