@@ -16,6 +16,7 @@ import sys
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from project import CHAPTERS, ROOT, imports, shown, tree
@@ -89,6 +90,18 @@ def _shows(stem: str, path: str) -> bool:
 
 def _nearness(paths: list[str]) -> dict[str, int]:
     """How many imports lie between each file and the nearest of `paths`; files that import none of them are left out."""
+    files, importers = _importers()
+    near, edge, distance = {}, {path for path in paths if path in files}, 0
+    while edge:
+        near |= dict.fromkeys(edge, distance)
+        edge = set().union(*(importers.get(file, set()) for file in edge if file != HUB)) - near.keys()
+        distance += 1
+    return near
+
+
+@cache
+def _importers() -> tuple[set[str], dict[str, set[str]]]:
+    """The files of library and tests, and of each the files that import it; read once, since it takes seconds."""
     files = {path.relative_to(ROOT).as_posix() for top in ("tfm_lib", "tests") for path in (ROOT / top).rglob("*.py")}
     modules = {name: file for file in files for name in _names(file)}
     importers = defaultdict(set)
@@ -97,12 +110,7 @@ def _nearness(paths: list[str]) -> dict[str, int]:
         for name in imports(ast.walk(tree(ROOT / file)), package):
             if name in modules:
                 importers[modules[name]].add(file)
-    near, edge, distance = {}, {path for path in paths if path in files}, 0
-    while edge:
-        near |= dict.fromkeys(edge, distance)
-        edge = set().union(*(importers[file] for file in edge if file != HUB)) - near.keys()
-        distance += 1
-    return near
+    return files, dict(importers)
 
 
 def _names(file: str) -> list[str]:

@@ -23,7 +23,7 @@ BOTH = pytest.mark.parametrize("norm", ["post", "pre"])
 CONFIG = dict(d_model=8, n_heads=2, d_ff=16, n_layers=2, max_len=16)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("in a process of its own", marks=pytest.mark.long)])
 def captured(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """How far the graphs' numbers are from those of plain calls."""
     result = tmp_path_factory.mktemp("captures") / "found.json"

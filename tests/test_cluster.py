@@ -45,6 +45,7 @@ def test_killed_worker_loses_nothing():
         assert sum(row.points for row in result.exercises.values()) == 4, result
 
 
+@pytest.mark.long
 def test_command_without_a_scheduler_is_a_sentence(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST), encoding="utf-8")
     (tmp_path / "tests").mkdir()

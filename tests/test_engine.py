@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -72,6 +73,20 @@ def tiny(**changes) -> Preset:
     """A preset of seconds."""
     small = TransformerConfig(120, d_model=16, n_heads=2, d_ff=32, n_layers=1, dropout=0.1)
     return Preset(small, replace(OPTIONS, max_tokens=300, **changes), "for tests")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that has come to its end; tests copy it."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    train_run("copy", tiny(), RunFolder(folder), Silent())
+    return folder
+
+
+@pytest.fixture
+def ran(finished: Path, tmp_path: Path) -> Path:
+    """A finished run of one's own."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
 # --- the trainer ---------------------------------------------------------------------------------------------------
@@ -257,29 +272,23 @@ def test_a_run_leaves_a_model_that_translates(tmp_path: Path):
     assert lines[0]["step"] == 1 and lines[0]["loss"] > 0
 
 
-def test_a_finished_run_stays_finished(tmp_path: Path):
-    folder = RunFolder(tmp_path / "run")
-    first = train_run("copy", tiny(), folder, Silent())
-    before = (folder.path / "model.safetensors").read_bytes()
-    assert train_run("copy", tiny(), folder, Silent()) == first
-    assert (folder.path / "model.safetensors").read_bytes() == before
+def test_a_finished_run_stays_finished(ran: Path):
+    before, (*_, last) = (ran / "model.safetensors").read_bytes(), (ran / "metrics.jsonl").read_text().splitlines()
+    assert train_run("copy", tiny(), RunFolder(ran), Silent()) == json.loads(last)
+    assert (ran / "model.safetensors").read_bytes() == before
 
 
-def test_another_corpus_is_refused(tmp_path: Path):
-    folder = RunFolder(tmp_path / "run")
-    train_run("copy", tiny(), folder, Silent())
+def test_another_corpus_is_refused(ran: Path):
     with pytest.raises(OtherRun, match="holds a run on 'copy', not on 'sort'"):
-        train_run("sort", tiny(), folder, Silent())
+        train_run("sort", tiny(), RunFolder(ran), Silent())
 
 
-def test_half_precision_keeps_the_translations(tmp_path: Path):
-    folder = RunFolder(tmp_path / "run")
-    train_run("copy", tiny(steps=20), folder, Silent())
-    model, tokenizer, about = load_trained(folder.path)
+def test_half_precision_keeps_the_translations(finished: Path, tmp_path: Path):
+    model, tokenizer, about = load_trained(finished)
     save_trained(tmp_path / "half", model, tokenizer, about, bits=16)
     size = {
         name: (path / "model.safetensors").stat().st_size
-        for name, path in [("full", folder.path), ("half", tmp_path / "half")]
+        for name, path in [("full", finished), ("half", tmp_path / "half")]
     }
     assert size["half"] < 0.6 * size["full"]
     other = load_trained(tmp_path / "half")[0]
@@ -287,10 +296,8 @@ def test_half_precision_keeps_the_translations(tmp_path: Path):
         torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-4, msg=name)
 
 
-def test_eight_bits_are_a_quarter_and_what_is_loaded_is_what_is_stored(tmp_path: Path):
-    folder = RunFolder(tmp_path / "run")
-    train_run("copy", tiny(steps=20), folder, Silent())
-    model, tokenizer, about = load_trained(folder.path)
+def test_eight_bits_are_a_quarter_and_what_is_loaded_is_what_is_stored(finished: Path, tmp_path: Path):
+    model, tokenizer, about = load_trained(finished)
     about = {name: value for name, value in about.items() if name != "model"}
     save_trained(tmp_path / "eight", model, tokenizer, about, bits=8)
     file = load_file(tmp_path / "eight" / "model.safetensors")
@@ -326,14 +333,13 @@ def test_bits_are_eight_sixteen_or_thirty_two():
         stored({}, 4)
 
 
-def test_a_folder_without_a_whole_model_says_so(tmp_path: Path):
+def test_a_folder_without_a_whole_model_says_so(ran: Path, tmp_path: Path):
     with pytest.raises(NoModel, match="no model.safetensors.*Train one: tfm train"):
         load_trained(tmp_path)
-    train_run("copy", tiny(), RunFolder(tmp_path), Silent())
-    path = tmp_path / "model.safetensors"
+    path = ran / "model.safetensors"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(NoModel, match="cannot be read"):
-        load_trained(tmp_path)
+        load_trained(ran)
 
 
 class Parrot:
@@ -471,21 +477,17 @@ def test_two_processes_train_as_one(tmp_path: Path):
     assert len(curves[0]) >= 4 and curves[0] == pytest.approx(curves[1], abs=1e-4)
 
 
-def test_translate_says_translations_and_nothing_else(tmp_path: Path):
-    folder = tmp_path / "run"
-    train_run("copy", tiny(), RunFolder(folder), Silent())
-    by_line = tfm("translate", "--model", folder, input="a b c\n\nd e\n")
+def test_translate_says_translations_and_nothing_else(finished: Path):
+    by_line = tfm("translate", "--model", finished, input="a b c\n\nd e\n")
     assert by_line.returncode == 0 and by_line.stderr == ""
     lines = by_line.stdout.split("\n")
     assert len(lines) == 4 and lines[1] == lines[3] == ""
-    by_name = tfm("translate", "--model", folder, "a b c", "d e")
+    by_name = tfm("translate", "--model", finished, "a b c", "d e")
     assert by_name.stdout.splitlines() == [lines[0], lines[2]]
 
 
-def test_translate_gives_every_attention(tmp_path: Path):
-    folder = tmp_path / "run"
-    train_run("copy", tiny(), RunFolder(folder), Silent())
-    run = tfm("translate", "--model", folder, "--attention", tmp_path / "weights.json", "a b c")
+def test_translate_gives_every_attention(finished: Path, tmp_path: Path):
+    run = tfm("translate", "--model", finished, "--attention", tmp_path / "weights.json", "a b c")
     assert run.returncode == 0, run.stderr
     (seen,) = json.loads((tmp_path / "weights.json").read_text())
     assert seen["translation"] == run.stdout.rstrip("\n")
@@ -656,17 +658,16 @@ def test_who_dies_lets_go(tmp_path: Path):
         pass
 
 
-def test_a_cut_checkpoint_gets_a_sentence(tmp_path: Path):
-    train_run("copy", tiny(), RunFolder(tmp_path), Silent())
-    path = tmp_path / "checkpoint.pt"
+def test_a_cut_checkpoint_gets_a_sentence(ran: Path):
+    path = ran / "checkpoint.pt"
     whole = path.read_bytes()
     for size in (0, 100, len(whole) // 2, len(whole) - 10):
         path.write_bytes(whole[:size])
         with pytest.raises(OtherRun, match="checkpoint.pt cannot be read; it is cut or damaged"):
-            train_run("copy", tiny(), RunFolder(tmp_path), Silent())
-    (tmp_path / "run.json").write_text('{"corpus"')
+            train_run("copy", tiny(), RunFolder(ran), Silent())
+    (ran / "run.json").write_text('{"corpus"')
     with pytest.raises(OtherRun, match="run.json, which says what the run is, cannot be read"):
-        train_run("copy", tiny(), RunFolder(tmp_path), Silent())
+        train_run("copy", tiny(), RunFolder(ran), Silent())
 
 
 def test_a_folder_that_cannot_be_written_gets_a_sentence(tmp_path: Path):

@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from PIL import Image
 from project import CHAPTERS, ROOT
+from tiers import params
 
 from tfm_lib.book.drawing.macros import expand_macros
 from tfm_lib.book.notebooks.export import export_notebook
@@ -431,13 +432,12 @@ def test_what_downloaded_notebooks_import_is_in_the_wheel(
     assert run.returncode == 0 and run.stdout.startswith(str(unpacked_wheel)), run.stderr
 
 
-# Chapters that train for longer than the others, and run once as it is when the book is built from nothing.
-TRAIN = {"alignment", "attention", "decoding", "layers", "multihead", "recurrence", "self_attention", "training"}
+RUN = ("before", "masking")  # by `make test`; every chapter has run as it is when the book was built
 
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[pytest.mark.long] * (path.stem in TRAIN), id=path.stem) for path in NOTEBOOKS],
+    params(NOTEBOOKS, [path for path in NOTEBOOKS if path.stem in RUN], lambda path: path.stem),
 )
 def test_a_downloaded_notebook_runs_with_the_wheel_alone(
     path: Path, built_book: Path, unpacked_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def test_there_are_at_least_sixty():
     assert len({habit.stem for habit in ALL.values()}) >= 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALL)
 def test_the_notebook_is_right_in_ipython(in_ipython, name):
     assert in_ipython[name] == dict.fromkeys(ALL[name].ids, "")

@@ -149,10 +149,18 @@ SHOWS: dict[str, Callable[[Widget, Translator, str], None]] = {
 EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",)))
 
 
-@pytest.mark.parametrize(("module", "at"), [*((module, "file") for module in SHOWS), (next(iter(SHOWS)), "http")])
+@pytest.mark.parametrize(
+    "module_at",
+    params(
+        [*((module, "file") for module in SHOWS), (next(iter(SHOWS)), "http")],
+        [("decoding/beam_tree", "http"), ("decoding/sampling", "file"), ("multihead/heads", "file")],
+        "-".join,
+    ),
+)
 def test_a_typed_sentence_is_shown_as_the_library_has_it_and_reset_restores(
-    visit, built_book: Path, library: Translator, module: str, at: str
+    visit, built_book: Path, library: Translator, module_at: tuple[str, str]
 ) -> None:
+    module, at = module_at
     widget = opened(visit, built_book, module, at)
     fresh = widget.look()
     assert fetched(widget.page) == [], "nothing is fetched before a wish"

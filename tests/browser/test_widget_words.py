@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pseudo import data_of, pseudo, strings, untranslated
 from samples import kind, made, sample, sampled
+from tiers import SPREAD, params
 
 from browser.bench import Bench, bench, plain_state
 
@@ -36,7 +37,7 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
         yield made_bench
 
 
-@pytest.mark.parametrize("module", sampled())
+@pytest.mark.parametrize("module", params(sampled(), SPREAD))
 def test_no_word_stands_outside_the_words_at_the_head_of_the_file(stand: Bench, module: str, monkeypatch) -> None:
     monkeypatch.setattr(kind(module), "words", pseudo(kind(module).words))
     widgets = [made(module, **state) for state in ({}, *sample(module).states)]

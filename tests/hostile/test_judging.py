@@ -12,6 +12,7 @@ import time
 
 import pytest
 from project import ROOT
+from tiers import params
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
@@ -130,6 +131,7 @@ def test_a_test_that_an_answer_keeps_busy_ends_in_time_and_costs_that_exercise_a
     assert time.monotonic() - began < 120  # a new judge is among that
 
 
+@pytest.mark.long
 def test_a_test_without_end_is_named_after_one_try_and_costs_no_other_exercise(judge):
     result = judge.judge(job("7", ["masking.endless", "masking.second"]))
     rows = [result.exercises[id] for id in ("masking.endless", "masking.second")]
@@ -137,6 +139,7 @@ def test_a_test_without_end_is_named_after_one_try_and_costs_no_other_exercise(j
     assert rows[0].reason.startswith("the test has_no_end ran for 22 seconds without a word from the answer")
 
 
+@pytest.mark.long
 def test_whom_the_command_stops_is_among_the_items_and_learns_no_more_than_others(judge):
     rows = [judge.judge(job(first, ["masking.first"])).exercises["masking.first"] for first in ("'count'", "8")]
     made = [
@@ -164,6 +167,7 @@ def first(): return torch.ones(1).as_subclass(Sleeps)
 """
 
 
+@pytest.mark.long
 def test_the_sentence_about_who_sleeps_tells_for_how_long_the_judge_was_held(judge):
     asked = job("7", ["masking.first"])
     row = judge.judge(asked.but(data=notebook(["import torch", SLEEPS, "def rows(): return 0"]))).exercises[
@@ -181,23 +185,28 @@ def test_an_answer_that_brings_the_judge_down_costs_that_exercise_alone(judge):
 
 
 @pytest.mark.parametrize(
-    ("first", "rows"),
-    [
-        ("'fill'", "0"),
-        ("'rows'", "torch.empty(2**31 - 1, 0)"),
-        ("'rows'", "torch.empty(2**22 + 1, 1, 0)"),
-        ("'number'", "10**1200"),
-        ("'number'", "float('nan')"),
-        ("'number'", "torch.tensor(2**62)"),
-        ("'no rows'", "[]"),  # so that a name of the test's is unbound
-    ],
+    "made",
+    params(
+        [
+            ("'fill'", "0"),
+            ("'rows'", "torch.empty(2**31 - 1, 0)"),
+            ("'rows'", "torch.empty(2**22 + 1, 1, 0)"),
+            ("'number'", "10**1200"),
+            ("'number'", "float('nan')"),
+            ("'number'", "torch.tensor(2**62)"),
+            ("'no rows'", "[]"),  # so that a name of the test's is unbound
+        ],
+        [("'fill'", "0"), ("'number'", "float('nan')"), ("'no rows'", "[]")],
+        ": ".join,
+    ),
 )
-def test_what_an_answer_makes_of_the_memory_is_no_fault_of_the_grader(judge, first, rows):
+def test_what_an_answer_makes_of_the_memory_is_no_fault_of_the_grader(judge, made):
+    first, rows = made
     (lost, kept) = told(judge.judge(job(first, TWO, rows)))
     assert (lost[0] in ("ok", "stopped"), lost[1], kept) == (True, 0, ("ok", 1))
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@pytest.mark.parametrize("name", params(FAULTY, ("misspelt", "hands")))
 def test_a_fault_of_the_test_is_no_fault_of_the_answer(judge, name):
     row = judge.judge(job("7", [f"masking.{name}"])).exercises[f"masking.{name}"]
     assert row.status == "infrastructure", row
@@ -214,6 +223,7 @@ def test_16_mb_of_a_letter_with_an_accent_pass_through_the_judge(judge):
     assert len(result.texts["masking.why"]) == 20_000
 
 
+@pytest.mark.long
 def test_a_busy_judge_keeps_no_other_student_waiting():
     jobs = [job("'count'", TWO, student="a"), *(job("7", TWO, student=f"b{n}") for n in range(4))]
     with Pool(BEGIN, 2) as pool:

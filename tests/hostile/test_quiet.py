@@ -130,12 +130,14 @@ def page(row: dict) -> str:
     return student_page(made, "Masks") + gradescope(made)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ENDS)
 def test_a_students_page_looks_the_same_however_a_program_ends_in_a_hidden_test(pages, name):
     assert "A hidden test did not hold: look back." in page(pages[name])
     assert page(pages[name]) == page(pages["it raises"])
 
 
+@pytest.mark.long
 def test_the_instructor_sees_why_it_was_stopped(pages):
     assert "took " in pages["it takes too much processor time"]["cause"]
     assert "disturbed" in pages["it disturbs the wire"]["cause"]
