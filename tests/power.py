@@ -30,7 +30,6 @@ from rooms import ROOMS, selection
 FAULTS = ROOT / "tests" / "faults"
 SECONDS = 90  # a run
 TIERS = {"test": "not hub and not long", "all": "not hub"}  # the marks of `make test` and of `make test-all`
-STARTED = "import tfm_lib, sys; assert tfm_lib.__file__.startswith(sys.argv[1])"
 
 
 class Fault(NamedTuple):
@@ -69,13 +68,10 @@ class Clone:
             self.root.parent.mkdir(parents=True, exist_ok=True)
             _git(ROOT, "clone", "--quiet", "--shared", str(ROOT), str(self.root))
             _git(self.root, "checkout", "--quiet", self.commit)
-        (self.root.parent / "shared").exists() or self._link_shared()
+        beside, shared = ROOT.parent / "shared", self.root.parent / "shared"
+        if beside.is_dir() and not shared.exists():  # some tests read what lies beside the project
+            shared.symlink_to(beside)
         self.restore()
-
-    def _link_shared(self) -> None:
-        """Tests read what lies beside the project, where it does."""
-        if (shared := ROOT.parent / "shared").is_dir():
-            (self.root.parent / "shared").symlink_to(shared)
 
     def restore(self) -> None:
         _git(self.root, "checkout", "--quiet", "--", ".")
@@ -99,33 +95,36 @@ class Clone:
         return [str(self.root / ".venv/bin/python"), "-m", "pytest"]
 
     def run(self, tests: list[str], marks: str) -> tuple[str, list[str]]:
-        """Whether these tests find a fault within the time: "found", "passed" or "time up"; and the tests that did."""
-        asked = self.root.parent / "asked.txt"
+        """Whether these tests find a fault within the time: "found", "passed" or "time up"; and the first that does."""
+        asked, found = self.root.parent / "asked.txt", self.root.parent / "found.txt"
         asked.write_text("\n".join(tests), encoding="utf-8")
-        options = ["-x", "-m", marks, "--numprocesses=auto", "--maxprocesses=4", "-p", "listed", "--tb=line"]
-        environment = _environment(PYTHONPATH=str(ROOT / "tests" / "plugins"))
-        process = subprocess.Popen(
-            [*self.pytest(), *options, f"@{asked}"],
-            cwd=self.root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            said, _ = process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            said, _ = process.communicate()
-        finders = re.findall(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", said, re.MULTILINE)
-        red = finders or re.findall(r"^.*Error.*$", said, re.MULTILINE)[:1]
-        if process.returncode == 0:
-            return "passed", []
-        return ("found", red[:3]) if finders or process.returncode in (1, 2) else ("time up", [])
+        found.write_text("", encoding="utf-8")
+        options = ["-m", marks, "--numprocesses=auto", "--maxprocesses=4", "-p", "listed", "--tb=line"]
+        environment = _environment(PYTHONPATH=str(ROOT / "tests" / "plugins"), TFM_FOUND=str(found))
+        with (self.root.parent / "log.txt").open("w", encoding="utf-8") as log:
+            process = subprocess.Popen(
+                [*self.pytest(), *options, f"@{asked}"],
+                cwd=self.root,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+            until = time.monotonic() + SECONDS
+            while process.poll() is None and time.monotonic() < until and not found.stat().st_size:
+                time.sleep(0.2)
+            ended = process.poll()
+            if ended is None:
+                os.killpg(process.pid, 9)
+                process.wait()
+        if red := found.read_text(encoding="utf-8").splitlines():
+            return "found", red[:1]
+        if ended not in (None, 0):
+            raise RuntimeError((self.root.parent / "log.txt").read_text(encoding="utf-8")[-2000:])
+        return ("time up" if ended is None else "passed"), []
 
 
-def tried(clone: Clone, fault: Fault, known: dict) -> dict:
+def tried(clone: Clone, fault: Fault) -> dict:
     """Plant one fault and try it with each tier until one finds it."""
     began = time.monotonic()
     result = {"digest": fault.digest, "room": fault.room, "from": fault.origin, "user": fault.user}
@@ -198,7 +197,7 @@ def main() -> int:
             print(said, file=sys.stderr)
             return 1
         for number, fault in enumerate(todo, start=1):
-            results[fault.name] = found = tried(clone, fault, results)
+            results[fault.name] = found = tried(clone, fault)
             file.write_text(json.dumps(dict(sorted(results.items())), indent=1, ensure_ascii=False) + "\n", "utf-8")
             print(
                 f"{number}/{len(todo)} {fault.name}: {found['test']}, {found['all']}", *found.get("by", []), flush=True

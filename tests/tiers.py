@@ -30,3 +30,8 @@ CHAPTERS = ("attention", "masking")
 def params(values: Iterable[Any], kept: Container[Any], name: Callable[[Any], str] = str) -> list[Any]:
     """Parameters of which `make test` keeps some and leaves the rest to the long tier."""
     return [pytest.param(value, id=name(value), marks=[] if value in kept else [pytest.mark.long]) for value in values]
+
+
+def third(table: Iterable[str]) -> set[str]:
+    """Every third of many cases that one mechanism has to withstand; the others are long."""
+    return {*list(table)[::3]}

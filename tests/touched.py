@@ -1,7 +1,7 @@
 """The long tests of the rooms that a change touches: what `.ci/run` tries after `make test` (`make touched`).
 
 A change is what differs from the newest commit that is more than a day old, so that what several small commits of one
-day touch is tried together. After nine minutes no further test begins. What is left out is said, and run by
+day touch is tried together. After six minutes no further test begins. What is left out is said, and run by
 `make test-all`.
 """
 
@@ -17,7 +17,7 @@ from project import ROOT
 from quick import changed
 from rooms import ROOMS, rooms
 
-SECONDS = 540  # after which no further test begins
+SECONDS = 360  # after which no further test begins
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name of a tree without files: there all is new
 
 
