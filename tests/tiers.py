@@ -1,4 +1,4 @@
-"""Which tests are left to the long tier: `make test` runs the others in some ten minutes, `make test-all` runs them all.
+"""Which tests are left to the long tier: `make test` runs the others, `make test-all` runs them all.
 
 A test is long where a shorter one finds the same faults: what all widgets, pages or questions share is asked of one of
 each kind in `make test`, and of the rest in the long tier. So is whatever takes minutes by its nature: a second build

@@ -119,12 +119,16 @@ LABELS = """() => [...document.querySelectorAll(".tfm-figure svg text")].filter(
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 
 
-@pytest.mark.parametrize("stem", params(STEMS, KEPT))
-def test_every_label_of_a_figure_is_large_enough_on_a_phone(visit, stem: str) -> None:
+@pytest.mark.parametrize("some", params([True, False], [True], lambda some: "some" if some else "all"))
+def test_every_label_of_a_figure_is_large_enough_on_a_phone(visit, some: bool) -> None:
     """And stands whole in its figure, which need not be scrolled."""
-    texts = visit(f"chapters/{stem}", viewport=PHONE).evaluate(LABELS)
-    assert len(texts) > 5 or "{figure}" not in (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
-    assert [each for each in texts if each["size"] < LEAST or each["out"]] == []
+    small, seen = {}, 0
+    for stem in KEPT if some else STEMS:
+        texts = visit(f"chapters/{stem}", viewport=PHONE).evaluate(LABELS)
+        seen += len(texts)
+        if bad := [each for each in texts if each["size"] < LEAST or each["out"]]:
+            small[stem] = bad
+    assert seen > (10 if some else 500) and small == {}
 
 
 GLARE = 0.8  # of white, by luminance, in a book that is dark
