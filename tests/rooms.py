@@ -100,7 +100,14 @@ ROOMS = {
         r"tfm_lib/classroom/.*|classroom/.*|tests/hostile/.*",
         (
             *("test_grades.py", "test_classroom.py", "test_ledger.py", "test_collect.py", "test_nbgrader.py"),
-            *("test_marking.py", "test_marks.py", "test_returns.py", "test_class.py", "test_instructors.py"),
+            *(
+                "test_marking.py",
+                "test_marks.py",
+                "test_returns.py",
+                "test_similar.py",
+                "test_class.py",
+                "test_instructors.py",
+            ),
             *(f"hostile/test_{name}.py" for name in "submissions replies judging whole changes quiet".split()),
             "test_cluster.py",
         ),

@@ -272,6 +272,7 @@ def test_a_run_leaves_a_model_that_translates(tmp_path: Path):
     assert lines[0]["step"] == 1 and lines[0]["loss"] > 0
 
 
+@pytest.mark.long
 def test_a_finished_run_stays_finished(tmp_path: Path):
     folder = RunFolder(tmp_path / "run")
     first = train_run("copy", tiny(), folder, Silent())
@@ -636,6 +637,7 @@ def test_translate_says_what_it_cannot_read(small_model: Path):
 # --- the folder of a run -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_folder_is_held_by_one_run(tmp_path: Path):
     folder = RunFolder(tmp_path / "run")
     with folder.held():

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tfm_lib.classroom.similar import pairs
 
 ODD = """
@@ -47,6 +49,7 @@ def test_what_most_of_a_class_shares_accuses_nobody():
     assert {(pair.first, pair.second) for pair in pairs({**shared, "kim": [OTHER], "lee": [OTHER]})} == {("kim", "lee")}
 
 
+@pytest.mark.long
 def test_programs_that_cannot_be_read_or_are_huge_take_no_time():
     huge = "x = [" + "1, " * 60_000 + "]"
     broken = "def f(:\n" + "((((" * 40_000

@@ -48,7 +48,7 @@ def test_no_word_stands_outside_the_words_at_the_head_of_the_file(stand: Bench, 
             assert not left, f"{text!r}: put {', '.join(left)} into WORDS at the head of {module}.js"
 
 
-@pytest.mark.parametrize("module", sampled())
+@pytest.mark.parametrize("module", params(sampled(), SPREAD))
 def test_what_both_sides_say_is_said_once(stand: Bench, module: str) -> None:
     widget = made(module)
     (shown,) = stand.show(widget)

@@ -123,6 +123,7 @@ def test_an_honest_answer_keeps_its_points(judge):
     assert told(judge.judge(job("7", TWO))) == [("ok", 1), ("ok", 1)]
 
 
+@pytest.mark.long
 def test_a_test_that_an_answer_keeps_busy_ends_in_time_and_costs_that_exercise_alone(judge):
     began = time.monotonic()
     result = judge.judge(job("'count'", TWO))
@@ -177,6 +178,7 @@ def test_the_sentence_about_who_sleeps_tells_for_how_long_the_judge_was_held(jud
     assert 15 <= row.took.seconds < 35  # the two tries, and making two cells on a busy machine
 
 
+@pytest.mark.long
 def test_an_answer_that_brings_the_judge_down_costs_that_exercise_alone(judge):
     result = judge.judge(job("'die'", TWO))
     assert told(result) == [("stopped", 0), ("ok", 1)]

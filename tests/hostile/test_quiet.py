@@ -8,6 +8,7 @@ import time
 
 import msgspec
 import pytest
+from tiers import params, third
 
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import IMPORTS, notebook
@@ -191,7 +192,7 @@ REFUSED = {  # each is a try at something; the error that it must end with
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", params(REFUSED, third(REFUSED)))
 def test_what_no_exercise_needs_is_refused(judges, name):
     code = f"{KERNEL}\ndef triangle(n):\n    try:\n        {REFUSED[name]}\n    except (OSError, AttributeError) as error:\n        raise ValueError('refused: ' + repr(error))"
     assert said(judges[0], code).startswith("refused: ")
