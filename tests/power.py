@@ -193,7 +193,7 @@ def main() -> int:
     ]
     if todo and not asked.table:
         clone = Clone(asked.at)
-        if said := clone.make(".venv/.done/dev", ".venv/.done/lab", "browser", "firefox", "sandbox"):
+        if said := clone.make(".venv/.done/dev", ".venv/.done/lab", "browser", "firefox", "sandbox", "book"):
             print(said, file=sys.stderr)
             return 1
         for number, fault in enumerate(todo, start=1):

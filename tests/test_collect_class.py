@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
+from tiers import params
 from typer.testing import CliRunner
 from users import Users
 
@@ -146,7 +147,7 @@ def judge(assignment):
     made.close()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", params(WAYS, ("folder", "canvas")))
 def test_right_answers_earn_full_points_whatever_way_they_come(assignment, judge, tmp_path, way):
     """Each student's own solution, judged by the tests that were made for the student whose folder it lies in."""
     solutions = {name: (assignment / "solution" / name / "masking.ipynb").read_bytes() for name in WAYS[way]}

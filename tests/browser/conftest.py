@@ -8,13 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
-from samples import MODULES
 
-from browser.driving import DESKTOP, PATIENCE, PHONE, Widget, places
+from browser.driving import DESKTOP, PATIENCE
 from tfm_lib.book.browser import MissingBrowser, find_browser
 
 
@@ -168,36 +166,3 @@ def visit(visitor: Callable[[], AbstractContextManager[Visitor]]) -> Iterator[Vi
     """visit("chapters/masking", at="file", scheme="dark") opens a page of the book; nothing may go wrong on it."""
     with visitor() as visit:
         yield visit
-
-
-class Shown(NamedTuple):
-    """A widget where the book shows it."""
-
-    module: str
-    page: str
-    widget: Widget
-
-
-def of_each_chapter(how: str, **options):
-    """A fixture: all widgets of a chapter, wherever the book shows them. Tests share the pages, and leave them as they were."""
-    stems = sorted({module.split("/")[0] for module in MODULES})
-
-    @pytest.fixture(scope="package", params=[pytest.param(stem, id=f"stage {stem} {how}") for stem in stems])
-    def shown(
-        request, visitor: Callable[[], AbstractContextManager[Visitor]], built_book: Path
-    ) -> Iterator[list[Shown]]:
-        found = [
-            (module, place)
-            for module in MODULES
-            if module.startswith(f"{request.param}/")
-            for place in places(built_book, module)
-        ]
-        with visitor() as visit:
-            tabs = {name: visit(name, **options) for name in dict.fromkeys(place.page for _, place in found)}
-            yield [Shown(module, place.page, Widget(tabs[place.page], place.index)) for module, place in found]
-
-    return shown
-
-
-on_a_desk = of_each_chapter("on a desk", viewport=DESKTOP)
-on_a_phone = of_each_chapter("on a phone", viewport=PHONE)

@@ -291,7 +291,7 @@ class Widget:
     def go(self, hash: str) -> None:
         self.page.evaluate(
             """(hash) => new Promise((done) => {
-              addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(() => done())), { once: true });
+              addEventListener("hashchange", () => setTimeout(done), { once: true });
               location.hash = hash;
             })""",
             hash,

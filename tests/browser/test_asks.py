@@ -216,25 +216,22 @@ def test_an_empty_answer_is_asked_for(visit) -> None:
         assert words in told(box) and box.get_attribute("data-state") == "open"
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("0.05", RIGHT),
-        ("0,05", RIGHT),
-        (" 1/20 ", RIGHT),
-        ("5e-2", RIGHT),
-        ("20", WRONG),
-        ("1 000", WRONG),
-        ("1/0", ""),
-        ("x", ""),
-    ],
-)
-def test_a_number_may_be_written_in_several_ways(visit, text: str, verdict: str) -> None:
+def test_a_number_may_be_written_in_several_ways(visit) -> None:
     page = visit("chapters/self_attention")
     box = page.locator('.tfm-ask[data-ask="self_attention.too-much-scale"]')
-    box.locator("input").fill(text)
-    box.locator(".tfm-check").click()
-    assert verdict in told(box) and bool(verdict) == box.locator(".tfm-verdict").is_visible()
+    for text, verdict in {
+        "0.05": RIGHT,
+        "20": WRONG,
+        "0,05": RIGHT,
+        "1 000": WRONG,
+        " 1/20 ": RIGHT,
+        "1/0": "",
+        "5e-2": RIGHT,
+        "x": "",
+    }.items():
+        box.locator("input").fill(text)
+        box.locator(".tfm-check").click()
+        assert verdict in told(box) and bool(verdict) == box.locator(".tfm-verdict").is_visible(), text
 
 
 @SOME

@@ -1,13 +1,26 @@
 """Every page of the book, on http and on file: quiet, within a phone's width, and without a finding of axe."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from itertools import islice
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 from project import ROOT
 from tiers import CHAPTERS, SPREAD, params
 
-from browser.driving import DESKTOP, PHONE, Widget
+from browser.asked import (
+    COLOURS,
+    answer,
+    in_scheme,
+    names,
+    out_of_reach,
+    plurals,
+    raw_signs,
+    same_colours,
+    small_letters,
+)
+from browser.driving import DESKTOP, PHONE, Widget, places
 from tfm_lib.book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
@@ -57,39 +70,62 @@ def findings(tabs: Collection[Page], within: str | None = None) -> list[str]:
     return [found for tab in tabs for found in [*tab.evaluate("findings"), *sideways(tab), *torn(tab)]]
 
 
-def move_everything(page: Page) -> None:
-    """Each control once, by keyboard: something changes. Of buttons, and of all other keys, test_widgets_live.py asks it."""
+def widgets_of(page: Page) -> dict[str, Widget]:
+    """By module and place on the page. In each the kinds of controls are those that tests/tiers.py says."""
+    found = {}
     for index in range(page.locator(".tfm-widget").count()):
         widget = Widget(page, index)
         module = widget.box.get_attribute("data-module")
         kinds = {each["kind"] + "!" * each["editable"] for each in widget.controls().values()}
         assert kinds <= SPREAD.get(module, set().union(*SPREAD.values())), f"{module}: not in tests/tiers.py"
-        for control in widget.usable():
-            kind = widget.controls()[control]["kind"]
-            widget.reach(control)
-            if not any(widget.changed_by(*keys) for keys in widget.moves(control)) and kind != "button":
-                widget.reset()  # what was moved before may leave it nothing to change
-                if widget.controls()[control]["off"]:
-                    widget.enable(control)
-                widget.reach(control)
-                moved = any(widget.changed_by(*keys) for keys in widget.moves(control))
-                assert moved, f"{control} of {module} changes nothing"
+        found[f"{module} {index}"] = widget
+    return found
+
+
+def stir(widget: Widget, most: int | None = None) -> None:
+    """Move each control once, or only the first of them."""
+    for control in islice(widget.usable(), most):
+        widget.reach(control)
+        widget.press(*widget.moves(control)[0])
+
+
+def colours(widgets: dict[str, Widget]) -> dict[str, dict]:
+    return {place: widget.box.evaluate(COLOURS) for place, widget in widgets.items()}
+
+
+def told(widgets: dict[str, Widget], *questions: Callable[[Widget], list[str]]) -> list[str]:
+    """What the questions find in each of the widgets."""
+    return [f"{name}: {each}" for name, widget in widgets.items() for ask in questions for each in ask(widget)]
 
 
 @pytest.mark.parametrize("name", [*PAGES, "search"])
-def test_page_is_quiet_and_without_barriers(visit, axe: str, name: str) -> None:
-    """In the light on a desk; then, with its widgets moved, in the dark on a phone."""
+def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, name: str) -> None:
+    """In the light on a desk; then, with its widgets moved, in the dark on a phone; and back again."""
     page = visit(name)
-    widgets = alive(page, "light")
+    alive(page, "light")
     page.evaluate(axe)
     assert findings([page]) == []
-    if widgets:
-        move_everything(page)
-    in_the_dark_on_a_phone(page)
+    widgets = widgets_of(page)
+    fresh = {place: widget.look() for place, widget in widgets.items()}
+    assert told(widgets, names, raw_signs, plurals) == []
+    for place, widget in widgets.items():
+        shown = places(built_book, place.split()[0])
+        answer(widget) if shown[0].page == name else stir(widget, 1)
+    light = colours(widgets)
+    in_scheme(page, "dark")
+    dark = colours(widgets)
+    assert {place: same for place in widgets if (same := same_colours(light[place], dark[place]))} == {}
+    page.set_viewport_size(PHONE)
+    assert told(widgets, small_letters, out_of_reach) == []
     if name in FOR_AXE_TWICE:
         assert findings([page], ".tfm-widget" if widgets else None) == []
     else:
         assert [*sideways(page), *torn(page)] == []
+    page.set_viewport_size(DESKTOP)
+    in_scheme(page, "light")
+    for widget in widgets.values():
+        widget.reset()
+    assert {place: widget.look() for place, widget in widgets.items()} == fresh, "Reset does not bring it back"
 
 
 @pytest.mark.long
@@ -104,24 +140,20 @@ def test_page_has_no_barriers_in_any_scheme_and_width(visit, axe: str, name: str
             tab.set_viewport_size(viewport)
         assert findings(tabs.values()) == []
     moved = tabs["light"]
-    move_everything(moved)
-    for look in (lambda page: page.set_viewport_size(DESKTOP), in_the_dark_on_a_phone):
-        look(moved)
-        assert findings([moved], ".tfm-widget" if moved.locator(".tfm-widget").count() else None) == []
+    widgets = widgets_of(moved)
+    for widget in widgets.values():
+        stir(widget)
+    for scheme, viewport in (("light", DESKTOP), ("dark", PHONE)):
+        in_scheme(moved, scheme)
+        moved.set_viewport_size(viewport)
+        assert findings([moved], ".tfm-widget" if widgets else None) == []
 
 
-def alive(page: Page, scheme: str) -> int:
-    """How many widgets the page has; all of them live, in the colours that are asked for."""
+def alive(page: Page, scheme: str) -> None:
+    """All widgets of the page are live, in the colours that are asked for."""
     assert page.locator("html").get_attribute("data-theme") == scheme
     states = page.locator(".tfm-widget").evaluate_all("(boxes) => boxes.map((box) => box.dataset.state)")
     assert {*states} <= {"live"}
-    return len(states)
-
-
-def in_the_dark_on_a_phone(page: Page) -> None:
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-    page.set_viewport_size(PHONE)
 
 
 @pytest.mark.parametrize("name", params(PAGES, [*(f"chapters/{stem}" for stem in CHAPTERS), "chapters/intro"]))

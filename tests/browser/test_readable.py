@@ -1,9 +1,8 @@
-"""What a widget writes can be read: large enough on a phone, in true signs and true numbers, in both colour schemes."""
+"""Figures and pictures can be read on a phone and in the dark; of widgets test_every_page.py asks it."""
 
 from __future__ import annotations
 
 import io
-import re
 from pathlib import Path
 
 import pytest
@@ -12,99 +11,12 @@ from project import CHAPTERS
 from tiers import CHAPTERS as KEPT
 from tiers import params
 
-from browser.conftest import Shown
+from browser.asked import LEAST
 from browser.driving import PHONE, Widget, places
-
-LEAST = 9  # pixels of a letter's size, as it is rendered
-RAW = re.compile(r"[A-Za-z∂]_[A-Za-z{]")
-PLURAL = re.compile(
-    r"(?<![\w.,−-])1 (?:hop|sentence|word|batch|layer|step|head|merge|piece|place|nat|key|number|hand)(?:s|es)\b.*"
-)
-
-# Every text that is seen in a box, with its size on the screen: a drawing may be scaled.
-TEXTS = """(box) => {
-  const found = [];
-  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const [node, at] = [walker.currentNode, walker.currentNode.parentElement];
-    if (!node.data.trim() || !at.checkVisibility({ visibilityProperty: true }) || at.closest('option, [fill-opacity="0"]')) continue;
-    const matrix = at.closest("svg") && at.getScreenCTM();
-    found.push({ text: node.data.trim(), size: parseFloat(getComputedStyle(at).fontSize) * (matrix ? Math.hypot(matrix.b, matrix.d) : 1) });
-  }
-  return found;
-}"""
-
-# What is spoken of each mark, and all that is written, after each control was moved once through all that it can be.
-SAID = """async (box) => {
-  const said = new Set();
-  const note = () => {
-    said.add(box.querySelector(".tfm-readout").textContent);
-    for (const node of box.querySelectorAll("output, [aria-label], [data-stage] p")) said.add(node.getAttribute("aria-label") ?? node.textContent);
-  };
-  for (const input of box.querySelectorAll("input[type=range], select")) {
-    const count = input.length ?? Math.round((input.max - input.min) / input.step) + 1;
-    for (let k = 0; k < count; k += Math.ceil(count / 40)) {
-      if (input.length) input.selectedIndex = k;
-      else input.value = +input.min + k * input.step;
-      input.dispatchEvent(new Event(input.length ? "change" : "input", { bubbles: true }));
-      await null;
-      note();
-    }
-    box.querySelector("[data-action='reset']").click();
-    await null;
-  }
-  note();
-  return [...said].join("\\n");
-}"""
 
 
 def opened(visit, book: Path, module: str, **how) -> list[Widget]:
     return [Widget(visit(place.page, **how), place.index) for place in places(book, module)]
-
-
-def test_every_letter_is_large_enough_on_a_phone(on_a_phone: list[Shown]) -> None:
-    for module, _, widget in on_a_phone:
-        texts = widget.box.evaluate(TEXTS)
-        assert len(texts) > 5
-        assert [each for each in texts if each["size"] < LEAST] == [], module
-        assert widget.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-def test_no_sign_is_left_raw(on_a_desk: list[Shown]) -> None:
-    """An index stands below the line, and ▁ is for tokenisers."""
-    for module, _, widget in on_a_desk:
-        texts = [each["text"] for each in widget.box.evaluate(TEXTS)]
-        assert [text for text in texts if "▁" in text or RAW.search(text)] == [], module
-
-
-def test_one_of_a_thing_is_one_thing(on_a_desk: list[Shown]) -> None:
-    for module, _, widget in on_a_desk:
-        assert PLURAL.findall(widget.box.evaluate(SAID)) == [], module
-
-
-SIGHT = 0.7  # of the screen's height, where the part of the stage is that one looks at
-ROOM = 0.45  # of it, which controls may take at most
-REACH = """async (box, [share, sight]) => {
-  const [bar, stage] = [box.querySelector(".tfm-bar"), box.querySelector("[data-stage]")];
-  if (!bar.childElementCount) return null; // all its controls are on its stage
-  const at = stage.getBoundingClientRect();
-  scrollBy({ top: at.top + share * at.height - sight * innerHeight, behavior: "instant" });
-  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  const { top, bottom } = bar.getBoundingClientRect();
-  return [document.querySelector(".tfm-top").getBoundingClientRect().bottom, top, bottom];
-}"""
-
-
-def test_controls_stay_in_reach_of_what_they_move(on_a_phone: list[Shown]) -> None:
-    """Whatever part of a tall stage one looks at on a phone, the controls stand whole above it, and leave it its room."""
-    high = PHONE["height"]
-    for module, _, widget in on_a_phone:
-        for share in (0.1, 0.5, 0.9):
-            if seen := widget.box.evaluate(REACH, [share, SIGHT]):
-                head, top, bottom = seen
-                where = f"{module}, at {share:.0%}: they stand at {top:.0f}"
-                assert head - 1 <= top and bottom <= SIGHT * high + 1, where
-                assert bottom - top < ROOM * high, where
 
 
 # The size on the screen of each text of a figure; an index is smaller than its letter, as everywhere.

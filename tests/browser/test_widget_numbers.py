@@ -1,10 +1,12 @@
-"""The numbers that widgets show in the browser, in a few states each, beside what `tfm_lib` computes."""
+"""The numbers that widgets show in the browser, in a few states each, beside what `tfm_lib` computes and their stills draw."""
 
 import math
 import re
 from collections.abc import Iterator
 from importlib import import_module
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import torch
 from reading import numbers
@@ -24,6 +26,7 @@ from tfm_lib.training import label_smoothed_loss, smoothed_targets, warmup_lr
 from tfm_lib.widgets import decoding as beams
 from tfm_lib.widgets._typed import typed
 from tfm_lib.widgets.attention import SCORES, score_function
+from tfm_lib.widgets.base import Widget as BookWidget
 from tfm_lib.widgets.base import as_read
 from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, waste
 from tfm_lib.widgets.masking import MOST, PRESETS, preset_mask
@@ -567,11 +570,30 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_numbers_in_the_browser_are_those_of_the_library(stand: Bench, module: str) -> None:
+def test_numbers_in_the_browser_are_those_of_the_library_and_of_the_still(stand: Bench, module: str) -> None:
+    """In each state of the widget's Sample: of its still picture, as it opens; of the library, wherever it is moved."""
     stem, name = module.split("/")
     beside = import_module(f"samples.{stem}") if samples(stem) else None
     compare = globals().get(name) or getattr(beside, name, None)
     assert compare, f"say in tests/samples/{stem}.py what {module} must show: a function {name}(widget)"
-    for state in ({}, *sample(module).states):
-        (widget,) = stand.show(made(module, **state))
-        compare(widget)
+    widgets = [made(module, **state) for state in ({}, *sample(module).states)]
+    for widget, shown in zip(widgets, stand.show(*widgets), strict=True):
+        still_draws(module, widget, shown)
+        compare(shown)
+
+
+def still_draws(module: str, widget: BookWidget, shown: Widget) -> None:
+    """The still picture draws the numbers that the browser shows."""
+    still = sample(module).still
+    assert still, f"the Sample of {module} must say, as `still`, which drawn numbers are which shown ones"
+    figure, compared = widget.figure(), 0
+    for drawn, seen in still(figure.axes, shown):
+        drawn, seen = np.asarray(drawn), np.asarray(seen)
+        assert drawn.shape == seen.shape, f"{widget.alt} draws {drawn.shape}, shows {seen.shape}"
+        if drawn.dtype.kind == "f" or seen.dtype.kind == "f":
+            np.testing.assert_allclose(drawn.astype(float), seen.astype(float), rtol=1e-3, atol=6e-3)
+        else:
+            assert drawn.tolist() == seen.tolist()
+        compared += drawn.size
+    assert compared > 1, f"of {module} nothing is compared"
+    plt.close(figure)

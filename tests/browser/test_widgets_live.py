@@ -15,18 +15,21 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
 from samples import MODULES
-from tiers import CHAPTERS, SPREAD, params
+from tiers import CHAPTERS, params
 
-from browser.conftest import Shown, Visitor
+from browser.asked import COLOURS
+from browser.conftest import Visitor
 from browser.driving import Place, Widget, pages_with_widgets, places
 
 FAILED = "This widget did not start in your browser."
 ON = pytest.mark.parametrize("at", ["http", "file"])
-# Every widget on http; on file, where only what all share differs, the first of each chapter. In `make test` those that
-# together have every kind of control; of the others test_every_page.py asks that each control changes what is seen.
+# Every widget on http; on file, where only what all share differs, the first of each chapter. In `make test` some that
+# together have every kind of control; test_translator.py saves and links the translator, and test_every_page.py asks of
+# all that each control changes what is seen.
 STAGES = [(module, "http") for module in MODULES]
 STAGES += [(next(each), "file") for _, each in groupby(MODULES, lambda module: module.split("/")[0])]
-KEPT = [(module, "http") for module in SPREAD] + [("masking/mask_editor", "file")]
+KEPT = [(module, "http") for module in ("alignment/alignment", "data/merge_steps", "layers/layer_norm")]
+KEPT += [("training/training_replay", "http"), ("masking/mask_editor", "file")]
 
 
 class Stage(NamedTuple):
@@ -62,32 +65,6 @@ def stage(request, visitor: Callable[[], Visitor], built_book: Path) -> Iterator
             assert widget.state == "live" and not widget.box.locator(".tfm-still").count()
             page.evaluate("(look) => { globalThis.fresh = look; }", widget.look())
         yield Stage(at, pages)
-
-
-def test_every_control_changes_what_is_seen_by_keyboard_alone(stage: Stage) -> None:
-    for place, widget in stage.widgets():
-        known = widget.controls()
-        assert known, "a widget without a control"
-        widget.said()
-        kept: dict[str, str] = {}
-        for name in known:
-            if widget.controls()[name]["off"]:
-                widget.enable(name)
-            widget.reach(name)
-            for keys in widget.moves(name):
-                assert widget.changed_by(*keys), f"{name}: {' '.join(keys)} changes nothing on {place.page}"
-                assert_said_once(widget.said(), kept, f"{name}: {' '.join(keys)} on {place.page}")
-        widget.reset()
-        assert widget.look() == stage.fresh(place), f"Reset does not bring {place.page} back"
-
-
-def assert_said_once(said: list[tuple[str, str]], kept: dict[str, str], what: str) -> None:
-    """A live region that is written says something new; and where no machine is asked, one of them says all."""
-    for region, words in said:
-        assert kept.get(region) != words, f"{what}: “{words}” is said once more"
-        kept[region] = words
-    others = {region.split(" ")[-1] for region, _ in said} - {"tfm-readout"}
-    assert others <= {"tfm-state", "tfm-outcome", "tfm-two"}, f"{what}: {others} speak beside the readout"
 
 
 def test_every_stop_of_the_tab_key_has_a_name_and_one_look_of_focus(stage: Stage) -> None:
@@ -183,31 +160,6 @@ def in_sight(page: Page, index: int) -> bool:
         }""",
         arg=index,
     ).json_value()
-
-
-# Colours as they are drawn, of the card and of the marks on its stage.
-COLOURS = """(box) => {
-  const of = (node, ...names) => names.map((name) => getComputedStyle(node)[name]);
-  const marks = [...box.querySelectorAll("[data-stage] :is(text, rect, path, circle, line, p)")];
-  return { ground: of(box.querySelector(".tfm-card"), "backgroundColor", "color"), marks: [...new Set(marks.flatMap((mark) => of(mark, "fill", "stroke", "color")))].sort() };
-}"""
-
-
-def test_the_dark_scheme_has_colours_of_its_own(on_a_desk: list[Shown]) -> None:
-    neutral = {"none", "rgba(0, 0, 0, 0)", "rgb(0, 0, 0)"}  # what is not painted at all reads as black
-    for module, _, widget in on_a_desk:
-        light = widget.box.evaluate(COLOURS)
-        in_scheme(widget.page, "dark")
-        dark = widget.box.evaluate(COLOURS)
-        in_scheme(widget.page, "light")
-        assert all(a != b for a, b in zip(light["ground"], dark["ground"], strict=True)), module
-        patterns = {colour for colour in light["marks"] if colour.startswith(("url", 'url("'))}
-        assert not set(light["marks"]) & set(dark["marks"]) - neutral - patterns, module
-
-
-def in_scheme(page: Page, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)
-    page.wait_for_function("(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
 
 
 def test_the_button_changes_the_scheme_of_widgets_too(visit, built_book: Path) -> None:

@@ -43,12 +43,12 @@ def online_softmax(widget):
             tiles = 8 // tile
             for steps in {0, 1, tiles}:
                 widget.show({"order": order, "tile": tile, "value": steps})
-                rows = own.rows
+                rows, shown = own.rows, widget.rows()
                 for name, key in {
                     "largest": "top",
                     **{key: key for key in ("shrink", "total", "mixed", "output")},
                 }.items():
-                    assert np.allclose(column(widget.rows(), name), [row[key] for row in rows], rtol=1e-12)
+                    assert np.allclose(column(shown, name), [row[key] for row in rows], rtol=1e-12)
                 if not steps:
                     assert widget.readout().strip() == "Nothing is read yet."
                     continue
