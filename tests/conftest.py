@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # What one worker does in a go. Tests of these files, of a widget's stage and of a module's mutants share a costly
 # fixture, which every other worker would make again.
 TOGETHER = re.compile(
-    r"tests/(?:test_(?:capture|classroom|collect_class|engine|frontend|grades|habits|pages|subwords|twin)"
+    r"tests/(?:test_(?:capture|classroom|collect_class|engine|frontend|grades|habits|pages|quick|subwords|twin)"
     r"|hostile/test_(?:changes|judging|quiet|replies|whole)|browser/test_(?:firefox|jupyterlab|own_sentence|translator))\.py"
     r"|test_mutations\.py::test_named\w+\[\w+(?=:)|(?<=\[)stage .*(?=\])"
 )

@@ -24,6 +24,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 from project import ROOT
 from rooms import ROOMS, selection
 
@@ -117,11 +118,18 @@ class Clone:
             if ended is None:
                 os.killpg(process.pid, 9)
                 process.wait()
+                self.end_servers()
         if red := found.read_text(encoding="utf-8").splitlines():
             return "found", red[:1]
         if ended not in (None, 0):
             raise RuntimeError((self.root.parent / "log.txt").read_text(encoding="utf-8")[-2000:])
         return ("time up" if ended is None else "passed"), []
+
+    def end_servers(self) -> None:
+        """What tests started in sessions of their own, and cannot end any more."""
+        for process in psutil.process_iter(["cmdline"]):
+            if str(self.root) in " ".join(process.info["cmdline"] or []):
+                process.kill()
 
 
 def tried(clone: Clone, fault: Fault) -> dict:

@@ -5,28 +5,27 @@ import os
 import subprocess
 import sys
 import time
+from functools import cache
 
 import pytest
 import quick
 from project import ROOT
 
-CHANGES = {
-    "tfm_lib/masking.py": quick.concerned(["tfm_lib/masking.py"]),
-    "frontend/src/masking/mask_editor.js": quick.concerned(["frontend/src/masking/mask_editor.js"]),
-    "chapters/masking.md": quick.concerned(["chapters/masking.md"]),
-    "tests/banks/masking.py": quick.concerned(["tests/banks/masking.py"]),
-    "Makefile": quick.concerned(["Makefile"]),
-    "tfm_lib/classroom/names.py": quick.concerned(["tfm_lib/classroom/names.py"]),
-}
-MASKING, SCRIPT, PAGE, BANK, MAKEFILE, NAMES = CHANGES.values()
+MASKING, SCRIPT, PAGE = "tfm_lib/masking.py", "frontend/src/masking/mask_editor.js", "chapters/masking.md"
+BANK, MAKEFILE, NAMES = "tests/banks/masking.py", "Makefile", "tfm_lib/classroom/names.py"
 
 
-def tried(found: quick.Concerned, nodeid: str) -> bool:
-    return found.keeps(nodeid, set())
+@cache
+def concerned(path: str) -> quick.Concerned:
+    return quick.concerned([path])
+
+
+def tried(path: str, nodeid: str) -> bool:
+    return concerned(path).keeps(nodeid, set())
 
 
 def test_a_module_concerns_its_tests_checks_widgets_mutations_and_the_chapters_that_show_it():
-    assert MASKING.stems == {"masking"} and MASKING.chapters == {"masking"}
+    assert concerned(MASKING).stems == {"masking"} and concerned(MASKING).chapters == {"masking"}
     for nodeid in (
         "tests/test_masking.py::test_combine_skips_none",
         "tests/test_transformer.py::test_anything",
@@ -50,7 +49,7 @@ def test_a_module_concerns_its_tests_checks_widgets_mutations_and_the_chapters_t
 
 
 def test_near_things_come_first():
-    far = MASKING.files
+    far = concerned(MASKING).files
     assert (
         far["test_layout.py"] < far["test_masking.py"] < far["test_decoding.py"]
         or far["test_decoding.py"] == far["test_masking.py"]
@@ -59,20 +58,24 @@ def test_near_things_come_first():
 
 
 def test_what_needs_the_built_book_is_left():
-    assert not MASKING.keeps("tests/test_export.py::test_anything[masking]", {"built_book", "tmp_path"})
-    assert not MASKING.keeps("tests/browser/test_jupyterlab.py::test_anything", {"lab"})
+    assert not concerned(MASKING).keeps("tests/test_export.py::test_anything[masking]", {"built_book", "tmp_path"})
+    assert not concerned(MASKING).keeps("tests/browser/test_jupyterlab.py::test_anything", {"lab"})
 
 
 def test_javascript_pages_and_banks_concern_their_stem_and_no_module():
-    for found in (SCRIPT, PAGE, BANK):
+    for found in map(concerned, (SCRIPT, PAGE, BANK)):
         assert found.stems == {"masking"}
         assert "test_frontend.py" in found.files and "test_transformer.py" not in found.files
-    assert PAGE.chapters == {"masking"} and not SCRIPT.chapters | BANK.chapters
+    assert concerned(PAGE).chapters == {"masking"} and not concerned(SCRIPT).chapters | concerned(BANK).chapters
 
 
 def test_what_has_no_stem_concerns_what_imports_it_and_the_repository():
-    assert MAKEFILE.files.keys() == {f"test_{name}.py" for name in quick.ALWAYS}
-    assert "test_roster.py" in NAMES.files and "test_masking.py" not in NAMES.files and not NAMES.stems
+    assert concerned(MAKEFILE).files.keys() == {f"test_{name}.py" for name in quick.ALWAYS}
+    assert (
+        "test_roster.py" in concerned(NAMES).files
+        and "test_masking.py" not in concerned(NAMES).files
+        and not concerned(NAMES).stems
+    )
 
 
 def test_every_named_file_is_there():

@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -132,12 +133,17 @@ class Ask:
 
 def asks(path: Path) -> list[Ask]:
     """The questions of the chapter at `path`, in order; the one that its end asks again once."""
-    return [read_ask(block) for block in _directives(path, "ask")]
+    return list(_asks(path.read_text(encoding="utf-8")))
+
+
+@lru_cache(64)
+def _asks(text: str) -> tuple[Ask, ...]:
+    return tuple(read_ask(block) for block in _directives(text, "ask"))
 
 
 def asked_again(path: Path) -> list[str]:
     """The names of the questions that the chapter at `path` asks a second time."""
-    return [block.argument for block in _directives(path, "ask-again")]
+    return [block.argument for block in _directives(path.read_text(encoding="utf-8"), "ask-again")]
 
 
 def opening(path: Path, name: str) -> Ask:
@@ -148,8 +154,8 @@ def opening(path: Path, name: str) -> Ask:
     raise ValueError(f"{path.name} asks {name!r} again, and has no `:opening:` question of that name.")
 
 
-def _directives(path: Path, name: str) -> Iterator[Block]:
-    every = chain.from_iterable(map(within, blocks(path.read_text(encoding="utf-8"))))
+def _directives(text: str, name: str) -> Iterator[Block]:
+    every = chain.from_iterable(map(within, blocks(text)))
     return (block for block in every if block.kind == "directive" and block.name == name)
 
 
