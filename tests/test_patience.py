@@ -1,19 +1,21 @@
 """What ran out of time without using the processor is tried once more: the machine may have been busy."""
 
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
 from tfm_lib.classroom import grading
 from tfm_lib.classroom.inside.channel import TimeUp
-from tfm_lib.classroom.loading import Program
+from tfm_lib.classroom.loading import Loaded, Program
 from tfm_lib.classroom.manifest import Limits
-from tfm_lib.classroom.records import Graded
 from tfm_lib.classroom.sandbox import Cell
+
+TASK = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
 
 
 class Machine:
-    """A sandbox in which an answer takes `needs` seconds on the clock and `cpu` of the processor."""
+    """Sandboxes in which an answer takes `needs` seconds on the clock and `cpu` of the processor."""
 
     def __init__(self, needs: float, cpu: float):
         self.needs, self.cpu = needs, cpu
@@ -21,7 +23,7 @@ class Machine:
 
     @contextmanager
     def cell(self, limits: Limits):
-        cell = Cell(None)
+        cell = Cell(SimpleNamespace())
         self.given.append(limits.seconds)
         cell.in_time = self.needs <= limits.seconds
         try:
@@ -31,16 +33,30 @@ class Machine:
 
 
 class Answers:
-    held = ()
-    notes, lacks, graded = [], False, Graded(what="notebook")
+    held, notes = (), ()
 
-    def __init__(self, task, cell, *_):
-        self.cell = cell
+    def __init__(self, task, notebook):
+        self.cell = notebook.cell
 
     def try_test(self, test, seed):
         if not self.cell.in_time:
             raise grading.Stopped(TimeUp("the time is up"))
         return grading._row(test, "passed", points=test.points)
+
+
+@pytest.fixture
+def graded(monkeypatch):
+    """Grades a notebook on a machine; that it loads, and begins an exercise, is taken for granted."""
+    loaded = Loaded(callable=["band"], plain={}, stubs=[], lacks=[], forbidden=False, interrupted=None, notes=[])
+    monkeypatch.setattr(grading, "Answers", Answers)
+    monkeypatch.setattr(grading, "load", lambda *_: loaded)
+    monkeypatch.setattr(grading.JudgePeer, "call", lambda *_: 0.0)
+
+    def grade(machine, limits):
+        with grading.HandIn(Program([]), [TASK], machine, limits, 0) as hand_in:
+            return grading.grade_exercise(TASK, hand_in)
+
+    return grade
 
 
 @pytest.mark.parametrize(
@@ -52,20 +68,16 @@ class Answers:
         (15, 9.0, [10], "stopped", 0),  # it had the processor, and used it up
     ],
 )
-def test_out_of_time(monkeypatch, needs, cpu, given, status, points):
-    monkeypatch.setattr(grading, "Answers", Answers)
+def test_out_of_time(graded, needs, cpu, given, status, points):
     machine = Machine(needs, cpu)
-    task = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
-    made = grading.grade_exercise(task, Program([]), machine, Limits(seconds=10, cpu=10), seed=0)
+    made = graded(machine, Limits(seconds=10, cpu=10))
     assert (machine.given, made.status, made.points) == (given, status, points)
 
 
-def test_a_notebook_that_does_not_load_in_time_is_told_the_time_that_it_had(monkeypatch):
-    class Deaf:
-        def __init__(self, *_):
-            raise grading.Stopped(TimeUp("the time is up"))
+def test_a_notebook_that_does_not_load_in_time_is_told_the_time_that_it_had(graded, monkeypatch):
+    def deaf(*_):
+        raise grading.Stopped(TimeUp("the time is up"))
 
-    monkeypatch.setattr(grading, "Answers", Deaf)
-    task = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
-    made = grading.grade_exercise(task, Program([]), Machine(99, 0.1), Limits(seconds=10, load_seconds=20), seed=0)
+    monkeypatch.setattr(grading, "load", deaf)
+    made = graded(Machine(99, 0.1), Limits(seconds=10, load_seconds=20))
     assert made.reason == "The notebook took longer than 40 seconds, at a second try after one with 20."

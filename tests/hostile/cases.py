@@ -133,6 +133,23 @@ RESOURCES = {
     "kills everything": beside_honest(
         "import os\ndef attack(n):\n    os.kill(-1, 9)\n    os.kill(os.getppid(), 9)\n    os.kill(1, 9)"
     ),
+    "signals to its own group while loading": Case(
+        [IMPORTS, TRIANGLE, "import os\nos.kill(0, 19)\nos.kill(0, 9)\nos.killpg(os.getpgid(0), 9)", BAND], 4
+    ),
+    "kills its own group in the first test": beside_honest(
+        "import os\ndef attack(n):\n    os.kill(0, 9)\n    return 0"
+    ),
+    "stops its own group in the second test": Case(
+        [
+            IMPORTS,
+            TRIANGLE,
+            "import os\ncalls = []",
+            BAND.replace(
+                "    distance", "    calls.append(n)\n    if len(calls) == 2: os.kill(0, 19)\n    distance", 1
+            ),
+        ],
+        4,
+    ),
     "recursion": beside_honest("def attack(n):\n    return attack(n)"),
     "recursion in C": beside_honest("def attack(n):\n    x = []\n    for _ in range(10**6): x = [x]\n    return x"),
     "6 GB": beside_honest("def attack(n):\n    return torch.ones(6 << 30, dtype=torch.uint8)"),

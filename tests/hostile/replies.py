@@ -105,6 +105,12 @@ LOADS = {
         "{**m, 'ok': {**m['ok'], 'v': [[k, {'$': 'dict', 'v': [[1, 2]]} if k == 'plain' else v] for k, v in m['ok']['v']]}}"
     ),
     "a word more": loading("{**m, 'ok': {**m['ok'], 'v': [*m['ok']['v'], ['points', 3]]}}"),
+    "lacking every answer, whenever it is asked": loading(
+        "{**m, 'ok': {**m['ok'], 'v': [[k, ['masking.triangle', 'masking.band'] if k == 'lacks' else v] for k, v in m['ok']['v']]}}"
+    ),
+    "full of forbidden calls, whenever it is asked": loading(
+        "{**m, 'ok': {**m['ok'], 'v': [[k, True if k == 'forbidden' else v] for k, v in m['ok']['v']]}}"
+    ),
     "notes without end": loading(
         "{**m, 'ok': {**m['ok'], 'v': [[k, ['n' * 99] * 50000 if k == 'notes' else v] for k, v in m['ok']['v']]}}"
     ),

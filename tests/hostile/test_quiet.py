@@ -1,10 +1,7 @@
-"""A quiet cell: nothing passes from one submission to another, and nothing of the machine or of a hidden test comes out."""
+"""A quiet sandbox: nothing of the machine or of a hidden test comes out, and what no exercise needs is refused."""
 
-import ctypes
 import json
-import random
 import threading
-import time
 
 import msgspec
 import pytest
@@ -12,18 +9,15 @@ from tiers import params, third
 
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import IMPORTS, notebook
-from hostile.ways import BITS, WAYS, receiver, sender
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.exports import gradescope
 from tfm_lib.classroom.feedback import student_page
-from tfm_lib.classroom.inside import caches
 from tfm_lib.classroom.manifest import Late, manifest
 from tfm_lib.classroom.pool import JudgeProcess
 from tfm_lib.classroom.records import Begin, ChapterResult, ExerciseResult, Job, StudentResult
 from tfm_lib.classroom.scores import Person, Rules, score
 
 PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}}
-CHANCE = range(28, 69)  # right bits of 96 that guessing gives, but for one time in twenty thousand
 
 
 @pytest.fixture(scope="module")
@@ -58,40 +52,6 @@ def said(process: JudgeProcess, *cells: str) -> str:
     row = judge(process, *cells)["masking.triangle"]
     assert row["tests"], row
     return row["tests"][0]["message"].partition("of its cell: ")[2] or json.dumps(row)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("name", WAYS)
-def test_bits_that_one_submission_sends_do_not_reach_another(judges, name, seed):
-    way, draw = WAYS[name], random.Random(f"{name} {seed}")
-    bits = [draw.randrange(2) for _ in range(BITS)]
-    start = time.monotonic() + 3
-    sending, receiving = sender(way, bits, start), receiver(way, start)
-    heard: list[str] = []
-    if way.together:
-        other = threading.Thread(target=lambda: heard.append(said(judges[0], sending)))
-        other.start()
-        got = said(judges[1], receiving)
-        other.join()
-    else:
-        heard.append(said(judges[0], sending))
-        got = said(judges[0], receiving)
-    assert heard[0].startswith("sent"), heard
-    assert len(got) == BITS and set(got) <= {"0", "1"}, got
-    right = sum(int(a) == b for a, b in zip(got, bits, strict=True))
-    assert right in CHANCE, f"{right} of {BITS} bits arrived: {heard[0]}"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("known", [True, False])
-def test_memory_stays_as_it_is_when_the_caches_are_emptied(monkeypatch, known):
-    if not known:
-        monkeypatch.setattr(caches, "OUT_OF_CACHES", {})
-    held = ctypes.create_string_buffer(random.Random(0).randbytes((1 << 20) + 100))
-    before, first = held.raw, ctypes.addressof(held)
-    caches.cleaner()([("", first, first + len(held)), *caches.shared_memory()[:3]])
-    assert held.raw == before
 
 
 def judge_band(process: JudgeProcess, body: str, *before: str) -> dict:
@@ -198,19 +158,6 @@ def test_what_no_exercise_needs_is_refused(judges, name):
     assert said(judges[0], code).startswith("refused: ")
 
 
-def test_no_file_of_the_machine_can_be_opened(judges):
-    """Python's own are a copy: they lie on no disk, and another sandbox has others."""
-    look = f"""{KERNEL}
-def triangle(n):
-    paths = [os.__file__, torch.__file__, "/tmp", "/dev/shm", "/"]
-    for place, _, files in os.walk(os.path.dirname(torch.__file__)):
-        paths += [os.path.join(place, name) for name in files]
-    found = {{os.stat(path).st_dev for path in paths}}
-    raise ValueError(f"{{len(found)}} {{max(os.major(device) for device in found)}}")
-"""
-    assert said(judges[0], look) == "3 0"  # the copy, /tmp and /dev/shm, none of them a disk
-
-
 @pytest.mark.parametrize(
     "place",
     [
@@ -220,12 +167,12 @@ def triangle(n):
         "/proc/1/environ",
         "/sys",
         "/etc",
-        "/usr/bin",
         "/grader",
     ],
 )
-def test_places_that_tell_of_the_machine_do_not_exist(judges, place):
-    assert said(judges[0], f"import os\ndef triangle(n):\n    raise ValueError(os.path.exists({place!r}))") == "False"
+def test_places_that_tell_of_the_machine_hold_nothing(judges, place):
+    look = f"import os\ndef triangle(n):\n    raise ValueError(os.path.isfile({place!r}) or bool(os.path.isdir({place!r}) and os.listdir({place!r})))"
+    assert said(judges[0], look) == "False"
 
 
 def test_no_secret_of_the_judges_environment_is_in_a_cells_memory(judges):

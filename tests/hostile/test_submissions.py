@@ -18,6 +18,7 @@ LONGEST = (
 
 
 KEPT = {*HONEST, *UNREADABLE} | third(ATTACKS) - {"endless sleep", "endless loop at import"}  # which wait
+KEPT |= {name for name in ATTACKS if "its own group" in name}  # which once reached the grader
 
 
 @pytest.mark.parametrize("name", params(ALL, KEPT))

@@ -53,10 +53,6 @@ def grade(
     scheduler: Annotated[
         str, typer.Option(metavar="ADDRESS", help="For dask: the scheduler, as tcp://host:8786.")
     ] = "",
-    sandbox: Annotated[str, typer.Option(help="bubblewrap, docker or podman.")] = "bubblewrap",
-    image: Annotated[
-        str, typer.Option(help="For docker and podman: an image with Python, torch and jaxtyping.")
-    ] = "tfm-sandbox",
 ) -> None:
     """Judge submissions by the bundle's tests, each in a sandbox. What was judged before is not judged again."""
     from tfm_lib.classroom import again as anew
@@ -84,7 +80,7 @@ def grade(
             place = anew.beside(to) if again else to
             plan = grading.plan(loaded, found, place, wanted, force or again)
             private = [str(path.resolve()) for path in (submissions, bundle, to)]
-            begin = Begin(loaded.manifest, loaded.tests, sandbox, image, private)
+            begin = Begin(loaded.manifest, loaded.tests, private)
             with _engine(begin, scheduler, jobs, len(plan.jobs)) as pool:
                 _judge(loaded, plan, pool, place, None if again else ledger)
         if _wanted(to, write) if again else write:

@@ -1,4 +1,4 @@
-"""One exercise of one submission: the tests run here, the answers in a cell of the sandbox, the verdict is made here.
+"""The exercises of one submission: the tests run here, the answers in a sandbox, the verdict is made here.
 
 Nothing of the student's is imported, executed or unpickled in this process.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol, Self
 
 import torch
 from msgspec.structs import replace as limits_with
@@ -18,13 +19,14 @@ from torch import Tensor
 
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.watching import changed_input
-from tfm_lib.classroom.inside.channel import Closed, TimeUp
+from tfm_lib.classroom.inside.channel import OUT_OF_CPU, Closed, TimeUp
 from tfm_lib.classroom.inside.peer import Raised
-from tfm_lib.classroom.loading import BadLoad, Program, load, sentences, with_time_to_load
+from tfm_lib.classroom.inside.values import BadValue
+from tfm_lib.classroom.loading import BadLoad, Loaded, Program, load, sentences, with_time_to_load
 from tfm_lib.classroom.manifest import Limits
 from tfm_lib.classroom.records import ExerciseResult, Graded, Outcome, Status, TestRow, Took
 from tfm_lib.classroom.replies import MAX_MESSAGE, BrokenTest, JudgePeer, Stopped
-from tfm_lib.classroom.sandbox import Cell, Sandbox, SandboxFailed
+from tfm_lib.classroom.sandbox import Cell, SandboxFailed
 
 NO_RETURN = "no return"  # a mistake for the instructor's table; in a hidden test its student reads the hint
 
@@ -74,14 +76,124 @@ class Attempt:
         return sum(row.points for row in self.rows) if self.status != "infrastructure" else 0
 
 
-def grade_exercise(task: Task, program: Program, sandbox: Sandbox, limits: Limits, seed: int) -> ExerciseResult:
-    """The result of `task` on the notebook `program` of a submission. If there is a second attempt, that one counts."""
+class Sandboxes(Protocol):
+    """Where sandboxes come from."""
+
+    standing: Callable[[], tuple[ExerciseResult, int]] | None  # of the exercise that is tried, if it ends here
+
+    def cell(self, limits: Limits) -> AbstractContextManager[Cell]:
+        """A fresh one, that ends with the block."""
+        ...
+
+
+class HandIn:
+    """One submission: its notebook, the sandbox in which it is loaded, and what is left of its time.
+
+    Exercises that may import the same modules are tried in one sandbox. There is a fresh one after each stop, for an
+    exercise that needs slices, and for each exercise where a call that one of them forbids was met while it loaded.
+    """
+
+    def __init__(self, program: Program, tasks: Sequence[Task], sandbox: Sandboxes, limits: Limits, seed: int):
+        self.program, self.tasks, self.sandbox, self.limits, self.seed = program, tasks, sandbox, limits, seed
+        self.seconds = 2 * (len(tasks) + 1) * (limits.load_seconds + limits.seconds)
+        self.until = time.monotonic() + self.seconds
+        self.stops, self.spent = 0, 0.0  # how often it was stopped, and its seconds of processor time
+        self._apart = False  # whether each exercise needs a sandbox of its own
+        self._loaded: LoadedNotebook | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    @property
+    def late(self) -> str:
+        return f"The notebook as a whole took longer than {self.seconds:g} seconds."
+
+    @property
+    def over(self) -> bool:
+        """Whether its time is up."""
+        return time.monotonic() >= self.until
+
+    def end(self) -> LoadedNotebook | None:
+        """End the sandbox, if there is one, which comes back."""
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            loaded.close()
+            self.spent += loaded.cell.cpu
+        return loaded
+
+    def notebook(self, task: Task, way: Graded, limits: Limits) -> LoadedNotebook:
+        """The notebook, loaded for `task`. Raises Stopped when it cannot be, or when its time or its sandboxes are used up."""
+        if self._loaded is not None and self._loaded.serves(task, way):
+            return self._loaded
+        self.end()
+        if self.over:
+            raise Stopped(NotTried(self.late))
+        if self.stops > len(self.tasks):
+            raise Stopped(NotTried(f"{self.stops} answers of the notebook were stopped, and no more are tried."))
+        alone = self._apart or way.what == "slices"
+        tasks = [task] if alone else [each for each in self.tasks if each.sources == task.sources]
+        self._loaded = LoadedNotebook(self, tasks, way, limits)
+        self._loaded.load()
+        if self._loaded.found.forbidden and len({each.forbidden for each in tasks}) > 1:
+            self._apart = True
+            return self.notebook(task, self.program.way(), limits)
+        return self._loaded
+
+
+class NotTried(TimeUp):
+    """No more of the submission is tried; the text says why, to the student."""
+
+
+class LoadedNotebook:
+    """The notebook of a submission in a sandbox, loaded for some of its exercises."""
+
+    def __init__(self, hand_in: HandIn, tasks: Sequence[Task], way: Graded, limits: Limits):
+        self.hand_in, self.tasks, self.way, self.limits = hand_in, tasks, way, limits
+        self._open = ExitStack()
+        self.cell = self._open.enter_context(hand_in.sandbox.cell(with_time_to_load(limits, len(tasks))))
+        self.peer = JudgePeer(self.cell.channel, lambda of_student: self.cell.tell(of_student))
+        self.found: Loaded
+        self.begun: set[str] = set()  # the exercises that were tried in it
+        self.cpu = 0.0  # seconds of processor time before the one that is tried, as the student's side says
+
+    def load(self) -> None:
+        """Run the notebook; raises Stopped."""
+        try:
+            self.found = load(self.peer, self.cell, self.tasks, self.hand_in.program, self.way, self.limits)
+        except BadLoad:
+            raise Stopped("the notebook could not be loaded") from None
+
+    def begin(self, task: Task) -> None:
+        """Calls of the answers of `task` follow; raises Stopped."""
+        self.cell.channel.deadline = min(time.monotonic() + self.limits.seconds, self.hand_in.until)
+        try:
+            used = self.peer.call("begin", [list(task.forbidden), self.limits.cpu])
+        except (Raised, BadValue):
+            raise Stopped("the exercise could not be begun") from None
+        self.begun.add(task.id)
+        self.cpu = used if type(used) is float and used >= 0 else 0.0
+
+    def serves(self, task: Task, way: Graded) -> bool:
+        """Whether its answers can be asked for, in this way."""
+        return task in self.tasks and self.way.what == way.what
+
+    def close(self) -> None:
+        self._open.close()
+
+
+def grade_exercise(task: Task, hand_in: HandIn) -> ExerciseResult:
+    """The result of `task` on a submission. If there is a second attempt, that one counts."""
     began = time.monotonic()
-    made = _attempt(task, program, sandbox, limits, seed)
+    made = _attempt(task, hand_in, hand_in.limits)
     cpu = made.cpu
     if made.out_of_time:
+        limits = hand_in.limits
         twice = limits_with(limits, seconds=2 * limits.seconds, load_seconds=2 * limits.load_seconds)
-        made = _attempt(task, program, sandbox, twice, seed, again=True)
+        hand_in.stops -= made.stops  # the machine may have been busy
+        made = _attempt(task, hand_in, twice, again=True)
         cpu += made.cpu
     told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
     return ExerciseResult(
@@ -98,7 +210,8 @@ def grade_exercise(task: Task, program: Program, sandbox: Sandbox, limits: Limit
     )
 
 
-def _attempt(task: Task, program: Program, sandbox: Sandbox, limits: Limits, seed: int, again: bool = False) -> Attempt:
+def _attempt(task: Task, hand_in: HandIn, limits: Limits, again: bool = False) -> Attempt:
+    program, spent = hand_in.program, hand_in.spent
     made, waiting = Attempt(program.way()), list(task.tests)
 
     def standing() -> tuple[ExerciseResult, int]:
@@ -107,41 +220,49 @@ def _attempt(task: Task, program: Program, sandbox: Sandbox, limits: Limits, see
         whole = ExerciseResult(task.id, "stopped", task.points, made.points, tests=[*made.rows, *rest])
         return whole.but(notes=made.notes, graded=made.graded), len(made.rows)
 
+    hand_in.sandbox.standing = standing
     while waiting:
-        cell: Cell | None = None
+        notebook: LoadedNotebook | None = None
         answers: Answers | None = None
         try:
-            with sandbox.cell(with_time_to_load(limits)) as cell:
-                cell.standing = standing
-                answers = Answers(task, cell, program, made.graded, limits)
-                if not made.rows:
-                    if answers.lacks:
-                        made.graded = Graded(what="slices", because="deadline" if made.graded.because else "lacks")
-                        continue
-                    made.graded, made.notes = answers.graded, answers.notes
-                while waiting:
-                    made.rows.append(answers.try_test(waiting[0], seed))
-                    waiting.pop(0)
+            notebook = hand_in.notebook(task, made.graded, limits)
+            if not made.rows and made.graded.what == "notebook" and task.id in notebook.found.lacks:
+                made.graded = Graded(what="slices", because="deadline" if program.way().because else "lacks")
+                continue
+            notebook.begin(task)
+            answers = Answers(task, notebook)
+            if not made.rows:
+                made.graded = program.way() if made.graded.what == "notebook" else made.graded
+                made.notes = answers.notes
+            while waiting:
+                made.rows.append(answers.try_test(waiting[0], hand_in.seed))
+                waiting.pop(0)
         except Stopped as stopped:
+            ended = hand_in.end()
+            if notebook is not None and answers is None and notebook.begun - {task.id} and not hand_in.over:
+                hand_in.stops += 1  # an exercise before it has broken the sandbox
+                continue
             timed_out = bool(stopped.args) and isinstance(stopped.args[0], TimeUp)
-            if answers is None and not made.rows and made.graded.what == "notebook":
+            loading = answers is None and not made.rows
+            if loading and ended is not None and made.graded.what == "notebook" and not hand_in.over:
                 program.fails("deadline" if timed_out else "stopped")
                 made.graded = program.way()
                 continue
-            made.status, made.reason = "stopped", _why(stopped, cell, limits, answers is None, again)
-            made.out_of_time |= timed_out and cell is not None and cell.cpu < limits.cpu / 2
-            loading = answers is None and not made.rows
+            made.status, made.reason = "stopped", _why(stopped, ended, limits, answers is None, again)
+            made.out_of_time |= timed_out and ended is not None and ended.cell.cpu - ended.cpu < limits.cpu / 2
             made.rows.append(_stopped(waiting.pop(0), made.reason, loading, answers.held if answers else []))
             made.stops += 1
+            hand_in.stops += 1
             if made.stops > 1 or len(made.rows) == 1:  # the rest would go the same way
                 made.rows += [_stopped(test, made.reason, loading, []) for test in waiting]
                 waiting = []
         except (SandboxFailed, BrokenTest, MemoryError) as error:
+            hand_in.end()
             made.status, made.reason = "infrastructure", clean(str(error))
             made.rows += [_row(test, "not judged") for test in waiting]
             waiting = []
-        finally:
-            made.cpu += cell.cpu if cell is not None else 0.0
+    hand_in.sandbox.standing = None
+    made.cpu = hand_in.spent - spent
     return made
 
 
@@ -164,20 +285,13 @@ def _hint(test: Test) -> str:
 
 
 class Answers:
-    """The answers of one submission in its cell. Raises Stopped when the cell dies while it loads."""
+    """The answers to one exercise in a loaded notebook."""
 
-    def __init__(self, task: Task, cell: Cell, program: Program, way: Graded, limits: Limits):
-        self.task = task
+    def __init__(self, task: Task, notebook: LoadedNotebook):
+        self.task, self.peer, self.loaded = task, notebook.peer, notebook.found
         self.held: list[str] = []
         self.raised = ""  # what an answer did in the test that runs
-        self.peer = JudgePeer(cell.channel, cell.tell)
-        try:
-            self.loaded = load(self.peer, cell, task, program, way, limits)
-        except BadLoad:
-            raise Stopped("the notebook could not be loaded") from None
-        self.lacks = self.loaded.lacks
-        self.graded = program.way() if way.what == "notebook" else way
-        self.notes = sentences(self.loaded.notes, program.cells)
+        self.notes = sentences(self.loaded.notes, notebook.hand_in.program.cells)
         known = {*self.loaded.callable, *self.loaded.plain}
         self.missing = [name for name in task.answers if name not in known]
         self.stubs = bool(set(self.loaded.stubs) & set(task.answers))
@@ -253,14 +367,18 @@ class Answers:
         return call
 
 
-def _why(stopped: Stopped, cell: Cell | None, limits: Limits, loading: bool, again: bool) -> str:
+def _why(stopped: Stopped, ended: LoadedNotebook | None, limits: Limits, loading: bool, again: bool) -> str:
     cause = stopped.args[0] if stopped.args else ""
+    if isinstance(cause, NotTried):
+        return str(cause)
+    if isinstance(cause, TimeUp) and ended is not None and ended.hand_in.over:
+        return ended.hand_in.late
     if isinstance(cause, TimeUp):
         what, seconds = ("notebook", limits.load_seconds) if loading else ("answer", limits.seconds)
         second = f", at a second try after one with {seconds / 2:g}" if again else ""
         return f"The {what} took longer than {seconds:g} seconds{second}."
     if isinstance(cause, Closed):
-        if cell is not None and cell.exit == -9 and cell.cpu >= limits.cpu - 0.5:
+        if ended is not None and ended.cell.exit in (-9, OUT_OF_CPU) and ended.cell.cpu >= limits.cpu - 0.5:
             return f"The answer took more than {limits.cpu} seconds of processor time."
         return "The answer ended the program that ran it, or was ended for a limit."
     return f"The answer disturbed the grading: {clean(str(cause))}."

@@ -44,9 +44,8 @@ def main() -> None:
             wire.say(Refused(why=str(error)))
             return
         wire.say(Ready(tried=tried))
-        with judge.sandbox:
-            while True:
-                wire.say(judge.submission(wire.hear(Job)))
+        while True:
+            wire.say(judge.submission(wire.hear(Job)))
     except Closed:
         return
 
@@ -66,13 +65,13 @@ def end_with_the_command() -> None:
 
 
 def _ready(begin: Begin, wire: Wire) -> tuple[Judge, list[str]]:
-    from tfm_lib.classroom.backends import NoSandbox, backend
+    from tfm_lib.classroom.backends import NoSandbox
     from tfm_lib.classroom.grading import limit_own_memory
     from tfm_lib.classroom.sandbox import Sandbox, SandboxFailed
     from tfm_lib.classroom.selftest import require_safe
 
     limit_own_memory()
-    judge = Judge(begin, Sandbox(backend(begin.sandbox, begin.image)), wire.say)
+    judge = Judge(begin, Sandbox(), wire.say)
     try:
         tried = require_safe(judge.sandbox, [Path(path) for path in begin.private], judge.bundle.limits)
     except SandboxFailed as error:
@@ -103,7 +102,7 @@ class Judge:
 
     def submission(self, job: Job) -> Result:
         """The results of one notebook."""
-        from tfm_lib.classroom.grading import grade_exercise
+        from tfm_lib.classroom.grading import HandIn, grade_exercise
         from tfm_lib.classroom.loading import Program
         from tfm_lib.classroom.notebook import NotANotebook, read
         from tfm_lib.classroom.records import MAX_NOTES, MAX_TEXT, Bound, Done, Judged, NotJudged, Unreadable
@@ -119,12 +118,13 @@ class Judge:
         except NotANotebook as error:
             return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
-        program, done = Program(notebook.code), {}
-        for task in tasks:
-            watched = Watched(self.sandbox, task.id, self.tell, self.grace)
-            result = grade_exercise(task, program, watched, limits, seed)
-            done[task.id] = result.but(bound=Bound(grader=self.bundle.grader(job.stem, task.id)))
-            self.tell(Done(result=done[task.id]))
+        watched, done = Watched(self.sandbox, self.tell, self.grace), {}
+        with HandIn(Program(notebook.code), tasks, watched, limits, seed) as hand_in:
+            for task in tasks:
+                watched.id = task.id
+                result = grade_exercise(task, hand_in)
+                done[task.id] = result.but(bound=Bound(grader=self.bundle.grader(job.stem, task.id)))
+                self.tell(Done(result=done[task.id]))
         cpu = time.process_time() - began + self.sandbox.spent - spent
         texts = {id: answer.text[:MAX_TEXT] for id, answer in notebook.texts.items()}
         unsure = [id for id, answer in notebook.texts.items() if not answer.sure]
@@ -132,10 +132,11 @@ class Judge:
 
 
 class Watched:
-    """The sandbox for exercise `id`; each step in one of its cells is told."""
+    """The sandboxes of a submission; each step in them is told, and at which exercise `id` it is."""
 
-    def __init__(self, sandbox: Sandbox, id: str, tell: Callable[[Step], None], grace: float):
-        self.sandbox, self.id, self.tell, self.grace = sandbox, id, tell, grace
+    def __init__(self, sandbox: Sandbox, tell: Callable[[Step | Done], None], grace: float):
+        self.sandbox, self.tell, self.grace, self.id = sandbox, tell, grace, ""
+        self.standing: Callable[[], tuple[Any, int]] | None = None  # of the exercise, if it ends here: see Step
 
     @contextmanager
     def cell(self, limits: Limits) -> Iterator[Cell]:
@@ -143,18 +144,18 @@ class Watched:
         from tfm_lib.classroom.sandbox import PATIENCE
 
         seconds = 2 * (limits.load_seconds + limits.seconds)
-        starting = Step(id=self.id, of_student=False, seconds=PATIENCE + seconds)
-        self.tell(starting)
+        self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE + seconds))
         with self.sandbox.cell(limits) as cell:
 
             def tell(of_student: bool) -> None:
-                self.tell(Step(self.id, of_student, self.grace + seconds, *cell.standing()))
+                standing = self.standing() if self.standing is not None else ()
+                self.tell(Step(self.id, of_student, self.grace + seconds, *standing))
 
             cell.tell = tell
             try:
                 yield cell
             finally:
-                self.tell(starting)
+                self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE + seconds))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ class Loaded(Record, forbid_unknown_fields=True, frozen=True):
     callable: list[str]
     plain: dict[str, Any]  # what is no function, by name
     stubs: list[str]
-    lacks: bool  # whether slices may have an answer that this run has not
+    lacks: list[str]  # the exercises of which slices may have an answer that this run has not
+    forbidden: bool  # whether something was called while it was run that an exercise forbids
     interrupted: int | None  # the code cell in which the time was up
     notes: list[Note]
 
@@ -71,23 +72,23 @@ class Program:
         self._as_a_whole = Graded(what="notebook", because="deadline", before=cell)
 
 
-def with_time_to_load(limits: Limits) -> Limits:
-    """The limits of a cell that loads a notebook before it answers; the cell gives back what loading did not need."""
-    return msgspec.structs.replace(limits, cpu=limits.cpu + math.ceil(limits.load_seconds))
+def with_time_to_load(limits: Limits, exercises: int) -> Limits:
+    """The limits of a sandbox that loads a notebook before it answers; it gives back what loading did not need."""
+    return msgspec.structs.replace(limits, cpu=exercises * limits.cpu + math.ceil(limits.load_seconds))
 
 
-def load(peer: Peer, cell: Cell, task: Task, program: Program, way: Graded, limits: Limits) -> Loaded:
-    """Run the notebook in its cell, in this way; raises BadLoad."""
+def load(peer: Peer, cell: Cell, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits) -> Loaded:
+    """Run the notebook in its sandbox, in this way; raises BadLoad."""
     whole = way.what == "notebook"
     how = {"whole": whole, "before": way.before, "seconds": limits.load_seconds, "cpu": limits.cpu}
-    if cell.channel.deadline is not None:  # that of the answers, and of starting a sandbox where one cell is all of it
-        cell.channel.deadline += limits.load_seconds + GRACE - limits.seconds
+    exercises = {task.id: list(task.answers) for task in tasks}
+    forbidden = list(dict.fromkeys(call for task in tasks for call in task.forbidden))
+    cell.channel.deadline = time.monotonic() + limits.load_seconds + GRACE
     try:
-        came = peer.call("load", [program.cells, list(task.answers), task.sources, list(task.forbidden), how])
+        came = peer.call("load", [program.cells, exercises, tasks[0].sources, forbidden, how])
         loaded = msgspec.convert(came, Loaded)
     except (Raised, BadValue, msgspec.ValidationError) as error:
         raise BadLoad(type(error).__name__) from None
-    cell.channel.deadline = time.monotonic() + limits.seconds
     if whole and loaded.interrupted is not None:
         program.is_endless_in(loaded.interrupted)
     return loaded

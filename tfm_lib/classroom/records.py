@@ -192,8 +192,6 @@ class Begin(Record, frozen=True):
 
     manifest: Manifest
     tests: dict[str, dict[str, str]] = {}
-    sandbox: str = "bubblewrap"
-    image: str = ""
     private: list[str] = []  # what must be invisible in the sandbox
     grace: float = 60  # seconds for a busy machine to compute what a test makes of an answer
 

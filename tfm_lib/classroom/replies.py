@@ -195,6 +195,8 @@ class JudgePeer(Peer):
 
     def call(self, target: str | int, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
         """As in a cell; a reply too large for the memory ends the answer."""
+        if target == "begin":
+            self._told = None  # of another exercise
         self._say(True)
         try:
             came = super().call(target, args, kwargs)

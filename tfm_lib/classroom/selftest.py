@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,20 +39,16 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
     shown = visible_folders() + [link for link, _ in links_to_python()]
     roomy = replace(limits, seconds=60)  # a busy machine is no hole
-    _require_ipython(sandbox, roomy)
-    open_doors: list[str] = _ask(sandbox, roomy, "look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
-    _ask(sandbox, roomy, "leave_something")
-    open_doors += _ask(sandbox, roomy, "look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
-    if sandbox.backend.forks:
-        open_doors += _ask(sandbox, roomy, "push", limits.memory + 256, limits.disk + 8, limits.processes)
-    began = time.monotonic()
-    try:
-        _ask(sandbox, replace(limits, seconds=0.5 if sandbox.backend.forks else limits.seconds), "hang")
-    except NoSandbox as stopped:
-        if not isinstance(stopped.__cause__, Stopped) or not isinstance(stopped.__cause__.args[0], TimeUp):
-            raise
-    if time.monotonic() - began > 60 + limits.seconds:
-        open_doors.append("an endless loop is not ended")
+    look = ("look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
+    push = ("push", limits.memory + 256, limits.disk + 8, limits.processes)
+    with _probe(sandbox, roomy) as ask:
+        _require_ipython(ask)
+        open_doors: list[str] = ask(*look)
+        ask("leave_something")
+    with _probe(sandbox, roomy) as ask:
+        open_doors += ask(*look) + ask(*push)
+        if not _ends(ask):
+            open_doors.append("an endless loop is not ended")
     if open_doors:
         raise NoSandbox(
             f"The sandbox does not hold: {'; '.join(sorted(set(open_doors)))}. Nothing was graded. "
@@ -58,7 +56,7 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
         )
     return [
         "no network",
-        "no files but copies of Python's",
+        "no files but Python's",
         "no other process",
         "no signals",
         "nothing left behind",
@@ -66,24 +64,48 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     ]
 
 
-def _require_ipython(sandbox: Sandbox, limits: Limits) -> None:
-    """Without IPython's translator a `%%time` would cost its cell, so that nothing is graded; raises NoSandbox."""
+Ask = Callable[..., Any]
+
+
+@contextmanager
+def _probe(sandbox: Sandbox, limits: Limits) -> Iterator[Ask]:
+    """ask(function, *arguments) in a fresh sandbox: what the probe's function finds."""
     with sandbox.cell(limits) as cell:
-        if JudgePeer(cell.channel).call("translates") is not True:
-            raise NoSandbox(
-                "IPython is missing where submissions run, so that notebooks with lines such as %time would be misread. "
-                "Nothing was graded. Install it beside torch (pip install ipython), and run the command again."
-            )
+        peer = JudgePeer(cell.channel)
+
+        def ask(function: str, *args: Any, seconds: float = limits.seconds) -> Any:
+            cell.channel.deadline = time.monotonic() + seconds
+            try:
+                return peer.call(function if function == "translates" else f"answer {function}", args)
+            except (Stopped, Raised) as error:
+                raise NoSandbox(
+                    f"The sandbox's self-test could not run ({function}: {error}). Nothing was graded."
+                ) from error
+
+        how = {"whole": True, "before": None, "seconds": limits.seconds, "cpu": limits.cpu}
+        names = ["look", "leave_something", "push", "hang"]
+        try:
+            peer.call("load", [[PROBE.read_text(encoding="utf-8")], {"probe": names}, {}, [], how])
+        except (Stopped, Raised) as error:
+            raise NoSandbox(f"The sandbox's self-test could not be loaded ({error}). Nothing was graded.") from error
+        yield ask
 
 
-def _ask(sandbox: Sandbox, limits: Limits, function: str, *args: Any) -> Any:
-    """What the probe's `function` finds, in a fresh cell."""
-    source = PROBE.read_text(encoding="utf-8")
+def _require_ipython(ask: Ask) -> None:
+    """Without IPython's translator a `%%time` would cost its cell, so that nothing is graded; raises NoSandbox."""
+    if ask("translates") is not True:
+        raise NoSandbox(
+            "IPython is missing where submissions run, so that notebooks with lines such as %time would be misread. "
+            "Nothing was graded. Install it beside torch (pip install ipython), and run the command again."
+        )
+
+
+def _ends(ask: Ask) -> bool:
+    """Whether an endless loop comes to an end when its time is up."""
+    began = time.monotonic()
     try:
-        with sandbox.cell(limits) as cell:
-            peer = JudgePeer(cell.channel)
-            how = {"whole": True, "before": None, "seconds": 60.0, "cpu": limits.cpu}
-            peer.call("load", [[source], [function], {}, [], how])
-            return peer.call(f"answer {function}", args)
-    except (Stopped, Raised) as error:
-        raise NoSandbox(f"The sandbox's self-test could not run ({function}: {error}). Nothing was graded.") from error
+        ask("hang", seconds=0.5)
+    except NoSandbox as stopped:
+        if not isinstance(stopped.__cause__, Stopped) or not isinstance(stopped.__cause__.args[0], TimeUp):
+            raise
+    return time.monotonic() - began < 60

@@ -9,16 +9,17 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import os
 import random
 import resource
+import signal
 import time
 import traceback
 from typing import Any
 
-from . import modules
+from . import forbidding, modules
 from .cells import Cell, translates
-from .channel import Channel, ChannelError
-from .forbidding import forbid
+from .channel import OUT_OF_CPU, Channel, ChannelError
 from .peer import Peer, Raised
 from .shell import Shell
 from .slices import needed, statements
@@ -31,11 +32,9 @@ class Notebook:
     """The code cells of a notebook, and what became of the answers when they ran."""
 
     def __init__(self, cells: list[str], answers: list[str]):
-        self.answers = answers
         self.cells = [Cell(number, text) for number, text in enumerate(cells, start=1)]
         self.statements = statements(self.cells)
         self.needed = needed(self.statements, set(answers))
-        self.makes = needed(self.statements, set(answers), effects=False)  # those without which a name is missing
         self.shell = Shell(self.cells)
         self.names = self.shell.names
 
@@ -47,19 +46,18 @@ class Notebook:
         else:
             self.shell.run_statements(self.needed)
 
-    def lacks(self, before: int | None) -> bool:
-        """Whether slices may have an answer that this run has not: it did not come to what an answer needs."""
+    def lacks(self, answers: list[str], before: int | None) -> bool:
+        """Whether slices may have one of `answers` that this run has not: it did not come to what the answer needs."""
         left = self.shell.interrupted.number if self.shell.interrupted else before
-        if left is not None and any(statement.cell >= left for statement in self.needed):
+        if left is not None and any(each.cell >= left for each in needed(self.statements, set(answers))):
             return True
         unrun = {id(node) for cell in self.cells for node in cell.nodes[cell.done :]}
-        names = [name for each in self.makes if id(each.node) in unrun for name in each.binds - {"*"}]
+        makes = needed(self.statements, set(answers), effects=False)  # those without which a name is missing
+        names = [name for each in makes if id(each.node) in unrun for name in each.binds - {"*"}]
         if any(name not in self.names for name in names):
             return True
-        written = {name: self._definitions(name) for name in self.answers}
-        return any(
-            self.is_stub(name) and not _is_idle_body(written[name][-1]) for name in self.answers if written[name]
-        )
+        written = {name: self._definitions(name) for name in answers}
+        return any(self.is_stub(name) and not _is_idle_body(written[name][-1]) for name in answers if written[name])
 
     def is_stub(self, answer: str) -> bool:
         """Whether what `answer` names is the stub, a docstring and `...`, or nothing."""
@@ -124,50 +122,62 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 class Answers:
-    """What the judge can ask for: to load the notebook, and what its names hold."""
+    """What the judge can ask for: to load the notebook, to begin an exercise, and what the notebook's names hold."""
 
     def __init__(self, channel: Channel):
         self.peer = Peer(channel, describe, as_builtin)
-        self.peer.named["load"] = self.load
-        self.peer.named["translates"] = translates
+        self.peer.named |= {"load": self.load, "begin": self.begin, "translates": translates}
 
     def load(
         self,
         cells: list[str],
-        answers: list[str],
+        exercises: dict[str, list[str]],
         sources: dict[str, str],
         forbidden: list[str],
         how: dict[str, Any],
     ) -> dict[str, Any]:
         """Run the notebook; tell which answers there are, which are still stubs, and what happened.
 
-        `how` says whether the `whole` of it, in front of which cell to stop (`before`), after how many `seconds`, and
-        how many seconds of processor time there are for the calls that follow (`cpu`).
+        `exercises` holds the names of the answers of each, `forbidden` the calls that any of them may not use. `how`
+        says whether the `whole` notebook is run, in front of which cell to stop (`before`), after how many `seconds`,
+        and how many seconds of processor time there are for the calls of each exercise that follows (`cpu`).
         """
         modules.offer(sources, forbidden)
-        forbid(forbidden)
+        forbidding.forbid(forbidden)
+        forbidding.activate(forbidden)
         seed_all()
+        answers = [name for names in exercises.values() for name in names]
         notebook = Notebook(cells, answers)
         notebook.run(how["whole"], how["before"], how["seconds"])
-        seed_all()
-        limit_what_follows(how["cpu"])
+        limit_what_follows(how["cpu"] * len(exercises))
         found = {name: notebook.names[name] for name in answers if name in notebook.names}
         for name, value in found.items():
             if callable(value):
                 self.peer.named[f"answer {name}"] = value
         interrupted = notebook.shell.interrupted
+        whole, before = how["whole"], how["before"]
         return {
             "callable": [name for name, value in found.items() if callable(value)],
             "plain": {name: value for name, value in found.items() if not callable(value)},
             "stubs": [name for name in found if notebook.is_stub(name)],
-            "lacks": how["whole"] and notebook.lacks(how["before"]),
+            "lacks": [id for id, names in exercises.items() if whole and notebook.lacks(names, before)],
+            "forbidden": bool(forbidding.met),
             "interrupted": interrupted.number if interrupted else None,
             "notes": notebook.notes()[:20],
         }
 
+    def begin(self, forbidden: list[str], cpu: int) -> float:
+        """Calls of an exercise follow, that may not use what is `forbidden`, and have `cpu` seconds of processor time;
+        the seconds that were used before.
+        """
+        forbidding.activate(forbidden)
+        seed_all()
+        end_after(cpu)
+        return time.process_time()
+
 
 def seed_all() -> None:
-    """Seed what draws: before the notebook, and again after it, so that its answers do not depend on what else it drew."""
+    """Seed what draws: before the notebook, and before each exercise, so that no answer depends on what else was drawn."""
     import numpy
     import torch
 
@@ -182,6 +192,15 @@ def limit_what_follows(cpu: int) -> None:
     until = math.ceil(time.process_time()) + cpu
     if most == resource.RLIM_INFINITY or until < most:
         resource.setrlimit(resource.RLIMIT_CPU, (until, until))
+
+
+def end_after(cpu: int) -> None:
+    """End this process after so many more seconds of processor time. What never comes back to Python is ended by
+    `limit_what_follows`.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    signal.signal(signal.SIGXCPU, lambda *_: os._exit(OUT_OF_CPU))
+    resource.setrlimit(resource.RLIMIT_CPU, (min(math.ceil(time.process_time()) + cpu, most), most))
 
 
 def as_builtin(raised: Raised) -> Exception:

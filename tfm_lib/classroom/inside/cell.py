@@ -1,4 +1,4 @@
-"""A cell for one submission: namespaces, limits and rights of its own, taken before a line of the submission is read."""
+"""What the process of a submission has and lacks: namespaces, limits and rights, before a line of the submission is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import resource
 import signal
 from typing import Any
 
-from . import image, seccomp
+from . import seccomp
 from .kernel import (
     CLONE_NEWIPC,
     CLONE_NEWNS,
@@ -24,12 +24,12 @@ from .kernel import (
     PR_SET_DUMPABLE,
     PR_SET_PDEATHSIG,
     drop_capabilities,
-    enter,
     mount,
     prctl,
     unshare,
 )
 
+DEVICES = ("null", "zero", "urandom")
 Limits = dict[str, Any]  # cpu (seconds), memory (MB), processes, disk (MB), open_files
 
 
@@ -42,11 +42,13 @@ def leave_namespaces() -> None:
             file.write(text)
 
 
-def furnish(limits: Limits) -> int:
-    """As the first process of new namespaces: no more namespaces, and a file system of its own.
+def furnish(limits: Limits, python: list[str]) -> int:
+    """As the first process of new namespaces: no more namespaces, and covers over what a submission must not see.
 
-    There is nothing in it but the image, a fresh /tmp and /dev/shm, and three devices. The number that comes back is
-    an open file that tells what rights this process has. Raises OSError.
+    What bubblewrap shows stays as it is, read-only: Python and its packages. /tmp and /dev/shm are fresh and small,
+    three devices are left, and /proc, /etc and the folder of this program are empty. `python` are the folders of /tmp that
+    lead to Python, where it lies there. The number that comes back is an open
+    file that tells what rights this process has. Raises OSError.
     """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     quiet = MS_NOSUID | MS_NODEV
@@ -54,25 +56,29 @@ def furnish(limits: Limits) -> int:
     with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")
     status = os.open("/proc/self/status", os.O_RDONLY)
-    mount(image.ROOT, image.ROOT, None, MS_BIND)
-    mount(image.ROOT, image.ROOT, None, MS_BIND | MS_REMOUNT | MS_RDONLY | quiet)
-    python = {name: os.open(f"{image.ROOT}/tmp/{name}", os.O_PATH) for name in os.listdir(f"{image.ROOT}/tmp")}
-    mount("tmpfs", f"{image.ROOT}/tmp", "tmpfs", quiet, f"size={limits['disk']}m,nr_inodes=4096,mode=0700")
-    for name, number in python.items():  # where Python lies below /tmp
-        os.mkdir(f"{image.ROOT}/tmp/{name}")
-        _show(f"/proc/self/fd/{number}", f"{image.ROOT}/tmp/{name}", quiet)
-        os.close(number)
-    mount("tmpfs", f"{image.ROOT}/dev/shm", "tmpfs", quiet | MS_NOEXEC, "size=1m,nr_inodes=64,mode=0700")
-    for name in image.DEVICES:
-        _show(f"/dev/{name}", f"{image.ROOT}/dev/{name}", MS_NOSUID | MS_NOEXEC)
-    enter(image.ROOT)
+    ways = {name: os.open(f"/tmp/{name}", os.O_PATH) for name in python}
+    mount("tmpfs", "/tmp", "tmpfs", quiet, f"size={limits['disk']}m,nr_inodes=4096,mode=0700")
+    for name, number in ways.items():
+        os.mkdir(f"/tmp/{name}")
+        _show(number, f"/tmp/{name}", quiet)
+    devices = {name: os.open(f"/dev/{name}", os.O_PATH) for name in DEVICES}
+    mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "size=64k,nr_inodes=16,mode=0755")
+    for name, number in devices.items():
+        os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY))
+        _show(number, f"/dev/{name}", MS_NOSUID | MS_NOEXEC)
+    os.mkdir("/dev/shm")
+    mount("tmpfs", "/dev/shm", "tmpfs", quiet | MS_NOEXEC, "size=1m,nr_inodes=64,mode=0700")
+    mount("tmpfs", "/dev", None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC)
+    for covered in filter(os.path.isdir, ("/grader", "/etc", "/proc")):
+        mount("tmpfs", covered, "tmpfs", quiet | MS_NOEXEC | MS_RDONLY, "size=4k,nr_inodes=2,mode=0755")
     return status
 
 
-def _show(source: str, target: str, flags: int) -> None:
-    """Let `source` be seen at `target`, where nobody can write to it or change its times."""
-    mount(source, target, None, MS_BIND)
-    mount(source, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
+def _show(number: int, target: str, flags: int) -> None:
+    """Let what is open as `number` be seen at `target`, where nobody can write to it or change its times."""
+    mount(f"/proc/self/fd/{number}", target, None, MS_BIND)
+    mount(f"/proc/self/fd/{number}", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
+    os.close(number)
 
 
 def close_all_but(*kept: int) -> list[int]:

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 MAX_LINE = 32 << 20  # bytes of one message
+OUT_OF_CPU = 120  # how a process ends that has used up its time on the processor
 
 
 class ChannelError(Exception):

@@ -8,7 +8,9 @@ of `torch.nn`, functions of numpy with the same name, and functions of the book 
 
 What is not held: the same result by another computation, which is what most exercises ask for; a third library's
 function; a method of numpy's arrays; torch's reference implementations in `torch._refs`. And it is a house rule, not a
-wall: the cell's process is the student's, and whoever digs in its memory can put back what was taken away.
+wall: the process is the student's, and whoever digs in its memory can put back what was taken away.
+
+While a notebook loads, all is taken away that one of its exercises forbids; while an exercise is tried, what that one does.
 """
 
 from __future__ import annotations
@@ -41,19 +43,32 @@ BACKENDS = (
         "BackendSelect",
     ),
 )
-_kept: list[Any] = []  # torch's libraries hold only as long as somebody holds them
+_closed: dict[str, Any] = {}  # by call, the torch library that keeps its operators closed
+_active: set[str] = set()  # the calls that raise now
+met: set[str] = set()  # those that somebody tried
 
 
 def forbid(calls: list[str]) -> None:
-    """Let what these dotted names call raise. Those of the book are replaced when their module is loaded."""
+    """Replace what these dotted names call; those of the book are replaced when their module is loaded."""
     for call in calls:
         word = call.rpartition(".")[2]
         words = {word, *TWINS.get(word.strip("_"), ())}
         if call.startswith("torch."):
             _replace(call)
-            _close_operators(words, call)
             for name in words & set(dir(sys.modules["numpy"])):
                 _put(sys.modules["numpy"], name, call, inner="numpy")
+
+
+def activate(calls: list[str]) -> None:
+    """From now on these calls raise, and no others."""
+    _active.clear()
+    _active.update(calls)
+    for call in [call for call in _closed if call not in _active]:
+        _closed.pop(call)._destroy()
+    for call in calls:
+        if call.startswith("torch.") and call not in _closed:
+            word = call.rpartition(".")[2]
+            _closed[call] = _close_operators({word, *TWINS.get(word.strip("_"), ())}, call)
 
 
 def forbid_in(module: ModuleType, calls: list[str]) -> None:
@@ -65,12 +80,13 @@ def forbid_in(module: ModuleType, calls: list[str]) -> None:
 
 
 def _refusal(call: str, original: Any = None, inner: str = "") -> Callable[..., Any]:
-    """A function that raises, but for callers in the package `inner`, which get what they ask for."""
+    """A function that raises while `call` is taken away, but for callers in the package `inner`."""
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         caller = sys._getframe(1).f_globals.get("__name__", "")
-        if inner and caller.partition(".")[0] == inner:
+        if original is not None and (call not in _active or (inner and caller.partition(".")[0] == inner)):
             return original(*args, **kwargs)
+        met.add(call)
         raise RuntimeError(f"{call} is not allowed in this exercise")
 
     return refused
@@ -79,7 +95,7 @@ def _refusal(call: str, original: Any = None, inner: str = "") -> Callable[..., 
 def _put(owner: Any, name: str, call: str, inner: str = "") -> None:
     found = getattr(owner, name)
     if isinstance(found, type):
-        found.__init__ = _refusal(call)  # type: ignore[misc]  # whoever holds the class, or makes one like it, meets this
+        found.__init__ = _refusal(call, found.__init__)  # type: ignore[misc]  # whoever holds the class, or makes one like it, meets this
     else:
         setattr(owner, name, _refusal(call, found, inner))
 
@@ -102,13 +118,14 @@ def _replace(call: str) -> None:
             held[key] = getattr(owner, parts[-1])
 
 
-def _close_operators(words: set[str], call: str) -> None:
-    """Put a kernel that raises in the place of every kernel of torch's operators of these names."""
+def _close_operators(words: set[str], call: str) -> Any:
+    """Put a kernel that raises in the place of every kernel of torch's operators of these names, as long as the library
+    that comes back is held.
+    """
     import torch
 
     bases = {form for word in words for form in (word, f"{word.strip('_')}", f"{word}_", f"_{word}", f"special_{word}")}
     library = torch.library.Library("aten", "IMPL")
-    _kept.append(library)
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -116,9 +133,6 @@ def _close_operators(words: set[str], call: str) -> None:
             space, _, name = full.partition("::")
             if space == "aten" and name.partition(".")[0] in bases:
                 for backend in BACKENDS:
-                    if has(full, backend) and (full, backend) not in _closed:
+                    if has(full, backend):
                         library.impl(name, _refusal(call), backend, allow_override=True)
-                        _closed.add((full, backend))
-
-
-_closed: set[tuple[str, str]] = set()
+    return library

@@ -26,8 +26,6 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NE
 )
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 
-MNT_DETACH = 2
-
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -48,14 +46,6 @@ def mount(source: str, target: str, kind: str | None = None, flags: int = 0, opt
         source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), options.encode() or None
     )
     _checked(code, f"mount {target}")
-
-
-def enter(root: str) -> None:
-    """Let the mount `root` be all that there is of the file system; raises OSError."""
-    os.chdir(root)
-    _checked(_libc.pivot_root(b".", b"."), f"pivot_root {root}")
-    _checked(_libc.umount2(b".", ctypes.c_int(MNT_DETACH)), "umount")  # what was there before, which lies on top
-    os.chdir("/")
 
 
 def prctl(option: int, second: int = 0, third: int = 0) -> None:
