@@ -11,7 +11,7 @@ from tfm_lib.classroom.manifest import manifest
 from tfm_lib.classroom.pool import JudgeProcess
 from tfm_lib.classroom.records import Begin, Job, Judged
 
-BAR, CLASS = 0.25, 40  # seconds, submissions; nbgrader takes 2.1 s for the same
+BAR, CLASS = 1.3, 20  # seconds, submissions; nbgrader takes 2.1 s for the same
 
 
 def measure(root: Path) -> Iterator[Row]:

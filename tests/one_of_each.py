@@ -98,6 +98,9 @@ class Verdicts:
     def start(self) -> list[str]:
         return ["nothing"]
 
+    def at_work(self) -> list[str]:
+        return []
+
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
         for job in jobs:
             yield job, self._judged(job)

@@ -1,14 +1,15 @@
-"""What ran out of time without using the processor is tried once more: the machine may have been busy."""
+"""A submission that runs out of time: when it is tried once more, when it is not, and how whoever waits learns of it."""
 
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
-from tfm_lib.classroom import grading
+from tfm_lib.classroom import grade_commands, grading, pool
 from tfm_lib.classroom.inside.channel import TimeUp
 from tfm_lib.classroom.loading import Loaded, Program
 from tfm_lib.classroom.manifest import Limits
+from tfm_lib.classroom.records import Job, NotJudged
 from tfm_lib.classroom.sandbox import Cell
 
 TASK = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
@@ -81,3 +82,35 @@ def test_a_notebook_that_does_not_load_in_time_is_told_the_time_that_it_had(grad
     monkeypatch.setattr(grading, "load", deaf)
     made = graded(Machine(99, 0.1), Limits(seconds=10, load_seconds=20))
     assert made.reason == "The notebook took longer than 40 seconds, at a second try after one with 20."
+
+
+def test_a_notebook_that_is_stopped_again_and_again_is_not_tried_for_ever(graded):
+    limits, machine = Limits(seconds=10, cpu=10), Machine(15, 9.0)
+    with grading.HandIn(Program([]), [TASK], machine, limits, 0) as hand_in:
+        made = [grading.grade_exercise(TASK, hand_in) for _ in range(4)]
+    assert len(machine.given) == 2, "a submission of one exercise is stopped twice, and no more"
+    assert made[-1].reason == "2 answers of the notebook were stopped, and no more are tried."
+
+
+def test_a_submission_has_a_time_as_a_whole(graded):
+    machine = Machine(15, 9.0)
+    with grading.HandIn(Program([]), [TASK], machine, Limits(seconds=10, load_seconds=20), 0) as hand_in:
+        hand_in.until = 0
+        made = grading.grade_exercise(TASK, hand_in)
+    assert (made.status, made.reason) == ("stopped", "The notebook as a whole took longer than 120 seconds.")
+    assert machine.given == []
+
+
+def test_who_is_being_judged_is_named(monkeypatch):
+    seen = []
+
+    def judge(self, job):
+        seen.append(made.at_work())
+        return NotJudged(infrastructure="")
+
+    monkeypatch.setattr(pool.JudgeProcess, "judge", judge)
+    made = pool.Pool(SimpleNamespace(), 1)
+    jobs = [Job(student=name, stem="masking", ids=[], data=b"") for name in ("Kim", "Lee")]
+    assert len([*made.results(jobs)]) == 2
+    assert seen == [["Kim"], ["Lee"]] and made.at_work() == []
+    assert grade_commands.AtWork(lambda: ["Kim", "Lee"]).render(None).plain == "Kim, Lee"

@@ -88,6 +88,10 @@ class Cluster:
         """Nothing is started here: every worker tests its own sandbox before its first submission."""
         return [f"{len(self.client.scheduler_info()['workers'])} workers, each of which tests its own"]
 
+    def at_work(self) -> list[str]:
+        """Nobody is named: the scheduler decides who comes next."""
+        return []
+
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
         """Each job with its result, as they come."""
         from dask.distributed import as_completed

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.lock import FILE as HELD
@@ -41,8 +50,8 @@ def grade(
     to: Annotated[Path | None, typer.Option(help="Where results go; results/ beside the submissions if none.")] = None,
     jobs: Annotated[
         int,
-        typer.Option(min=0, help="How many at a time (0: as many as processors); two at once share what caches tell."),
-    ] = 1,
+        typer.Option(min=0, help="How many submissions are judged at a time (0: as many as there are processors)."),
+    ] = 0,
     only: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Judge all anew, and show what would change; with --only, one exercise.")
@@ -115,7 +124,7 @@ def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger
 
     if plan.jobs:
         say(f"The sandbox holds: {', '.join(pool.start())}.")
-    seen = _watched(carry_out(bundle, plan, pool, place, ledger), len(plan.jobs))
+    seen = _watched(carry_out(bundle, plan, pool, place, ledger), len(plan.jobs), pool.at_work)
     students = len({student for student, _ in plan.submissions})
     say(f"{students} students, {len(plan.jobs)} notebooks judged, {plan.cached} exercises judged before: {place}")
     _tell_troubles(seen, plan.foreign)
@@ -150,10 +159,21 @@ def _wanted(to: Path, write: bool) -> bool:
     return False
 
 
-def _watched(judged, total: int) -> dict[str, str]:
-    """Each student's status, with a line of progress while it comes."""
+class AtWork(ProgressColumn):
+    """The students whose submissions are being judged."""
+
+    def __init__(self, at_work: Callable[[], list[str]]):
+        super().__init__()
+        self.at_work = at_work
+
+    def render(self, task: Task) -> Text:
+        return Text(", ".join(self.at_work()))
+
+
+def _watched(judged, total: int, at_work: Callable[[], list[str]]) -> dict[str, str]:
+    """Each student's status, with a line of progress while it comes, that names those at work."""
     seen: dict[str, str] = {}
-    columns = TextColumn("Judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = TextColumn("Judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), AtWork(at_work)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=total)
         for result in judged:

@@ -252,7 +252,7 @@ def _attempt(task: Task, hand_in: HandIn, limits: Limits, again: bool = False) -
             made.out_of_time |= timed_out and ended is not None and ended.cell.cpu - ended.cpu < limits.cpu / 2
             made.rows.append(_stopped(waiting.pop(0), made.reason, loading, answers.held if answers else []))
             made.stops += 1
-            hand_in.stops += 1
+            hand_in.stops += ended is not None
             if made.stops > 1 or len(made.rows) == 1:  # the rest would go the same way
                 made.rows += [_stopped(test, made.reason, loading, []) for test in waiting]
                 waiting = []

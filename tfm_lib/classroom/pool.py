@@ -55,6 +55,7 @@ class JudgeProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: Wire | None = None
         self.tried: list[str] = []
+        self.student = ""  # whose submission is being judged
 
     def start(self) -> None:
         """Start it, if it does not run; raises NoSandbox when it refuses, JudgeDied when it cannot."""
@@ -192,6 +193,10 @@ class Pool:
             raise NoSandbox(f"The judging process does not start ({error}). Nothing was graded.") from None
         return self._judges[0].tried
 
+    def at_work(self) -> list[str]:
+        """The students whose submissions are being judged."""
+        return [judge.student for judge in self._judges if judge.student]
+
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
         """Each job with its result, as they come."""
         waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -212,8 +217,11 @@ class Pool:
 
 def _work(judge: JudgeProcess, waiting: queue.SimpleQueue, done: queue.SimpleQueue) -> None:
     while (job := waiting.get()) is not None:
+        judge.student = job.student
         try:
             done.put((job, judged(judge, job)))
         except Exception as error:  # noqa: BLE001 (a thread's error is told where its results are waited for)
             done.put(error)
             return
+        finally:
+            judge.student = ""
