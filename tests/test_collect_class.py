@@ -333,7 +333,7 @@ BOTH = "Kim_12_345_assignsubmission_file_masking.ipynb"  # Kim, 12, of Canvas; o
 @pytest.mark.parametrize(
     ("rest", "kind", "kept"),
     [
-        ("ben_13_346_masking.ipynb", "canvas", ["ben_13"]),  # of which Kim's is no chapter
+        ("ben_13_346_masking.ipynb", "canvas", ["Kim_12", "ben_13"]),  # of which Kim's has a name of its own
         ("Ben_13_assignsubmission_file_/masking.ipynb", "moodle", ["Ben_13", "Kim_12_345"]),
     ],
 )
@@ -351,8 +351,9 @@ def test_where_every_name_fits_two_kinds_the_class_decides(here):
         return collect.collect(source, STEMS, wishes=collect.Wishes(roster.Roster(people)))
 
     assert [one.student for one in collected_for("345").kept] == ["student345"]
-    (refused,) = collected_for("12").refused
-    assert refused == (BOTH, "its name fits no chapter of the assignment (masking)")
+    by_canvas = collected_for("12")
+    assert [one.student for one in by_canvas.kept] == ["student12"]
+    assert by_canvas.notes == [f"{BOTH} is taken as masking: it is the only notebook of its student."]
     for numbers in ((), ("12", "345"), ("7",)):
         with pytest.raises(collect.CannotCollect, match="Say which it is"):
             collected_for(*numbers)

@@ -136,8 +136,6 @@ def _said(row: ExerciseResult | None) -> str:
         return "words" if row.text.strip() else "no words"
     if row.reason == NOTHING:
         return NOTHING.lower().rstrip(".")
-    return (
-        "not judged"
-        if row.status == "infrastructure"
-        else f"{number(row.points)}" + (" (stopped)" if row.status == "stopped" else "")
-    )
+    if row.status in ("infrastructure", "unreadable"):
+        return {"infrastructure": "not judged"}.get(row.status, row.status)
+    return f"{number(row.points)}" + (" (stopped)" if row.status == "stopped" else "")

@@ -104,6 +104,7 @@ def make(wishes: Wishes, before: Before | None = None) -> Assignment:
     require_none(made.students, _secrets(chosen_for.values()), [text for part in parts.values() for text in part.given])
     for stem, chapter in manifest["chapters"].items():
         chapter["given"] = _given(parts.values(), stem, before)
+        chapter["handouts"] = {student: part.mark for (of, student), part in parts.items() if of == stem}
     generated_files = made.files
     if before:
         made.bundle = before.tests(made.bundle)

@@ -66,7 +66,7 @@ class Claim:
 
 def read(kind: str, entry: Entry) -> Claim | str:
     """The claim of an entry in a source of `kind`, or why it makes none."""
-    top, deeper = entry.parts[0], len(entry.parts) > 1
+    top, deeper = entry.outer.parts[0], len(entry.outer.parts) > 1
     if kind == "canvas":
         return "Canvas puts no folders into its archives; this lies in one" if deeper else _canvas(top)
     if kind == "moodle":

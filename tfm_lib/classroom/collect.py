@@ -7,24 +7,27 @@ nobody but the LMS, the disk or the instructor. What is refused is said in a lin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from tfm_lib.classroom import claims
 from tfm_lib.classroom.claims import JUNK, Claim
-from tfm_lib.classroom.collected import late_days, roster
+from tfm_lib.classroom.collected import Refused, late_days, roster
 from tfm_lib.classroom.exchange import Exchange, is_exchange
 from tfm_lib.classroom.keeping import Found, Report, write
 from tfm_lib.classroom.names import fold, plain
-from tfm_lib.classroom.notebook import MAX_BYTES
+from tfm_lib.classroom.notebook import MAX_BYTES, NotANotebook, sources
 from tfm_lib.classroom.roster import Roster
-from tfm_lib.classroom.sources import CannotCollect, Entry, Folder, Zip, leads_out
+from tfm_lib.classroom.sources import CannotCollect, Entry, Folder, OwnArchive, Zip, leads_out, read_within
+from tfm_lib.classroom.words import known_lines
 
 __all__ = ["CannotCollect", "Found", "Report", "Wishes", "collect", "late_days", "roster", "write"]
 
 MAX_COPIES = 20  # of one notebook of one student; older ones are not read
-AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\))$")  # what a browser or an LMS adds to a second copy
+AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # what a browser, an LMS or Jupyter adds to a copy
+ALIKE = 0.5  # of the lines that were handed out, which a notebook must hold to be of that chapter
 BESIDE = {"timestamp.txt", "submission_secret.txt", *JUNK}  # no submissions, and no mistake
 MB = 1 << 20
 
@@ -37,6 +40,10 @@ class Wishes:
     dates: str = ""  # mtime: a folder's files were handed in at the dates that they bear
     assignment: str = ""  # of several in nbgrader's exchange
     variants: dict[str, frozenset[str]] = field(default_factory=dict)  # by chapter, who has numbers of their own
+    given: dict[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # by chapter, digests of the lines that were handed out
+    recognised: bool = False  # whether to take notebooks that are known by their contents alone
 
 
 def collect(path: Path, stems: list[str], kind: str = "auto", wishes: Wishes | None = None) -> Report:
@@ -54,6 +61,7 @@ class _Collection:
 
     def __init__(self, path: Path, stems: list[str], kind: str, wishes: Wishes):
         self.stems, self.wishes, self.asked, self.exchange = stems, wishes, kind, None
+        self._of_somebody: list[tuple[Entry, Refused]] = []
         self.source: Folder | Zip = Folder(path) if path.is_dir() else Zip(path)
         self.kind = kind
         if self.kind == "auto":
@@ -75,9 +83,9 @@ class _Collection:
         shown = self.exchange.shown if self.exchange else ""
         for given in self.exchange.outbound if self.exchange else ():
             self._refuse(given, "it was handed out, and not in")
-        taken = [
-            (entry, claim, stem) for entry in self.source.entries() for claim, stem in self._notebook(entry, shown)
-        ]
+        seen = [(entry, claim, stem) for entry in self._entries() for claim, stem in self._notebook(entry, shown)]
+        taken = [(entry, claim, stem) for entry, claim, stem in seen if stem]
+        taken += self._recognised([(entry, claim) for entry, claim, stem in seen if not stem], taken, shown)
         if self.asked == "auto" and self.kind == "folder":
             _require_no_wrapping([entry for entry, _, _ in taken], self.report.source)
         students = self._students({entry.parts[0]: claim for entry, claim, _ in taken}, shown)
@@ -92,15 +100,82 @@ class _Collection:
                 self.report.kept.append(last)
                 self.report.earlier += earlier
                 self.report.replaced += [one.where for one in earlier]
+        self._name_refused(students)
 
     def _is_known(self, claim: Claim) -> bool:
         return self.wishes.roster is not None and bool(self.wishes.roster.whose(claim))
 
-    def _refuse(self, where: str, why: str) -> None:
+    def _refuse(self, where: str, why: str, entry: Entry | None = None) -> None:
         self.report.refused.append((plain(where), why))
+        if entry is not None and entry.outer.parts and not leads_out(entry.outer):
+            self._of_somebody.append((entry, Refused(plain(where), why)))
+
+    def _name_refused(self, students: dict[str, str]) -> None:
+        """Whose the refused files are, as far as their places say so."""
+        unknown = list(self.report.unknown)
+        for entry, refused in self._of_somebody:
+            claim = claims.read(self.kind, entry)
+            if isinstance(claim, Claim) and not self._is_of_another_assignment(claim):
+                student = students.get(entry.parts[0]) or self._student(claim)[0]
+                if student:
+                    self.report.of_student.append((claim, student, refused))
+        self.report.unknown = unknown
+
+    def _entries(self) -> Iterator[Entry]:
+        """All files of the source; in place of a student's own zip archive, what it holds."""
+        for entry in self.source.entries():
+            if entry.trouble or not entry.path.lower().endswith(".zip") or leads_out(entry) or entry.size > MAX_BYTES:
+                yield entry
+                continue
+            try:
+                yield from OwnArchive(entry, self.source.read(entry)).entries()
+            except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
+                yield replace(entry, trouble=plain(str(fault)) or "it cannot be read")
+
+    def _read(self, entry: Entry) -> bytes:
+        """The bytes of a file of the source, or of a student's archive; may raise anything."""
+        return self.source.read(entry) if entry.within is None else read_within(entry)
+
+    def _recognised(
+        self, unnamed: list[tuple[Entry, Claim]], named: list[tuple[Entry, Claim, str]], shown: str
+    ) -> Iterator[tuple[Entry, Claim, str]]:
+        """The notebooks that are taken though their names fit no chapter; a line for each, taken or not."""
+        have = {(claim.identity, stem) for _, claim, stem in named}
+        counts = Counter(claim.identity for _, claim in unnamed)
+        for entry, claim in unnamed:
+            where, only = shown + entry.path, self.stems[0] if len(self.stems) == 1 else ""
+            if only and counts[claim.identity] == 1 and (claim.identity, only) not in have:
+                self.report.notes.append(f"{plain(where)} is taken as {only}: it is the only notebook of its student.")
+                yield entry, claim, only
+                continue
+            stem = self._by_contents(entry)
+            if stem and self.wishes.recognised and (claim.identity, stem) not in have:
+                self.report.notes.append(f"{plain(where)} is taken as {stem}, by its contents.")
+                yield entry, claim, stem
+                continue
+            why = f"its name fits no chapter of the assignment ({', '.join(self.stems)})"
+            if stem and (claim.identity, stem) not in have:
+                why += f", but its contents are those of {stem}; to take it, collect with --recognised"
+            self._refuse(where, why, entry)
+
+    def _by_contents(self, entry: Entry) -> str:
+        """The chapter most of whose lines a notebook holds; "" where that is none, or it cannot be read."""
+        try:
+            texts = sources(self._read(entry))
+        except Exception:  # noqa: BLE001 (a broken entry raises whatever it likes; it is refused by its name)
+            return ""
+        shares = {
+            stem: len(known_lines(texts, given)[0]) / len(given)
+            for stem in self.stems
+            if (given := self.wishes.given.get(stem))
+        }
+        best = max(shares, key=lambda stem: shares[stem], default="")
+        return best if best and shares[best] >= ALIKE else ""
 
     def _notebook(self, entry: Entry, shown: str) -> Iterator[tuple[Claim, str]]:
-        """Whose notebook an entry claims to be, and of which chapter; nothing, and a line, where it is none."""
+        """Whose notebook an entry claims to be, and of which chapter, "" where its name does not say; nothing, and a line,
+        where it is none.
+        """
         if JUNK & set(entry.parts) or (entry.parts and entry.parts[-1] in BESIDE and not entry.trouble):
             return
         try:
@@ -108,7 +183,7 @@ class _Collection:
         except Exception as fault:  # noqa: BLE001 (one entry must not stop the class, whatever its name does)
             claim, stem, trouble = None, None, f"its name cannot be understood ({type(fault).__name__})"
         if trouble or claim is None or stem is None:
-            self._refuse(shown + entry.path, trouble)
+            self._refuse(shown + entry.path, trouble, entry)
         elif not self._is_of_another_assignment(claim):
             yield claim, stem
 
@@ -124,8 +199,9 @@ class _Collection:
         claim = claims.read(self.kind, entry)
         if isinstance(claim, str):
             return None, None, claim
-        stem = _stem(claim.file or PurePosixPath(entry.parts[-1]).stem, self.stems)
-        return claim, stem, "" if stem else f"its name fits no chapter of the assignment ({', '.join(self.stems)})"
+        flat = "" if entry.within else claim.file  # the part of a flat name that the student chose
+        stem = _stem(flat or PurePosixPath(entry.parts[-1]).stem, self.stems)
+        return claim, stem or "", ""
 
     def _is_of_another_assignment(self, claim: Claim) -> bool:
         if not claim.assignment or self.exchange is None:
@@ -216,17 +292,36 @@ class _Collection:
                 self._refuse(where, f"of {copy.found.student} there are {MAX_COPIES} newer copies of this notebook")
                 continue
             try:
-                data = self.source.read(copy.entry)
+                data = self._read(copy.entry)
             except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
-                self._refuse(where, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})")
+                self._refuse(where, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})", copy.entry)
                 continue
             if len(data) > MAX_BYTES:
-                self._refuse(where, f"it has more than {MAX_BYTES // MB} MB once unpacked")
+                self._refuse(where, f"it has more than {MAX_BYTES // MB} MB once unpacked", copy.entry)
                 continue
             if copy.doubt:
                 self.report.notes.append(f"{where}, of {copy.found.student}: {copy.doubt}.")
             read.append(replace(copy.found, data=data))
-        return read[::-1]
+        return self._touched(read[::-1])
+
+    def _touched(self, copies: list[Found]) -> list[Found]:
+        """The copies with something of the student's own at the end: an untouched one never counts in place of another."""
+        if len(copies) < 2:
+            return copies
+        untouched = [one for one in copies if self._is_untouched(one)]
+        if copies[-1] not in untouched or len(untouched) == len(copies):
+            return copies
+        made = [*untouched, *(one for one in copies if one not in untouched)]
+        note = f"{copies[-1].where} is as it was handed out, so {made[-1].where} counts in its place."
+        self.report.notes.append(note)
+        return made
+
+    def _is_untouched(self, one: Found) -> bool:
+        given = self.wishes.given.get(one.stem)
+        try:
+            return bool(given) and not known_lines(sources(one.data), given)[1]
+        except NotANotebook:
+            return False
 
     def _dated(self, claim: Claim, entry: Entry) -> tuple[float | None, str, str]:
         """When an entry was handed in, who says so, and what the instructor is to look at."""

@@ -38,6 +38,13 @@ class HandIn(msgspec.Struct, frozen=True, rename=IN_WORDS):
     when: float = 0.0  # the date that it bears, which tells an older archive from a newer one and nothing else
 
 
+class Refused(msgspec.Struct, frozen=True):
+    """What the last collection did not take, and why."""
+
+    file: str
+    why: str
+
+
 class Known(msgspec.Struct):
     """What is known of a student: as people and the LMS call them, and what they handed in, by chapter."""
 
@@ -48,6 +55,7 @@ class Known(msgspec.Struct):
     section: str = ""
     identities: dict[str, str] = {}
     files: dict[str, HandIn] = {}
+    refused: list[Refused] = []  # what they handed in, and was not accepted, at the last collection
 
 
 class Line(msgspec.Struct, frozen=True, rename=IN_WORDS):
@@ -61,13 +69,6 @@ class Line(msgspec.Struct, frozen=True, rename=IN_WORDS):
     where: str
     handed_in: float | None = None
     became: str = "counts"
-
-
-class Refused(msgspec.Struct, frozen=True):
-    """What the last collection did not take, and why."""
-
-    file: str
-    why: str
 
 
 class Book(msgspec.Struct):

@@ -115,6 +115,9 @@ def collect(
         str, typer.Option(help="mtime: a folder's files were handed in at the dates that they bear.")
     ] = "",
     assignment: Annotated[str, typer.Option(help="Which of several in an nbgrader exchange.")] = "",
+    recognised: Annotated[
+        bool, typer.Option("--recognised", help="Also take notebooks whose names fit no chapter, by their contents.")
+    ] = False,
 ) -> None:
     """Sort submissions into one folder for each student. Nothing is run; what is refused is said."""
     from tfm_lib.classroom import bundle as bundles
@@ -122,6 +125,7 @@ def collect(
     from tfm_lib.classroom import roster as rosters
     from tfm_lib.classroom import told
     from tfm_lib.classroom.claims import KINDS
+    from tfm_lib.classroom.words import Handed
 
     if kind not in ("auto", *KINDS):
         raise Refusal(f"There is no kind {kind!r}. There are auto, folder, canvas, moodle and nbgrader.")
@@ -132,7 +136,9 @@ def collect(
     loaded = bundles.load(bundle)
     known = rosters.read(roster) if roster else rosters.kept(to) or rosters.kept(bundle)
     own = {stem: frozenset(texts) - {""} for stem, texts in loaded.tests.items() if set(texts) - {""}}
-    found = collecting.collect(source, loaded.stems, kind, collecting.Wishes(known, dates, assignment, own))
+    given = {stem: Handed.of(loaded.manifest.chapters[stem]).lines for stem in loaded.stems}
+    wishes = collecting.Wishes(known, dates, assignment, own, given, recognised)
+    found = collecting.collect(source, loaded.stems, kind, wishes)
     collecting.write(found, to)
     for line in told.after(found):
         console.print(line, soft_wrap=True, markup=False)

@@ -19,6 +19,8 @@ WORDS = {
     "unsolved": "The answer is still the stub.",
     "missing": "No answer was found.",
     "stopped": "It was stopped.",
+    "unreadable": "Your notebook could not be read; hand it in again.",
+    "not accepted": "What you handed in was not accepted; hand in your notebook again.",
     "not judged": "It could not be judged yet; nothing was taken from you.",
     "waiting": "A mark by hand is still to come.",
     "by hand": "Marked by hand.",

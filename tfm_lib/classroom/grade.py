@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.classroom import results
 from tfm_lib.classroom.bundle import Bundle
 from tfm_lib.classroom.ledger import Judgement, Ledger
@@ -32,6 +33,9 @@ from tfm_lib.classroom.records import (
 )
 
 
+LONGEST = 200  # bytes of a student's name; files are named after it, with more beside it
+
+
 class Engine(Protocol):
     """Where judging happens: on this machine, or on a cluster."""
 
@@ -52,9 +56,23 @@ def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
     """Every student in `folder` with every chapter of `bundle`. What Jupyter and a Mac put beside them is nobody's."""
     folders = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     students = sorted(path.name for path in folders if not path.name.startswith((".", "__MACOSX")))
+    if odd := [name for name in students if not _can_be_written(name)]:
+        told = ", ".join(repr(name)[:60] for name in odd)
+        raise Refusal(
+            f"{folder} holds folders whose names cannot be kept: {told}. A name is UTF-8, of {LONGEST} bytes at most. "
+            "Rename them, or let `tfm collect` make the folders; then run the command again."
+        )
     return [
         _submission(folder / student / f"{stem}.ipynb", student, stem) for student in students for stem in bundle.stems
     ]
+
+
+def _can_be_written(name: str) -> bool:
+    """Whether results can be named after a student of this name."""
+    try:
+        return len(name.encode()) <= LONGEST
+    except UnicodeEncodeError:
+        return False
 
 
 def _submission(path: Path, student: str, stem: str) -> Submission:
@@ -182,7 +200,7 @@ def _rows(
         if result is None:
             row = _row(entry, reason=NOTHING)
         elif isinstance(result, Unreadable):
-            row, judged = _row(entry, status="stopped", reason=f"{UNREADABLE}: {result.unreadable}."), True
+            row, judged = _row(entry, status="unreadable", reason=f"{UNREADABLE}: {result.unreadable}."), True
         elif entry.id in result.exercises:
             row, judged = result.exercises[entry.id], True
         elif entry.id in result.texts:  # for the instructor to mark

@@ -133,6 +133,7 @@ def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger
 def _tell_troubles(seen: dict[str, str], foreign: int) -> None:
     for status, meaning in (
         ("stopped", "something ended before its time"),
+        ("unreadable", "no notebook that can be read; blank until it is handed in again"),
         ("infrastructure", "not judged; run again"),
     ):
         if names := sorted(student for student, result in seen.items() if result == status):

@@ -13,6 +13,7 @@ import nbformat
 from tfm_lib.book.notebooks.export import built_wheel, export_cells, wheel_name
 from tfm_lib.book.notebooks.myst import Block
 from tfm_lib.book.notebooks.outline import outline
+from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.manifest import Manifest
 from tfm_lib.classroom.source import Written, setup_of
 from tfm_lib.classroom.words import ANSWER_HERE
@@ -106,6 +107,12 @@ class Handout:
     def _chapter(self) -> Path:
         return self.root / "chapters" / f"{self.stem}.md"
 
+    @property
+    def mark(self) -> str:
+        """Tells this hand-out from others, by what its exercises ask."""
+        asked = [cell.source for exercise in self.exercises for cell in self._cells(exercise, False)]
+        return digest("\n\n".join([self.stem, *asked]))[:16]
+
     def notebook(self, solved: bool) -> str:
         """As text; with the answers in it if `solved`."""
         hidden = any(exercise.assigned for exercise in self.exercises)
@@ -131,9 +138,11 @@ class Handout:
         for number, cell in enumerate(cells):
             cell["id"] = f"{self.stem.replace('_', '-')}-{number}"
         self.given += [cell.source for cell in cells] if not solved else []
+        mark = {"handout": self.mark}
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         made = nbformat.v4.new_notebook(
-            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python", "file_extension": ".py"}}
+            cells=cells,
+            metadata={"kernelspec": kernel, "language_info": {"name": "python", "file_extension": ".py"}, "tfm": mark},
         )
         return nbformat.writes(made) + "\n"
 

@@ -128,7 +128,16 @@ class Judge:
         cpu = time.process_time() - began + self.sandbox.spent - spent
         texts = {id: answer.text[:MAX_TEXT] for id, answer in notebook.texts.items()}
         unsure = [id for id, answer in notebook.texts.items() if not answer.sure]
-        return Judged(exercises=done, texts=texts, unsure=unsure, notes=notebook.notes[:MAX_NOTES], cpu=cpu)
+        notes = [*self._handout(job, notebook.handout), *notebook.notes]
+        return Judged(exercises=done, texts=texts, unsure=unsure, notes=notes[:MAX_NOTES], cpu=cpu)
+
+    def _handout(self, job: Job, mark: str) -> list[str]:
+        """A note where a notebook says that it belongs to another hand-out, or to another student's."""
+        from tfm_lib.classroom.records import OTHER_HANDOUT
+
+        marks = self.bundle.manifest.chapters[job.stem].handouts
+        own = marks.get(job.student) or marks.get("", "")
+        return [OTHER_HANDOUT] if mark and own and mark != own else []
 
 
 class Watched:

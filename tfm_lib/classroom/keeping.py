@@ -66,6 +66,7 @@ class Report:
     source: str = ""
     roster: Roster | None = None
     unknown: list[Claim] = field(default_factory=list)  # to the roster
+    of_student: list[tuple[Claim, str, Refused]] = field(default_factory=list)  # what was refused, and whose it was
 
 
 def write(report: Report, to: Path) -> None:
@@ -104,6 +105,7 @@ class _Keeper:
 
     def put_all(self) -> None:
         """Every notebook, each in its own guard."""
+        self._remember_refused()
         counting = {(one.student, one.stem): one.sha256 for one in self.report.kept}
         every = [(one, True) for one in self.report.kept] + [(one, False) for one in self.report.earlier]
         for one, counts in every:
@@ -120,6 +122,16 @@ class _Keeper:
                 self._remember(student, one, became)
             except OSError as fault:
                 self.report.refused.append((one.where, f"it cannot be written: {fault.strerror}"))
+
+    def _remember_refused(self) -> None:
+        """Note with each student what was refused of theirs, so that they never count as having handed in nothing."""
+        for known in self.book.students.values():
+            known.refused = []
+        for claim, wanted, refused in self.report.of_student:
+            if student := wanted if self.report.roster else self.book.whose(claim, wanted):
+                self.book.meet(student, claim)
+                self.book.students[student].refused.append(refused)
+                _make_folder(self.to / student)
 
     def _keep(self, student: str, one: Found, last: str) -> str:
         """Keep one that does not count, unless it is the `last`; what became of it."""

@@ -91,6 +91,7 @@ class Chapter(Part, frozen=True):
 
     exercises: list[Entry]
     given: str = ""  # digests of the lines that were handed out, by which the student's own are known
+    handouts: dict[str, str] = {}  # what each student's notebook is marked with; under "" where all have the same
 
 
 class Manifest(Part, frozen=True):

@@ -26,6 +26,7 @@ class Submitted:
     code: list[str]
     texts: dict[str, Answer] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    handout: str = ""  # what it was marked with when it was handed out
 
 
 def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | None = None) -> Submitted:
@@ -37,8 +38,8 @@ def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | 
         raise NotANotebook(f"it has {len(data) >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
     if not data.strip():
         raise NotANotebook("it is empty")
-    cells = _parsed(data)
-    read, words = Submitted([]), []
+    cells, about = _parsed(data)
+    read, words = Submitted([], handout=_text(_part(about, "tfm"), "handout")), []
     for cell in cells:
         if not isinstance(cell, dict):
             raise NotANotebook("one of its cells is none")
@@ -59,7 +60,13 @@ def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | 
     return read
 
 
-def _parsed(data: bytes) -> list:
+def sources(data: bytes) -> list[str]:
+    """The text of every cell; raises NotANotebook."""
+    return [_source(cell) for cell in _parsed(data)[0] if isinstance(cell, dict)]
+
+
+def _parsed(data: bytes) -> tuple[list, dict]:
+    """The cells and the metadata."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -75,7 +82,7 @@ def _parsed(data: bytes) -> list:
     cells = made.get("cells") if isinstance(made, dict) else None
     if not isinstance(cells, list) or len(cells) > MAX_CELLS:
         raise NotANotebook("it has no list of cells, or too long a one")
-    return cells
+    return cells, _part(made, "metadata")
 
 
 def _source(cell: dict) -> str:
@@ -87,7 +94,14 @@ def _source(cell: dict) -> str:
 
 def _asked(cell: dict) -> str:
     """The question that the cell was made for."""
-    about = cell.get("metadata")
-    about = about.get("tfm") if isinstance(about, dict) else None
-    asked = about.get("text") if isinstance(about, dict) else None
-    return asked if isinstance(asked, str) else ""
+    return _text(_part(_part(cell, "metadata"), "tfm"), "text")
+
+
+def _part(made: dict, name: str) -> dict:
+    found = made.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(made: dict, name: str) -> str:
+    found = made.get(name)
+    return found if isinstance(found, str) else ""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from tfm_lib.classroom.manifest import FORMAT, Kind, Manifest
 from tfm_lib.classroom.names import digest
 
-Status = Literal["ok", "stopped", "infrastructure"]
+Status = Literal["ok", "stopped", "unreadable", "infrastructure"]
 Outcome = Literal["passed", "refused", "unsolved", "missing", "stopped", "not judged"]
 MAX_TEXT = 20_000  # characters of an answer in words
 MAX_NOTES = 20
 UNREADABLE = "The submission cannot be read as a notebook"
+OTHER_HANDOUT = "This notebook was made for another hand-out than the one that it is graded as."
 NOTHING = "Nothing was handed in."
 
 
@@ -179,9 +180,9 @@ class StudentResult(Record, frozen=True):
 
 
 def worst(exercises: Iterable[ExerciseResult]) -> Status:
-    """The worst that happened: infrastructure, stopped, or ok."""
-    seen = {exercise.status for exercise in exercises}
-    return "infrastructure" if "infrastructure" in seen else "stopped" if "stopped" in seen else "ok"
+    """The worst that happened: infrastructure, unreadable, stopped, or ok."""
+    statuses: tuple[Status, ...] = get_args(Status)
+    return max((exercise.status for exercise in exercises), key=statuses.index, default="ok")
 
 
 # ── between the command and its judging processes ─────────────────────────

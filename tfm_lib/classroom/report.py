@@ -17,7 +17,7 @@ from tfm_lib.classroom.own import Own
 from tfm_lib.classroom.pseudonyms import pseudonymised
 from tfm_lib.classroom.records import StudentResult, Submission
 from tfm_lib.classroom.returns import archives
-from tfm_lib.classroom.scores import HAND_IN, RUN, Person, Rules, Score, marked, score
+from tfm_lib.classroom.scores import ACCEPTED, HAND_IN, READABLE, RUN, Person, Rules, Score, marked, score
 from tfm_lib.classroom.signs import binding, compared
 
 
@@ -57,7 +57,7 @@ class Report:
         if sources.submissions.is_dir():
             files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
         people = _people(sources, files, found)
-        seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people)
+        seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people, ledger.judged)
         if not sources.submissions.is_dir():
             gone = f"{sources.submissions}: no such folder, and so no names, no dates and no notebooks to compare with"
             seen.stale.append(f"{gone}; name the collected submissions with --submissions")
@@ -135,6 +135,10 @@ class Report:
                     found.setdefault("nothing handed in", []).append(each.student)
                 elif row.lacks == RUN:
                     found.setdefault(f"{row.id} could not be judged ({row.why})", []).append(each.student)
+                elif row.lacks in (READABLE, ACCEPTED):
+                    found.setdefault(f"blank until it is handed in again ({row.why.rstrip('.')})", []).append(
+                        each.student
+                    )
                 elif row.lacks:
                     found.setdefault(f"{row.id} waits for {row.lacks}", []).append(each.student)
         return [f"{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]
@@ -161,4 +165,5 @@ def _people(
 
 def _person(known: Known, stems: Iterable[str]) -> Person:
     times = [file.handed_in for file in known.files.values() if file.handed_in is not None]
-    return Person(known.name, known.lms_id, frozenset(stems), max(times, default=None))
+    why = "; ".join(f"{each.file}: {each.why}" for each in known.refused)
+    return Person(known.name, known.lms_id, frozenset(stems), why, max(times, default=None))

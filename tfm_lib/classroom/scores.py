@@ -17,6 +17,7 @@ from tfm_lib.classroom.records import NOTHING, Bound, ChapterResult, ExerciseRes
 from tfm_lib.classroom.waivers import Waiver
 
 HAND_IN, JUDGING, RUN = "a hand-in", "its first judging", "another run"
+READABLE, ACCEPTED = "a notebook that can be read", "a hand-in that is accepted"
 MARK, NEW_MARK, RUBRIC = "a mark", "a new mark, since other work was handed in", "the rest of its rubric"
 RESCALED = "a new mark, since the old one is of other points than there are now"
 
@@ -48,11 +49,12 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """In one word: passed, partly, refused, unsolved, missing, stopped, not judged, by hand, waiting."""
+        """In one word: passed, partly, refused, unsolved, missing, stopped, unreadable, not judged, by hand, waiting."""
         if self.by_hand is not None:
             return "by hand"
         if self.waits:
-            return "not judged" if self.lacks in (RUN, JUDGING) else "waiting"
+            words = {RUN: "not judged", JUDGING: "not judged", READABLE: "unreadable", ACCEPTED: "not accepted"}
+            return words.get(self.lacks, "waiting")
         outcomes = {test.outcome for test in self.tests}
         if self.status == "stopped" and outcomes <= {"stopped"}:  # else a test was stopped that tells nobody so
             return "stopped"
@@ -115,11 +117,15 @@ def _sum(points: list[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class Person:
-    """A student as the class knows them; `handed_in` says for which chapters a notebook lies there."""
+    """A student as the class knows them; `handed_in` says for which chapters a notebook lies there.
+
+    `refused` says what was handed in and not accepted, and why, for those who have handed in nothing else.
+    """
 
     name: str = ""
     lms_id: str = ""
     handed_in: frozenset[str] = frozenset()
+    refused: str = ""
     last: float | None = None
 
 
@@ -146,10 +152,15 @@ def score(bundle: Bundle, student: str, person: Person, result: StudentResult | 
         chapter = result.chapters.get(stem) if result else None
         known = result.exercises(stem) if result else {}
         handed_in = stem in person.handed_in
-        rows += [
-            _row(entry, known.get(entry.id), chapter, handed_in, rules.nothing) for entry in bundle.exercises(stem)
-        ]
+        nothing = None if person.refused else rules.nothing
+        made = [_row(entry, known.get(entry.id), chapter, handed_in, nothing) for entry in bundle.exercises(stem)]
+        rows += [_refused(row, person.refused) if person.refused and row.lacks == HAND_IN else row for row in made]
     return Score(student, person.name or student, person.lms_id, rows, late_days, factors, person.last, waived)
+
+
+def _refused(row: Row, why: str) -> Row:
+    """A row of somebody who handed in something that was not accepted: blank, and no row of somebody who handed in nothing."""
+    return replace(row, waits=True, lacks=ACCEPTED, why=why, reason="")
 
 
 def lateness(days: float | None, rule: Late, waived: float = 0.0) -> float:
@@ -189,6 +200,8 @@ def _row(
     )
     if row.status == "infrastructure":
         return replace(made, points=None, judged=None, waits=True, lacks=RUN, why=row.reason, reason="")
+    if row.status == "unreadable":
+        return replace(made, points=None, judged=None, waits=True, lacks=READABLE, why=row.reason)
     if row.reason == NOTHING:
         return replace(made, points=nothing, judged=None, lacks=HAND_IN if nothing is None else "")
     if entry.kind == "text" and (row.text.strip() or row.unsure) and not row.reason:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from tfm_lib.classroom.bundle import Bundle
-from tfm_lib.classroom.ledger import Event, Ledger, Marked, Withdrawn, now, user
+from tfm_lib.classroom.ledger import Event, Judgement, Ledger, Line, Marked, Withdrawn, now, user
 from tfm_lib.classroom.marks import Mark, Marks
-from tfm_lib.classroom.records import ExerciseResult, StudentResult, Submission
+from tfm_lib.classroom.records import OTHER_HANDOUT, ExerciseResult, StudentResult, Submission
 from tfm_lib.classroom.scores import NEW_MARK, RESCALED, Score
 
 MANY = 12  # names in a line, where all of them would fill a screen
@@ -23,8 +24,16 @@ class Seen:
     stale: list[str] = field(default_factory=list)
 
 
-def compared(bundle: Bundle, found: dict[str, StudentResult], files: Files | None, people: Container[str]) -> Seen:
-    """The results against what lies there: the bundle, the hand-ins (None where they are not at hand), the class."""
+def compared(
+    bundle: Bundle,
+    found: dict[str, StudentResult],
+    files: Files | None,
+    people: Container[str],
+    judged: Mapping[tuple[str, str], Line] = MappingProxyType({}),
+) -> Seen:
+    """The results against what lies there: the bundle, the hand-ins (None where they are not at hand), the class, and the
+    last line of the ledger about each exercise.
+    """
     seen, said = Seen(), _Lines()
     here = {entry.id for stem in bundle.stems for entry in bundle.exercises(stem)}
     for student, result in found.items():
@@ -32,7 +41,11 @@ def compared(bundle: Bundle, found: dict[str, StudentResult], files: Files | Non
             said.note("left the class, and in no list", student)
             continue
         for stem, chapter in result.chapters.items():
+            if OTHER_HANDOUT in chapter.notes:
+                said.note(f"handed in a notebook for {stem} that was made for another hand-out; look at it", student)
             for row in chapter.exercises:
+                if line := judged.get((student, row.id)):
+                    _require_as_noted(line, row, said)
                 if row.id not in here:
                     said.note(f"the bundle has no {row.id} any more; its points are not counted", student)
                 elif chapter.submitted:
@@ -70,6 +83,15 @@ def _one(bundle: Bundle, files: Files | None, submission: Submission, row: Exerc
             f"another grader judged {row.id} ({other}; this is {own}); `tfm grade --again` shows what would change",
             student,
         )
+
+
+def _require_as_noted(line: Line, row: ExerciseResult, said: _Lines) -> None:
+    """A result that the ledger tells otherwise was changed by another hand than the grader's."""
+    noted = line.event
+    if isinstance(noted, Judgement) and (noted.status, noted.points, noted.of) != (row.status, row.points, row.of):
+        what = f"{row.id}: results/ says {row.points:g} of {row.of:g} ({row.status})"
+        told = f"and the ledger {noted.points:g} of {noted.of:g} ({noted.status})"
+        said.old(f"{what}, {told}; `tfm grade --force` judges it again", noted.student)
 
 
 @dataclass

@@ -6,6 +6,7 @@ a link, and what is opened is looked at again before a byte of it is read.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import zipfile
@@ -46,10 +47,16 @@ class Entry:
     owner: int | None = None  # the user's number on this machine
     changed: float = 0.0  # when the disk last changed anything about it, which no user can set
     handle: Any = None
+    within: Entry | None = None  # the archive of the student's own that it lies in
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
         return PurePosixPath(self.path).parts
+
+    @property
+    def outer(self) -> Entry:
+        """What lies in the source itself: the file, or the student's archive that it lies in."""
+        return self.within or self
 
 
 class Folder:
@@ -177,6 +184,35 @@ class Zip:
         """The first `most` bytes of a file, whatever size the archive claims; may raise anything."""
         with self._zip.open(entry.handle) as file:
             return file.read(most)
+
+
+class OwnArchive:
+    """A zip archive that a student handed in, in memory."""
+
+    def __init__(self, entry: Entry, data: bytes):
+        """Raises CannotCollect for what is no archive."""
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except Exception as error:  # noqa: BLE001 (a broken archive raises whatever it likes)
+            raise CannotCollect(f"it is not a zip archive that can be read ({error})") from None
+        self.entry = entry
+
+    def entries(self) -> Iterator[Entry]:
+        """Its files, the first MAX_FILES of them; archives in it are not opened."""
+        for info in self._zip.infolist()[:MAX_FILES]:
+            if not info.filename.endswith("/"):
+                name = _name(info).replace("\\", "/")
+                trouble = "its name leads out of the archive" if leads_out(Entry(name)) else _trouble(info)
+                path, when, outer = f"{self.entry.path}/{name}", _date(info), self.entry
+                handle = (self._zip, info)
+                yield Entry(path, info.file_size, when, trouble, outer.owner, outer.changed, handle, outer)
+
+
+def read_within(entry: Entry, most: int = MAX_BYTES + 1) -> bytes:
+    """The first `most` bytes of a file in a student's archive; may raise anything."""
+    archive, info = entry.handle
+    with archive.open(info) as file:
+        return file.read(most)
 
 
 class _Readable:

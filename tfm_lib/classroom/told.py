@@ -8,6 +8,7 @@ from tfm_lib.classroom.claims import KINDS
 from tfm_lib.classroom.keeping import Report
 
 MOST = 10  # lines about one entry of the top level
+IN_ALL = 200  # lines about what is refused
 WHO = {
     "folder": "the folders at its top say who handed in",
     "canvas": "the number in each file's name says who handed in",
@@ -31,11 +32,16 @@ def after(found: Report) -> Iterator[str]:
 def refused(found: Report) -> Iterator[str]:
     """A line for each entry that was refused, and one for the rest where one student's are many."""
     seen: dict[str, int] = {}
+    told = 0
     for where, why in found.refused:
         top = where.split("/")[0]
         seen[top] = seen.get(top, 0) + 1
-        if seen[top] <= MOST:
+        if seen[top] <= MOST and told < IN_ALL:
+            told += 1
             yield f"  refused {clean(where)}: {clean(why)}"
+    if told == IN_ALL < len(found.refused):
+        yield f"  and {len(found.refused) - told} more, which collected.json lists"
+        return
     for top, count in seen.items():
         if count > MOST:
             yield f"  refused {clean(top)}: and {count - MOST} more in it, which collected.json lists"

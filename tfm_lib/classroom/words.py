@@ -53,6 +53,12 @@ def digests(texts: Iterable[str]) -> str:
     return " ".join(sorted({_digest(line) for text in texts for line in text.splitlines() if line.strip()}))
 
 
+def known_lines(texts: Iterable[str], given: frozenset[str]) -> tuple[set[str], bool]:
+    """The digests of the lines of `texts` that were handed out, and whether there are other lines."""
+    all_lines = set(digests(texts).split())
+    return all_lines & given, bool(all_lines - given)
+
+
 def plain(line: str) -> str:
     """A line as it reads, whatever an editor did to its spaces and emphasis."""
     return " ".join(re.sub(r"[*_\\]", "", line).split()).casefold()
