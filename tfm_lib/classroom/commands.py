@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from tfm_lib._refusal import Refusal
+from tfm_lib.classroom.names import counted
 from tfm_lib.classroom.grade_commands import console, grade, report
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -87,8 +88,8 @@ def assign(
     tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
     notebooks = sum(name.endswith(".ipynb") for name in made.students)
     for line in (
-        f"{to / 'student'}: {notebooks} notebooks for students, without a piece of solution or hidden test.",
-        f"{to / 'solution'}: {len(made.solutions)} notebooks with solutions. {to / 'bundle'}: points, limits, tests ({tried}).",
+        f"{to / 'student'}: {counted(notebooks, 'notebook')} for students, without a piece of solution or hidden test.",
+        f"{to / 'solution'}: {counted(len(made.solutions), 'notebook')} with solutions. {to / 'bundle'}: points, limits, tests ({tried}).",
         *(
             [f"Drawn for this class, and kept in the manifest: the seed {seed}, by which tests draw their inputs."]
             * drawn
@@ -146,7 +147,8 @@ def collect(
         errors.print(line, markup=False)
     students = len({one.student for one in found.kept})
     console.print(
-        f"{len(found.kept)} notebooks of {students} students, {len(found.refused)} refused: {to}", soft_wrap=True
+        f"{counted(len(found.kept), 'notebook')} of {counted(students, 'student')}, {len(found.refused)} refused: {to}",
+        soft_wrap=True,
     )
     if not found.kept:
         raise typer.Exit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tfm_lib.classroom.ledger import Ledger
     from tfm_lib.classroom.lms import Filled
     from tfm_lib.classroom.pool import Pool
-    from tfm_lib.classroom.records import Begin
+    from tfm_lib.classroom.records import Begin, StudentResult
     from tfm_lib.classroom.report import Report
     from tfm_lib.classroom.scores import Score
 
@@ -40,8 +40,8 @@ console = Console(highlight=False)
 
 
 def say(text: str) -> None:
-    """Print `text`, in which names stand, as it is."""
-    console.print(text, soft_wrap=True, markup=False)
+    """Print `text`, in which names and a student's words may stand, without what a terminal would obey."""
+    console.print("".join(char if char.isprintable() else "?" for char in text), soft_wrap=True, markup=False)
 
 
 def grade(
@@ -121,12 +121,20 @@ def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | 
 def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger: Ledger | None) -> None:
     """Carry out `plan`, and tell how it went."""
     from tfm_lib.classroom.grade import carry_out
+    from tfm_lib.classroom.names import counted
 
     if plan.jobs:
         say(f"The sandbox holds: {', '.join(pool.start())}.")
-    seen = _watched(carry_out(bundle, plan, pool, place, ledger), len(plan.jobs), pool.at_work)
+    seen: dict[str, str] = {}
+    try:
+        _watch(seen, carry_out(bundle, plan, pool, place, ledger), len(plan.jobs), pool.at_work)
+    except KeyboardInterrupt:
+        say(f"Stopped after {len(seen)} of {counted(len(plan.jobs), 'notebook')}, which are kept in {place}.")
+        say("Run the same command again to judge the rest.")
+        raise typer.Exit(130) from None
     students = len({student for student, _ in plan.submissions})
-    say(f"{students} students, {len(plan.jobs)} notebooks judged, {plan.cached} exercises judged before: {place}")
+    judged = f"{counted(len(plan.jobs), 'notebook')} judged, {counted(plan.cached, 'exercise')} judged before"
+    say(f"{counted(students, 'student')}, {judged}: {place}")
     _tell_troubles(seen, plan.foreign)
 
 
@@ -171,16 +179,14 @@ class AtWork(ProgressColumn):
         return Text(", ".join(self.at_work()))
 
 
-def _watched(judged, total: int, at_work: Callable[[], list[str]]) -> dict[str, str]:
-    """Each student's status, with a line of progress while it comes, that names those at work."""
-    seen: dict[str, str] = {}
+def _watch(seen: dict[str, str], judged: Iterable[StudentResult], total: int, at_work: Callable[[], list[str]]) -> None:
+    """Put each student's status into `seen`, with a line of progress while it comes, that names those at work."""
     columns = TextColumn("Judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), AtWork(at_work)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=total)
         for result in judged:
             seen[result.student] = result.status
             progress.advance(task)
-    return seen
 
 
 def report(

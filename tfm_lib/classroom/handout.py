@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,8 +14,8 @@ import nbformat
 from tfm_lib.book.notebooks.export import built_wheel, export_cells, wheel_name
 from tfm_lib.book.notebooks.myst import Block
 from tfm_lib.book.notebooks.outline import outline
-from tfm_lib.classroom.names import digest
 from tfm_lib.classroom.manifest import Manifest
+from tfm_lib.classroom.names import counted, digest
 from tfm_lib.classroom.source import Written, setup_of
 from tfm_lib.classroom.words import ANSWER_HERE
 
@@ -83,9 +84,7 @@ class Terms:
         return f"**{counted(sum(self.points[each.id] for each in exercises), 'point')}.**"
 
 
-def counted(number: float, name: str) -> str:
-    """`number` with the thing that it counts, as “1 point” or “2.5 points”."""
-    return f"{number:g} {name}{'' if number == 1 else 's'}"
+NUMBER = re.compile(r"(?<=Exercise )\d+(?= · )")
 
 
 @dataclass
@@ -133,8 +132,10 @@ class Handout:
             nbformat.v4.new_markdown_cell(INSTALL.format(cpu=CPU, wheel=wheel_name(self.root))),
             nbformat.v4.new_code_cell("\n\n".join(filter(None, [setup, "\n".join(checks)]))),
         ]
-        for exercise in self.exercises:
-            cells += self._cells(exercise, solved)
+        for place, exercise in enumerate(self.exercises, start=1):
+            first, *rest = self._cells(exercise, solved)
+            first.source = NUMBER.sub(str(place), first.source, count=1)  # they may come from two files
+            cells += [first, *rest]
         for number, cell in enumerate(cells):
             cell["id"] = f"{self.stem.replace('_', '-')}-{number}"
         self.given += [cell.source for cell in cells] if not solved else []

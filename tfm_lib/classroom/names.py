@@ -66,3 +66,8 @@ def _safe(name: str) -> tuple[str, str]:
 
 def _letter(char: str) -> bool:
     return char.isalnum() or unicodedata.category(char).startswith("M")
+
+
+def counted(number: float, name: str) -> str:
+    """`number` with the thing that it counts, as “1 point” or “2.5 points”."""
+    return f"{number:g} {name}{'' if number == 1 else 's'}"

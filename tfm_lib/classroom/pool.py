@@ -62,7 +62,7 @@ class JudgeProcess:
         if self._process is not None:
             return
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tfm_lib.classroom.judge_process"],
+            [sys.executable, "-W", "ignore", "-m", "tfm_lib.classroom.judge_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the command, which ends its judges itself

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from tfm_lib._refusal import Refusal
 from tfm_lib.classroom.names import digest
 
 FILE = ".written"
@@ -14,20 +15,29 @@ FILE = ".written"
 def replace(folder: Path, files: Mapping[str, str | bytes]) -> None:
     """Write `files` into `folder` by their names, and take away what was written here before and is not among them.
 
-    Only what is as it was written goes: a file that somebody has worked in stays.
+    All are written beside their places first, so that a full disk changes nothing; raises Refusal then. Only what is as it was written goes: a file that somebody has worked in stays.
     """
     made = {name: text if isinstance(text, bytes) else text.encode() for name, text in files.items()}
-    for name, before in _before(folder).items():
+    stale = {name: before for name, before in _before(folder).items() if name not in made}
+    digests = {name: digest(data) for name, data in made.items()}
+    made[FILE] = json.dumps(digests, indent=1).encode() + b"\n"
+    beside = {name: (folder / name).with_name(f".{Path(name).name}.new") for name in made}
+    try:
+        for name, data in made.items():
+            beside[name].parent.mkdir(parents=True, exist_ok=True)
+            beside[name].write_bytes(data)
+    except OSError as fault:
+        for path in beside.values():
+            path.unlink(missing_ok=True)
+        raise Refusal(f"{folder} cannot be written: {fault.strerror}. What stood there before is as it was.") from None
+    for name, path in beside.items():
+        path.replace(folder / name)
+    for name, before in stale.items():
         path = folder / name
-        if name not in made and path.is_file() and digest(path.read_bytes()) == before:
+        if path.is_file() and digest(path.read_bytes()) == before:
             path.unlink()
             if not any(path.parent.iterdir()):
                 path.parent.rmdir()
-    for name, data in made.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    digests = {name: digest(data) for name, data in made.items()}
-    (folder / FILE).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
 
 
 def _before(folder: Path) -> dict[str, str]:
