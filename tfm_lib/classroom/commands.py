@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from tfm_lib._refusal import Refusal
-from tfm_lib.classroom.names import counted
 from tfm_lib.classroom.grade_commands import console, grade, report
+from tfm_lib.classroom.names import counted
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
