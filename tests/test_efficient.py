@@ -93,8 +93,9 @@ def test_scores_of_a_thousand_are_no_problem_for_tiles():
     assert_close(tiled_attention(Q, K, V, size=4), attention(Q, K, V)[0])
 
 
-def test_tiles_have_the_slopes_that_finite_differences_find():
+def test_tiles_have_the_first_and_second_derivatives_that_finite_differences_find():
     assert torch.autograd.gradcheck(lambda *inputs: tiled_attention(*inputs, size=2), words(5, 4))
+    assert torch.autograd.gradgradcheck(lambda *inputs: tiled_attention(*inputs, size=2), words(5, 4))
 
 
 def test_nothing_larger_than_a_tile_is_made():
@@ -213,6 +214,16 @@ def test_both_forms_of_linear_attention_are_its_definition(n, size, seed):
         outputs.append(output)
         assert state.shape == (2, 5, 4)
     assert_close(with_gradients(torch.stack(outputs, dim=1), inputs), expected)
+
+
+@pytest.mark.parametrize("far", [-20.0, -100.0, -1e30, 1e4])
+def test_linear_attention_is_finite_where_its_inputs_are(far):
+    Q, K, V = (torch.randn(7, 3).add(shift).requires_grad_() for shift in (far, far, 0.0))
+    output = linear_attention(Q, K, V, 3)
+    output.sum().backward()
+    assert output.isfinite().all() and all(X.grad.isfinite().all() for X in (Q, K, V))
+    stepped, state = linear_attention_step(Q[0], K[0], V[0])
+    assert_close(stepped, V[0]) and state.isfinite().all()
 
 
 def test_linear_attention_makes_nothing_that_is_n_by_n():
@@ -491,9 +502,9 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_scores_of_a_thousand_are_no_problem_for_tiles",
     ),
     "a gradient without what the row takes back": (
-        "dS = A * (dA - D[..., rows, :])",
+        "dS = A * (dA - D[..., rows, :] + dL[..., rows, :])",
         "dS = A * dA",
-        "test_tiles_have_the_slopes_that_finite_differences_find",
+        "test_tiles_have_the_first_and_second_derivatives_that_finite_differences_find",
     ),
     "one tile as large as the matrix": (
         "return (slice(start, start + size) for start in range(0, X.shape[-2], size))",

@@ -54,7 +54,8 @@ def tiled_attention(
     require_sizes(size=size)
     if mask is not None:
         mask = mask.broadcast_to(*Q.shape[:-1], K.shape[-2])  # a view: no memory
-    return TiledAttention.apply(Q, K, V, mask, size)
+    O, _ = TiledAttention.apply(Q, K, V, mask, size)
+    return O
 
 
 class TiledAttention(torch.autograd.Function):
@@ -84,10 +85,10 @@ class TiledAttention(torch.autograd.Function):
             L[..., rows, :] = top + total.log()
         ctx.save_for_backward(Q, K, V, mask, O, L)
         ctx.size = size
-        return O
+        return O, L
 
     @staticmethod
-    def backward(ctx, dO):
+    def backward(ctx, dO, dL):  # ∂L/∂sⱼ = aⱼ; through L a second derivative reaches the scores
         Q, K, V, mask, O, L = ctx.saved_tensors
         dQ, dK, dV = torch.zeros_like(Q), torch.zeros_like(K), torch.zeros_like(V)
         D = (dO * O).sum(dim=-1, keepdim=True)  # Σⱼ aⱼ · ∂loss/∂aⱼ
@@ -97,7 +98,7 @@ class TiledAttention(torch.autograd.Function):
                 A = (_tile_of_scores(Q, K, mask, rows, cols) - L[..., rows, :]).exp()
                 dV[..., cols, :] += A.mT @ own
                 dA = own @ V[..., cols, :].mT
-                dS = A * (dA - D[..., rows, :]) / math.sqrt(Q.shape[-1])
+                dS = A * (dA - D[..., rows, :] + dL[..., rows, :]) / math.sqrt(Q.shape[-1])
                 dQ[..., rows, :] += dS @ K[..., cols, :]
                 dK[..., cols, :] += dS.mT @ Q[..., rows, :]
         return dQ, dK, dV, None, None
@@ -290,7 +291,8 @@ def linear_attention_step(
 
 
 def _phi(X: Tensor) -> Tensor:
-    return F.elu(X) + 1
+    """elu(x) + 1, whose −1 + 1 leaves nothing of exp(x) below −17; from −40 on it stays exp(−40)."""
+    return torch.where(X > 0, X + 1, X.clamp(-40, 0).exp())
 
 
 @checked
