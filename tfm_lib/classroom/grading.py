@@ -139,7 +139,8 @@ class HandIn:
         self._loaded.load()
         if self._loaded.found.forbidden and len({each.forbidden for each in tasks}) > 1:
             self._apart = True
-            return self.notebook(task, self.program.way(), limits)
+            self.end()
+            return self.notebook(task, way, limits)
         return self._loaded
 
 
