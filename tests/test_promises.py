@@ -22,8 +22,10 @@ PROMISES = {
     "6. without a sandbox nothing is graded, and the remedy is named": [
         "test_classroom.py::test_no_bubblewrap_is_a_sentence_with_a_remedy"
     ],
-    "7. the container form is as closed as the sandbox": [
-        "test_classroom.py::test_container_command_is_as_closed_as_the_sandbox"
+    "7. no submission holds the class, whatever it answers": [
+        "test_patience.py::test_a_submission_has_a_time_as_a_whole",
+        "test_patience.py::test_a_notebook_that_is_stopped_again_and_again_is_not_tried_for_ever",
+        "test_patience.py::test_who_is_being_judged_is_named",
     ],
     "8. names from outside are data": [
         "test_classroom.py::test_what_was_refused_is_said_and_leaves_no_file",
@@ -74,7 +76,7 @@ PROMISES = {
     ],
     "23. nothing passes from one submission to another": [
         "hostile/test_submissions.py::test_submission_a_leaves_nothing_for_b",
-        "hostile/test_quiet.py::test_bits_that_one_submission_sends_do_not_reach_another",
+        "hostile/test_quiet.py::test_what_no_exercise_needs_is_refused",
     ],
     "24. a page looks the same however a program ends in a hidden test": [
         "hostile/test_quiet.py::test_a_students_page_looks_the_same_however_a_program_ends_in_a_hidden_test"
@@ -84,7 +86,7 @@ PROMISES = {
         "hostile/test_whole.py::test_an_attack_by_the_whole_run_earns_nothing",
     ],
     "26. no file of the machine and no secret of its environment is seen": [
-        "hostile/test_quiet.py::test_no_file_of_the_machine_can_be_opened",
+        "hostile/test_quiet.py::test_places_that_tell_of_the_machine_hold_nothing",
         "hostile/test_submissions.py::test_environment_holds_no_secret",
     ],
     "27. what nobody can say yet is blank in every export, and listed": [
@@ -105,7 +107,12 @@ PROMISES = {
         "test_cluster.py::test_killed_worker_loses_nothing",
         "test_cluster.py::test_nothing_goes_to_another_machine_in_the_clear",
     ],
-    "31. the manual's commands work word for word": ["test_instructors.py::test_every_command_of_the_guide_works"],
+    "31. no honest hand-in is lost, and none counts as nothing": [
+        "test_honest_hand_ins.py::test_the_only_notebook_of_a_student_is_taken_under_any_name",
+        "test_honest_hand_ins.py::test_what_was_refused_is_blank_and_listed_and_never_nothing",
+        "test_honest_hand_ins.py::test_a_result_that_the_ledger_tells_otherwise_is_named_before_anything_is_written",
+    ],
+    "32. the manual's commands work word for word": ["test_instructors.py::test_every_command_of_the_guide_works"],
 }
 
 
