@@ -157,7 +157,7 @@ def same(box: Locator, condition: str) -> bool:
     )
 
 
-@SOME
+@pytest.mark.parametrize("stem", params(STEMS, ("attention",)))
 def test_answers_are_remembered_and_forgotten(visit, stem: str) -> None:
     page = visit(f"chapters/{stem}", viewport=PHONE)
     given = {}

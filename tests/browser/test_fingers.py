@@ -154,7 +154,7 @@ SWIPES = ((0.15, -1), (0.5, 1), (0.85, -1))  # where across the card they begin,
 
 
 @pytest.mark.parametrize(
-    "opened", params(MODULES, ("masking/mask_editor", "layers/layer_norm"), "stage {} by finger".format), indirect=True
+    "opened", params(MODULES, ("masking/mask_editor",), "stage {} by finger".format), indirect=True
 )
 def test_a_thumb_that_scrolls_across_a_widget_changes_nothing(held: Held) -> None:
     """Swipes over the whole card, up and down, but for those that begin on a handle: they belong to it."""

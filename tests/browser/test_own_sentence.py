@@ -153,7 +153,7 @@ EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",)))
     "module_at",
     params(
         [*((module, "file") for module in SHOWS), (next(iter(SHOWS)), "http")],
-        [("decoding/beam_tree", "http"), ("decoding/sampling", "file"), ("multihead/heads", "file")],
+        [("decoding/sampling", "file"), ("multihead/heads", "file")],
         "-".join,
     ),
 )
@@ -220,6 +220,7 @@ def test_a_machine_that_does_not_come_leaves_the_recorded_example(visit, built_b
     assert widget.readout() == fresh
 
 
+@pytest.mark.long
 @EACH
 def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Translator, module: str) -> None:
     widget = opened(visit, built_book, module, "http", viewport=PHONE, touch=True, scheme="dark")

@@ -293,6 +293,7 @@ def test_a_word_tells_what_it_looked_at_and_the_beam_is_a_tree(visit, built_book
     assert steps.count() == 4 < few  # four hypotheses after one step
 
 
+@pytest.mark.long  # fingers, phones and the dark scheme are tried on other widgets
 def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Translator) -> None:
     widget = opened(visit, built_book, "http", viewport=PHONE, touch=True, scheme="dark")
     finger = Finger(widget.page)

@@ -22,7 +22,6 @@ from browser.conftest import Visitor
 from browser.driving import Place, Widget, pages_with_widgets, places
 
 FAILED = "This widget did not start in your browser."
-ON = pytest.mark.parametrize("at", ["http", "file"])
 # Every widget on http; on file, where only what all share differs, the first of each chapter. In `make test` some that
 # together have every kind of control; test_translator.py saves and links the translator, and test_every_page.py asks of
 # all that each control changes what is seen.
@@ -232,7 +231,7 @@ def assert_mourned(box: Locator) -> None:
     assert_picture(box.locator(".tfm-still"))
 
 
-@ON
+@pytest.mark.parametrize("at", params(["http", "file"], ["file"]))
 @LOOKED_AT
 def test_without_scripts_the_pictures_stand(visit, built_book: Path, at: str, some: bool) -> None:
     for name in looked_at(built_book, some):

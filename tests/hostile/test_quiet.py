@@ -1,7 +1,6 @@
 """A quiet sandbox: nothing of the machine or of a hidden test comes out, and what no exercise needs is refused."""
 
 import json
-import threading
 
 import msgspec
 import pytest
@@ -21,19 +20,13 @@ PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}
 
 
 @pytest.fixture(scope="module")
-def judges(monkeypatch_module):
-    """Two judging processes, as a class has them side by side; their environment holds a secret."""
+def process(monkeypatch_module):
+    """A judging process, whose environment holds a secret."""
     monkeypatch_module.setenv("BOOK_TOKEN", "a token of the instructor's: 93fe")
-    begin = Begin(manifest=manifest(PATIENT), tests={"masking": {"": HIDDEN}})
-    made = [JudgeProcess(begin) for _ in range(2)]
-    starting = [threading.Thread(target=judge.start) for judge in made]
-    for thread in starting:
-        thread.start()
-    for thread in starting:
-        thread.join()
+    made = JudgeProcess(Begin(manifest=manifest(PATIENT), tests={"masking": {"": HIDDEN}}))
+    made.start()
     yield made
-    for judge in made:
-        judge.close()
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +70,9 @@ ENDS = {  # eight ways to fail in a hidden test, by which a program could tell w
 
 
 @pytest.fixture(scope="module")
-def pages(judges):
+def pages(process):
     """For each way to end, the row of the result."""
-    return {name: judge_band(judges[1], f"    {body}") for name, body in ENDS.items()}
+    return {name: judge_band(process, f"    {body}") for name, body in ENDS.items()}
 
 
 def page(row: dict) -> str:
@@ -153,9 +146,9 @@ REFUSED = {  # each is a try at something; the error that it must end with
 
 
 @pytest.mark.parametrize("name", params(REFUSED, third(REFUSED)))
-def test_what_no_exercise_needs_is_refused(judges, name):
+def test_what_no_exercise_needs_is_refused(process, name):
     code = f"{KERNEL}\ndef triangle(n):\n    try:\n        {REFUSED[name]}\n    except (OSError, AttributeError) as error:\n        raise ValueError('refused: ' + repr(error))"
-    assert said(judges[0], code).startswith("refused: ")
+    assert said(process, code).startswith("refused: ")
 
 
 @pytest.mark.parametrize(
@@ -170,12 +163,12 @@ def test_what_no_exercise_needs_is_refused(judges, name):
         "/grader",
     ],
 )
-def test_places_that_tell_of_the_machine_hold_nothing(judges, place):
+def test_places_that_tell_of_the_machine_hold_nothing(process, place):
     look = f"import os\ndef triangle(n):\n    raise ValueError(os.path.isfile({place!r}) or bool(os.path.isdir({place!r}) and os.listdir({place!r})))"
-    assert said(judges[0], look) == "False"
+    assert said(process, look) == "False"
 
 
-def test_no_secret_of_the_judges_environment_is_in_a_cells_memory(judges):
+def test_no_secret_of_the_judges_environment_is_in_a_cells_memory(process):
     look = f"""{KERNEL}
 def triangle(n):
     word = b"93" + b"fe"
@@ -187,10 +180,10 @@ def triangle(n):
         held += ctypes.string_at(first, 2000)
     raise ValueError(f"{{word in held}} {{'BOOK_TOKEN' in os.environ}}")
 """
-    assert said(judges[0], look) == "False False"
+    assert said(process, look) == "False False"
 
 
-def test_a_second_copy_of_the_book_is_not_there(judges):
+def test_a_second_copy_of_the_book_is_not_there(process):
     look = """
 import os, sys
 def triangle(n):
@@ -198,10 +191,10 @@ def triangle(n):
     found = [place for place in places if os.path.exists(os.path.join(place, "tfm_lib"))]
     raise ValueError(found or "none")
 """
-    assert said(judges[0], look) == "none"
+    assert said(process, look) == "none"
 
 
-def test_memory_is_bounded_for_the_whole_cell(judges):
+def test_memory_is_bounded_for_the_whole_cell(process):
     """As much as one process may have, and no second process to have as much again."""
     look = f"""{KERNEL}
 import threading
@@ -220,12 +213,12 @@ def triangle(n):
     held.clear()
     raise ValueError(f"{{children}} children, {{total}} MB")
 """
-    children, _, total = said(judges[0], look).removesuffix(" MB").partition(" children, ")
+    children, _, total = said(process, look).removesuffix(" MB").partition(" children, ")
     assert int(children) == 0
     assert 100 < int(total) <= PATIENT["limits"]["memory"]
 
 
-def test_a_cell_has_no_seed_of_the_tests(judges):
+def test_a_cell_has_no_seed_of_the_tests(process):
     """Its random numbers are the same in every class, and its frames hold none either."""
     look = f"""{KERNEL}
 def triangle(n):
@@ -235,18 +228,18 @@ def triangle(n):
         frame = frame.f_back
     raise ValueError(f"{{torch.initial_seed()}} {{found}}")
 """
-    assert said(judges[0], look) == "0 []"
+    assert said(process, look) == "0 []"
 
 
-def test_text_raised_while_loading_reaches_no_page(judges):
+def test_text_raised_while_loading_reaches_no_page(process):
     """What a hidden test gave could be planted there by the cell before, where a test had stopped it."""
     planted = ["a = open('planted: 5 3 2')", "b = {}['planted: 5 3 2']", "assert len(triangle) == 0, 'planted: 5 3 2'"]
-    row = judge_band(judges[0], "    return a + b + triangle", "triangle = [1]", *planted)
+    row = judge_band(process, "    return a + b + triangle", "triangle = [1]", *planted)
     assert "planted" not in json.dumps(row)
     assert "planted" not in page(row)
 
 
-def test_what_a_library_asks_of_threads_and_loops_is_there(judges):
+def test_what_a_library_asks_of_threads_and_loops_is_there(process):
     look = """
 import asyncio, os, tempfile, threading, io, torch
 from concurrent.futures import ThreadPoolExecutor
@@ -266,4 +259,4 @@ def triangle(n):
     torch.set_num_threads(2); found.append(int((torch.ones(600, 600) @ torch.ones(600, 600))[0, 0]))
     raise ValueError(found)
 """
-    assert said(judges[0], look) == "[3, 1, 2, 3, 600]"
+    assert said(process, look) == "[3, 1, 2, 3, 600]"
