@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from functools import partial
 
+import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given
@@ -472,6 +473,23 @@ MISFITS = {
     ),
 }
 
+
+def test_a_row_without_a_value_stays_without_one():
+    experts = MixtureOfExperts(4, 8, n_experts=3, k=2)
+    X = torch.randn(2, 4)
+    X[0, 1] = torch.nan
+    Y = experts(X)
+    assert Y[0].isnan().all() and Y[1].isfinite().all()
+
+
+def test_a_factorised_embedding_has_the_room_of_every_other():
+    embedding = FactorisedEmbedding(TransformerConfig(9, d_model=8, n_heads=2, max_len=4), d_embedding=2)
+    assert embedding(torch.ones(1, 2, dtype=torch.long), start=2).shape == (1, 2, 8)
+    for ids, start in ((torch.ones(1, 5, dtype=torch.long), 0), (torch.ones(1, 2, dtype=torch.long), -1)):
+        with pytest.raises(ValueError):
+            embedding(ids, start=start)
+
+
 MUTATIONS = {
     "every word asked for is hidden": ("fate < 0.8", "fate < 1.0", "test_of_the_words_asked_for_eight_in_ten_are_hidden_and_one_is_another"),
     "no word stays as it is": ("fate >= 0.9", "fate >= 0.8", "test_of_the_words_asked_for_eight_in_ten_are_hidden_and_one_is_another"),
@@ -487,7 +505,7 @@ MUTATIONS = {
     "layers are copies": ("[model.layers[0]] * len(model.layers)", "list(model.layers)", "test_shared_layers_are_one_layer_and_read_as_it_many_times"),
     "a softmax over all experts": ("best.softmax(dim=-1)", "logits.softmax(dim=-1).gather(-1, chosen)", "test_gates_are_a_softmax_over_the_k_best"),
     "experts without gates": ("gate[sent].unsqueeze(-1) * expert", "expert", "test_a_mixture_equals_a_loop_over_tokens"),
-    "every expert computes every token": ("sent = gate > 0", "sent = gate >= 0", "test_an_expert_that_is_not_asked_is_not_run"),
+    "every expert computes every token": ("sent = gate != 0", "sent = gate >= 0", "test_an_expert_that_is_not_asked_is_not_run"),
     "balance of probabilities alone": ("(asked.mean(dim=0) / k * p.mean(dim=0))", "(p.mean(dim=0) * p.mean(dim=0))", "test_balance_equals_the_formula_of_switch"),
     "the mean is taken off": ("X.square().mean(dim=-1, keepdim=True)", "X.var(dim=-1, keepdim=True)", "test_rms_norm_equals_torch"),
     "the gate is a sigmoid": ("F.silu(self.W_gate(X))", "self.W_gate(X).sigmoid()", "test_swiglu_equals_its_formula"),

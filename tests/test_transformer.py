@@ -759,3 +759,15 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_bad_input_gets_a_sentence[an id beyond the vocabulary]",
     ),
 }
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_model_that_was_emptied_and_loaded_is_the_same(device):
+    config = TransformerConfig(11, d_model=8, n_heads=2, d_ff=16, n_layers=1, max_len=9)
+    model = Transformer(config).eval()
+    with torch.device(device):
+        other = Transformer(config).eval()
+    other.to_empty(device="cpu").load_state_dict(model.state_dict(), strict=True)
+    ids = torch.tensor([[1, 4, 5, 2]])
+    torch.testing.assert_close(other(ids, ids), model(ids, ids), rtol=0, atol=0)
+    assert model.double()(ids, ids).dtype == torch.float64

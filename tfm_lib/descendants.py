@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_norm, require_number, require_sizes, require_tokens, require_whole, shape_of,
+    bad_input, require_norm, require_number, require_room, require_sizes, require_tokens, require_whole, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
@@ -181,8 +181,8 @@ class FactorisedEmbedding(Embedding):
     def __init__(self, config: TransformerConfig, d_embedding: int = 128):
         require_sizes(d_embedding=d_embedding)
         super().__init__(replace(config, d_model=d_embedding, n_heads=1))
-        positions = sinusoidal_encoding(config.max_len, config.d_model)
-        self.register_buffer("positions", positions, persistent=False)
+        self.make_positions = partial(sinusoidal_encoding, config.max_len, config.d_model)
+        self.register_buffer("positions", self.make_positions(), persistent=False)
         self.d_model = config.d_model
         self.widen = nn.Linear(d_embedding, config.d_model, bias=False)
 
@@ -192,8 +192,11 @@ class FactorisedEmbedding(Embedding):
         start: int = 0,
     ) -> Float[Tensor, "batch n d_model"]:
         require_tokens("ids", ids, self.tokens.weight)
+        require_whole("start", start, 0)
+        end = start + ids.shape[1]
+        require_room(end, len(self.positions))
         X = self.widen(self.tokens(ids) * self.scale)
-        return self.dropout(X + self.positions[start : start + ids.shape[1]])
+        return self.dropout(X + self.positions[start:end])
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
         return F.linear(X @ self.widen.weight, self.tokens.weight)
@@ -234,7 +237,7 @@ class MixtureOfExperts(nn.Module):
         gates = top_k_gates(self.router(X), self.k)
         Y = torch.zeros_like(X)
         for expert, gate in zip(self.experts, gates.unbind(dim=-1)):
-            sent = gate > 0  # the tokens that this expert is asked for
+            sent = gate != 0  # the tokens that this expert is asked for
             Y[sent] += gate[sent].unsqueeze(-1) * expert(X[sent])
         return Y
 

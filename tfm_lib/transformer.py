@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -83,8 +84,8 @@ class Embedding(nn.Module):
         self.d_model, self.scale = config.d_model, math.sqrt(config.d_model)
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)  # 1 / scale
-        made = positions(config.max_len, config.d_model)
-        self.register_buffer("positions", made, persistent=False)
+        self.make_positions = partial(positions, config.max_len, config.d_model)
+        self.register_buffer("positions", self.make_positions(), persistent=False)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -98,6 +99,14 @@ class Embedding(nn.Module):
         end = start + ids.shape[1]
         require_room(end, len(self.positions))
         return self.dropout(self.tokens(ids) * self.scale + self.positions[start:end])
+
+    def _apply(self, fn: Callable, recurse: bool = True) -> nn.Module:
+        """The positions are in no state dict, so `to_empty` must not leave them without values."""
+        before = self.positions
+        super()._apply(fn, recurse)
+        if not self.positions.is_meta:
+            self.positions.copy_(self.make_positions() if before.is_meta else before)
+        return self
 
     def unembed(self, X: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch v"]:
         """Logits: the dot product of each vector with the embedding of every token."""
