@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeGuard
 
 from tfm_lib import _extras
 from tfm_lib._refusal import BuildStopped, Refusal
@@ -216,25 +216,31 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(_say("Stopped.", 130))
     except Exception as error:
-        full = next((cause for cause in _causes(error) if _disk_full(cause)), None)
-        if full is None and isinstance(error, BuildStopped):
-            sys.exit(_say(str(error), 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1))
-        if (
-            full is None
-            and isinstance(error, ModuleNotFoundError)
-            and (said := _extras.missing(error.name or "", sys.argv[1:]))
-        ):
-            sys.exit(_say(said))
-        if full is None:
+        if (said := _told(error)) is None:
             raise
+        sys.exit(_say(said, 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1))
+
+
+def _told(error: Exception) -> str | None:
+    """What went wrong, in a sentence with a remedy; None for what is a fault of ours."""
+    causes = list(_causes(error))
+    if full := next((cause for cause in causes if _disk_full(cause)), None):
         where = getattr(full, "filename", None)
-        sys.exit(
-            _say(
-                f"The disk is full{f' (writing {where})' if where else ''}. The book needs about 200 MB in its folder "
-                "and as much for temporary files. Free some space (`make clean` removes what was built) "
-                "and run the command again."
-            )
+        return (
+            f"The disk is full{f' (writing {where})' if where else ''}. The book needs about 200 MB in its folder "
+            "and as much for temporary files. Free some space (`make clean` removes what was built) "
+            "and run the command again."
         )
+    if closed := next((cause for cause in causes if _not_allowed(cause)), None):
+        where = getattr(closed, "filename", None) or "A file"
+        return (
+            f"{where} cannot be written: {closed.strerror}. Run the command in a folder of your own, or name another."
+        )
+    if isinstance(error, BuildStopped):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError):
+        return _extras.missing(error.name or "", sys.argv[1:]) or None
+    return None
 
 
 def _say(sentence: str, code: int = 1) -> int:
@@ -251,6 +257,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _disk_full(error: BaseException) -> bool:
     numbers = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
     return (isinstance(error, OSError) and error.errno in numbers) or "disk is full" in str(error)
+
+
+def _not_allowed(error: BaseException) -> TypeGuard[OSError]:
+    return isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def _free_port(taken: int) -> int:
