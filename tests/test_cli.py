@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tfm_lib import cli
+from tfm_lib import __version__, cli
 from tfm_lib.book import browser
 from tfm_lib.book.notebooks.working_copy import update
 
@@ -38,6 +38,7 @@ def test_help_lists_the_commands() -> None:
     said = tfm("--help").stdout
     commands = "build serve paper lab bench train translate assign collect grade report"
     assert all(f" {name} " in said for name in commands.split())
+    assert "--install-completion" in said and tfm("--version").stdout.strip() == __version__
 
 
 # --- build ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, TypeGuard
 
-from tfm_lib import _extras
+from tfm_lib import __version__, _extras
 from tfm_lib._refusal import BuildStopped, Refusal
 
 try:
@@ -29,11 +29,25 @@ app = typer.Typer(
     "load another's and look at its heads; "
     "assign, collect and grade exercises.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        console.print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version, and stop.")
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
