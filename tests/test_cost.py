@@ -313,6 +313,13 @@ MISFITS = {
         hardware_flops, dict(hours=1.0, n_devices=2, rate=1e9), dict(hours=(*NUMBER, -1.0), n_devices=SIZE, rate=(*NUMBER, 0.0)),
     ),
 }  # fmt: skip
+
+
+def test_a_path_is_a_whole_number():
+    with pytest.raises(ValueError, match=r"what layers\(n, k\) gives must be a whole number of at least 1"):
+        convolutional_cost(9, 4, 3, layers=lambda n, k: "3")
+
+
 MUTATIONS = {  # what is removed, and the test that must turn red
     "the means are forgotten": ("2 * seen * n * d", "seen * n * d", "test_attention_multiplies_as_often_as_it_says"),
     "a window looks at all words": ("seen = min(r, n)", "seen = n", "test_a_window_multiplies_as_often_as_it_says"),

@@ -490,6 +490,21 @@ def test_a_factorised_embedding_has_the_room_of_every_other():
             embedding(ids, start=start)
 
 
+def test_a_single_token_has_a_balance_and_none_has_not():
+    logits = torch.randn(5)
+    torch.testing.assert_close(balance_loss(logits, 2), balance_loss(logits[None], 2))
+    with pytest.raises(ValueError, match="logits must hold at least one token"):
+        balance_loss(torch.empty(0, 5), 2)
+
+
+def test_ids_beyond_the_last_are_no_words():
+    ids = torch.tensor([[5, 6, 20]])
+    with pytest.raises(ValueError, match="ids must be at most mask_id = 9, the last id; got 20"):
+        masked_words(ids, 9)
+    with pytest.raises(ValueError, match="ids must be below first_sentinel = 20; got 20"):
+        corrupt_spans(ids[0], 20)
+
+
 MUTATIONS = {
     "every word asked for is hidden": ("fate < 0.8", "fate < 1.0", "test_of_the_words_asked_for_eight_in_ten_are_hidden_and_one_is_another"),
     "no word stays as it is": ("fate >= 0.9", "fate >= 0.8", "test_of_the_words_asked_for_eight_in_ten_are_hidden_and_one_is_another"),

@@ -485,6 +485,12 @@ MISFITS = {
 }  # fmt: skip
 
 
+def test_a_window_wider_than_the_text_costs_no_more_and_no_text_is_no_trouble():
+    Q, K, V = (X.detach() for X in words(5, 5))
+    assert_close(window_attention(Q, K, V, 10**9, 10**9), attention(Q, K, V)[0])
+    assert window_attention(Q[..., :0, :], K[..., :0, :], V[..., :0, :], 2).shape == V[..., :0, :].shape
+
+
 MUTATIONS = {  # what is removed, and the test that must turn red
     "what was there does not shrink": (
         "mixed = mixed * shrink +",

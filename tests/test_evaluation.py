@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import pytest
 import sacrebleu
@@ -207,6 +208,27 @@ MISFITS = {
         dict(references=(*TEXT, ["a", "b"]), draws=SIZE),
     ),
 }
+
+
+FOREIGN = {  # calls that ended in another library's words, or in silence, with what they must say
+    "words that are a number": (lambda: ngram_matches(5, ["a"], 1), "hypothesis must be a sequence of words"),
+    "words that are a set": (lambda: ngram_matches({"a"}, ["a"], 1), "hypothesis must be a sequence of words"),
+    "no words at all": (lambda: ngram_matches(["a"], None, 1), "reference must be a sequence of words"),
+    "an infinite weight": (lambda: chrf(["a"], ["a"], beta=math.inf), "beta must be above 0, and a million at most"),
+    "a weight whose square is none": (lambda: chrf(["a"], ["a"], beta=1e200), "beta must be above 0, and a million"),
+    "a seed that is a word": (lambda: paired_bootstrap(["a"], ["a"], ["a"], seed="x"), "seed must be a whole number"),
+    "a seed with a half": (lambda: paired_bootstrap(["a"], ["a"], ["a"], seed=1.5), "seed must be a whole number"),
+    "a seed too large": (lambda: paired_bootstrap(["a"], ["a"], ["a"], seed=2**70), "seed must be a whole number"),
+}
+
+
+@pytest.mark.parametrize("call", FOREIGN)
+def test_what_cannot_be_ends_in_a_sentence(call, as_readers_run_it):
+    asked, says = FOREIGN[call]
+    with pytest.raises((ValueError, TypeError), match=re.escape(says)):
+        asked()
+
+
 MUTATIONS = {  # what is removed, and the test that must turn red
     "no clipping": ("(_ngrams(hypothesis, n) & _ngrams(reference, n)).total()", "sum(_ngrams(hypothesis, n)[run] for run in _ngrams(reference, n))", "test_an_n_gram_matches_at_most_as_often_as_the_reference_has_it"),
     "no brevity penalty": ("math.exp(1 - theirs / ours) if ours else 0.0", "1.0", "test_short_translations_pay"),

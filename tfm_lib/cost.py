@@ -124,7 +124,9 @@ def convolutional_cost(
     """
     require_sizes(n=n, d=d)
     require_whole("k", k, 2)
-    return Cost(k * n * d**2, sequential=1, path=layers(n, k), memory=n * d)
+    path = layers(n, k)
+    require_whole("what layers(n, k) gives", path, 1)
+    return Cost(k * n * d**2, sequential=1, path=path, memory=n * d)
 
 
 def training_flops(n_parameters: int, n_tokens: int) -> int:

@@ -58,6 +58,8 @@ def masked_words(
     Source: Devlin et al. (2019), section 3.1, "Masked LM".
     """
     _require_question(ids, "mask_id", mask_id, share)
+    if (ids > mask_id).any():
+        raise bad_input("ids", f"be at most mask_id = {mask_id}, the last id", int(ids.max()))
     draw = partial(torch.rand, ids.shape, generator=generator)
     asked = (ids >= FIRST_WORD) & (ids < mask_id) & (draw() < share)
     any_word = torch.randint(FIRST_WORD, mask_id, ids.shape, generator=generator)
@@ -84,6 +86,8 @@ def corrupt_spans(
     Differs: the last token may stay, which in the published code always falls out.
     """
     _require_question(ids, "first_sentinel", first_sentinel, share, least=2)
+    if (ids >= first_sentinel).any():
+        raise bad_input("ids", f"be below first_sentinel = {first_sentinel}", int(ids.max()))
     require_number("mean_length", mean_length, lambda length: length >= 1, "be at least 1")
     n_lost = min(max(round(len(ids) * share), 1), len(ids) - 1)
     n_spans = min(max(round(n_lost / mean_length), 1), n_lost, len(ids) - n_lost)
@@ -251,8 +255,11 @@ def balance_loss(logits: Float[Tensor, "*batch experts"], k: int) -> Float[Tenso
 
     Source: Fedus, Zoph and Shazeer (2022), section 2.2, equations 4 to 6, there with k = 1.
     """
-    asked = (top_k_gates(logits, k) > 0).float().flatten(0, -2)
-    p = logits.softmax(dim=-1).flatten(0, -2)
+    logits = logits.reshape(-1, logits.shape[-1])
+    if not len(logits):
+        raise bad_input("logits", "hold at least one token", shape_of(logits))
+    asked = (top_k_gates(logits, k) > 0).float()
+    p = logits.softmax(dim=-1)
     return logits.shape[-1] * (asked.mean(dim=0) / k * p.mean(dim=0)).sum()
 
 

@@ -130,7 +130,11 @@ def window_attention(
     require_values(Q=Q, K=K, V=V)
     require_whole("back", back, 0)
     require_whole("ahead", ahead, 0)
-    n, size = Q.shape[-2], back + 1 + ahead
+    n = Q.shape[-2]
+    if n == 0:
+        return V
+    back, ahead = min(back, n - 1), min(ahead, n - 1)  # there are no more to see
+    size = back + 1 + ahead
     rest = -n % size  # the last block is filled up
     blocks = F.pad(Q, (0, 0, 0, rest)).unflatten(-2, (-1, size))
     span = size + back + ahead

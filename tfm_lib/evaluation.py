@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tfm_lib._errors import bad_input, require_kind, require_number, require_sizes, require_texts
+from tfm_lib._errors import bad_input, require_kind, require_number, require_sizes, require_texts, require_whole
 
 __all__ = ["Bleu", "Difference", "bleu", "bleu_words", "chrf", "ngram_matches", "paired_bootstrap"]
 
@@ -48,6 +48,8 @@ def ngram_matches(hypothesis: Sequence[str], reference: Sequence[str], n: int) -
     Source: Papineni et al. (2002), section 2.1, the modified precision's numerator.
     """
     require_sizes(n=n)
+    for name, words in (("hypothesis", hypothesis), ("reference", reference)):
+        require_kind(name, words, Sequence, "be a sequence of words")
     return (_ngrams(hypothesis, n) & _ngrams(reference, n)).total()
 
 
@@ -88,7 +90,7 @@ def chrf(
     """
     _require_references(hypotheses, references)
     require_sizes(n=n)
-    require_number("beta", beta, lambda beta: beta > 0, "be above 0")
+    require_number("beta", beta, lambda beta: 0 < beta <= 1e6, "be above 0, and a million at most")
     pairs = [["".join(text.split()) for text in pair] for pair in zip(hypotheses, references)]
     shares = []
     for length in range(1, n + 1):
@@ -132,6 +134,7 @@ def paired_bootstrap(
     Source: Koehn (2004), section 4.
     """
     require_sizes(draws=draws)
+    require_whole("seed", seed, 0, "be a whole number from 0 to 2⁶³ − 1", 2**63 - 1)
     systems = [_statistics(texts, references) for texts in (ours, theirs)]
     size, generator = len(references), torch.Generator().manual_seed(seed)
     chosen = torch.randint(size, (draws, size), generator=generator)
