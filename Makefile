@@ -28,7 +28,7 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minutes (options: SINCE=main~3)
 	@$(WITH_NODE) $(PY) tests/quick.py $(SINCE)
 
-test: ready  ## set up and run the tests, in some twenty minutes (options: TESTS="tests/test_masking.py -x")
+test: ready  ## set up and run the tests, in about a quarter of an hour (options: TESTS="tests/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
 test-all: ready  ## run every test, the long ones too

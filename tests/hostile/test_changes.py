@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from tiers import params
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
@@ -97,12 +98,14 @@ def test_one_test_does_not_hold_what_another_saw_against_an_answer(halves):
     assert [row["points"] for row in halves(code)["masking.halve"]["tests"]] == [0, 1]
 
 
-@pytest.mark.parametrize("changed", ["None", "'x'", "-1", "True", "10**9", "[0]", "{}", "1.0"])
+@pytest.mark.parametrize(
+    "changed", params(["None", "'x'", "-1", "True", "10**9", "[0]", "{}", "1.0"], ("None", "10**9"))
+)
 def test_nonsense_about_a_change_is_no_change(halves, changed):
     found = halves(SEND.replace("CHANGED", changed).replace("WRONG", "False"))["masking.halve"]
     assert (found["points"], found["status"]) == (3, "ok"), json.dumps(found)
 
 
-@pytest.mark.parametrize("changed", ["None", "0", "2"])
+@pytest.mark.parametrize("changed", params(["None", "0", "2"], ("0",)))
 def test_a_word_about_a_change_never_earns_a_point(halves, changed):
     assert halves(SEND.replace("CHANGED", changed).replace("WRONG", "True"))["masking.halve"]["points"] == 0

@@ -9,7 +9,7 @@ from tiers import params, third
 from hostile.assignment import LIMITS
 from hostile.replies import ALL, FILES
 
-KEPT = third(ALL, 6) - {"a reply with one byte a second"}  # which waits
+KEPT = third(ALL, 10) - {"a reply with one byte a second"}  # which waits
 KEPT |= {"loaded as lacking every answer, whenever it is asked"}  # which once held a class for ever
 
 

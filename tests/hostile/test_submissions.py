@@ -17,7 +17,7 @@ LONGEST = (
 )  # seconds, on a busy machine
 
 
-KEPT = {*HONEST, *UNREADABLE} | third(ATTACKS, 5) - {"endless sleep", "endless loop at import"}  # which wait
+KEPT = third(HONEST, 4) | {*UNREADABLE} | third(ATTACKS, 9) - {"endless sleep", "endless loop at import"}  # which wait
 KEPT |= {name for name in ATTACKS if "its own group" in name}  # which once reached the grader
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -163,14 +164,14 @@ def graded():
     process.close()
 
 
-@pytest.mark.parametrize("name", params(ATTACKS, third(ATTACKS)))
+@pytest.mark.parametrize("name", params(ATTACKS, third(ATTACKS, 6)))
 def test_an_attack_by_the_whole_run_earns_nothing(graded, name):
     result = graded(ATTACKS[name])
     assert (result.points, "4 of 4 points" in str(result)) == (0, False), result
     assert result.status != "infrastructure", result
 
 
-@pytest.mark.parametrize("way", params(WAYS_ROUND, third(WAYS_ROUND, 4) | {"made while loading"}))
+@pytest.mark.parametrize("way", params(WAYS_ROUND, third(WAYS_ROUND, 8) | {"made while loading"}))
 def test_a_forbidden_call_is_held_by_what_is_called(graded, way):
     """The triangle, an exercise that forbids nothing, is right by the same way."""
     body = f"""
@@ -203,20 +204,23 @@ SETUP = "state = {}\ndef setup():\n    state['range'] = torch.arange\nsetup()"
 STATEFUL = BAND.replace("torch.arange", "state['range']")
 
 
+long = partial(pytest.param, marks=pytest.mark.long)
+
+
 @pytest.mark.parametrize(
     ("texts", "ways"),
     [
         ([SETUP, STATEFUL], [Graded(what="notebook")]),
-        ([SETUP, STATEFUL, TRAINING], [Graded(what="notebook", because="deadline", before=5)]),
+        long([SETUP, STATEFUL, TRAINING], [Graded(what="notebook", because="deadline", before=5)]),
         ([TRAINING, BAND], [Graded(what="slices", because="deadline")]),
         (["import os\nos._exit(3)", BAND], [Graded(what="slices", because="stopped")]),
-        (["import ctypes\nctypes.string_at(0)", BAND], [Graded(what="slices", because="stopped")]),
+        long(["import ctypes\nctypes.string_at(0)", BAND], [Graded(what="slices", because="stopped")]),
         (["raise ValueError\n" + BAND], [Graded(what="slices", because="lacks")]),
-        (["text = open('corpus.txt').read()\ndef gap(n): return torch.arange(n)[:, None] - torch.arange(n)",
+        long(["text = open('corpus.txt').read()\ndef gap(n): return torch.arange(n)[:, None] - torch.arange(n)",
           BAND.replace("torch.arange(n)[:, None] - torch.arange(n)", "gap(n)")], [Graded(what="slices", because="lacks")]),
-        (["while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass", BAND],
+        long(["while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass", BAND],
          [Graded(what="slices", because="deadline"), Graded(what="slices", because="stopped")]),  # whichever limit is first
-        (["import asyncio\nawait asyncio.sleep(1e6)", BAND], [Graded(what="slices", because="deadline")]),
+        long(["import asyncio\nawait asyncio.sleep(1e6)", BAND], [Graded(what="slices", because="deadline")]),
         ([BAND, "raise ValueError\ndef band(n): return None"], [Graded(what="notebook")]),
     ],
 )  # fmt: skip
