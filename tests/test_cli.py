@@ -69,10 +69,13 @@ def test_build_says_where_the_book_is_and_which_cell_failed(toy_book) -> None:
     ("fault", "told"),
     [
         (errno.ENOSPC, "The disk is full (writing /book/_build/html/x.html)"),
-        (errno.EACCES, "/book/_build/html/x.html cannot be written: Permission denied. Run the command in a folder of"),
+        (
+            errno.EACCES,
+            "/book/_build/html/x.html cannot be opened or written: Permission denied. Run the command in a folder of",
+        ),
         (
             errno.EROFS,
-            "/book/_build/html/x.html cannot be written: Read-only file system. Run the command in a folder of",
+            "/book/_build/html/x.html cannot be opened or written: Read-only file system. Run the command in a folder of",
         ),
     ],
 )

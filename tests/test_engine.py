@@ -18,7 +18,7 @@ import pytest
 import torch
 from project import ROOT
 from safetensors.torch import load_file
-from tiers import params, third
+from tiers import every, params
 from typer.testing import CliRunner
 
 from tfm_lib.cli import app
@@ -514,7 +514,7 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize("arguments", params(SENTENCES, third(SENTENCES), " ".join))
+@pytest.mark.parametrize("arguments", params(SENTENCES, every(3, SENTENCES), " ".join))
 def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, tmp_path: Path):
     run = tfm(*arguments, cwd=tmp_path)
     assert (

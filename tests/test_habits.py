@@ -9,7 +9,7 @@ import pytest
 from habits import assignment, habits
 from hostile.cases import notebook
 from project import ROOT
-from tiers import params, third
+from tiers import every, params
 
 from tfm_lib.classroom.manifest import manifest as decoded_manifest
 from tfm_lib.classroom.pool import JudgeProcess
@@ -60,7 +60,7 @@ def judge(made):
     process.close()
 
 
-@pytest.mark.parametrize("name", params(ALL, third(ALL, 8)))
+@pytest.mark.parametrize("name", params(ALL, every(8, ALL)))
 def test_the_notebook_earns_full_points(judge, name):
     habit = ALL[name]
     job = Job(student="someone", stem=habit.stem, ids=list(habit.ids), data=notebook(list(habit.cells)))

@@ -82,6 +82,13 @@ def test_a_students_own_archive_is_opened(tmp_path):
     ]
 
 
+def test_of_a_students_huge_archive_the_rest_is_told(tmp_path):
+    inside = {"masking.ipynb": notebook("masking", "x = 1")} | {f"{place}.txt": b"" for place in range(600)}
+    report = handed_in(tmp_path, {"ann/all.zip": zipped(inside)})
+    assert [one.student for one in report.kept] == ["ann"]
+    assert ("ann/all.zip", "it holds more than 500 files; the rest was not looked at") in report.refused
+
+
 def test_in_an_archive_of_canvas_the_outer_name_says_whose_a_students_archive_is(tmp_path):
     made = zipped({"leeanna_301_501_masking.zip": zipped({"kim_302_502_masking.ipynb": notebook("masking", "x = 1")})})
     (tmp_path / "canvas.zip").write_bytes(made)
@@ -106,6 +113,8 @@ def test_an_untouched_copy_never_counts_in_place_of_a_solved_one(tmp_path, names
     report = handed_in(tmp_path, copies)
     assert [one.data for one in report.kept] == [solved]
     assert [one.data for one in report.earlier] == [untouched]
+    said = " ".join([*report.notes, *(f"{where} came later" for where in report.replaced)])
+    assert ("is as it was handed out" in said) != ("came later" in said), "one of the two is said"
 
 
 @pytest.fixture

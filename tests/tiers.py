@@ -32,6 +32,6 @@ def params(values: Iterable[Any], kept: Container[Any], name: Callable[[Any], st
     return [pytest.param(value, id=name(value), marks=[] if value in kept else [pytest.mark.long]) for value in values]
 
 
-def third(table: Iterable[Any], of: int = 3) -> set[Any]:
-    """Every third, or so, of many cases that one mechanism has to withstand; the others are long."""
-    return {*list(table)[::of]}
+def every(nth: int, table: Iterable[Any]) -> set[Any]:
+    """The first and every `nth` after it of many cases that one mechanism has to withstand; the others are long."""
+    return {*list(table)[::nth]}

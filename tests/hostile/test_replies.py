@@ -4,12 +4,12 @@ import json
 import time
 
 import pytest
-from tiers import params, third
+from tiers import every, params
 
 from hostile.assignment import LIMITS
 from hostile.replies import ALL, FILES
 
-KEPT = third(ALL, 10) - {"a reply with one byte a second"}  # which waits
+KEPT = every(10, ALL) - {"a reply with one byte a second"}  # which waits
 KEPT |= {"loaded as lacking every answer, whenever it is asked"}  # which once held a class for ever
 
 

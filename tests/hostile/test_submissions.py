@@ -6,7 +6,7 @@ import socket
 import time
 
 import pytest
-from tiers import params, third
+from tiers import every, params
 
 from hostile.assignment import LIMITS, MANIFEST
 from hostile.cases import ALL, ATTACKS, BAND, HONEST, IMPORTS, TRIANGLE, UNREADABLE, Case, notebook
@@ -17,7 +17,7 @@ LONGEST = (
 )  # seconds, on a busy machine
 
 
-KEPT = third(HONEST, 4) | {*UNREADABLE} | third(ATTACKS, 9) - {"endless sleep", "endless loop at import"}  # which wait
+KEPT = every(4, HONEST) | {*UNREADABLE} | every(9, ATTACKS) - {"endless sleep", "endless loop at import"}  # which wait
 KEPT |= {name for name in ATTACKS if "its own group" in name}  # which once reached the grader
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
-from tiers import params, third
+from tiers import every, params
 
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import BAND, IMPORTS, LIE, TRIANGLE, notebook
@@ -164,14 +164,14 @@ def graded():
     process.close()
 
 
-@pytest.mark.parametrize("name", params(ATTACKS, third(ATTACKS, 6)))
+@pytest.mark.parametrize("name", params(ATTACKS, every(6, ATTACKS)))
 def test_an_attack_by_the_whole_run_earns_nothing(graded, name):
     result = graded(ATTACKS[name])
     assert (result.points, "4 of 4 points" in str(result)) == (0, False), result
     assert result.status != "infrastructure", result
 
 
-@pytest.mark.parametrize("way", params(WAYS_ROUND, third(WAYS_ROUND, 8) | {"made while loading"}))
+@pytest.mark.parametrize("way", params(WAYS_ROUND, every(8, WAYS_ROUND) | {"made while loading"}))
 def test_a_forbidden_call_is_held_by_what_is_called(graded, way):
     """The triangle, an exercise that forbids nothing, is right by the same way."""
     body = f"""

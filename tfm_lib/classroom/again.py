@@ -136,6 +136,8 @@ def _said(row: ExerciseResult | None) -> str:
         return "words" if row.text.strip() else "no words"
     if row.reason == NOTHING:
         return NOTHING.lower().rstrip(".")
-    if row.status in ("infrastructure", "unreadable"):
-        return {"infrastructure": "not judged"}.get(row.status, row.status)
+    if row.status == "infrastructure":
+        return "not judged"
+    if row.status == "unreadable":
+        return "unreadable"
     return f"{number(row.points)}" + (" (stopped)" if row.status == "stopped" else "")

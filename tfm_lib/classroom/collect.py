@@ -99,7 +99,6 @@ class _Collection:
                 *earlier, last = newest
                 self.report.kept.append(last)
                 self.report.earlier += earlier
-                self.report.replaced += [one.where for one in earlier]
         self._name_refused(students)
 
     def _is_known(self, claim: Claim) -> bool:
@@ -112,14 +111,17 @@ class _Collection:
 
     def _name_refused(self, students: dict[str, str]) -> None:
         """Whose the refused files are, as far as their places say so."""
-        unknown = list(self.report.unknown)
         for entry, refused in self._of_somebody:
-            claim = claims.read(self.kind, entry)
-            if isinstance(claim, Claim) and not self._is_of_another_assignment(claim):
-                student = students.get(entry.parts[0]) or self._student(claim)[0]
-                if student:
+            try:
+                claim = claims.read(self.kind, entry)
+                known = isinstance(claim, Claim) and not self._is_of_another_assignment(claim)
+            except Exception:  # noqa: BLE001 (a name that raises, for which the file was refused, is nobody's)
+                continue
+            if isinstance(claim, Claim) and known:
+                people = self.wishes.roster.whose(claim) if self.wishes.roster else ()
+                own = claim.student if self.wishes.roster is None else people[0].student if len(people) == 1 else ""
+                if student := students.get(entry.parts[0]) or own:
                     self.report.of_student.append((claim, student, refused))
-        self.report.unknown = unknown
 
     def _entries(self) -> Iterator[Entry]:
         """All files of the source; in place of a student's own zip archive, what it holds."""
@@ -310,6 +312,7 @@ class _Collection:
             return copies
         untouched = [one for one in copies if self._is_untouched(one)]
         if copies[-1] not in untouched or len(untouched) == len(copies):
+            self.report.replaced += [one.where for one in copies[:-1]]
             return copies
         made = [*untouched, *(one for one in copies if one not in untouched)]
         note = f"{copies[-1].where} is as it was handed out, so {made[-1].where} counts in its place."

@@ -163,7 +163,8 @@ class LoadedNotebook:
     def load(self) -> None:
         """Run the notebook; raises Stopped."""
         try:
-            self.found = load(self.peer, self.cell, self.tasks, self.hand_in.program, self.way, self.limits)
+            hand_in = self.hand_in
+            self.found = load(self.peer, self.cell, self.tasks, hand_in.program, self.way, self.limits, hand_in.until)
         except BadLoad:
             raise Stopped("the notebook could not be loaded") from None
 

@@ -7,6 +7,7 @@ import re
 import shutil
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 import nbformat
@@ -106,7 +107,7 @@ class Handout:
     def _chapter(self) -> Path:
         return self.root / "chapters" / f"{self.stem}.md"
 
-    @property
+    @cached_property
     def mark(self) -> str:
         """Tells this hand-out from others, by what its exercises ask."""
         asked = [cell.source for exercise in self.exercises for cell in self._cells(exercise, False)]

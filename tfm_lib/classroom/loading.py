@@ -77,13 +77,15 @@ def with_time_to_load(limits: Limits, exercises: int) -> Limits:
     return msgspec.structs.replace(limits, cpu=exercises * limits.cpu + math.ceil(limits.load_seconds))
 
 
-def load(peer: Peer, cell: Cell, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits) -> Loaded:
-    """Run the notebook in its sandbox, in this way; raises BadLoad."""
+def load(
+    peer: Peer, cell: Cell, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits, until: float
+) -> Loaded:
+    """Run the notebook in its sandbox, in this way, and no longer than `until`; raises BadLoad."""
     whole = way.what == "notebook"
     how = {"whole": whole, "before": way.before, "seconds": limits.load_seconds, "cpu": limits.cpu}
     exercises = {task.id: list(task.answers) for task in tasks}
     forbidden = list(dict.fromkeys(call for task in tasks for call in task.forbidden))
-    cell.channel.deadline = time.monotonic() + limits.load_seconds + GRACE
+    cell.channel.deadline = min(time.monotonic() + limits.load_seconds + GRACE, until)
     try:
         came = peer.call("load", [program.cells, exercises, tasks[0].sources, forbidden, how])
         loaded = msgspec.convert(came, Loaded)

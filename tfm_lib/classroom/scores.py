@@ -119,7 +119,7 @@ def _sum(points: list[float | None]) -> float | None:
 class Person:
     """A student as the class knows them; `handed_in` says for which chapters a notebook lies there.
 
-    `refused` says what was handed in and not accepted, and why, for those who have handed in nothing else.
+    `refused` says what was handed in and not accepted, and why.
     """
 
     name: str = ""

@@ -12,7 +12,7 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
@@ -206,6 +206,8 @@ class OwnArchive:
                 path, when, outer = f"{self.entry.path}/{name}", _date(info), self.entry
                 handle = (self._zip, info)
                 yield Entry(path, info.file_size, when, trouble, outer.owner, outer.changed, handle, outer)
+        if len(self._zip.infolist()) > MAX_FILES:
+            yield replace(self.entry, trouble=f"it holds more than {MAX_FILES} files; the rest was not looked at")
 
 
 def read_within(entry: Entry, most: int = MAX_BYTES + 1) -> bytes:
