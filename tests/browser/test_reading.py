@@ -108,3 +108,11 @@ def test_nothing_of_it_is_shown_without_scripts(visit) -> None:
     page.get_by_text("Cite this book").click()
     assert page.locator("#tfm-cite-bibtex").is_visible()
     assert page.locator(".tfm-cite button:visible").count() == 0
+
+
+def test_the_list_of_downloads_lies_in_the_window(visit) -> None:
+    for viewport in (PHONE, DESKTOP):
+        page = visit("chapters/masking", viewport=viewport)
+        page.locator(".tfm-downloads summary").click()
+        shown = page.locator(".tfm-downloads ul").bounding_box()
+        assert shown["x"] >= 0 and shown["x"] + shown["width"] <= viewport["width"]
