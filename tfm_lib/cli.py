@@ -247,9 +247,7 @@ def _told(error: Exception) -> str | None:
         )
     if closed := next((cause for cause in causes if _not_allowed(cause)), None):
         where = getattr(closed, "filename", None) or "A file"
-        return (
-            f"{where} cannot be opened or written: {closed.strerror}. Run the command in a folder of your own, or name another."
-        )
+        return f"{where} cannot be opened or written: {closed.strerror}. Run the command in a folder of your own, or name another."
     if isinstance(error, BuildStopped):
         return str(error)
     if isinstance(error, ModuleNotFoundError):

@@ -80,9 +80,9 @@ def test_an_honest_answer_keeps_its_points_and_one_that_is_asked_to_may_write(ha
         ("x[0] = x[0] / options['by']", "first"),
         ("sizes.append(1)", "second"),
         ("sizes[0] += 1", "second"),
-        ("options['by'] = options['by'] + 1", "every"),
-        ("options.update(by=0)", "every"),
-        ("options['more'] = 1", "every"),
+        ("options['by'] = options['by'] + 1", "third"),
+        ("options.update(by=0)", "third"),
+        ("options['more'] = 1", "third"),
     ],
 )
 def test_an_answer_that_changes_its_input_is_refused(halves, written, place):
