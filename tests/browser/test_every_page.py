@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 from project import ROOT
+from samples import MODULES
 from tiers import CHAPTERS, SPREAD, params
 
 from browser.asked import (
@@ -109,8 +110,9 @@ def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, n
     fresh = {place: widget.look() for place, widget in widgets.items()}
     assert told(widgets, names, raw_signs, plurals) == []
     for place, widget in widgets.items():
-        shown = places(built_book, place.split()[0])
-        answer(widget) if shown[0].page == name else stir(widget, 1)
+        module = place.split()[0]
+        first = places(built_book, module)[0].page == name
+        answer(widget, every_key=module in SPREAD) if first else stir(widget, 1)
     light = colours(widgets)
     in_scheme(page, "dark")
     dark = colours(widgets)
@@ -126,6 +128,14 @@ def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, n
     for widget in widgets.values():
         widget.reset()
     assert {place: widget.look() for place, widget in widgets.items()} == fresh, "Reset does not bring it back"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in SPREAD])
+def test_every_control_answers_to_every_key(visit, built_book: Path, module: str) -> None:
+    """`make test` asks this of one widget of each kind, and of the others one key a control."""
+    page, index = places(built_book, module)[0]
+    answer(Widget(visit(page), index))
 
 
 @pytest.mark.long
