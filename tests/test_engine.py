@@ -80,7 +80,8 @@ def tiny(**changes) -> Preset:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run that has come to its end; tests copy it."""
     folder = tmp_path_factory.mktemp("finished") / "run"
-    train_run("copy", tiny(), RunFolder(folder), Silent())
+    last = train_run("copy", tiny(), RunFolder(folder), Silent())
+    assert last["step"] == OPTIONS.steps and {"val_loss", "exact"} <= set(last)
     return folder
 
 
@@ -261,14 +262,11 @@ def test_bfloat16_trains_too():
 # --- runs in folders -----------------------------------------------------------------------------------------------
 
 
-def test_a_run_leaves_a_model_that_translates(tmp_path: Path):
-    watcher, folder = Silent(), RunFolder(tmp_path / "run")
-    last = train_run("copy", tiny(), folder, watcher)
-    assert last["step"] == OPTIONS.steps and {"val_loss", "exact"} <= set(last)
-    translator = Translator.load(folder.path)
+def test_a_run_leaves_a_model_that_translates(finished: Path):
+    translator = Translator.load(finished)
     assert translator.about["corpus"] == "copy"
     assert isinstance(translator.translate(["a b c"])[0], str)
-    lines = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "val_loss" in line] == [5, 10, 12]
     assert lines[0]["step"] == 1 and lines[0]["loss"] > 0
 
@@ -417,6 +415,13 @@ def tfm(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run([*TFM, *map(str, arguments)], capture_output=True, text=True, env=ENVIRONMENT, **options)
 
 
+def translated(model: Path, lines: bytes) -> tuple[list[str], list[str]]:
+    """What `tfm translate` writes and says of lines that come in, in this process."""
+    run = CliRunner().invoke(app, ["translate", "--model", str(model)], input=lines)
+    assert run.exit_code == 0, run.output
+    return run.stdout.split("\n"), run.stderr.splitlines()
+
+
 TRAIN = ("train", "--corpus", "copy", "--max-tokens", 300, "--checkpoint-every", 1)
 
 
@@ -514,7 +519,7 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize("arguments", params(SENTENCES, every(3, SENTENCES), " ".join))
+@pytest.mark.parametrize("arguments", params(SENTENCES, every(6, SENTENCES), " ".join))
 def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, tmp_path: Path):
     run = tfm(*arguments, cwd=tmp_path)
     assert (
@@ -546,28 +551,16 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_line_that_is_not_utf8_or_too_long_is_named_and_passed_over(small_model: Path):
     long = b"a " * 600
-    lines = b"a b\nd \xe9 e\n" + long + b"\nd e\n"
-    run = subprocess.run(
-        [*TFM, "translate", "--model", str(small_model)], input=lines, capture_output=True, env=ENVIRONMENT
-    )
-    assert run.returncode == 0
-    written = run.stdout.decode().split("\n")
+    written, said = translated(small_model, b"a b\nd \xe9 e\n" + long + b"\nd e\n")
     assert len(written) == 5 and written[1] == written[2] == "" and written[0] and written[3]
-    said = run.stderr.decode().splitlines()
     assert said[0] == "Line 2 is not UTF-8 (byte 3 is 0xe9): passed over. Its translation is an empty line."
     assert said[1] == "Line 3 has 600 tokens and the model reads 511: passed over. Its translation is an empty line."
     assert len(said) == 2
 
 
 def test_doubts_about_lines_bear_their_numbers_and_blank_lines_raise_none(small_model: Path):
-    run = subprocess.run(
-        [*TFM, "translate", "--model", str(small_model)],
-        input="a b\n \u00a0\t\u3000\n등대\n\u200b\n".encode(),
-        capture_output=True,
-        env=ENVIRONMENT,
-    )
-    assert run.returncode == 0 and len(run.stdout.decode().split("\n")) == 5
-    first, *others = run.stderr.decode().splitlines()
+    written, (first, *others) = translated(small_model, "a b\n \u00a0\t\u3000\n등대\n\u200b\n".encode())
+    assert len(written) == 5
     assert first.startswith("Line 3: 등대 holds Hangul letters")
     assert all(other.startswith("Line 4: '\\u200b' is mostly signs") for other in others)
 
@@ -579,7 +572,7 @@ def test_an_argument_that_is_not_utf8_is_passed_over_too(small_model: Path):
     assert run.stderr.startswith(b"Sentence 1 is not UTF-8 (byte 1 is 0xe9): passed over.")
 
 
-@pytest.mark.parametrize("locale", ["C", "POSIX"])
+@pytest.mark.parametrize("locale", params(["C", "POSIX"], ["C"]))
 def test_translate_reads_and_writes_utf8_whatever_the_locale(small_model: Path, locale: str):
     command = [*TFM, "translate", "--model", str(small_model)]
     environment = {**ENVIRONMENT, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -588,10 +581,7 @@ def test_translate_reads_and_writes_utf8_whatever_the_locale(small_model: Path, 
 
 
 def test_blanks_and_carriage_returns_change_nothing(small_model: Path):
-    command = [*TFM, "translate", "--model", str(small_model)]
-    lines = b"a b c\na b c \na b c\r\n\ta  b\tc\n   \n\r\n"
-    run = subprocess.run(command, input=lines, capture_output=True, env=ENVIRONMENT)
-    first, *others = run.stdout.decode().split("\n")
+    (first, *others), _ = translated(small_model, b"a b c\na b c \na b c\r\n\ta  b\tc\n   \n\r\n")
     assert first and others == [first] * 3 + [""] * 3
 
 
@@ -668,7 +658,7 @@ def test_who_dies_lets_go(tmp_path: Path):
 def test_a_cut_checkpoint_gets_a_sentence(ran: Path):
     path = ran / "checkpoint.pt"
     whole = path.read_bytes()
-    for size in (0, 100, len(whole) // 2, len(whole) - 10):
+    for size in (0, len(whole) - 10):
         path.write_bytes(whole[:size])
         with pytest.raises(OtherRun, match="checkpoint.pt cannot be read; it is cut or damaged"):
             train_run("copy", tiny(), RunFolder(ran), Silent())

@@ -17,7 +17,7 @@ import pytest
 import torch
 from jaxtyping import config as jaxtyping_config
 from project import CHAPTERS
-from tiers import params
+from tiers import every, params
 
 from experiments import translator_switches
 from experiments.translator_twin import MARGIN, Answer, Both, Numbers, Oracle, Twin, largest, told_off
@@ -278,7 +278,7 @@ def off(oracle: Oracle) -> dict[str, tuple[Answer, Answer]]:
     return dict(zip(OFF, zip(answers[: len(OFF)], answers[len(OFF) :]), strict=True))
 
 
-@pytest.mark.parametrize("name", OFF)
+@pytest.mark.parametrize("name", params(OFF, every(3, OFF)))
 def test_a_switch_does_what_it_does_to_the_library(name: str, oracle: Oracle, off: dict) -> None:
     whole, (free, forced) = oracle.greedy(FEW), off[name]
     numbers, moved = Numbers(forced.floats), 0.0
@@ -469,10 +469,12 @@ def drawn_model(folder: Path, norm: str, bits: int, max_len: int = 24) -> Transl
     return Translator(*load_trained(folder))
 
 
-@pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_another_model_with_another_tokenizer(norm: str, bits: int, tmp_path: Path) -> None:
-    own = drawn_model(tmp_path, norm, bits)
+MODELS = [(norm, bits) for bits in BITS for norm in ("post", "pre")]
+
+
+@pytest.mark.parametrize("model", params(MODELS, [("post", BITS[0]), ("pre", BITS[-1])], "{0[0]} {0[1]}".format))
+def test_another_model_with_another_tokenizer(model: tuple[str, int], tmp_path: Path) -> None:
+    own = drawn_model(tmp_path, *model)
     sentences = [
         "Tom left in 1988.",
         "ΟΔΟΣ ΟΔΟΣ",
