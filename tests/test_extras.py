@@ -13,6 +13,7 @@ import pytest
 from distributions import EXTRAS, not_brought, providers
 from family_folders import folder_of
 from project import CHAPTERS, CORE, ROOT
+from tiers import params
 
 from tfm_lib import _extras
 from tfm_lib.book.notebooks.export import built_wheel
@@ -126,21 +127,24 @@ def test_the_core_is_imported_with_what_the_library_itself_requires(unpacked_whe
     assert done.stdout.startswith(str(unpacked_wheel))
 
 
+MISSED = {
+    ("assign masking --to x", "nbformat"): "classroom",
+    ("assign masking --to x", "yaml"): "classroom",
+    ("collect tests --bundle x --to y", "msgspec"): "classroom",
+    ("grade tests --bundle x", "msgspec"): "classroom",
+    ("report tests --bundle x", "msgspec"): "classroom",
+    ("lab", "jupyterlab"): "lab",
+    ("load a-folder", "tokenizers"): "load",
+    ("load a-folder", "safetensors"): "load",
+    ("build --force", "docutils sphinx jupyter_book myst_nb"): "book",
+}
+
+
 @pytest.mark.parametrize(
-    ("words", "absent", "extra"),
-    [
-        (("assign", "masking", "--to", "x"), ["yaml"], "classroom"),
-        (("assign", "masking", "--to", "x"), ["nbformat"], "classroom"),
-        (("collect", "tests", "--bundle", "x", "--to", "y"), ["msgspec"], "classroom"),
-        (("grade", "tests", "--bundle", "x"), ["msgspec"], "classroom"),
-        (("report", "tests", "--bundle", "x"), ["msgspec"], "classroom"),
-        (("lab",), ["jupyterlab"], "lab"),
-        (("load", "a-folder"), ["tokenizers"], "load"),
-        (("load", "a-folder"), ["safetensors"], "load"),
-        (("build", "--force"), ["docutils", "sphinx", "jupyter_book", "myst_nb"], "book"),
-    ],
+    "missed", params(MISSED, {extra: each for each, extra in MISSED.items()}.values(), " without ".join)
 )
-def test_what_is_missing_is_named_with_a_command_that_installs_it(words, absent, extra, sources):
+def test_what_is_missing_is_named_with_a_command_that_installs_it(missed, sources):
+    (words, absent), extra = map(str.split, missed), MISSED[missed]
     built = sources / "_build" / "html" / "index.html"
     built.parent.mkdir(parents=True)
     built.touch()
