@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tfm_lib._extras import needs
+from tfm_lib.book.drawing.measured import noted
 from tfm_lib.book.drawing.phone import narrow
 
 if TYPE_CHECKING:
@@ -56,18 +57,29 @@ def weights_colormap():
     return LinearSegmentedColormap.from_list(WEIGHTS, [colours()["w0"], colours()["w1"]])
 
 
-def show(fig: Figure, alt: str):
-    """Display `fig` as scheme-following SVG with the text alternative `alt`; a phone gets a layout of its own.
+def show(fig: Figure, alt: str) -> Drawing:
+    """`fig` as scheme-following SVG with the text alternative `alt`; a phone gets a layout of its own.
 
     The second layout is `narrow`. It is hidden but for the book's pages, whose style sheet shows one of the two.
     """
-    from IPython.display import HTML
-
     wide = svg_text(fig)
     narrow(fig)
     on_a_phone = svg_text(fig).replace("<svg ", '<svg class="tfm-narrow" style="display: none" ', 1)
     label = html.escape(alt)
-    return HTML(f'<div class="tfm-figure tfm-drawn" role="img" aria-label="{label}">{wide}{on_a_phone}</div>')
+    return Drawing(f'<div class="tfm-figure tfm-drawn" role="img" aria-label="{label}">{wide}{on_a_phone}</div>', alt)
+
+
+class Drawing:
+    """A figure as a notebook shows it; where there is only text, its text alternative."""
+
+    def __init__(self, data: str, alt: str) -> None:
+        self.data, self.alt = data, alt
+
+    def _repr_html_(self) -> str:
+        return self.data
+
+    def __repr__(self) -> str:
+        return self.alt
 
 
 def svg_text(fig: Figure) -> str:
@@ -114,9 +126,14 @@ def _between_weights(colour: str) -> str:
 
 
 def glue(name: str, value: Any) -> None:
-    """Keep `value` under `name`, so that the chapter's prose can quote it (`{glue:text}`); shows nothing."""
+    """Keep `value` under `name`, so that the chapter's prose can quote it (`{glue:text}`).
+
+    The page shows it where it is quoted. In a notebook it is shown under its cell, beside the book's (`the_book_says`).
+    """
     from IPython.display import display
 
+    if noted(name, value):
+        return
     display(
         {"application/papermill.record/text/plain": repr(value)},
         metadata={"scrapbook": {"name": name, "mime_prefix": "application/papermill.record/"}},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import html
 import json
@@ -21,11 +20,13 @@ except ModuleNotFoundError as error:
 import tfm_lib
 from tfm_lib.book.notebooks import asks, references, scoreboard
 from tfm_lib.book.drawing.macros import expand_macros
+from tfm_lib.book.drawing.measured import QUOTE, quoted
 from tfm_lib.book.notebooks.myst import Block, Piece, blocks, convert, split_prediction
 from tfm_lib.book.notebooks.outline import Outline, outline, plotted
 from tfm_lib.book.notebooks.rasters import raster
 from tfm_lib.book.notebooks.reading_order import listed
 from tfm_lib.book.notebooks.shown_code import included_code
+from tfm_lib.book.notebooks.taught import Taught
 
 Edition = Literal["practice", "student", "instructor"]
 
@@ -38,6 +39,10 @@ INSTALL = """\
 The first line takes PyTorch's build for processors, which is enough here; on Linux the usual one brings several gigabytes \
 for graphics cards. The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
 upload it and run `%pip install './{wheel}[notebook]'` in a cell."""
+TRY = """\
+**Change something.** The code that teaches lies open. Change a number in it, then run that cell and those below it \
+(Shift+Enter): each cell shows what it measured beside what the book says, and its figures and tables are drawn anew. \
+Cells that only draw or keep numbers are folded; a click on the bar, or on the three dots, opens them."""
 
 BOXES = {
     "note": "Note",
@@ -103,11 +108,16 @@ class _Exporter:
         self.cited: list[str] = []
         self.cells: list[nbformat.NotebookNode] = []
         self.text: list[str] = []
+        self.taught: Taught | None = None  # where the notebook is a chapter's
 
     def notebook(self) -> nbformat.NotebookNode:
         self.text.append(INSTALL.format(wheel=wheel_name(self.root)))
         self._flush()
-        self.read(blocks(self.path.read_text(encoding="utf-8")))
+        text, self.taught = self.path.read_text(encoding="utf-8"), Taught()
+        self.read(blocks(text))
+        if any(cell.cell_type == "code" for cell in self.cells):
+            self.cells.insert(1, self._set_up(text))
+            self.cells[0].source += f"\n\n{TRY}"
         if self.cited:
             lines = [f"- {references.listed(self.root, key)}" for key in sorted(self.cited)]
             self.text.append("## References\n\n" + "\n".join(lines))
@@ -139,16 +149,34 @@ class _Exporter:
         self.text = []
 
     def _code_cell(self, block: Block) -> None:
-        metadata: dict[str, Any] = {}
         tags = [tag.strip(" \"'") for tag in block.options.get("tags", "").strip("[]").split(",") if tag.strip()]
-        if tags:
-            metadata["tags"] = tags
-        if "hide-input" in tags:
-            metadata["jupyter"] = {"source_hidden": True}
-        self.cells.append(nbformat.v4.new_code_cell("\n".join(block.lines).strip("\n"), metadata=metadata))
+        if self.taught:
+            for part in self.taught.parts(block):
+                self.cells.append(_cell(part.code, tags, folded=part.does in ("draw", "serve")))
+        else:
+            self.cells.append(_cell("\n".join(block.lines).strip("\n"), tags, folded="hide-input" in tags))
         if plot := plotted(block):
             number = self.outline.figures[plot["name"]]
             self.text.append(f"**Figure {number}.** {self._inline(plot['caption'])}")
+
+    def _set_up(self, text: str) -> nbformat.NotebookNode:
+        """One folded cell with all that is imported, and with the numbers of the book for a comparison."""
+        order = Order(blocks(text))
+        numbers = {name: (self.values.get(name), form) for name, form in order.forms.items()}
+        lines = [*dict.fromkeys([*self.taught.imports, "from tfm_lib.book import the_book_says"]), "", "the_book_says("]
+        lines += ["    {", *(f"        {name!r}: {each!r}," for name, each in numbers.items()), "    },"]
+        lines += [f"    later={order.later()!r},", "    tables=[", *self._tables(text), "    ],", ")"]
+        return _cell("\n".join(lines), ["hide-input"], folded=True)
+
+    def _tables(self, text: str) -> list[str]:
+        """The tables that quote numbers, each as a literal; in them nothing is converted but what is no quotation."""
+        found = re.findall(r"(?:^\|.*\|[ \t]*\n?)+", text, flags=re.MULTILINE)
+        tables = [table.rstrip() for table in found if QUOTE.search(table)]
+        kept = [
+            convert(table, lambda piece: piece.raw if piece.name == "glue:text" else self._piece(piece))
+            for table in tables
+        ]
+        return [f"        {table!r}," for table in kept]
 
     # ── blocks ────────────────────────────────────────────────────────────
     def _body(self, lines: list[str]) -> str:
@@ -374,11 +402,49 @@ class _Exporter:
         name, _, form = text.partition(":")
         if name not in self.values:
             return "*(a number that the cells of this chapter measure)*"
-        try:
-            shown = format(ast.literal_eval(self.values[name]), form)
-        except (ValueError, SyntaxError):  # no literal, or a form that is not for it
-            shown = self.values[name].strip("\"'")
-        return html.escape(shown, quote=False)  # words, in which <unk> is no tag
+        return html.escape(quoted(self.values[name], form), quote=False)  # words, in which <unk> is no tag
+
+
+class Order:
+    """Where in a chapter numbers are measured, asked for, and quoted."""
+
+    def __init__(self, some: Iterable[Block]) -> None:
+        self.forms: dict[str, str] = {}  # of each quoted name, as it is quoted first
+        self._quoted: dict[str, int] = {}  # the place of the first quotation
+        self._asked: list[int] = []
+        self._glued: list[tuple[int, str]] = []
+        for place, block in enumerate(some):
+            text = "\n".join(block.lines)
+            if block.name == "code-cell":
+                self._glued += [(place, name) for name in re.findall(r'glue\(\s*f?"([^"]+)"', text)]
+                text = str(plotted(block))
+            elif block.name in ("predict", "ask"):
+                self._asked.append(place)
+            for name, form in QUOTE.findall(text):
+                self.forms.setdefault(name, form)
+                self._quoted.setdefault(name, place)
+
+    def later(self) -> list[str]:
+        """The names that answer a question which stands between their cell and their first quotation."""
+        return [
+            name
+            for name, quoted in self._quoted.items()
+            if any(self._cell_of(name) < at <= quoted for at in self._asked)
+        ]
+
+    def _cell_of(self, name: str) -> int:
+        """The place of the cell that glues the name, which may be made of others: f"live-{length}"."""
+        made = (
+            place for place, given in self._glued if re.fullmatch(re.sub(r"\\{.*?\\}", ".+", re.escape(given)), name)
+        )
+        return next(made, 0)
+
+
+def _cell(code: str, tags: list[str], folded: bool) -> nbformat.NotebookNode:
+    metadata: dict[str, Any] = {"tags": tags} if tags else {}
+    if folded:
+        metadata["jupyter"] = {"source_hidden": True}
+    return nbformat.v4.new_code_cell(code, metadata=metadata)
 
 
 def _titled(text: str) -> tuple[str, str]:

@@ -1,0 +1,117 @@
+"""What a learner's run measures, beside what the book says: shown under each cell that measures a number the text quotes."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+QUOTE = re.compile(r"\{glue:text\}`([^`:]+)(?::([^`]*))?`")
+LATER = "Measured here for what comes further down: open this after the question there"
+
+
+def quoted(value: str, form: str) -> str:
+    """A value, given as its `repr`, in the form that the prose asks for, as myst-nb shows it."""
+    try:
+        return format(ast.literal_eval(value), form)
+    except (ValueError, SyntaxError):  # no literal, or a form that is not for it
+        return value.strip("\"'")
+
+
+class Measured:
+    """The numbers of one notebook: what the book has for each name, and what was measured here.
+
+    `numbers` gives each name the book's value as its `repr` (None where the book has not been built) and its form;
+    `later` are those that answer a question further down; `tables` are Markdown tables that quote names.
+    """
+
+    of_this_notebook: ClassVar[Measured | None] = None
+
+    def __init__(
+        self, numbers: Mapping[str, tuple[str | None, str]], later: Sequence[str] = (), tables: Sequence[str] = ()
+    ) -> None:
+        self.numbers, self.later, self.tables = dict(numbers), {*later}, list(tables)
+        self.here: dict[str, str] = {}
+        self.fresh: list[str] = []
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep what a cell has measured, until the cell's end."""
+        self.here[name] = repr(value)
+        if name in self.numbers and name not in self.fresh:
+            self.fresh.append(name)
+
+    def told(self) -> str:
+        """What the cell has measured, as Markdown: the tables that are complete, drawn anew, and the other numbers in a list."""
+        fresh, self.fresh = self.fresh, []
+        parts = [self._told([name for name in fresh if name not in self.later])]
+        if later := self._told([name for name in fresh if name in self.later]):
+            parts.append(f"<details><summary>{LATER}</summary>\n\n{later}\n\n</details>")
+        return "\n\n".join(filter(None, parts))
+
+    def _told(self, fresh: list[str]) -> str:
+        drawn, left = [], dict.fromkeys(fresh)
+        for table in self.tables:
+            names = {name for name, _ in QUOTE.findall(table)}
+            if names & {*fresh} and names <= {*self.here}:
+                drawn.append(QUOTE.sub(lambda found: self._cell(found[1], found[2] or ""), table))
+                left = {name: None for name in left if name not in names}
+        lines = [f"- {name.replace('_', chr(92) + '_')}: {self._line(name)}" for name in left]
+        return "\n\n".join([*(f"*With your numbers:*\n\n{table}" for table in drawn), "\n".join(lines)]).strip()
+
+    def _cell(self, name: str, form: str) -> str:
+        here = quoted(self.here[name], form)
+        book = self.numbers.get(name, (None, ""))[0]
+        return _plain(here) if book is None or here == quoted(book, form) else f"**{_plain(here)}**"
+
+    def _line(self, name: str) -> str:
+        book, form = self.numbers[name]
+        here = quoted(self.here[name], form)
+        if book is None:
+            return _plain(here)
+        said = quoted(book, form)
+        return f"{_plain(here) if here == said else f'**{_plain(here)}**'} (the book: {_plain(said)})"
+
+
+def _plain(text: str) -> str:
+    """Words in which Markdown and HTML see nothing of theirs."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", text)
+
+
+def the_book_says(
+    numbers: Mapping[str, tuple[str | None, str]], later: Sequence[str] = (), tables: Sequence[str] = ()
+) -> None:
+    """From now on, show under each cell of this notebook what it measures, beside what the book says (`Measured`).
+
+    Random numbers are those that the book was built with.
+    """
+    from IPython import get_ipython
+
+    random.seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)
+    shell = get_ipython()
+    if shell is None:
+        return
+    if Measured.of_this_notebook is None:
+        shell.events.register("post_execute", _show)
+    Measured.of_this_notebook = Measured(numbers, later, tables)
+
+
+def noted(name: str, value: Any) -> bool:
+    """Whether a notebook shows this value at the end of its cell."""
+    if Measured.of_this_notebook is None:
+        return False
+    Measured.of_this_notebook.note(name, value)
+    return True
+
+
+def _show() -> None:
+    from IPython.display import Markdown, display
+
+    if Measured.of_this_notebook and (text := Measured.of_this_notebook.told()):
+        display(Markdown(text))
