@@ -134,17 +134,17 @@ def test_set_up_is_one_folded_cell_and_no_claim_of_a_hidden_cell_is_left(path: P
 # --- what a run measures ------------------------------------------------------------------------------------------
 
 
-BOOK = {"a": ("0.5", ".0%"), "b": ("'it_s'", ""), "c": (None, ""), "d": ("3", "")}
-TABLE = "| what | how many |\n|---|---|\n| one | {glue:text}`a:.0%` |\n| two | {glue:text}`b` |"
+BOOK = {"toy-a": ("0.5", ".0%"), "toy-b": ("'it_s'", ""), "toy-c": (None, ""), "toy-d": ("3", "")}
+TABLE = "| what | how many |\n|---|---|\n| one | {glue:text}`toy-a:.0%` |\n| two | {glue:text}`toy-b` |"
 
 
 def test_what_was_measured_stands_beside_what_the_book_says() -> None:
-    here = Measured(BOOK, later=["d"])
-    here.note("a", 0.25)
-    here.note("b", "it_s")
-    here.note("c", 7)
+    here = Measured(BOOK, later=["toy-d"], chapter="toy")
+    here.note("toy-a", 0.25)
+    here.note("toy-b", "it_s")
+    here.note("toy-c", 7)
     here.note("no number of the text", 1)
-    here.note("d", 4)
+    here.note("toy-d", 4)
     assert here.told().split("\n\n") == [
         "- a: **25%** (the book: 50%)\n- b: it\\_s (the book: it\\_s)\n- c: 7",
         f"<details><summary>{LATER}</summary>",
@@ -155,10 +155,10 @@ def test_what_was_measured_stands_beside_what_the_book_says() -> None:
 
 
 def test_a_table_is_drawn_anew_when_all_its_numbers_are_there() -> None:
-    here = Measured(BOOK, tables=[TABLE])
-    here.note("a", 0.25)
+    here = Measured(BOOK, tables=[TABLE], chapter="toy")
+    here.note("toy-a", 0.25)
     assert here.told() == "- a: **25%** (the book: 50%)"
-    here.note("b", "it_s")
+    here.note("toy-b", "it_s")
     assert here.told().endswith("| one | **25%** |\n| two | it\\_s |")
 
 
@@ -170,6 +170,10 @@ glue("said", 2)
 ```
 
 It is {glue:text}`said`.
+
+:::{dropdown} Answer
+{glue:text}`after`
+:::
 
 :::{predict} one
 What?
@@ -184,17 +188,17 @@ glue("after", 3)
 So {glue:text}`live-4`, and {glue:text}`after`.
 """
     order = Order(blocks(text))
-    assert order.forms == {"said": "", "live-3": ".1f", "live-4": "", "after": ""}
-    assert order.later() == ["live-3", "live-4"]
+    assert order.forms == {"said": "", "after": "", "live-3": ".1f", "live-4": ""}
+    assert order.later() == ["after", "live-3", "live-4"]
 
 
 #: Of six chapters a place in the open code, what a learner makes of it, and how the line begins that must be another.
 CHANGES = {
-    "before": ("for step in range(200):", "for step in range(20):", "- before-last: **"),
-    "attention": ("tensor([2., 2., 0., 0.])", "tensor([0., 0., 0., 2.])", "- attention-hand-price: **"),
-    "masking": ("masked_fill(~visible, 0.0)", "masked_fill(~visible, 1.0)", "- masking-future: **"),
-    "self_attention": ("pairs=4000", "pairs=40", "- self-attention-variance: **"),
-    "positional": ("manual_seed(0)\nlayer, words", "manual_seed(1)\nlayer, words", "- positional-leak-causal-2: **"),
+    "before": ("for step in range(200):", "for step in range(20):", "- last: **"),
+    "attention": ("tensor([2., 2., 0., 0.])", "tensor([0., 0., 0., 2.])", "- hand-price: **"),
+    "masking": ("masked_fill(~visible, 0.0)", "masked_fill(~visible, 1.0)", "- future: **"),
+    "self_attention": ("pairs=4000", "pairs=40", "- variance: **"),
+    "positional": ("manual_seed(0)\nlayer, words", "manual_seed(1)\nlayer, words", "- leak-causal-2: **"),
     "recurrence": ("for _ in range(400):", "for _ in range(40):", "| 3 | **"),
 }
 

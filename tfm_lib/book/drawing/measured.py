@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 QUOTE = re.compile(r"\{glue:text\}`([^`:]+)(?::([^`]*))?`")
-LATER = "Measured here for what comes further down: open this after the question there"
+LATER = "Measured here: it answers a question of the text"
 
 
 def quoted(value: str, form: str) -> str:
@@ -25,15 +25,21 @@ class Measured:
     """The numbers of one notebook: what the book has for each name, and what was measured here.
 
     `numbers` gives each name the book's value as its `repr` (None where the book has not been built) and its form;
-    `later` are those that answer a question further down; `tables` are Markdown tables that quote names.
+    `later` are those that answer a question, and stay folded; `tables` are Markdown tables that quote names;
+    names begin with `chapter`, which is not said.
     """
 
     of_this_notebook: ClassVar[Measured | None] = None
 
     def __init__(
-        self, numbers: Mapping[str, tuple[str | None, str]], later: Sequence[str] = (), tables: Sequence[str] = ()
+        self,
+        numbers: Mapping[str, tuple[str | None, str]],
+        later: Sequence[str] = (),
+        tables: Sequence[str] = (),
+        chapter: str = "",
     ) -> None:
         self.numbers, self.later, self.tables = dict(numbers), {*later}, list(tables)
+        self.chapter = f"{chapter}-"
         self.here: dict[str, str] = {}
         self.fresh: list[str] = []
 
@@ -58,7 +64,7 @@ class Measured:
             if names & {*fresh} and names <= {*self.here}:
                 drawn.append(QUOTE.sub(lambda found: self._cell(found[1], found[2] or ""), table))
                 left = {name: None for name in left if name not in names}
-        lines = [f"- {name.replace('_', chr(92) + '_')}: {self._line(name)}" for name in left]
+        lines = [f"- {_plain(name.removeprefix(self.chapter))}: {self._line(name)}" for name in left]
         return "\n\n".join([*(f"*With your numbers:*\n\n{table}" for table in drawn), "\n".join(lines)]).strip()
 
     def _cell(self, name: str, form: str) -> str:
@@ -81,7 +87,10 @@ def _plain(text: str) -> str:
 
 
 def the_book_says(
-    numbers: Mapping[str, tuple[str | None, str]], later: Sequence[str] = (), tables: Sequence[str] = ()
+    numbers: Mapping[str, tuple[str | None, str]],
+    later: Sequence[str] = (),
+    tables: Sequence[str] = (),
+    chapter: str = "",
 ) -> None:
     """From now on, show under each cell of this notebook what it measures, beside what the book says (`Measured`).
 
@@ -99,7 +108,7 @@ def the_book_says(
         return
     if Measured.of_this_notebook is None:
         shell.events.register("post_execute", _show)
-    Measured.of_this_notebook = Measured(numbers, later, tables)
+    Measured.of_this_notebook = Measured(numbers, later, tables, chapter)
 
 
 def noted(name: str, value: Any) -> bool:

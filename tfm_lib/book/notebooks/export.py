@@ -165,7 +165,8 @@ class _Exporter:
         numbers = {name: (self.values.get(name), form) for name, form in order.forms.items()}
         lines = [*dict.fromkeys([*self.taught.imports, "from tfm_lib.book import the_book_says"]), "", "the_book_says("]
         lines += ["    {", *(f"        {name!r}: {each!r}," for name, each in numbers.items()), "    },"]
-        lines += [f"    later={order.later()!r},", "    tables=[", *self._tables(text), "    ],", ")"]
+        lines += [f"    later={order.later()!r},", "    tables=[", *self._tables(text), "    ],"]
+        lines += [f"    chapter={self.path.stem.replace('_', '-')!r},", ")"]
         return _cell("\n".join(lines), ["hide-input"], folded=True)
 
     def _tables(self, text: str) -> list[str]:
@@ -412,6 +413,7 @@ class Order:
         self.forms: dict[str, str] = {}  # of each quoted name, as it is quoted first
         self._quoted: dict[str, int] = {}  # the place of the first quotation
         self._asked: list[int] = []
+        self._answered: list[int] = []  # places of folds with an answer
         self._glued: list[tuple[int, str]] = []
         for place, block in enumerate(some):
             text = "\n".join(block.lines)
@@ -420,17 +422,20 @@ class Order:
                 text = str(plotted(block))
             elif block.name in ("predict", "ask"):
                 self._asked.append(place)
+            if block.name in ("predict", "ask") or block.argument == "Answer":
+                self._answered.append(place)
             for name, form in QUOTE.findall(text):
                 self.forms.setdefault(name, form)
                 self._quoted.setdefault(name, place)
 
     def later(self) -> list[str]:
-        """The names that answer a question which stands between their cell and their first quotation."""
-        return [
-            name
-            for name, quoted in self._quoted.items()
-            if any(self._cell_of(name) < at <= quoted for at in self._asked)
-        ]
+        """The names that answer a question: it stands between their cell and their first quotation, or quotes them first."""
+
+        def waits(name: str, quoted: int) -> bool:
+            cell = self._cell_of(name)
+            return quoted in self._answered or any(cell < at <= quoted for at in self._asked)
+
+        return [name for name, quoted in self._quoted.items() if waits(name, quoted)]
 
     def _cell_of(self, name: str) -> int:
         """The place of the cell that glues the name, which may be made of others: f"live-{length}"."""
