@@ -43,7 +43,7 @@ def run(dates: Dates, epsilon: float, seed: int) -> tuple[dict[str, Any], Transf
 @torch.no_grad()
 def judged(dates: Dates, model: Transformer) -> dict[str, float]:
     """Dates without a fault, greedily and drawn; what lies outside the likeliest tokens; log P of saying nothing."""
-    src, tgt_in, tgt_out = dates.held_out
+    src, tgt_in, tgt_out = dates.held_out.src, dates.held_out.tgt_in, dates.held_out.tgt_out
     log_p = model(src, tgt_in).log_softmax(dim=-1)
     outside = 1 - log_p.exp()[tgt_out != 0].topk(BEST).values.sum(dim=-1)
     right = log_p.gather(-1, tgt_out[..., None]).squeeze(-1)[tgt_out != 0]

@@ -38,7 +38,9 @@ ROOMS = {
         r"tfm_lib/checks/.*|tests/(banks|unseen|habits)/.*",
         ("test_exercises.py", "test_checks.py", "test_judges_look_at_arguments.py", "test_habits.py"),
     ),
-    "chapters": Room(r"chapters/.*", ("test_export.py", *browser("asks", "predictions", "readable", "paper")), True),
+    "chapters": Room(
+        r"chapters/.*", ("test_export.py", "test_taught.py", *browser("asks", "predictions", "readable", "paper")), True
+    ),
     "widgets": Room(
         r"tfm_lib/widgets/.*|frontend/src/(?!kit|twin)\w+/.*|tests/samples/.*",
         (
@@ -76,6 +78,7 @@ ROOMS = {
         r"tfm_lib/book/notebooks/.*|tfm_lib/book/[\w.]+",
         (
             "test_export.py",
+            "test_taught.py",
             "test_excerpts.py",
             "test_packaging.py",
             "test_extras.py",

@@ -1,8 +1,9 @@
 """Questions in the pages: every chapter has them, and their answers are what the library computes."""
 
 import importlib
+from collections import Counter
 from collections.abc import Callable
-from itertools import combinations
+from itertools import chain, combinations
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from project import CHAPTERS, CORE, ROOT
 
 from tfm_lib.book.notebooks.asks import AGAIN, Ask, asked_again, asks, read_ask
 from tfm_lib.book.notebooks.export import export_notebook
-from tfm_lib.book.notebooks.myst import Block
+from tfm_lib.book.notebooks.myst import Block, blocks, split_prediction, within
 
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md") if asks(path))
 ASKS = [(stem, ask) for stem in STEMS for ask in asks(CHAPTERS / f"{stem}.md")]
@@ -52,6 +53,19 @@ def test_a_chapter_has_three_questions_and_one_that_its_end_asks_again(stem: str
     assert len(asked_again(path)) == 1, f"{path.name} begins with no question, `:opening:`, that its end asks again."
     kinds = {ask.kind for ask in found}
     assert len(kinds) >= 3, f"{path.name} asks in fewer than three ways: {kinds}."
+
+
+def test_the_right_option_stands_in_every_place() -> None:
+    """Or else the place tells it. Counted over all questions and predictions with options to choose from."""
+    found = [(len(ask.answers), ask.answers.index(ask.right)) for _, ask in ASKS if ask.kind == "choose"]
+    for path in CHAPTERS.glob("*.md"):
+        for block in chain.from_iterable(map(within, blocks(path.read_text(encoding="utf-8")))):
+            if block.name == "predict":
+                choices = split_prediction(block.lines)[1]
+                found.append((len(choices), next(place for place, (right, _) in enumerate(choices) if right)))
+    places, of_three = Counter(place for _, place in found), Counter(place for many, place in found if many == 3)
+    assert max(places.values()) <= 0.45 * places.total(), f"right options by place, from 0: {places}"
+    assert min(of_three[place] for place in range(3)) >= 0.2 * of_three.total(), f"of three, from 0: {of_three}"
 
 
 @pytest.mark.parametrize("stem", STEMS)

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from tfm_lib.checks import check, drawing, judge, watching
-from tfm_lib.checks.judge import Exercise, Mistake, Verdict
+from tfm_lib.checks.judge import Exercise, Mistake, Verdict, find
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 WANT = 2 * X
@@ -80,12 +80,12 @@ WRONG = {
         lambda x: 3 * x,
         f"{FIRST} 3.0 (4 of 4 entries differ). {CALL}",
     ),
-    "another shape": (lambda x: 2 * x[0], "Expected double(X) of shape (2, 2), got shape (2,)."),
-    "a number": (lambda x: 2, "Expected double(X) of shape (2, 2), got shape ()."),
+    "another shape": (lambda x: 2 * x[0], "For double(X) expected shape (2, 2), got shape (2,)."),
+    "a number": (lambda x: 2, "For double(X) expected shape (2, 2), got one number."),
     "NaN": (lambda x: x * torch.nan, "There is a NaN in double(X): [[nan, nan], [nan, nan]]."),
     "infinity": (
         lambda x: x / 0,
-        f"{FIRST} inf (4 of 4 entries differ). {CALL}",
+        f"{FIRST} inf (4 of 4 entries differ). An infinity comes of a division by 0, or of numbers that have grown too large. {CALL}",
     ),
     "truth values": (
         lambda x: x > 1,
@@ -300,7 +300,7 @@ def test_first_failing_expectation_ends_the_judging(ask):
 
     verdict = ask(judge_three, lambda x: 2 * x)
     assert verdict.held == ("numbers",)
-    assert verdict.message == "Expected shape (9, 9), got (2, 2)."
+    assert verdict.message == "Expected shape (9, 9), got shape (2, 2)."
 
 
 def test_shape_names_a_mistake(ask):
@@ -364,17 +364,61 @@ def test_verdict_in_the_page_escapes_what_came(ask):
     assert 'class="tfm-verdict tfm-refused"' in page
 
 
-def test_unknown_exercise_is_an_error_that_names_the_known_ones(ask):
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("masking.Leak_Test", doubled),
+            "No exercise is called 'masking.Leak_Test'. Perhaps you mean \"masking.leak-test\"?",
+        ),
+        (("leak test", doubled), 'Perhaps you mean "masking.leak-test"?'),
+        (("masking.leek-test", doubled), 'Perhaps you mean "masking.leak-test"?'),
+        (("nothing like it", doubled), "The name of the exercise comes first, in quotation marks"),
+        ((doubled, "masking.leak-test"), "What came first here is a function."),
+        ((None, doubled), "What came first here is a NoneType."),
+        (("masking.leak-test",), 'asks for 1 and was given 0. Write: check("masking.leak-test", '),
+        (("masking.leak-test", doubled, doubled), "asks for 1 and was given 2."),
+    ],
+)
+def test_a_wrong_name_or_number_of_answers_is_refused_with_what_to_write(words, said):
+    verdict = check(*words)
+    assert verdict.status == "refused" and said in verdict.message
+
+
+def test_find_names_the_exercises_that_there_are(ask):
     ask(doubled, None)
     with pytest.raises(KeyError, match=r"No exercise is called 'probe\.y'; known: probe\.x\."):
-        check("probe.y", None)
+        find("probe.y")
     with pytest.raises(KeyError, match="none in this chapter"):
-        check("nowhere.x", None)
+        find("nowhere.x")
 
 
-def test_wrong_number_of_answers_is_an_error(ask):
-    with pytest.raises(TypeError, match=r"probe\.x asks for 1 answer\(s\), double; got 2\."):
-        ask(doubled, stub, stub)
+def test_a_patched_torch_and_another_default_type_change_nothing(ask, monkeypatch):
+    monkeypatch.setattr(torch, "allclose", lambda *_, **__: True)
+
+    def half(x):
+        torch.set_default_dtype(torch.float64)
+        return x / 2
+
+    assert ask(doubled, half).status == "refused"
+    assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda x: x.half() * 2.01, "The answer is in float16, which keeps two or three digits"),
+        (lambda x: x.sum(), "got one number"),
+        (lambda x: x / 0 * 0, "A NaN comes of 0/0"),
+        (lambda x: x.mul, "itself, which was not called"),
+    ],
+)
+def test_what_came_is_said_so_that_it_can_be_mended(ask, answer, said):
+    assert said in ask(doubled, answer).message
+
+
+def test_an_article_fits_its_noun(ask):
+    assert "This is an int, perhaps" in ask(doubled, 3).message
 
 
 # slips: mistakes known by what they compute
@@ -498,7 +542,7 @@ def test_an_endless_answer_is_stopped(ask, monkeypatch):
                 x = x + 1
 
     verdict = ask(doubled, endless)
-    assert verdict.mistake == "no end" and "a loop whose condition never becomes false" in verdict.message
+    assert verdict.mistake == "no end" and "Either a loop never ends, or it tries many more cases" in verdict.message
     assert ask(doubled, lambda x: 2 * x).passed
 
 

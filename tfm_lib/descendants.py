@@ -138,7 +138,8 @@ class TwoStreams(EncoderOnly):
     The layers are an encoder's. A question is one learned vector plus its position.
 
     Source: Yang et al. (2019), section 2.3.
-    Differs: absolute positions, and no memory of the text before.
+    Differs: absolute positions, and no memory of the text before. A question also attends to
+    itself, which in the paper's equation 3 it does not; it tells nothing of its word.
     """
 
     def __init__(self, config: TransformerConfig):
@@ -315,7 +316,9 @@ class RotaryGroupedAttention(GroupedQueryAttention):
 def decoder_of_today(config: TransformerConfig, n_key_heads: int = 1) -> DecoderOnly:
     """A decoder as they are built since 2023, by the factories of the layers of 2017.
 
-    Source: Touvron et al. (2023), section 2.2.
+    Source: Touvron et al. (2023), section 2.2; shared keys from Ainslie et al. (2023).
+    Differs: as in 2017, the output shares the embedding's matrix, and embeddings are
+    scaled by √d_model.
     """
     return DecoderOnly(
         replace(config, norm="pre"),

@@ -227,11 +227,42 @@ def test_a_number_may_be_written_in_several_ways(visit) -> None:
         " 1/20 ": RIGHT,
         "1/0": "",
         "5e-2": RIGHT,
+        "0,050": RIGHT,
+        "5%": RIGHT,
+        "5 %": RIGHT,
+        "½": WRONG,
+        "1 1/20": WRONG,
+        "0.05 times": RIGHT,
+        "1,2,3": "",
         "x": "",
     }.items():
-        box.locator("input").fill(text)
-        box.locator(".tfm-check").click()
-        assert verdict in told(box) and bool(verdict) == box.locator(".tfm-verdict").is_visible(), text
+        assert_told(box, text, verdict)
+
+
+def assert_told(box: Locator, text: str, verdict: str) -> None:
+    box.locator("input").fill(text)
+    box.locator(".tfm-check").click()
+    assert verdict in told(box) and bool(verdict) == box.locator(".tfm-verdict").is_visible(), text
+
+
+def test_a_unit_may_be_written_and_must_be_the_one_that_is_asked_for(visit) -> None:
+    page, ask = visit("chapters/multihead"), next(ask for ask in ALL["multihead"] if ask.unit == "MB")
+    box, right = box_of(page, "multihead", ask), typed(ask, ask.right)
+    for text, verdict in {f"{right} MB": RIGHT, f"{right}MB": RIGHT, f"{right} GB": ""}.items():
+        assert_told(box, text, verdict)
+    assert "The unit is MB." in told(box)
+
+
+def test_a_shape_is_of_whole_numbers_however_they_are_written(visit) -> None:
+    page, ask = visit("chapters/self_attention"), next(ask for ask in ALL["self_attention"] if ask.kind == "shape")
+    box, sizes = box_of(page, "self_attention", ask), [*map(str, ask.right.sizes)]
+    for text, verdict in {
+        ", ".join(sizes): RIGHT,
+        f"({' × '.join(sizes)})": RIGHT,
+        ", ".join(f"{size}.0" for size in sizes): RIGHT,
+        ", ".join(f"-{size}" for size in sizes): WRONG,
+    }.items():
+        assert_told(box, text, verdict)
 
 
 @SOME

@@ -95,10 +95,10 @@ SAMPLES = {
         still=ablation_table_still,
         refused={
             "table must be one of paper; it is 'ours'": lambda: AblationTable(table="ours"),
-            "value must be from 0 to 15; it is 16": lambda: AblationTable(value=16),
+            "value must be from 0 to 17; it is 18": lambda: AblationTable(value=18),
             "value must be from 0 to 1; it is 2": lambda: AblationTable({"seeds": TABLES["seeds"]}, value=2),
             "guess must be from -4 to 2; it is 3.0": lambda: AblationTable(guess=3.0),
-            "shown must hold 16 entries, one for each row of the longest table; it holds 1": lambda: AblationTable(
+            "shown must hold 18 entries, one for each row of the longest table; it holds 1": lambda: AblationTable(
                 shown=[True]
             ),
         },

@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import html
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, allclose, isclose
 
 import tfm_lib.checks.watching as watching  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
@@ -140,7 +145,7 @@ class Expect:
             if tuple(got.shape) == tuple(mistake.value) != tuple(want):
                 raise Refused(mistake.message, mistake.name)
         if tuple(got.shape) != tuple(want):
-            raise Refused(f"Expected shape {tuple(want)}, got {tuple(got.shape)}.")
+            raise Refused(f"Expected {_shaped(want)}, got {_shaped(got.shape)}.")
         self._hold(holds)
 
     def close(
@@ -166,9 +171,9 @@ class Expect:
             if _equal(got, value, tolerance) and not _equal(value, want, tolerance):
                 raise Refused(mistake.message, mistake.name)
         if got.shape != want.shape:
-            raise Refused(f"Expected {describe} of shape {tuple(want.shape)}, got shape {tuple(got.shape)}.")
+            raise Refused(f"For {describe} expected {_shaped(want.shape)}, got {_shaped(got.shape)}.")
         if got.isnan().any() and not want.isnan().any():
-            raise Refused(f"There is a NaN in {describe}: {_short(got)}.")
+            raise Refused(f"There is a NaN in {describe}: {_short(got)}. {WHENCE_NAN}")
         if (got.dtype == torch.bool) != (want.dtype == torch.bool):
             kinds = ("numbers", "truth values") if got.dtype == torch.bool else ("truth values (bool)", "numbers")
             raise Refused(f"For {describe} expected {kinds[0]}, {_short(want)}, got {kinds[1]}, {_short(got)}.")
@@ -258,14 +263,17 @@ def find(id: str) -> Exercise:
 def check(id: str, *answers: Any) -> Verdict:
     """Judge the answer to exercise `id` and say what holds, what does not, and what it looks like.
 
-    `answers` are what the exercise asks for, usually one function. Never raises for a wrong answer,
-    only for an unknown `id` (KeyError) or a wrong number of answers (TypeError).
+    `answers` are what the exercise asks for, usually one function. Never raises: a name that no exercise has, or too
+    few answers, is refused with a sentence.
     """
-    found = find(id)
+    try:
+        found = find(id)
+    except (KeyError, AttributeError):
+        return Verdict(str(id), "refused", message=_no_such(id, answers), mistake="no such exercise")
     if len(answers) != len(found.answers):
-        raise TypeError(
-            f"{id} asks for {len(found.answers)} answer(s), {', '.join(found.answers)}; got {len(answers)}."
-        )
+        asked = f'check("{id}", {", ".join(found.answers)})'
+        message = f"{id} asks for {len(found.answers)} and was given {len(answers)}. Write: {asked}"
+        return Verdict(id, "refused", message=message, mistake="another number of answers")
     for name, answer in zip(found.answers, answers):
         if stale := watching.newer_cell_that_failed(name, answer):
             return Verdict(id, "refused", message=stale, mistake="older code")
@@ -274,7 +282,7 @@ def check(id: str, *answers: Any) -> Verdict:
     for name, answer in zip(found.answers, answers):
         if not callable(answer):
             message = (
-                f"This is a {type(answer).__name__}, perhaps what {name} returned. Hand over the function itself, without "
+                f"This is {_article(type(answer).__name__)}, perhaps what {name} returned. Hand over the function itself, without "
                 f'brackets behind its name: check("{id}", {", ".join(found.answers)}). The check calls it with inputs of its own.'
             )
             return Verdict(id, "refused", message=message, mistake="a result in place of the function")
@@ -290,10 +298,25 @@ def check(id: str, *answers: Any) -> Verdict:
     return verdict
 
 
+def _no_such(id: Any, answers: Sequence[Any]) -> str:
+    """What to say where no exercise has the name that was given."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"tfm_lib.checks.{module.name}")
+    first = 'The name of the exercise comes first, in quotation marks, then your function: check("masking.band", band).'
+    if not isinstance(id, str):
+        return f"{first} What came first here is {_article(type(id).__name__)}."
+    plain = re.sub(r"[\s_]+", "-", id.strip().lower())
+    names = {re.sub("_", "-", name): name for name in _exercises}
+    endings = {name.rpartition(".")[2]: full for name, full in names.items()}
+    near = endings.get(plain) or next((names[each] for each in get_close_matches(plain, names, n=1)), None)
+    near = near or next((endings[each] for each in get_close_matches(plain, endings, n=1)), None)
+    return f"No exercise is called {id!r}. " + (f'Perhaps you mean "{near}"?' if near else first)
+
+
 def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
     """The verdict of `found.judge` on `student`, whose attributes are the answers; `seed` chooses its random inputs."""
     expect = Expect()
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), _default_type_kept():
         torch.manual_seed(seed)
         try:
             found.judge(_Noted(student, expect), expect)
@@ -310,6 +333,16 @@ def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
             message = f"The check cannot read this answer ({stumbled}). Does it give back what the text asks for?"
             return Verdict(found.id, "refused", tuple(expect.held), message)
     return Verdict(found.id, "passed", tuple(expect.held))
+
+
+@contextmanager
+def _default_type_kept() -> Iterator[None]:
+    """Torch's default type is afterwards what it was, whatever an answer sets it to."""
+    default = torch.get_default_dtype()
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(default)
 
 
 class _Noted:
@@ -378,9 +411,10 @@ def _first_gap(got: Any, want: Any, tolerance: float, where: str = "") -> str:
     """How `got` first differs from `want`, with the place; empty if it does not."""
     if isinstance(want, (list, tuple)) and not _is_numbers(want):
         if not isinstance(got, (list, tuple)):
-            return f"expected {_count(want)}{where}, got {_clip(repr(got), 60)}"
+            return f"expected {_count(want)}{where}, got {_said(got, 60)}"
         if len(got) != len(want):
-            return f"expected {_count(want)}{where}, got {len(got)}: {_clip(repr(got), 80)}"
+            came = f"{len(got)}: {_clip(repr(got), 80)}" if got else f"an empty {type(got).__name__}"
+            return f"expected {_count(want)}{where}, got {came}"
         parts = (_first_gap(g, w, tolerance, f"{where} in part {i}") for i, (g, w) in enumerate(zip(got, want)))
         return next(filter(None, parts), "")
     if isinstance(want, (str, bool, type(None), dict, set)):
@@ -391,17 +425,44 @@ def _first_gap(got: Any, want: Any, tolerance: float, where: str = "") -> str:
     if _equal(got, want, tolerance):
         return ""
     if got.shape != want.shape:
-        return f"expected shape {tuple(want.shape)}{where}, got shape {tuple(got.shape)}"
+        return f"expected {_shaped(want.shape)}{where}, got {_shaped(got.shape)}"
     if (got.dtype == torch.bool) != (want.dtype == torch.bool):
         kinds = ("numbers", "truth values") if got.dtype == torch.bool else ("truth values (bool)", "numbers")
         return f"expected {kinds[0]}{where}, {_short(want)}, got {kinds[1]}, {_short(got)}"
     a, b = _wide(got, want)
-    wrong = ~torch.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+    wrong = ~isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
     index = tuple(wrong.nonzero()[0].tolist())
+    why = _why_near(got, a[index], b[index])
     if not index:
-        return f"expected {_short(want)}{where}, got {_short(got)}"
+        return f"expected {_short(want)}{where}, got {_short(got)}{why}"
     rest = f" ({int(wrong.sum())} of {wrong.numel()} entries differ)" if wrong.sum() > 1 else ""
-    return f"the first wrong entry{where} is at {list(index)}: expected {_short(want[index])}, got {_short(got[index])}{rest}"
+    came = f"expected {_short(want[index])}, got {_short(got[index])}{rest}{why}"
+    return f"the first wrong entry{where} is at {list(index)}: {came}"
+
+
+WHENCE_NAN = "A NaN comes of 0/0, of ∞ − ∞, or of numbers that have grown too large before."
+
+
+def _why_near(got: Tensor, came: Tensor, want: Tensor) -> str:
+    """What to add where a number alone does not show what is wrong with it."""
+    if came.isnan() and not want.isnan():
+        return f". {WHENCE_NAN.removesuffix('.')}"
+    if came.isinf() and not want.isinf():
+        return ". An infinity comes of a division by 0, or of numbers that have grown too large"
+    if got.dtype in (torch.float16, torch.bfloat16) and isclose(came, want, rtol=1e-2, atol=1e-2):
+        return f". The answer is in {str(got.dtype).removeprefix('torch.')}, which keeps two or three digits; compute in float32"
+    return ""
+
+
+def _shaped(shape: Sequence[int]) -> str:
+    return f"shape {tuple(shape)}" if len(shape) else "one number"
+
+
+def _said(value: Any, limit: int = 160) -> str:
+    """A value in a sentence; of a function, that it was not called."""
+    if callable(value):
+        return f"{getattr(value, '__name__', type(value).__name__)} itself, which was not called (are its brackets missing?)"
+    return _clip(repr(value), limit)
 
 
 def _is_numbers(value: list | tuple) -> bool:
@@ -410,6 +471,10 @@ def _is_numbers(value: list | tuple) -> bool:
         return torch.as_tensor(value).numel() > 0
     except (TypeError, ValueError, RuntimeError):
         return False
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def _count(value: list | tuple) -> str:
@@ -423,7 +488,7 @@ def _as_tensor(value: Any) -> Tensor:
             return torch.stack([_as_tensor(item) for item in value])
         return torch.as_tensor(value).detach()
     except (TypeError, ValueError, RuntimeError):
-        raise Refused(f"Expected numbers (a tensor, an array or lists), got {_clip(repr(value))}.") from None
+        raise Refused(f"Expected numbers (a tensor, an array or lists), got {_said(value)}.") from None
 
 
 def _as_plain(value: Any) -> Any:
@@ -439,14 +504,14 @@ def _as_plain(value: Any) -> Any:
         return {_as_plain(item) for item in value}
     if type(value) in (bool, int, float, str, type(None)):
         return value
-    raise Refused(f"Expected plain values (numbers, words, lists of them), got {_clip(repr(value))}.")
+    raise Refused(f"Expected plain values (numbers, words, lists of them), got {_said(value)}.")
 
 
 def _equal(a: Tensor, b: Tensor, tolerance: float) -> bool:
     if a.shape != b.shape or (a.dtype == torch.bool) != (b.dtype == torch.bool):
         return False
     a, b = _wide(a, b)
-    return torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+    return allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
 def _wide(*tensors: Tensor) -> list[Tensor]:

@@ -35,7 +35,8 @@ class Taught:
         """The cells that a notebook has for this one, in order; none if all of it was imports and claims."""
         code = "\n".join(block.lines).strip("\n")
         tags = block.options.get("tags", "")
-        if "remove-input" not in tags and "hide-input" not in tags:
+        hidden = "remove-input" in tags or "remove-cell" in tags
+        if not hidden and "hide-input" not in tags:
             for node, _ in statements(code):
                 self.does(node)
             kept = _without(code, _says_numbers)
@@ -45,7 +46,7 @@ class Taught:
         self.imports += [lines.strip() for does, lines in found if does == "import"]
         left = [each for each in found if each[0] != "import"]
         teaching = sum(lines.count("\n") + 1 for does, lines in left if does == "teach")
-        if "remove-input" in tags or 2 * teaching < sum(lines.count("\n") + 1 for _, lines in left):
+        if hidden or 2 * teaching < sum(lines.count("\n") + 1 for _, lines in left):
             tail = _tail(left, {"widget"})
             return _parts([(left[: len(left) - tail], "serve"), (left[len(left) - tail :], "widget")])
         tail = _tail(left, {"draw", "glue"})

@@ -12,14 +12,28 @@
     return made;
   };
 
-  // 1/3, 0,5, 1 000, 1,000 and −2 are numbers too
-  const asNumber = (text) => {
-    let plain = text.trim().replace(/[−–]/g, "-").replace(/[\s\u00a0\u202f%]/g, "");
-    plain = /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(plain) ? plain.replaceAll(",", "") : plain.replace(",", ".");
-    const [over, under = "1", ...more] = plain.split("/");
-    const number = /^[-+.\de]+$/i.test(over + under) && over && under && !more.length ? Number(over) / Number(under) : NaN;
-    return Number.isFinite(number) ? number : null;
+  // What a number can mean that somebody wrote: 1/3, ½, 1 1/2, −2, 1 000, 0,665, 1,024 (a thousand, or a little more than
+  // one), 28.6% (of one, or of a hundred), 64 MB where MB are asked for. Nothing where it is no number.
+  const readings = (text, unit) => {
+    let plain = text.trim().replace(/[½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]/g, " $&").normalize("NFKC").replace(/[−–]/g, "-").replaceAll("⁄", "/");
+    const words = plain.match(/(?<=\d\s*|%\s*)[^\W\d_]+(?:\s+[^\W\d_]+)*\.?$/u)?.[0] ?? "";
+    if (words && !/^e\d/i.test(words) && unit && !unit.toLowerCase().startsWith(words.toLowerCase().replace(/s?\.?$/, ""))) return [];
+    plain = plain.slice(0, plain.length - words.length).trim();
+    const percent = /%$/.test(plain);
+    plain = plain.replace(/\s*%$/, "");
+    const mixed = plain.match(/^(-?)(\d+)\s+(\d+)\/(\d+)$/);
+    if (mixed) plain = `${mixed[1]}${Number(mixed[2]) * Number(mixed[4]) + Number(mixed[3])}/${mixed[4]}`;
+    plain = plain.replace(/\s/g, "");
+    const written = [];
+    if (/^-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain)) written.push(plain.replaceAll(",", ""));
+    if (/^-?[1-9]\d{0,2}(\.\d{3})+,\d+$/.test(plain)) written.push(plain.replaceAll(".", "").replace(",", "."));
+    if (!/,.*[,.]|\..*,/.test(plain)) written.push(plain.replaceAll(",", "."));
+    return written.map((each) => {
+      const [over, under = "1", ...more] = each.split("/");
+      return /^[-+.\de]+$/i.test(over + under) && over && under && !more.length ? Number(over) / Number(under) : NaN;
+    }).filter(Number.isFinite).flatMap((number) => (percent ? [number / 100, number] : [number]));
   };
+  const unitOf = (form) => $(".tfm-unit", form)?.textContent.trim() ?? "";
   const checked = (form) => $("input:checked", form)?.value ?? null;
   // kind → what the reader answered (as text to be kept, or null), what is asked for where there is nothing, and whether
   // a condition of the fold holds for it
@@ -27,17 +41,17 @@
     choose: { read: checked, ask: "Choose one first.", holds: (came, condition) => came === condition },
     line: { read: checked, ask: "Choose a line first.", holds: (came, condition) => came === condition },
     number: {
-      read: (form) => (asNumber($("input", form).value) === null ? null : $("input", form).value),
-      ask: "Write a number, such as 12, 0.5 or 1/3.",
-      holds(came, condition) {
-        const [low, high] = condition.split(":"), number = asNumber(came);
-        return (low === "" || number >= Number(low)) && (high === "" || number <= Number(high));
+      read: (form) => (readings($("input", form).value, unitOf(form)).length ? $("input", form).value : null),
+      ask: "Write a number, such as 12, 0.5, 1/3 or 25%.",
+      holds(came, condition, form) {
+        const [low, high] = condition.split(":");
+        return readings(came, unitOf(form)).some((number) => (low === "" || number >= Number(low)) && (high === "" || number <= Number(high)));
       },
     },
     shape: {
       read: (form) => (/\d/.test($("input", form).value) ? $("input", form).value : null),
       ask: "Write the sizes as numbers separated by commas, such as 2, 3.",
-      holds: (came, condition) => came.match(/\d+/g).join() === condition,
+      holds: (came, condition) => came.replace(/[−–]/g, "-").match(/(?<![\d.])-?\d+(?:\.\d+)?/g).map(Number).join() === condition,
     },
     order: {
       read: (form) => $$("li", form).map((step) => step.dataset.step).join(),
@@ -101,7 +115,7 @@
       said.replaceChildren();
       if (came === null || !fold) return;
       const answers = $$("[data-if]", fold);
-      const found = answers.find((each) => each.dataset.if !== "else" && kind.holds(came, each.dataset.if)) ?? answers.find((each) => each.dataset.if === "else");
+      const found = answers.find((each) => each.dataset.if !== "else" && kind.holds(came, each.dataset.if, form)) ?? answers.find((each) => each.dataset.if === "else");
       const right = found?.classList.contains("tfm-right") ?? false;
       box.dataset.state = right ? "right" : "other";
       said.replaceChildren(verdict(right, found ? copies(found) : []));
@@ -111,7 +125,7 @@
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const came = kind.read(form);
-      if (came === null) said.replaceChildren(make("p", { textContent: kind.ask }));
+      if (came === null) said.replaceChildren(make("p", { textContent: `${kind.ask}${unitOf(form) ? ` The unit is ${unitOf(form)}.` : ""}` }));
       else answer(came);
     });
     form.addEventListener("change", () => {
