@@ -165,7 +165,8 @@ CROSSOVER_SLIPS = [
     Slip(
         "the two exchanged",
         lambda d, c, p: max(1, (p - c) * d // 2 + 1),
-        "Matrices and projections have changed places: the projections are attention's, the matrices the recurrent layer's.",
+        "The two layers are compared the wrong way round: matrices and projections have changed places, or the two sides have. "
+        "The projections are attention's, the matrices the recurrent layer's.",
     ),
     Slip(
         "the two on the wrong side",
@@ -429,7 +430,7 @@ def _of(**change: Any) -> Callable[..., float]:
 
 
 GROWTH_SLIPS = [
-    Slip("mean for median", _of(middle=mean), "You took the mean of the rounds. One round that was interrupted spoils it; the median does not mind."),
+    Slip("mean for median", _of(middle=mean), "This is what the mean of the rounds gives. One round that was interrupted spoils it; the median does not mind."),
     Slip("the fastest round", _of(middle=min), "You took the fastest round. The text asks for the median of the seven."),
     Slip("the slowest round", _of(middle=max), "You took the slowest round, the one that was disturbed most. The text asks for the median."),
     Slip("one round", _of(middle=lambda rounds: rounds[0]), "One round was taken for each size, and the first call is often the slowest. Take seven, and their median."),

@@ -350,7 +350,8 @@ BALANCE_SLIPS = [
     Slip(
         "without E",
         lambda logits, k: _balance(logits, k) / logits.shape[1],
-        "The factor E is missing. With it the loss is 1 where all experts are asked equally often, whatever their number.",
+        "Your loss is E times too small: the factor E is missing, or a mean over the experts took it away again. With it the loss "
+        "is 1 where all experts are asked equally often, whatever their number.",
     ),
     Slip(
         "without k",

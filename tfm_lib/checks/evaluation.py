@@ -1446,7 +1446,11 @@ _SIZES = [
     Slip("all ten", _counting(_leaves_out, 10), "You ask that all ten leave out 0. 8 of 10 are enough."),
     Slip("7 are enough", _counting(_leaves_out, 7), "7 of 10 are enough in your answer. It takes 8."),
     Slip("more than half", _counting(_leaves_out, 6), "More than half are enough in your answer. It takes 8 of 10."),
-    Slip("one of ten", _counting(_leaves_out, 1), "One interval of ten is enough in your answer. It takes 8."),
+    Slip(
+        "one of ten",
+        _counting(_leaves_out, 1),
+        "Your answer comes out as if one interval of ten were enough. It takes 8: look at what is counted, and at which side.",
+    ),
     Slip(
         "above 0 only",
         _counting(lambda interval: interval[0] > 0),
