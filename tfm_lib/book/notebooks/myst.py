@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -115,7 +115,19 @@ def without_front_matter(text: str) -> str:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of `text` in order. The body of a directive is left to be read in its turn: `within`."""
+    """The blocks of `text` in order. The body of a directive is left to be read in its turn: `within`.
+
+    A text that was read before is not read again, so nobody may change a block.
+    """
+    return iter(_blocks(text))
+
+
+@lru_cache(maxsize=10_000)
+def _blocks(text: str) -> tuple[Block, ...]:
+    return tuple(_read_blocks(text))
+
+
+def _read_blocks(text: str) -> Iterator[Block]:
     lines = text.split("\n")
     tokens = parser().parse(text)
     at = 0
@@ -235,9 +247,10 @@ def _with_text(text: str, found: list[tuple[int, int, Piece]]) -> list[Piece]:
     return made + ([Piece("text", text[at:], raw=text[at:])] if at < len(text) else [])
 
 
-def pieces(text: str) -> list[Piece]:
+@lru_cache(maxsize=100_000)
+def pieces(text: str) -> tuple[Piece, ...]:
     """The pieces of a line of `text`, in order; code and formulas are never looked into."""
-    return _with_text(text, [found for token in parser().parseInline(text) for found in _pieces(token, text)])
+    return tuple(_with_text(text, [found for token in parser().parseInline(text) for found in _pieces(token, text)]))
 
 
 def convert(text: str, change: Callable[[Piece], str]) -> str:
