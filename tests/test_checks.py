@@ -376,6 +376,7 @@ def test_verdict_in_the_page_escapes_what_came(ask):
         (("nothing like it", doubled), "The name of the exercise comes first, in quotation marks"),
         ((doubled, "masking.leak-test"), "What came first here is a function."),
         ((None, doubled), "What came first here is a NoneType."),
+        ((b"masking.leak-test", doubled), "What came first here is a bytes."),
         (("masking.leak-test",), 'asks for 1 and was given 0. Write: check("masking.leak-test", '),
         (("masking.leak-test", doubled, doubled), "asks for 1 and was given 2."),
     ],

@@ -655,13 +655,19 @@ def test_who_dies_lets_go(tmp_path: Path):
         pass
 
 
-def test_a_cut_checkpoint_gets_a_sentence(ran: Path):
-    path = ran / "checkpoint.pt"
+CUTS = {"empty": 0, "a little": 100, "half": 0.5, "nearly whole": -10}
+
+
+@pytest.mark.parametrize("cut", params(CUTS, ("empty", "nearly whole")))
+def test_a_cut_checkpoint_gets_a_sentence(ran: Path, cut: str):
+    path, size = ran / "checkpoint.pt", CUTS[cut]
     whole = path.read_bytes()
-    for size in (0, len(whole) - 10):
-        path.write_bytes(whole[:size])
-        with pytest.raises(OtherRun, match="checkpoint.pt cannot be read; it is cut or damaged"):
-            train_run("copy", tiny(), RunFolder(ran), Silent())
+    path.write_bytes(whole[: size if isinstance(size, int) else int(size * len(whole))])
+    with pytest.raises(OtherRun, match="checkpoint.pt cannot be read; it is cut or damaged"):
+        train_run("copy", tiny(), RunFolder(ran), Silent())
+
+
+def test_a_cut_record_of_a_run_gets_a_sentence(ran: Path):
     (ran / "run.json").write_text('{"corpus"')
     with pytest.raises(OtherRun, match="run.json, which says what the run is, cannot be read"):
         train_run("copy", tiny(), RunFolder(ran), Silent())

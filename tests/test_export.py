@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import jupytext
@@ -415,10 +416,32 @@ def test_no_token_is_left_of_any_chapter(path: Path) -> None:
     expected = jupytext.reads(path.read_text(encoding="utf-8"), fmt="md:myst")
     ours, theirs = (Counter(code_lines(each)) for each in (notebook, expected))
     assert ours - theirs == Counter()
-    left_out = "\n".join((theirs - ours).elements())
-    assert len(left_out) < 0.3 * len("\n".join(theirs.elements())), (
-        "only imports that are there, and claims, are left out"
-    )
+    assert theirs - ours <= Counter(may_go(expected)), "only imports, which the first cell has, and claims are left out"
+
+
+def may_go(notebook: nbformat.NotebookNode) -> Iterator[str]:
+    """The lines of its imports and claims, with comments right above, and of loops and branches that hold nothing else."""
+
+    def goes(node: ast.stmt) -> bool:
+        if isinstance(node, ast.For | ast.If):
+            return all(map(goes, node.body))
+        called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+        claimed = isinstance(called, ast.Name) and called.id.startswith("assert_")
+        return claimed or isinstance(node, ast.Assert | ast.Import | ast.ImportFrom)
+
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            lines = cell.source.split("\n")
+            gone = {
+                number
+                for node in ast.walk(ast.parse(cell.source))
+                if isinstance(node, ast.stmt) and goes(node)
+                for number in range(node.lineno, node.end_lineno + 1)
+            }
+            for number in range(len(lines), 0, -1):
+                if number in gone or (number + 1 in gone and lines[number - 1].strip().startswith("#")):
+                    gone.add(number)
+                    yield lines[number - 1].strip()
 
 
 def code_lines(notebook: nbformat.NotebookNode) -> list[str]:

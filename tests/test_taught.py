@@ -65,6 +65,11 @@ def test_a_cell_that_the_page_shows_loses_only_claims_of_numbers() -> None:
     )
 
 
+def test_a_comment_goes_with_its_claim() -> None:
+    code = "x = f()\n# it is small,\n# as promised\nassert x < 3\n# and now\ny = x"
+    assert Taught().parts(cell(code, "hide-input")) == [Part("x = f()\n# and now\ny = x", "teach")]
+
+
 def test_a_claim_in_a_loop_is_left_out_too() -> None:
     loop = "for x in y:\n    z = f(x)\n    assert z < 3\nprint(z)"
     assert Taught().parts(cell(loop, "hide-input")) == [Part("for x in y:\n    z = f(x)\nprint(z)", "teach")]
@@ -160,6 +165,14 @@ def test_a_table_is_drawn_anew_when_all_its_numbers_are_there() -> None:
     assert here.told() == "- a: **25%** (the book: 50%)"
     here.note("toy-b", "it_s")
     assert here.told().endswith("| one | **25%** |\n| two | it\\_s |")
+
+
+def test_a_table_that_holds_an_answer_stays_folded_whole() -> None:
+    here = Measured(BOOK, later=["toy-b"], tables=[TABLE], chapter="toy")
+    here.note("toy-a", 0.25)
+    here.note("toy-b", "it_s")
+    told = here.told()
+    assert told.startswith(f"<details><summary>{LATER}</summary>") and "| one | **25%** |" in told
 
 
 def test_no_answer_stands_before_its_question() -> None:

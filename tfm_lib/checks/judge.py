@@ -268,8 +268,8 @@ def check(id: str, *answers: Any) -> Verdict:
     """
     try:
         found = find(id)
-    except (KeyError, AttributeError):
-        return Verdict(str(id), "refused", message=_no_such(id, answers), mistake="no such exercise")
+    except (KeyError, AttributeError, TypeError):
+        return Verdict(str(id), "refused", message=_no_such(id), mistake="no such exercise")
     if len(answers) != len(found.answers):
         asked = f'check("{id}", {", ".join(found.answers)})'
         message = f"{id} asks for {len(found.answers)} and was given {len(answers)}. Write: {asked}"
@@ -298,7 +298,7 @@ def check(id: str, *answers: Any) -> Verdict:
     return verdict
 
 
-def _no_such(id: Any, answers: Sequence[Any]) -> str:
+def _no_such(id: Any) -> str:
     """What to say where no exercise has the name that was given."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         importlib.import_module(f"tfm_lib.checks.{module.name}")

@@ -38,7 +38,11 @@ class Measured:
         tables: Sequence[str] = (),
         chapter: str = "",
     ) -> None:
-        self.numbers, self.later, self.tables = dict(numbers), {*later}, list(tables)
+        self.numbers, self.later = dict(numbers), {*later}
+        self.tables = [(table, {name for name, _ in QUOTE.findall(table)}) for table in tables]
+        for _, names in self.tables:
+            if names & self.later:  # the table would tell the answer
+                self.later |= names
         self.chapter = f"{chapter}-"
         self.here: dict[str, str] = {}
         self.fresh: list[str] = []
@@ -59,8 +63,7 @@ class Measured:
 
     def _told(self, fresh: list[str]) -> str:
         drawn, left = [], dict.fromkeys(fresh)
-        for table in self.tables:
-            names = {name for name, _ in QUOTE.findall(table)}
+        for table, names in self.tables:
             if names & {*fresh} and names <= {*self.here}:
                 drawn.append(QUOTE.sub(lambda found: self._cell(found[1], found[2] or ""), table))
                 left = {name: None for name in left if name not in names}

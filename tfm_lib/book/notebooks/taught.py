@@ -99,26 +99,29 @@ def _says_numbers(node: ast.stmt) -> bool:
 
 
 def _without(code: str, unwanted: Callable[[ast.stmt], bool]) -> str:
-    """The code without the statements that are unwanted, at its top and in loops and branches that hold others too."""
+    """The code without the statements that are unwanted, at its top and in loops and branches that hold others too.
+
+    A comment right above a statement goes with it.
+    """
+    tree, lines = ast.parse(code), code.split("\n")
     gone: set[int] = set()
 
     def look(body: Sequence[ast.stmt]) -> None:
         left = [node for node in body if not unwanted(node)]
         if not left and body is not tree.body:
             return
-        gone.update(
-            line
-            for node in body
-            if node not in left
-            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        )
-        for node in left:
-            if isinstance(node, ast.For | ast.If):
-                look(node.body)
+        for node in body:
+            if node in left:
+                if isinstance(node, ast.For | ast.If):
+                    look(node.body)
+                continue
+            first = node.lineno
+            while first > 1 and lines[first - 2].strip().startswith("#"):
+                first -= 1
+            gone.update(range(first, (node.end_lineno or node.lineno) + 1))
 
-    tree = ast.parse(code)
     look(tree.body)
-    kept = [line for number, line in enumerate(code.split("\n"), start=1) if number not in gone]
+    kept = [line for number, line in enumerate(lines, start=1) if number not in gone]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
 
 
@@ -141,9 +144,8 @@ def _read(node: ast.AST) -> set[str]:
 
 
 def _stored(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)} - {
-        "_"
-    }
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return names - {"_"}
 
 
 def _bound(node: ast.stmt) -> Iterator[tuple[set[str], ast.AST]]:
