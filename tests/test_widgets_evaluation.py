@@ -83,7 +83,7 @@ def test_powers_of_ten():
 
 @pytest.mark.parametrize(
     "widget",
-    [BleuCost(), BleuCost(language="fr", ensembles=True, reveal=True), AblationTable(guesses=[-1.0, *[UNGUESSED] * 15]), AblationTable(TABLES, table="seeds", reveal=True)],
+    [BleuCost(), BleuCost(language="fr", ensembles=True, reveal=True), AblationTable(guesses=[-1.0, *[UNGUESSED] * 17]), AblationTable(TABLES, table="seeds", reveal=True)],
 )  # fmt: skip
 def test_pictures_and_plain_state(widget):
     assert isinstance(widget.figure(), Figure) and widget.alt
