@@ -44,7 +44,7 @@ ROOMS = {
     "widgets": Room(
         r"tfm_lib/widgets/.*|frontend/src/(?!kit|twin)\w+/.*|tests/samples/.*",
         (
-            "test_frontend.py",
+            *("test_frontend.py", "test_widgets.py"),
             *browser("widgets_live", "widget_numbers", "own_sentence", "translator", "fingers", "jumps"),
             *browser("every_page", "readable", "widget_words"),
         ),

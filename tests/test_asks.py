@@ -3,10 +3,12 @@
 import importlib
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from itertools import chain, combinations
 
 import pytest
 import torch
+from nbformat import NotebookNode
 from project import CHAPTERS, CORE, ROOT
 
 from tfm_lib.book.notebooks.asks import AGAIN, Ask, asked_again, asks, read_ask
@@ -151,9 +153,14 @@ def test_what_is_claimed_of_a_choice_holds(stem: str, name: str) -> None:
 # the notebook
 
 
+@cache
+def exported(stem: str) -> list[NotebookNode]:
+    return export_notebook(CHAPTERS / f"{stem}.md", ROOT, values={}).cells
+
+
 @pytest.mark.parametrize(("stem", "ask"), ASKS, ids=NAMES)
 def test_a_question_stands_in_the_notebook_with_all_that_it_tells(stem: str, ask: Ask) -> None:
-    cells = export_notebook(CHAPTERS / f"{stem}.md", ROOT, values={}).cells
+    cells = exported(stem)
     texts = [cell.source for cell in cells if cell.cell_type == "markdown" and f"**{ask.title}.** " in cell.source]
     assert texts, f"{stem}.ipynb has no {ask.title!r}"
     whole = "\n".join(texts if not ask.opening else [c.source for c in cells if f"**{AGAIN}.** " in c.source])

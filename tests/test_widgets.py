@@ -9,6 +9,7 @@ import torch
 from matplotlib.text import Text
 from pseudo import data_of, pseudo, untranslated
 from samples import MODULES, fits, kind, made, sample
+from tiers import SPREAD, params
 
 from tfm_lib.widgets import base
 from tfm_lib.widgets.base import WIDGET_VIEW, to_list, to_numpy, to_words
@@ -93,8 +94,17 @@ def test_a_widget_without_a_sample_is_told_where_to_write_one() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_no_word_stands_outside_the_words_at_the_head_of_the_file(module, monkeypatch) -> None:
+    assert_in_its_words(module, [{}], monkeypatch)
+
+
+@pytest.mark.parametrize("module", params(MODULES, SPREAD))
+def test_no_word_stands_outside_them_in_any_sampled_state(module, monkeypatch) -> None:
+    assert_in_its_words(module, sample(module).states, monkeypatch)
+
+
+def assert_in_its_words(module: str, states: list[dict], monkeypatch) -> None:
     monkeypatch.setattr(kind(module), "words", pseudo(kind(module).words))
-    for state in ({}, *sample(module).states):
+    for state in states:
         widget = made(module, **state)
         data = data_of({name: each for name, each in widget.get_state().items() if name not in ("_esm", "_css")})
         texts = [widget.title, widget.question, widget.alt]

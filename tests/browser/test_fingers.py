@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Locator, Page
 from samples import MODULES
-from tiers import params
+from tiers import every, params
 
 from browser.driving import PHONE, Widget, places
 
@@ -95,7 +95,9 @@ def middle(part: Locator) -> tuple[float, float]:
     return at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
 
 
-@pytest.fixture(scope="module", params=params(MODULES, {*HANDLES, "masking/mask_editor"}, "stage {} by finger".format))
+@pytest.fixture(
+    scope="module", params=params(MODULES, {*every(2, HANDLES), "masking/mask_editor"}, "stage {} by finger".format)
+)
 def opened(request, visitor, built_book: Path) -> Iterator[Held]:
     with visitor() as visit:
         place = places(built_book, request.param)[0]

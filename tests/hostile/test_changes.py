@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from tiers import params
+from tiers import every, params
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
@@ -73,23 +73,23 @@ def test_an_honest_answer_keeps_its_points_and_one_that_is_asked_to_may_write(ha
     assert [found[entry["id"]]["points"] for entry in ENTRIES] == [3, 1]
 
 
-@pytest.mark.parametrize(
-    ("written", "place"),
-    [
-        ("x /= options['by']", "first"),
-        ("x[0] = x[0] / options['by']", "first"),
-        ("sizes.append(1)", "second"),
-        ("sizes[0] += 1", "second"),
-        ("options['by'] = options['by'] + 1", "third"),
-        ("options.update(by=0)", "third"),
-        ("options['more'] = 1", "third"),
-    ],
-)
-def test_an_answer_that_changes_its_input_is_refused(halves, written, place):
+WRITES = {
+    "x /= options['by']": "first",
+    "x[0] = x[0] / options['by']": "first",
+    "sizes.append(1)": "second",
+    "sizes[0] += 1": "second",
+    "options['by'] = options['by'] + 1": "third",
+    "options.update(by=0)": "third",
+    "options['more'] = 1": "third",
+}
+
+
+@pytest.mark.parametrize("written", params(WRITES, every(3, WRITES)))
+def test_an_answer_that_changes_its_input_is_refused(halves, written):
     code = f"def halve(x, sizes, options):\n    right = x / options['by']\n    {written}\n    return right"
     rows = halves(code)["masking.halve"]["tests"]
     assert [row["mistake"] for row in rows] == ["changes its input"] * 2
-    assert all(f"its {place} argument" in row["message"] for row in rows)
+    assert all(f"its {WRITES[written]} argument" in row["message"] for row in rows)
     assert sum(row["points"] for row in rows) == 0
 
 

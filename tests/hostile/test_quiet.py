@@ -145,24 +145,24 @@ REFUSED = {  # each is a try at something; the error that it must end with
 }
 
 
-@pytest.mark.parametrize("name", params(REFUSED, every(9, REFUSED)))
+@pytest.mark.parametrize("name", params(REFUSED, every(18, REFUSED)))
 def test_what_no_exercise_needs_is_refused(process, name):
     code = f"{KERNEL}\ndef triangle(n):\n    try:\n        {REFUSED[name]}\n    except (OSError, AttributeError) as error:\n        raise ValueError('refused: ' + repr(error))"
     assert said(process, code).startswith("refused: ")
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        "/proc/cmdline",
-        "/proc/sys/kernel/random/boot_id",
-        "/proc/self/mountinfo",
-        "/proc/1/environ",
-        "/sys",
-        "/etc",
-        "/grader",
-    ],
-)
+PLACES = [
+    "/proc/cmdline",
+    "/proc/sys/kernel/random/boot_id",
+    "/proc/self/mountinfo",
+    "/proc/1/environ",
+    "/sys",
+    "/etc",
+    "/grader",
+]
+
+
+@pytest.mark.parametrize("place", params(PLACES, every(3, PLACES)))
 def test_places_that_tell_of_the_machine_hold_nothing(process, place):
     look = f"import os\ndef triangle(n):\n    raise ValueError(os.path.isfile({place!r}) or bool(os.path.isdir({place!r}) and os.listdir({place!r})))"
     assert said(process, look) == "False"

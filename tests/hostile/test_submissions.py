@@ -17,7 +17,7 @@ LONGEST = (
 )  # seconds, on a busy machine
 
 
-KEPT = every(4, HONEST) | {*UNREADABLE} | every(12, ATTACKS) - {"endless sleep", "endless loop at import"}  # which wait
+KEPT = every(8, HONEST) | {*UNREADABLE} | every(24, ATTACKS) - {"endless sleep", "endless loop at import"}  # which wait
 KEPT |= {name for name in ATTACKS if "its own group" in name}  # which once reached the grader
 
 

@@ -212,7 +212,7 @@ long = partial(pytest.param, marks=pytest.mark.long)
     [
         ([SETUP, STATEFUL], [Graded(what="notebook")]),
         long([SETUP, STATEFUL, TRAINING], [Graded(what="notebook", because="deadline", before=5)]),
-        ([TRAINING, BAND], [Graded(what="slices", because="deadline")]),
+        long([TRAINING, BAND], [Graded(what="slices", because="deadline")]),
         (["import os\nos._exit(3)", BAND], [Graded(what="slices", because="stopped")]),
         long(["import ctypes\nctypes.string_at(0)", BAND], [Graded(what="slices", because="stopped")]),
         (["raise ValueError\n" + BAND], [Graded(what="slices", because="lacks")]),
@@ -221,7 +221,7 @@ long = partial(pytest.param, marks=pytest.mark.long)
         long(["while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass", BAND],
          [Graded(what="slices", because="deadline"), Graded(what="slices", because="stopped")]),  # whichever limit is first
         long(["import asyncio\nawait asyncio.sleep(1e6)", BAND], [Graded(what="slices", because="deadline")]),
-        ([BAND, "raise ValueError\ndef band(n): return None"], [Graded(what="notebook")]),
+        long([BAND, "raise ValueError\ndef band(n): return None"], [Graded(what="notebook")]),
     ],
 )  # fmt: skip
 def test_which_of_the_two_is_graded(graded, texts, ways):
