@@ -68,6 +68,8 @@ def test_the_right_option_stands_in_every_place() -> None:
     places, of_three = Counter(place for _, place in found), Counter(place for many, place in found if many == 3)
     assert max(places.values()) <= 0.45 * places.total(), f"right options by place, from 0: {places}"
     assert min(of_three[place] for place in range(3)) >= 0.2 * of_three.total(), f"of three, from 0: {of_three}"
+    lines = Counter(ask.right.said.partition(":")[0] for _, ask in ASKS if ask.kind == "line")
+    assert max(lines.values()) <= 0.45 * lines.total(), f"wrong lines by place: {lines}"
 
 
 @pytest.mark.parametrize("stem", STEMS)

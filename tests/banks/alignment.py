@@ -531,6 +531,12 @@ def hops(u, M_in, M_out, n_hops):
 """,
     },
     "alignment.what-matters": {
+        "every occurrence": """
+def what_matters(predict, src_ids, unk_id):
+    before = predict(src_ids)
+    word = before.argmax()
+    return torch.stack([before[word] - predict(torch.where(src_ids == i, unk_id, src_ids))[word] for i in src_ids])
+""",
         "not put back": """
 def what_matters(predict, src_ids, unk_id):
     before = predict(src_ids)

@@ -20,7 +20,7 @@ def look_up(q, K, V):
 def look_up(q, K, V):
     q, K, V = q.tolist(), K.tolist(), V.tolist()
     e = [math.exp(sum(x * y for x, y in zip(q, k)) / len(q) ** 0.5) for k in K]
-    return [sum(ei / sum(e) * v[c] for ei, v in zip(e, V)) for c in range(len(V[0]))]
+    return torch.tensor([sum(ei / sum(e) * v[c] for ei, v in zip(e, V)) for c in range(len(V[0]))])
 """,
         "bmm": """
 def look_up(q, K, V):
@@ -190,6 +190,11 @@ def is_a_set(attend, Q, K, V):
 
 WRONG = {
     "attention.one-query": {
+        "a list returned": """
+def look_up(q, K, V):
+    weights = torch.softmax(K @ q / len(q) ** 0.5, dim=0)
+    return [float(weights @ V[:, j]) for j in range(V.shape[1])]
+""",
         "no scale": """
 def look_up(q, K, V):
     return torch.softmax(K @ q, dim=0) @ V

@@ -763,6 +763,10 @@ def growth(work, sizes, clock):
 """,
     },
     "cost.batch": {
+        "at least one": """
+def largest_batch(numbers, n, d, n_heads, n_layers):
+    return max(1, numbers // (n_layers * (n_heads * n**2 + 4 * n * d)))
+""",
         "weights of one head": """
 def largest_batch(numbers, n, d, n_heads, n_layers):
     each = n_layers * (n**2 + 4 * n * d)

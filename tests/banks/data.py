@@ -236,6 +236,14 @@ def in_test(source, target):
 
 WRONG = {
     "data.best-pair": {
+        "tie by the joined text": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for pair in zip(pieces, pieces[1:]):
+            counts[pair] = counts.get(pair, 0) + count
+    return sorted(counts, key=lambda pair: (-counts[pair], pair[0] + pair[1]))[0]
+""",
         "equal neighbours skipped": """
 def best_pair(words):
     counts = {}

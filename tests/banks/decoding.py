@@ -132,11 +132,13 @@ def nucleus(p, top_p):
     q = torch.where(rank < count, p, torch.zeros_like(p))
     return q / q.sum()
 """,
-        "everything more probable": """
+        "one after the other": """
 def nucleus(p, top_p):
-    before = torch.stack([p[p > word].sum() for word in p])
-    q = p.masked_fill(before >= top_p, 0)
-    return q / q.sum()
+    left, held = p.clone(), torch.zeros_like(p)
+    while held.sum() < top_p and (left > 0).any():
+        best = left.argmax()
+        held[best], left[best] = p[best], 0
+    return held / held.sum()
 """,
     },
     "decoding.cached-step": {
@@ -485,6 +487,13 @@ def beam_step(totals, log_p, width):
 """,
     },
     "decoding.nucleus": {
+        "ties kept": """
+def nucleus(p, top_p):
+    ordered = p.sort(descending=True).values
+    last = ordered[ordered.cumsum(0) - ordered < top_p][-1]
+    kept = p * (p >= last)
+    return kept / kept.sum()
+""",
         "not renormalised": """
 def nucleus(p, top_p):
     ordered, order = p.sort(descending=True)

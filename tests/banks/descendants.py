@@ -84,18 +84,10 @@ def restore(src, tgt):
             at += 1
     return words
 """,
-        "an iterator": """
+        "a text in between": """
 def restore(src, tgt):
-    rest, words = iter(tgt[1:]), []
-    for token in src:
-        if not token.startswith("<"):
-            words.append(token)
-        else:
-            for word in rest:
-                if word.startswith("<"):
-                    break
-                words.append(word)
-    return words
+    spans = dict(part.partition(" ")[::2] for part in " ".join(tgt).replace(" <", "\\n<").split("\\n"))
+    return [word for token in src for word in (spans[token].split() if token[0] == "<" else [token])]
 """,
         "slices": """
 def restore(src, tgt):
@@ -199,6 +191,11 @@ def induction_scores(weights, ids):
 
 WRONG = {
     "descendants.order-mask": {
+        "lists returned": """
+def mask_of_order(order):
+    order = order.tolist()
+    return [[order.index(j) <= order.index(i) for j in range(len(order))] for i in range(len(order))]
+""",
         "order taken for turns": "def mask_of_order(order):\n    return order <= order[:, None]\n",
         "strict": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn < turn[:, None]\n",
         "transposed": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn[:, None] <= turn\n",
@@ -260,6 +257,36 @@ def cut(images, size):
 """,
     },
     "descendants.unspan": {
+        "signs matched by their order": """
+def restore(src, tgt):
+    signs = [i for i, token in enumerate(tgt) if token.startswith("<")]
+    spans = iter([tgt[a + 1 : b] for a, b in zip(signs, signs[1:])])
+    return [word for token in src for word in (next(spans) if token.startswith("<") else [token])]
+""",
+        "words of a span once": """
+def restore(src, tgt):
+    spans = {}
+    for token in tgt:
+        if token.startswith("<"):
+            newest = spans[token] = {}
+        else:
+            newest[token] = True
+    return [word for token in src for word in spans.get(token, [token])]
+""",
+        "spans cut": """
+def restore(src, tgt):
+    words = []
+    for token in src:
+        if token.startswith("<"):
+            at = tgt.index(token)
+            for word in tgt[at + 1 : at + 4]:
+                if word.startswith("<"):
+                    break
+                words.append(word)
+        else:
+            words.append(token)
+    return words
+""",
         "spans at the end": """
 def restore(src, tgt):
     return [w for w in src if w[0] != "<"] + [w for w in tgt if w[0] != "<"]

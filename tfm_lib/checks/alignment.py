@@ -804,6 +804,7 @@ def _slips_of_hops() -> list[Slip]:
 @exercise("alignment.what-matters", answer="what_matters")
 def what_matters(student, expect):
     inputs = [_translator(*sizes) for sizes in ((9, 3, 4), (12, 5, 6), (8, 4, 3), (11, 6, 7))]  # ids, words, source
+    inputs += [_translator(*sizes, twice=True) for sizes in ((9, 3, 5), (10, 4, 6))]
     expect.agrees(
         student.what_matters,
         _falls,
@@ -814,13 +815,17 @@ def what_matters(student, expect):
     )
 
 
-def _translator(n_ids: int, n_words: int, m: int) -> tuple[Callable[[Tensor], Tensor], Tensor, int]:
+def _translator(
+    n_ids: int, n_words: int, m: int, twice: bool = False
+) -> tuple[Callable[[Tensor], Tensor], Tensor, int]:
     """Arguments for `what_matters`: a source of `m` ids, one of which speaks against the word, and another without which
-    a different word would lead; an unk_id that is not among them, nor 0.
+    a different word would lead; an unk_id that is not among them, nor 0. With `twice`, one of the ids occurs twice.
     """
     while True:
         predict, ids = _predictor(n_ids, n_words), 1 + torch.randperm(n_ids - 1)
         src_ids, unk_id = ids[:m].clone(), int(ids[-1])
+        if twice:
+            src_ids[-1] = src_ids[1]
         falls = _falls(predict, src_ids, unk_id)
         leading = _falls(predict, src_ids, unk_id, told=lambda full, changed, word: changed.argmax() == word)
         if falls.min() < -0.02 and not leading.all():
@@ -870,6 +875,11 @@ def _slips_of_what_matters() -> list[Slip]:
         kept = [torch.cat([src_ids[:j], src_ids[j + 1 :]]) for j in range(len(src_ids))]
         return torch.stack([full.max() - predict(ids)[full.argmax()] for ids in kept])
 
+    def everywhere(predict, src_ids, unk_id):
+        full = predict(src_ids)
+        without = [predict(src_ids.masked_fill(src_ids == word, unk_id)) for word in src_ids]
+        return torch.stack([full.max() - each[full.argmax()] for each in without])
+
     def all_but_one(predict, src_ids, unk_id):
         full, falls = predict(src_ids), []
         for j in range(len(src_ids)):
@@ -884,6 +894,11 @@ def _slips_of_what_matters() -> list[Slip]:
             not_put_back,
             "From the second position on, the words before are unknown as well. Put each word back before you replace "
             "the next: work on a copy of src_ids.",
+        ),
+        Slip(
+            "every occurrence",
+            everywhere,
+            "A word that occurs twice in the source was replaced at both places. Replace position j alone.",
         ),
         Slip(
             "step by step",

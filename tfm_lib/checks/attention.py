@@ -27,6 +27,13 @@ def one_query(student: Any, expect: Expect) -> None:
         "Two things came back. Return the output alone, a tensor of shape (d_v,).",
         "a pair returned",
     )
+    expect.true(
+        not isinstance(first, list),
+        "a tensor comes back",
+        "A list came back. Return a tensor of shape (d_v,): `torch.stack` makes one of numbers that are tensors, "
+        "`torch.tensor` of plain numbers.",
+        "a list returned",
+    )
     sizes = [(3, 3, 3), (9, 5, 2), (5, 7, 6), (6, 1, 3), (2, 4, 8)]  # d_k, m, d_v: square first, so that more runs
     inputs = [(torch.randn(d_k), torch.randn(m, d_k), torch.randn(m, d_v)) for d_k, m, d_v in sizes]
     expect.agrees(

@@ -534,6 +534,7 @@ BATCH_SLIPS = [
     _fits(lambda n, d, h, L: L * (h * n * d + 4 * n * d), "weights as wide as the model", "A weight is one number for a query and a key. There are n² of them for each head, whatever d is."),
     Slip("a sentence too many", lambda *a: _batch(*a) + 1, "That is one sentence too many: the last one does not fit as a whole. Round down."),
     Slip("a sentence too many", lambda numbers, n, d, h, L: -(-numbers // (L * (h * n**2 + 4 * n * d))), "You rounded up, but the last sentence does not fit as a whole. Round down."),
+    Slip("at least one", lambda *a: max(1, _batch(*a)), "Where not even one sentence fits, the answer is 0. Yours is 1."),
     Slip("rounded to the nearest", lambda numbers, n, d, h, L: round(numbers / (L * (h * n**2 + 4 * n * d))), "You rounded to the nearest whole number. More than half a sentence is not a whole one: round down."),
     _fits(lambda n, d, h, L: L * (2 * h * n**2 + 4 * n * d), "scores kept too", "Scores and weights are both counted. The backward pass of the softmax needs the weights only, and so does the mean."),
     _fits(lambda n, d, h, L: L * (h * n**2 + 5 * n * d), "input counted too", "Five vectors a word are counted. The formula counts what is kept beside the layer's input: four."),
@@ -551,6 +552,7 @@ def batch(student, expect):
     parts = (lambda each: each // 9, lambda each: 0, lambda each: each - 1, lambda each: each // 2 + 3)
     each = [L * (h * n**2 + 4 * n * d) for n, d, h, L in sizes]
     inputs = [(count * one + part(one), *size) for count, one, part, size in zip(counts, each, parts, sizes)]
+    inputs += [(each[0] - 1, *sizes[0]), (each[1] // 2, *sizes[1])]  # not even one sentence fits
     expect.agrees(
         student.largest_batch, _batch, inputs, "as many whole sentences as fit", BATCH_SLIPS, tolerance=1e-9,
         describe="the sentences",

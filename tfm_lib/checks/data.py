@@ -46,6 +46,11 @@ def best_pair(student, expect):
         words = [([chr(c), chr(d)], count), ([chr(a), chr(b)], count), (["z", "z"], count - 2)]
         return (words,)
 
+    def tied_when_joined(step: int) -> tuple[Words]:
+        """Of the two pairs, another comes first where each is joined to one text."""
+        x, y, z = (chr(ord("a") + place) for place in sorted(different(3, 0, 24)))
+        return ([([x + y, y], 5), ([x, y + z], 5)][::step],)
+
     def repeated() -> tuple[Words]:
         a, b, x, y = map(chr, different(4, ord("a"), ord("y")))
         return ([([x, y], 4), ([a, b] * 3, 2), ([y, a], 3)],)
@@ -61,7 +66,7 @@ def best_pair(student, expect):
     expect.agrees(
         student.best_pair,
         _best,
-        telling(tied, _best, _TIES),
+        [*telling(tied, _best, _TIES), tied_when_joined(1), tied_when_joined(-1)],
         holds="a tie goes to the pair that comes first in the alphabet",
         slips=_TIES,
         describe="two pairs that are equally frequent",
@@ -215,6 +220,12 @@ _TIES = [
         "tie to the one met last",
         lambda words: max(reversed(_counts(words)), key=_counts(words).get),
         "Two pairs are equally frequent, and yours is the one that you met last. The alphabet decides.",
+    ),
+    Slip(
+        "tie by the joined text",
+        lambda words: min(_counts(words), key=lambda pair: (-_counts(words)[pair], "".join(pair))),
+        "Two pairs are equally frequent, and you compare each as one joined text. Compare the left symbols first, and the "
+        "right ones only where the left ones are equal: that is how Python compares tuples.",
     ),
 ]
 

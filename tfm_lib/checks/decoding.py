@@ -634,6 +634,25 @@ def nucleus(student, expect):
         slips=_NUCLEI,
         describe="top_p = 1",
     )
+
+    def short_of_1() -> tuple[Tensor, float]:
+        while True:
+            p = torch.randn(whole(6, 12)).softmax(dim=0)
+            if p.sort(descending=True).values.cumsum(dim=0)[-1] < 1:
+                return p, 1.0
+
+    rounded = [short_of_1(), short_of_1()]
+    holds = "top_p = 1 cuts nothing, also where rounding leaves the sum of all a little below 1"
+    expect.agrees(student.nucleus, _nucleus, rounded, holds, _NUCLEI, describe="top_p = 1")
+    for p in (torch.tensor([8.0, 3, 3, 3, 3])[torch.randperm(5)] / 20, torch.full((6,), 1 / 6)):
+        found = torch.as_tensor(student.nucleus(p.clone(), 0.45))
+        expect.true(
+            int((found > 0).sum()) <= int(_kept(p, 0.45).sum()),
+            "of words that are equally probable, as few stay as are needed",
+            "Several words are equally probable, and you kept all of them, although fewer hold top_p. Do you keep every "
+            "word that is as probable as the last one needed? Count how many are needed, and keep so many.",
+            "ties kept",
+        )
     wide = (2 * torch.randn(whole(200, 300))).softmax(dim=0)
     expect.agrees(
         student.nucleus, _nucleus, [(wide, 0.7)], "hundreds of words", _NUCLEI, tolerance=1e-4, describe=describe

@@ -1,5 +1,6 @@
 """Judges of the exercises in chapter `descendants`."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import torch
@@ -77,6 +78,12 @@ ORDER_SLIPS = [
 def order_mask(student, expect):
     orders = [(torch.randperm(n),) for n in _sizes(3, 5, 9)]
     orders.append((torch.tensor([2, 0, 3, 1]),))  # no permutation that is its own inverse
+    expect.true(
+        not isinstance(student.mask_of_order(orders[0][0].clone()), list),
+        "a tensor comes back",
+        "Lists came back. The mask is a boolean tensor of shape (n, n): `torch.tensor` makes one of lists.",
+        "lists returned",
+    )
     holds = "each position sees itself and those before it in the order"
     expect.agrees(student.mask_of_order, _order, orders, holds, ORDER_SLIPS, describe="the mask")
     expect.agrees(
@@ -188,6 +195,12 @@ def _by_turn(src: Sequence[str], tgt: Sequence[str], change: Callable[[list[str]
     return _restore(src, changed[:-1])
 
 
+def _in_turn(src: Sequence[str], tgt: Sequence[str]) -> list[str]:
+    """The spans put back in the order of the target, whatever sign stands in the source."""
+    spans = [span.split() for span in re.split(r"<\w+>", " ".join(tgt))[1:]]
+    return [word for token in src for word in (spans.pop(0) if token.startswith("<") else [token])]
+
+
 SPAN_SLIPS = [
     Slip(
         "spans at the end",
@@ -227,6 +240,21 @@ SPAN_SLIPS = [
         "The words of each span came back in the wrong order.",
     ),
     Slip(
+        "signs matched by their order",
+        _in_turn,
+        "The spans are put in one after the other. A sign says by its name which span it stands for: look it up.",
+    ),
+    Slip(
+        "words of a span once",
+        lambda src, tgt: _by_turn(src, tgt, lambda span: [*dict.fromkeys(span)]),
+        "A word that occurs twice in a span came back once. A span is a list, in which words may repeat.",
+    ),
+    Slip(
+        "spans cut",
+        lambda src, tgt: _by_turn(src, tgt, lambda span: span[:3]),
+        "Only three words of a span came back. A span goes on until the next sign of the target, however long it is.",
+    ),
+    Slip(
         "the rest is cut",
         lambda src, tgt: _restore(src[: max(i for i, token in enumerate(src) if token[0] == "<") + 1], tgt),
         "What stands behind the last sign of the source is lost.",
@@ -255,6 +283,11 @@ def unspan(student, expect):
         src = [*words[:cut], "<1>", *words[cut + 3 : cut + 5], "<2>", *words[cut + 7 :]]
         inputs.append((src, ["<1>", *first, "<2>", *second, "<3>"]))
     holds = "each span stands where its sign stood"
+    expect.agrees(student.restore, _restore, inputs, holds, SPAN_SLIPS, describe="the sentence")
+    src = ["we", "<2>", "the", "<11>", "on", "<1>"]  # other numbers, in another order than in the target
+    tgt = ["<1>", "shore", "<2>", *"saw a light and a sail beyond".split(), "<11>", "far", "far", "out", "<3>"]
+    holds = "signs are matched by their names, whatever their order and number, and a span may be long and repeat words"
+    inputs = [(src, tgt), ([src[0], *src[3:], *src[1:3]], tgt)]
     expect.agrees(student.restore, _restore, inputs, holds, SPAN_SLIPS, describe="the sentence")
     ends = [(["<1>", "moved", "<2>"], ["<1>", "it", "never", "<2>", "nearer", "<3>"])]
     expect.agrees(
