@@ -22,6 +22,11 @@ export class Model {
     return this.#state[key];
   }
 
+  /** All that is known now, to be set again. */
+  copy() {
+    return { ...this.#state };
+  }
+
   /** `set(key, value)` or `set({ key: value, … })`; tells the listeners of what changed. */
   set(key, value) {
     const changes = typeof key === "object" ? key : { [key]: value };
@@ -131,7 +136,15 @@ export async function show(box, model, registry) {
     await initialised.get(model);
     style(model.get("_css"));
     box.append(el);
-    await module.render({ model, el, signal: new AbortController().signal });
+    const [first, signal] = [model.copy(), new AbortController().signal];
+    try {
+      await module.render({ model, el, signal });
+    } catch (error) {
+      if (!globalThis.tfmKit?.refuse?.(model)) throw error;
+      el.replaceChildren(); // it was the state of a link: the widget begins once more without
+      model.set(first);
+      await module.render({ model, el, signal });
+    }
     box.querySelectorAll(":scope > .tfm-still").forEach((still) => still.remove());
     for (const name of ["role", "aria-label"]) box.removeAttribute(name); // the card is a group of that name itself
     box.dataset.state = "live";

@@ -1,6 +1,6 @@
 /* Alignment: a translation's weights over its source, by score function; the true links on demand. */
 
-import { card, clamp, fixed, h, heatmap, legend, links, range, s, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, heatmap, legend, links, range, s, told } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights: target words down, source words across.",
@@ -42,7 +42,7 @@ export function errorRate(weights, sure, possible = []) {
 }
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "score", "truth", "value"] });
+  const ui = card({ model, el, state: ["sentence", "score", "truth", "value"], fits: { value: below(() => example().tgt.length) } });
   const example = () => ui.get("examples")[clamp(ui.get("sentence") | 0, 0, ui.get("examples").length - 1)];
   const scores = () => Object.keys(example().weights);
   const weights = () => example().weights[ui.get("score")] ?? example().weights[scores()[0]];

@@ -84,7 +84,7 @@ function render({ model, el }) {
   ui.stage.append(source, box, list);
   ui.slider("value", { label: WORDS.beam, min: 1, max: widest() });
   ui.slider("alpha", { label: WORDS.penalty, min: 0, max: 1, step: 0.1, format: fixed(1) });
-  const stepper = ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth") });
+  const stepper = ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth"), open: true });
 
   let marks = []; // what is drawn: { way, lost } and the nodes that show it, which are used again
   const pool = [];

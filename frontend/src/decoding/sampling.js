@@ -66,7 +66,7 @@ function render({ model, el }) {
   ui.slider("top_k", { label: WORDS.top_k, values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : shared.all) });
   ui.slider("top_p", { label: WORDS.top_p, min: 0.05, max: 1, step: 0.05, format: fixed(2) });
 
-  const place = ui.get("machine") && ui.slider("place", { label: WORDS.place, min: 0, max: ui.get("places"), format: String });
+  const place = ui.get("machine") && ui.slider("place", { label: WORDS.place, min: 0, max: ui.get("places"), open: true, format: String });
   let room = 0;
   const count = () => names().length;
   let rows = [];

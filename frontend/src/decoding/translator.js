@@ -1,7 +1,7 @@
 /* Translator: a sentence read, looked at, weighed and written. It shows a recorded example; the machine that makes others
    comes on the reader's wish: in a page from the book's own folder, in Jupyter from the kernel (`files`).             */
 
-import { arriving, asRead, card, clamp, fixed, h, heatmap, range, renew, retext, set, sum, told, tokenRow, twinFor } from "../kit/index.js";
+import { arriving, asRead, card, clamp, fixed, h, heatmap, megabytes, range, renew, retext, set, sum, told, tokenRow, twinFor } from "../kit/index.js";
 import * as kit from "../kit/index.js";
 
 const WORDS = {
@@ -28,6 +28,7 @@ const WORDS = {
   layer: "layer",
   head: "head",
   mean: "all, averaged",
+  part: "The map shows {most} words at most, those around the chosen one: the whole has {rows} rows and {cols} columns.",
   cell: "{query} looks at {key}: {weight}",
   rivals: "In the place of {word} it weighed",
   broken: "broken:",
@@ -47,22 +48,51 @@ const WORDS = {
 };
 
 const [MOST_LOOKS, WAIT, said] = [3, 120, kit.WORDS];
+const MOST_WORDS = 30; // rows and columns of a map: three hundred words would be ninety thousand cells
+const MOST_COMPARED = 400; // words of two translations, which are compared each with each
 const two = fixed(2);
 
-/* The weights of one head, counted from 1, or with 0 the mean of all; nothing where the layer is switched off. */
+/* The weight of key j for query i in one head, counted from 1, or with 0 the mean of all; null where the layer is switched off. */
 export function chosen(layers, layer, head) {
   const heads = layers[layer];
-  if (!heads) return null;
-  return heads[0].map((row, i) => [...row].map((_, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length)));
+  return heads && ((i, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length));
+}
+
+/* The words of both that are not in the other, by the longest sequence that they share: two lists of truth values. */
+export function differing(a, b) {
+  const longest = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
+  for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) longest[i][j] = a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+  const [left, right] = [a.map(() => true), b.map(() => true)];
+  for (let [i, j] = [0, 0]; i < a.length && j < b.length; ) {
+    if (a[i] === b[j]) left[i++] = right[j++] = false;
+    else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
+    else j++;
+  }
+  return [left, right];
+}
+
+/* From which place on a map shows MOST_WORDS of `count` words: as before, if `here` is among them. */
+function from(before, here, count) {
+  const last = Math.max(0, count - MOST_WORDS);
+  return before <= last && here >= before && here < before + MOST_WORDS ? before : clamp(here - MOST_WORDS / 2, 0, last);
+}
+
+/* Whether a machine of this size has the part that is to be off. */
+function isPart(name, layers, heads) {
+  const [, stack, layer, kind, head] = name.match(/^(encoder|decoder)\.(\d+)(?:\.(self|cross)_attention\.(\d+))?$/) ?? [];
+  return name in WORDS.parts || (stack && layer < layers && (!kind || (head < heads && `${stack}.${kind}` in WORDS.rows)));
 }
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "example", "by", "temperature", "top_p", "seed", "place", "layer", "head", "value", "breaking", "off"] });
-  const first = () => ui.get("found");
+  const first = () => model.get("found");
   const [layers, heads] = [first().weights.cross.length, first().weights.cross[0].length];
+  const ui = card({
+    model, el, state: ["sentence", "example", "by", "temperature", "top_p", "seed", "place", "layer", "head", "value", "breaking", "off"],
+    fits: { seed: (n) => Number.isInteger(n) && n >= 0 && n < 1e6, off: (names) => names.split(",").filter(Boolean).every((name) => isPart(name, layers, heads)) },
+  });
   let [shown, whole] = [first(), null]; // what is on the stage; what the whole machine writes, beside a broken one
   let [machine, coming, wish, news] = [null, null, 0, ""];
-  let [weights, axes] = [[], []];
+  let [weights, axes, top, left] = [[], [], 0, 0]; // of what the map shows, and where in the whole it begins
   const isRecorded = () => ui.get("sentence") === first().sentence && ui.get("by") === "beam" && !ui.get("breaking");
   const off = () => (ui.get("breaking") ? ui.get("off").split(",").filter(Boolean) : []);
   const words = () => [shown.source, shown.target].map((tokens) => tokens.map((token) => asRead(token, tokens)));
@@ -74,7 +104,7 @@ function render({ model, el }) {
   if (examples[good]) options.splice(good, examples.length - good, [WORDS.failing, options.slice(good, -1)]);
   ui.select("example", { label: WORDS.examples, options });
   ui.select("by", { label: WORDS.by, options: Object.entries(WORDS.ways) });
-  const slider = ui.slider("value", { label: WORDS.word, min: 0, max: shown.target.length - 1, format: (i) => words()[1][i] ?? "" });
+  const slider = ui.slider("value", { label: WORDS.word, min: 0, max: shown.target.length - 1, open: true, format: (i) => words()[1][i] ?? "" });
   ui.toggle("breaking", { label: WORDS.breaking });
 
   const state = h("p", { class: "tfm-caption tfm-state", role: "status" });
@@ -83,13 +113,14 @@ function render({ model, el }) {
   target.el.lang = "fr";
   const [reads, source, places] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-tokens tfm-weighted" }), h("div", { class: "tfm-row" })];
   const map = heatmap(ui, {
-    rows: words()[1], cols: words()[0], name: "weights", label: WORDS.map, onFocus: (i) => ui.get("place") !== "encoder" && ui.set({ value: i }),
+    rows: words()[1], cols: words()[0], name: "weights", label: WORDS.map, onFocus: (i) => ui.get("place") !== "encoder" && ui.set({ value: top + i }),
     text: (i, j) => two(weights[i][j]), describe: (i, j) => told(WORDS.cell, { query: axes[0][i], key: axes[1][j], weight: two(weights[i][j]) }),
   });
+  const part = h("p", { class: "tfm-caption" });
   const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals", lang: "fr" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.branches.tree))];
   const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.breaking, "data-control": "off" });
   const inside = [h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", {}, reads, source),
-    h("div", { class: "tfm-columns" }, h("div", {}, places, map.el), h("div", {}, rivalsOf, rivals, beam))];
+    h("div", { class: "tfm-columns" }, h("div", {}, places, map.el, part), h("div", {}, rivalsOf, rivals, beam))];
   ui.stage.append(state, chance, outcome, panel, ...inside);
   const into = (box, ...made) => (box.append(...made.map(({ el }) => el)), made);
   const knobs = into(chance,
@@ -176,7 +207,7 @@ function render({ model, el }) {
     const i = clamp(ui.get("value"), 0, Math.max(0, written.length - 1));
     const why = ui.get("by") === "beam" && !whole && failures.get(shown.sentence);
     const live = why ? `${said.running} ${told(WORDS.fails, { why })}` : said.running;
-    retext(state, news || said.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(WORDS.recorded, { size: ui.get("size") }) : live) : WORDS.nothing));
+    retext(state, news || said.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(WORDS.recorded, { size: megabytes(ui.get("size")) }) : live) : WORDS.nothing));
     const isChance = ui.get("by") === "sample";
     chance.hidden = !isChance;
     knobs.forEach((knob) => knob.enable(isChance));
@@ -191,33 +222,42 @@ function render({ model, el }) {
     if (!written.length) return ui.say();
     target.update({ focus: i, tokens: written, weights: shown.told.map(({ p }) => p) });
     const seen = chosen(shown.weights.cross, ui.get("layer"), ui.get("head"));
-    const crossed = seen ?? written.map(() => read.map(() => 0));
-    source.replaceChildren(...read.map((word, j) => h("span", { class: "tfm-token tfm-k", style: `--w:${crossed[i][j]}` }, h("span", {}, word), h("i", {}), h("small", {}, two(crossed[i][j])))));
+    const crossed = read.map((_, j) => seen?.(i, j) ?? 0);
+    source.replaceChildren(...read.map((word, j) => h("span", { class: "tfm-token tfm-k", style: `--w:${crossed[j]}` }, h("span", {}, word), h("i", {}), h("small", {}, two(crossed[j])))));
     reads.replaceChildren(...told(WORDS.read, { word: h("b", { class: "tfm-q" }, written[i]) }));
     const place = ui.get("place");
     const before = [WORDS.begin, ...written.slice(0, -1)];
-    axes = { encoder: [read, read], decoder: [before, before], cross: [written, read] }[place];
-    weights = chosen(shown.weights[place], ui.get("layer"), ui.get("head")) ?? axes[0].map(() => axes[1].map(() => 0));
-    map.update({ rows: axes[0], cols: axes[1], values: weights, row: place === "encoder" ? undefined : i });
+    const [queries, keys] = { encoder: [read, read], decoder: [before, before], cross: [written, read] }[place];
+    const most = crossed.indexOf(Math.max(...crossed));
+    [top, left] = [from(top, place === "encoder" ? most : i, queries.length), from(left, place === "decoder" ? i : most, keys.length)];
+    axes = [queries.slice(top, top + MOST_WORDS), keys.slice(left, left + MOST_WORDS)];
+    const weight = chosen(shown.weights[place], ui.get("layer"), ui.get("head"));
+    weights = axes[0].map((_, k) => axes[1].map((_, j) => weight?.(top + k, left + j) ?? 0));
+    map.update({ rows: axes[0], cols: axes[1], values: weights, row: place === "encoder" ? undefined : i - top });
+    const cut = Math.max(queries.length, keys.length) > MOST_WORDS;
+    retext(part, cut ? told(WORDS.part, { most: MOST_WORDS, rows: queries.length, cols: keys.length }) : "");
     rivalsOf.replaceChildren(...told(WORDS.rivals, { word: h("b", { class: "tfm-q" }, written[i]) }));
     rivals.replaceChildren(...shown.told[i].rivals.map(({ piece, p }) => h("div", { style: `--w:${p}`, class: p === shown.told[i].p && "tfm-here" }, h("span", {}, asRead(piece, shown.target)), h("i", {}), h("small", {}, two(p)))));
     beam.hidden = !shown.steps?.length;
     if (!beam.hidden) machine.branches.show(shown.steps, i + 1);
-    const looks = seen ? range(read.length).sort((a, b) => crossed[i][b] - crossed[i][a]).slice(0, MOST_LOOKS).map((j) => `${read[j]} ${two(crossed[i][j])}`).join(" · ") : WORDS.nowhere;
+    const looks = seen ? range(read.length).sort((a, b) => crossed[b] - crossed[a]).slice(0, MOST_LOOKS).map((j) => `${read[j]} ${two(crossed[j])}`).join(" · ") : WORDS.nowhere;
     ui.say(...told(WORDS.told, { word: h("b", { class: "tfm-q" }, written[i]), p: two(shown.told[i].p), looks }));
   }
 
   function results() {
-    const text = (found, kind) => h("b", { class: kind, lang: "fr" }, found.translation || ui.get("shared").nothing);
+    const text = (found) => h("b", { lang: "fr" }, found.translation || ui.get("shared").nothing);
     if (!whole) return [text(shown), ui.get("breaking") ? h("span", {}, WORDS.offer) : ""];
-    const same = whole.translation === shown.translation;
-    return [text(whole), h("span", { class: !same && "tfm-bad" }, WORDS.broken), same ? h("span", {}, WORDS.same) : text(shown, "tfm-bad")];
+    if (whole.translation === shown.translation) return [text(whole), h("span", {}, WORDS.broken), h("span", {}, WORDS.same)];
+    const both = [whole, shown].map(({ translation }) => (translation || ui.get("shared").nothing).split(" ").slice(0, MOST_COMPARED));
+    const other = differing(...both);
+    const [sound, damaged] = both.map((words, side) => words.flatMap((word, k) => [k ? " " : "", other[side][k] ? h("u", {}, word) : word]));
+    return [h("b", { lang: "fr" }, sound), h("span", { class: "tfm-bad" }, WORDS.broken), h("b", { class: "tfm-bad", lang: "fr" }, damaged)];
   }
 
   const csv = () => {
     const [read, written] = words();
-    const rows = chosen(shown.weights.cross, ui.get("layer"), ui.get("head"));
-    return [["written", "probability", ...read.map((word, j) => `${j + 1} ${word}`)], ...written.map((word, i) => [word, shown.told[i].p, ...(rows?.[i] ?? read.map(() => 0))])];
+    const weight = chosen(shown.weights.cross, ui.get("layer"), ui.get("head"));
+    return [["written", "probability", ...read.map((word, j) => `${j + 1} ${word}`)], ...written.map((word, i) => [word, shown.told[i].p, ...read.map((_, j) => weight?.(i, j) ?? 0)])];
   };
   if (!isRecorded()) changed(); // a link has brought another sentence
   return ui.start(draw, { csv });

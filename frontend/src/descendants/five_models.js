@@ -1,6 +1,6 @@
 /* One mask, five models: a sentence as each family reads it, what each must say, and which position sees which. */
 
-import { card, clamp, h, heatmap, radios, range, s, set, told } from "../kit/index.js";
+import { below, card, clamp, h, heatmap, radios, range, s, set, told } from "../kit/index.js";
 
 const WORDS = {
   models: "Models: choose one to see its mask with words",
@@ -66,7 +66,7 @@ function thumbnail(mask) {
 }
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "sentence", "epoch", "focus"] });
+  const ui = card({ model, el, state: ["value", "sentence", "epoch", "focus"], fits: { value: (name) => name in model.get("shared").names, focus: below(100) } });
   const { names, how, signs } = ui.get("shared");
   const words = () => wordsOf(String(ui.get("sentence")));
   const now = (name = ui.get("value")) => family(words(), name, ui.get("epoch"), signs);

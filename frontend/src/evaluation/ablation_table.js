@@ -1,6 +1,6 @@
 /* Ablation table: one thing changed at a time. Guess what it costs, then see; a dot for each seed. */
 
-import { card, clamp, h, indexed, mean, onWidth, radios, range, s, set, short, signed, told, widthOf, write } from "../kit/index.js";
+import { below, card, clamp, h, indexed, mean, onWidth, radios, range, s, set, short, signed, told, widthOf, write } from "../kit/index.js";
 
 const WORDS = {
   table: "table",
@@ -36,7 +36,7 @@ export function off(found, guesses, open) {
 }
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["table", "value", "guess", "guesses", "shown", "reveal"] });
+  const ui = card({ model, el, state: ["table", "value", "guess", "guesses", "shown", "reveal"], fits: { value: below(() => Math.max(...Object.values(tables()).map(({ rows }) => rows.length))) } });
   const shared = ui.get("shared");
   const tables = () => ui.get("tables");
   const paper = matchMedia("print"); // where nobody can uncover a row

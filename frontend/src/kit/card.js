@@ -2,7 +2,8 @@
    Controls stand above all that grows or shrinks with them: what a hand holds must not move.
 
    const ui = card({ model, el, state: ["value", "focus"] });   // the traits a link and Reset carry; `grows` names those
-                                                                // whose lists may become longer or shorter
+                                                                // whose lists may become longer or shorter, `fits` says
+                                                                // of those without a control which values they may have
    ui.stage.append(…);                                          // your drawing
    ui.slider("value", { … }); ui.select(…); ui.toggle(…);       // see controls.js; bound to the trait both ways
    ui.get("value"); ui.set({ value: 3, focus: 0 });             // read; change and send to the kernel
@@ -21,10 +22,10 @@
 import { h, indexed, onWidth, renew } from "./dom.js";
 import * as controls from "./controls.js";
 import { savers } from "./save.js";
-import { keyOf, linkTo, restored } from "./link.js";
+import { keyOf, linked, linkTo } from "./link.js";
 import { WORDS } from "./words.js";
 
-export function card({ model, el, state, grows }) {
+export function card({ model, el, state, grows, fits = {} }) {
   const stops = [];
   const heard = (event, listener) => {
     model.on(event, listener);
@@ -56,7 +57,10 @@ export function card({ model, el, state, grows }) {
 
   const first = snapshot();
   const key = keyOf(model, el);
-  set(restored(key, first, grows) ?? {});
+  const allowed = { ...fits }; // and of each control's trait what the control can show
+  const opened = linked(key, first, { grows });
+  let strange = Boolean(opened?.strange); // a link asked for what there is not, which the readout says until something changes
+  set(opened?.state ?? {});
 
   function snapshot() {
     return Object.fromEntries(state.map((trait) => [trait, structuredClone(model.get(trait))]));
@@ -65,7 +69,17 @@ export function card({ model, el, state, grows }) {
     for (const [trait, value] of Object.entries(changes)) model.set(trait, value);
     if (Object.keys(changes).length) model.save_changes();
   }
+  /* What a link has brought, once it is known what the widget has. */
+  function examine(trait) {
+    if (!opened || model.get(trait) === first[trait] || allowed[trait](model.get(trait))) return;
+    strange = true;
+    set({ [trait]: structuredClone(first[trait]) });
+  }
   function bound(make, trait, options) {
+    if (!(trait in fits)) {
+      allowed[trait] = make.allows(options);
+      examine(trait);
+    }
     const made = make(trait, model.get(trait), (value) => set({ [trait]: value }), options);
     heard(`change:${trait}`, () => made.show(model.get(trait)));
     bar.append(made.el);
@@ -94,35 +108,63 @@ export function card({ model, el, state, grows }) {
     noteTimer = setTimeout(() => (note.textContent = ""), 4000);
   }
   function say(...parts) {
-    renew(readout, ...parts);
+    renew(readout, ...parts, strange && h("span", { class: "tfm-bad" }, WORDS.strange));
   }
 
   function start(draw, { watch = [], csv } = {}) {
     let waiting = false;
     let gone = false;
+    let inBar = false; // whether the address bar holds a link to the present state
+    let before = null; // the state that a link has replaced, until the widget was drawn with the link's
+    const back = () => {
+      strange = true;
+      const safe = before;
+      before = null;
+      set(safe);
+    };
     const later = () => {
       if (waiting) return;
       waiting = true;
       queueMicrotask(() => {
         waiting = false;
-        if (!gone) draw();
+        if (gone) return;
+        if (inBar) history.replaceState(null, "", location.pathname + location.search); // or a reload would bring it back
+        inBar = false;
+        try {
+          draw();
+          before = null;
+          strange = false;
+        } catch (error) {
+          if (!before) throw error;
+          back();
+        }
       });
     };
     for (const trait of [...state, ...watch]) heard(`change:${trait}`, later);
     const restore = () => {
-      const found = restored(key, snapshot(), grows);
-      if (found) set(found);
+      const found = linked(key, first, { grows, fits: allowed });
+      if (!found) return;
+      before = snapshot();
+      try {
+        set(found.state);
+      } catch {
+        back();
+      }
+      strange ||= found.strange;
+      later();
     };
     addEventListener("hashchange", restore);
     foot.append(
       note,
       savers({ root, stage, name: () => model.get("title"), csv, tell }),
-      action("link", WORDS.link, WORDS.linkHint, () => linkTo(key, snapshot(), tell)),
-      action("reset", WORDS.reset, WORDS.resetHint, () => set(structuredClone(first))),
+      action("link", WORDS.link, WORDS.linkHint, async () => (inBar = await linkTo(key, snapshot(), first, tell))),
+      action("reset", WORDS.reset, WORDS.resetHint, () => (set(structuredClone(first)), later())),
     );
+    Object.keys(fits).forEach(examine);
     draw();
-    if (restored(key, first, grows)) {
-      const show = () => root.scrollIntoView({ block: "center" });
+    strange = false;
+    if (opened) {
+      const show = () => root.scrollIntoView({ block: root.offsetHeight > innerHeight ? "start" : "center" }); // what a tall one answers stands at its top
       show();
       document.fonts?.ready.then(() => setTimeout(show, 100)); // fonts and drawings above have changed the heights
     }

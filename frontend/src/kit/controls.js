@@ -1,5 +1,6 @@
 /* Controls, bound to a trait by the card: ui.slider("d_k", { … }). Each carries data-control="<trait>".
-   slider  { label, min, max, step, values?, log?, format?, heard? }   `values: [1, 2, 4, …]` gives stops of your choice;
+   slider  { label, min, max, step, values?, log?, format?, heard?, open? }   `values: [1, 2, 4, …]` gives stops of your choice;
+                                                                `open`: a link may bring more than max, which upTo moves;
                                                                 `log: true` moves evenly in powers; `heard` gives a value
                                                                 as a screen reader says it, with its unit: "6 layers"
    select  { label, options: ["a", "b"] or [[value, "words"], …] }   among which ["words", [[value, "words"], …]] is a group
@@ -15,6 +16,7 @@ import { clamp, general } from "./math.js";
 export const sub = (base, index) => h("span", {}, base, h("sub", {}, index));
 
 const LOG_STEPS = 200;
+const MOST = 120; // letters of a line
 const SLOP = 8; // pixels that a finger trembles
 
 export function slider(name, value, change, { label, min, max, step = 1, values, log = false, format = general, heard = format }) {
@@ -75,8 +77,7 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
 }
 
 export function select(name, value, change, { label, options }) {
-  const isGroup = (option) => Array.isArray(option[1]);
-  const pairs = options.flatMap((option) => (isGroup(option) ? option[1] : [Array.isArray(option) ? option : [option, option]]));
+  const pairs = pairsOf(options);
   const shown = (words) => h("option", {}, String(words));
   const input = h(
     "select",
@@ -88,6 +89,9 @@ export function select(name, value, change, { label, options }) {
   return control(h("label", { class: "tfm-control" }, h("span", {}, label), input), input, show);
 }
 
+const isGroup = (option) => Array.isArray(option[1]);
+const pairsOf = (options) => options.flatMap((option) => (isGroup(option) ? option[1] : [Array.isArray(option) ? option : [option, option]]));
+
 export function toggle(name, value, change, { label }) {
   const input = h("input", { type: "checkbox", autocomplete: "off", "data-control": name, onchange: () => change(input.checked) });
   const show = (now) => (input.checked = now);
@@ -95,7 +99,7 @@ export function toggle(name, value, change, { label }) {
   return control(h("label", { class: "tfm-control tfm-toggle" }, input, h("span", {}, label)), input, show);
 }
 
-export function text(name, value, change, { label, most = 120 }) {
+export function text(name, value, change, { label, most = MOST }) {
   const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, oninput: () => change(input.value) });
   const show = (now) => {
     if (input.value !== String(now)) input.value = now; // the same again would move the cursor
@@ -117,3 +121,13 @@ const control = (el, input, show) => ({
     el.classList.toggle("tfm-off", !yes);
   },
 });
+
+/* Of each control, whether a value is one that it can show: a link may ask for another. */
+slider.allows = ({ min, max, step = 1, values, log, open }) => (x) => {
+  if (values) return values.includes(x);
+  const steps = (x - min) / step;
+  return x >= min && (open || x <= max) && (log || Math.abs(steps - Math.round(steps)) < 1e-6);
+};
+select.allows = ({ options }) => (x) => pairsOf(options).some(([option]) => option === x);
+toggle.allows = () => () => true;
+text.allows = ({ most = MOST }) => (x) => x.length <= most;

@@ -1,34 +1,52 @@
-/* lazy("twin.js") loads a script that lies beside the kit's, once; from a server or from a folder.
+/* lazy("twin.js", check)  loads a script that lies beside the kit's, once; from a server or from a folder. Where it cannot be
+                         loaded, or `check` throws since it came damaged, the next call fetches it anew
+   megabytes(size)       what a reader waits for
    twinFor(ui, onShare)  the machine of a widget: its code and files, in a page from scripts, in Jupyter from the kernel,
                          which hands them over in the trait `files` when `wanted` is set                              */
 
+import { told } from "./dom.js";
 import { WORDS } from "./words.js";
 
 const PATIENCE = 20_000; // milliseconds that a kernel has
 const base = globalThis.document?.currentScript?.src;
 const loaded = new Map();
+const tries = new Map();
 
-export function lazy(path) {
+export function lazy(path, check = () => {}) {
   if (!base) return Promise.reject(new Error("This page has no folder of its own to load from."));
   if (!loaded.has(path)) {
-    loaded.set(path, new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = new URL(path, base).href;
-      script.onload = resolve;
-      script.onerror = () => {
-        loaded.delete(path); // it may be tried again
-        reject(new Error(`${path} could not be loaded.`));
-      };
-      document.head.append(script);
-    }));
+    const coming = fetched(path).then(check);
+    loaded.set(path, coming);
+    coming.catch(() => {
+      loaded.delete(path);
+      tries.set(path, (tries.get(path) ?? 0) + 1);
+    });
   }
   return loaded.get(path);
 }
 
+/* How many megabytes travel for a machine of so many: to a page as letters, six bits each. */
+export const megabytes = (size) => (globalThis.tfmKit ? Math.round((size * 8) / 6) : size);
+
+/* After a failure under another address, or the browser would bring out of its cache what came before. */
+function fetched(path) {
+  return new Promise((resolve, reject) => {
+    const again = tries.get(path);
+    const script = document.createElement("script");
+    script.src = new URL(again ? `${path}?${again}` : path, base).href;
+    script.onload = resolve;
+    script.onerror = () => reject(new Error(`${path} could not be loaded.`));
+    document.head.append(script);
+  });
+}
+
 export async function twinFor(ui, onShare) {
   if (!globalThis.tfmKit) return fromKernel(ui);
-  await lazy("twin.js");
-  return [globalThis.tfmTwin, await globalThis.tfmTwin.shipped(lazy, onShare)];
+  const damaged = (path) => told(WORDS.damaged, { path });
+  await lazy("twin.js", () => {
+    if (!globalThis.tfmTwin) throw new Error(damaged("twin.js"));
+  });
+  return [globalThis.tfmTwin, await globalThis.tfmTwin.shipped(lazy, damaged, onShare)];
 }
 
 /* What has come is let go at once: a saved notebook must not carry it. */

@@ -1,7 +1,14 @@
-/* A link that opens a widget as it was left: #tfm=<module>.<place on the page>=<state as JSON>.
-   Only a state of the same form as the present one is taken back, so a foreign or stale link does nothing. */
+/* A link that opens a widget as it was left: #tfm=<module>.<place on the page>&<trait>=<value>&…, with the traits that differ
+   from the first state; texts as they are, other values as JSON. A link of before, =<all traits as JSON>, is understood too.
+
+   linked(key, first, { grows, fits })  → { state, strange }, or null where the address is no link to this widget: the first
+                                          state with what the link changes. What has another form than in the first state,
+                                          or is none of the values that `fits` allows, is as it was, and `strange` says so */
 
 import { WORDS } from "./words.js";
+
+const LONGEST = 20_000; // letters of an address; the longest that a widget writes has some 4000
+let refused; // an address with which a widget did not start
 
 export function keyOf(model, el) {
   const here = el.closest(".tfm-widget");
@@ -9,26 +16,49 @@ export function keyOf(model, el) {
   return `${model.get("_module")}.${place}`;
 }
 
-export async function linkTo(key, state, tell) {
+/* To the clipboard, or if that is denied into the address bar, which is told. */
+export async function linkTo(key, state, first, tell) {
   const url = new URL(location.href);
-  url.hash = `tfm=${key}=${encodeURIComponent(JSON.stringify(state))}`;
+  const changed = Object.entries(state).filter(([trait, value]) => JSON.stringify(value) !== JSON.stringify(first[trait]));
+  const said = new URLSearchParams(changed.map(([trait, value]) => [trait, typeof value === "string" ? value : JSON.stringify(value)]));
+  url.hash = `tfm=${key}${changed.length ? `&${said}` : ""}`;
   try {
     await navigator.clipboard.writeText(url.href);
     tell(WORDS.copied);
+    return false;
   } catch {
     history.replaceState(null, "", url);
     tell(WORDS.inBar);
+    return true;
   }
 }
 
-export function restored(key, present, grows = []) {
-  const [, named, json] = location.hash.match(/^#tfm=([^=]+)=(.*)$/) ?? [];
+/* The widget did not start with this address: it is to start without. Whether there was one to refuse. */
+export function refuse(model) {
+  if (refused === location.hash || !location.hash.startsWith(`#tfm=${model.get("_module")}.`)) return false;
+  refused = location.hash;
+  return true;
+}
+
+export function linked(key, first, { grows = [], fits = {} } = {}) {
+  const [, named, mark, said] = location.hash.match(/^#tfm=([^=&]+)([=&]?)(.*)$/s) ?? [];
   if (named !== key) return null;
+  const state = structuredClone(first);
+  const given = location.hash !== refused && said.length <= LONGEST && read(mark, said, first);
+  let strange = !given;
+  for (const [trait, value] of Object.entries(given || {})) {
+    if (!Object.hasOwn(first, trait)) continue; // of an older or newer edition
+    if (sameForm(value, first[trait], grows.includes(trait)) && (fits[trait]?.(value) ?? true)) state[trait] = value;
+    else strange = true;
+  }
+  return { state, strange };
+}
+
+function read(mark, said, first) {
   try {
-    const state = JSON.parse(decodeURIComponent(json));
-    if (Array.isArray(state) || typeof state !== "object") return null; // a list has a length of its own
-    const fits = Object.keys(present).filter((trait) => Object.hasOwn(state, trait) && sameForm(state[trait], present[trait], grows.includes(trait)));
-    return Object.fromEntries(fits.map((trait) => [trait, state[trait]]));
+    if (mark === "&") return Object.fromEntries([...new URLSearchParams(said)].map(([trait, text]) => [trait, typeof first[trait] === "string" ? text : JSON.parse(text)]));
+    const found = mark ? JSON.parse(decodeURIComponent(said)) : {};
+    return typeof found === "object" && !Array.isArray(found) && found;
   } catch {
     return null;
   }

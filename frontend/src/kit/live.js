@@ -13,7 +13,7 @@
    own()                  whether a sentence of the reader's own is shown; without a machine there is no line to type in */
 
 import { h, retext, told } from "./dom.js";
-import { twinFor } from "./lazy.js";
+import { megabytes, twinFor } from "./lazy.js";
 import { WORDS } from "./words.js";
 
 const WAIT = 120; // milliseconds between keys, while there is no machine
@@ -44,7 +44,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
     delete ui.stage.dataset.busy;
     retext(state, text);
   }
-  const rest = (why) => settle(why ? [why, ...(beside ? [] : [WORDS.stays])].join(" ") : told(beside?.says ?? WORDS.recorded, { size: ui.get("size") }), false);
+  const rest = (why) => settle(why ? [why, ...(beside ? [] : [WORDS.stays])].join(" ") : told(beside?.says ?? WORDS.recorded, { size: megabytes(ui.get("size")) }), false);
 
   /* The newest wish counts; what is on its way for an older one is dropped. */
   async function answer() {

@@ -5,12 +5,14 @@
    matmul(A, B), transpose(A)    nested arrays
    histogram(values, edges)      densities: bars of area 1 in all
    linspace(a, b, n), logspace(a, b, n), range(n), clamp(x, lo, hi)
+   below(n)                      whether a value is a place in a list of n, a number or a function of none
    random(seed)                  a generator of uniforms; normal(random) draws from N(0, 1)
    fixed(2)(x), signed(1)(x)     formatters with a true minus sign; general(x) for 0.0012, 12.3, 4.5e+9              */
 
 import { WORDS } from "./words.js";
 
 export const range = (n) => Array.from({ length: n }, (_, i) => i);
+export const below = (n) => (i) => Number.isInteger(i) && i >= 0 && i < (typeof n === "function" ? n() : n);
 export const clamp = (x, lo, hi) => Math.min(hi, Math.max(lo, x));
 export const linspace = (a, b, n) => range(n).map((i) => a + ((b - a) * i) / (n - 1));
 export const logspace = (a, b, n) => linspace(Math.log(a), Math.log(b), n).map(Math.exp);

@@ -4,7 +4,7 @@ import { h, s, set, told } from "./dom.js";
 import { WORDS } from "./words.js";
 
 const MARGIN = 16;
-const HEAD = 34;
+const [HEAD, FOOT] = [34, 24];
 const PAINT = ["fill", "stroke", "color", "stop-color"];
 const STYLE = [
   "fill-opacity", "stroke-opacity", "opacity", "stroke-width", "stroke-dasharray", "stroke-linecap", "font-family",
@@ -50,11 +50,13 @@ export const table = (rows) =>
 
 export function pictureOf(root, stage, title) {
   const box = stage.getBoundingClientRect();
-  const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + HEAD];
+  const from = sourceOf(root);
+  const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + HEAD + (from ? FOOT : 0)];
   const ink = getComputedStyle(root);
   const out = s("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
   out.append(s("rect", { width, height, fill: plain(ink.backgroundColor) }));
   out.append(s("text", { "font-family": ink.fontFamily, fill: plain(ink.color), x: MARGIN, y: MARGIN + 14, "font-size": 16, "font-weight": 650 }, title));
+  if (from) out.append(s("text", { "font-family": ink.fontFamily, fill: plain(getComputedStyle(root.querySelector("header span")).color), x: MARGIN, y: height - MARGIN + 2, "font-size": 12 }, from));
   const place = (at) => ({ x: at.left - box.left + MARGIN, y: at.top - box.top + MARGIN + HEAD });
   for (const part of stage.querySelectorAll(":not(svg, svg *)")) out.append(boxOf(part, place));
   for (const svg of stage.querySelectorAll("svg")) {
@@ -72,6 +74,12 @@ export function pictureOf(root, stage, title) {
     out.append(written(input, chosen, { x: at.x + (input.type === "checkbox" ? 0 : 9), y: at.y, height: at.height }, place));
   }
   return out;
+}
+
+/* The book that the picture is from, and where it can be read: the page's address, without what a reader typed. */
+function sourceOf(root) {
+  const book = root.closest(".tfm-widget") && document.querySelector('meta[property="og:site_name"]')?.content;
+  return book && [book, location.protocol.startsWith("http") && location.host + location.pathname].filter(Boolean).join(" · ");
 }
 
 /* Ground and frame of what is no svg; then how far a bar has grown, which is a gradient as wide as its background-size. */

@@ -5,6 +5,7 @@ export const WORDS = {
   link: "Link",
   linkHint: "Copy a link to this state",
   copied: "Link copied",
+  strange: "The link asked for something that this widget does not have; that part is as it was at first.",
   inBar: "The link is in the address bar",
   reset: "Reset",
   resetHint: "Back to the first state",
@@ -20,6 +21,7 @@ export const WORDS = {
   recorded: "A recorded example. Type a sentence, and the machine comes: {size} MB, once.",
   coming: "The machine comes: {percent} %",
   failed: "It did not come. {error}",
+  damaged: "{path} came damaged. Change the sentence, and it is fetched again.",
   stays: "The recorded example stays.",
   running: "The machine runs in your browser.",
   doubts: {

@@ -1,6 +1,6 @@
 /* Mask editor: decide which query may see which key; the weights renormalise at once. */
 
-import { card, entropy, fixed, h, heatmap, legend, range, softmax, told, typed } from "../kit/index.js";
+import { below, card, entropy, fixed, h, heatmap, legend, range, softmax, told, typed } from "../kit/index.js";
 
 const WORDS = {
   scoreMap: "Scores under the mask: queries down, keys across. Enter shows or hides a key.",
@@ -61,7 +61,7 @@ const score = fixed(1);
 const share = fixed(2);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "preset", "size", "hide_padding", "value", "focus"], grows: ["value"] });
+  const ui = card({ model, el, state: ["sentence", "preset", "size", "hide_padding", "value", "focus"], grows: ["value"], fits: { focus: below(MOST) } });
   const said = () => typed(ui.get("sentence"), ui.get("tokens"), MOST);
   let now = said();
   const tokens = () => now.words;

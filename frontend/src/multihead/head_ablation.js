@@ -1,6 +1,6 @@
 /* Head ablation: the heads of the trained translator, switched off one at a time, by layers, or in an order; all as measured. */
 
-import { card, clamp, fixed, h, legend, live, plot, radios, range, signed, sum, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, legend, live, plot, radios, range, signed, sum, told } from "../kit/index.js";
 
 const WORDS = {
   grid: "Heads: choose one to switch it off",
@@ -79,7 +79,7 @@ export function pathOf({ places, n_layers, n_heads }, i) {
 }
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "mode", "value", "removed", "guess", "reveal", "tried"] });
+  const ui = card({ model, el, state: ["sentence", "mode", "value", "removed", "guess", "reveal", "tried"], fits: { value: (head) => head === -1 || below(() => model.get("measured").heads.length)(head) } });
   const data = ui.get("measured");
   const shared = ui.get("shared");
   const { modes, places, off: headsOff, added: ifAdded } = shared;

@@ -1,6 +1,6 @@
 /* Heads: every layer and head of an attention as small squares, and the one that is chosen as links and as a matrix. */
 
-import { card, clamp, entropy, fixed, h, heatmap, legend, links, live, mean, radios, range, s, sum, told } from "../kit/index.js";
+import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, live, mean, radios, range, s, sum, told } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights of the chosen head: queries down, keys across.",
@@ -57,7 +57,7 @@ export const causal = (layers) => layers.every((heads) => heads.every((rows) => 
 export const darkest = (layers) => Math.ceil(10 * Math.max(...layers.flat(2).map((row) => Math.max(...row))) - 1e-9) / 10;
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "kind", "layer", "value", "focus"] });
+  const ui = card({ model, el, state: ["sentence", "kind", "layer", "value", "focus"], fits: { layer: below(() => layers().length), value: below(() => layers()[0].length), focus: below(1000) } });
   const layers = () => ui.get("weights")[ui.get("kind")];
   const words = () => wordsOf(ui.get("kind"), ui.get("src_tokens"), ui.get("tgt_tokens"));
   const place = () => {

@@ -1,6 +1,6 @@
 /* Encoding: the sinusoidal encoding as a picture, two of its rows as clocks, and how alike any two rows are. */
 
-import { card, clamp, fixed, general, h, many, mean, onWidth, plot, range, s, set, sub, told, uid } from "../kit/index.js";
+import { below, card, clamp, fixed, general, h, many, mean, onWidth, plot, range, s, set, sub, told, uid } from "../kit/index.js";
 
 const WORDS = {
   model: "model",
@@ -35,7 +35,7 @@ const share = fixed(2);
 const places = (x) => (x < 100 ? general(x) : String(Math.round(x)));
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["d_model", "base", "length", "value", "other"] });
+  const ui = card({ model, el, state: ["d_model", "base", "length", "value", "other"], fits: { value: below(1000), other: below(1000) } });
   const now = () => {
     const [d, base, n] = ["d_model", "base", "length"].map(ui.get);
     return { d, base, n, a: clamp(ui.get("value"), 0, n - 1), b: clamp(ui.get("other"), 0, n - 1) };

@@ -1,6 +1,6 @@
 /* Shift as rotation: from any position, k places on is the same turn of every pair of numbers. */
 
-import { card, fixed, general, h, radios, range, s, set, sum, told, uid } from "../kit/index.js";
+import { below, card, fixed, general, h, radios, range, s, set, sum, told, uid } from "../kit/index.js";
 import { frequencies } from "./encoding.js";
 
 const WORDS = {
@@ -33,7 +33,7 @@ const number = fixed(2);
 const degrees = (angle) => fixed(angle && Math.abs(angle) < 0.1 ? 1 : 0)((angle * 180) / Math.PI);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "shift", "base", "pair"] });
+  const ui = card({ model, el, state: ["value", "shift", "base", "pair"], fits: { pair: below(() => model.get("d_model") / 2) } });
   const d = ui.get("d_model");
   const faces = range(d / 2).map((i) => face(i));
   const row = h("div", { role: "radiogroup", "aria-label": WORDS.pairs, style: "display:flex;flex-wrap:wrap;gap:10px" }, faces.map(({ el }) => el));

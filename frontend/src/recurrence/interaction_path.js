@@ -1,6 +1,6 @@
 /* Interaction path: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
 
-import { card, clamp, h, many, onWidth, range, s, set, tokenRow, told } from "../kit/index.js";
+import { below, card, clamp, h, many, onWidth, range, s, set, tokenRow, told } from "../kit/index.js";
 
 const WORDS = {
   row: "The later word",
@@ -30,7 +30,7 @@ export const path = {
 const [GAP, EDGE] = [13, 10];
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "word", "window", "k"] });
+  const ui = card({ model, el, state: ["value", "word", "window", "k"], fits: { word: below(() => tokens().length) } });
   const tokens = () => ui.get("tokens");
   const shared = ui.get("shared");
   /* A link may ask for more words than there are. */

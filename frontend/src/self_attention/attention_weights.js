@@ -1,6 +1,6 @@
 /* Attention weights: whom does each word look at? Links and a heat-map of the weights of any model. */
 
-import { card, clamp, entropy, fixed, h, heatmap, legend, links, range, softmax, tokenRow, told, typed } from "../kit/index.js";
+import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, range, softmax, tokenRow, told, typed } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights: queries down, keys across.",
@@ -45,7 +45,7 @@ export const kindWeights = (kinds, scores) => kinds.map((i) => softmax(kinds.map
 const share = fixed(2);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "value", "head"] });
+  const ui = card({ model, el, state: ["sentence", "value", "head"], fits: { value: below(100) } });
   const kinds = ui.get("kinds");
   let now, own; // what is typed, and the kinds and weights of its words
   function read() {

@@ -49,7 +49,7 @@ const share = (x) => (x >= 0.001 || x === 0 ? String(+x.toFixed(x > 0.995 && x <
 const nats = fixed(3);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "word", "value", "epsilon", "vocabulary", "convention"] });
+  const ui = card({ model, el, state: ["sentence", "word", "value", "epsilon", "vocabulary", "convention"], fits: { value: (p) => p > 0 && p < 1 } });
   const now = () => {
     const [epsilon, vocabulary, convention] = ["epsilon", "vocabulary", "convention"].map(ui.get);
     return { p: clamp(ui.get("value"), 0.001, 0.999), epsilon, vocabulary, convention };
@@ -85,7 +85,7 @@ function render({ model, el }) {
   const words = ui.slider("vocabulary", { label: WORDS.words, values: [2, 5, 10, 100, 1000, 37000], format: String });
   ui.select("convention", { label: WORDS.convention, options: Object.entries(WORDS.conventions) });
 
-  const which = ui.get("machine") && ui.slider("word", { label: WORDS.word, min: 0, max: 0, format: name });
+  const which = ui.get("machine") && ui.slider("word", { label: WORDS.word, min: 0, max: 0, open: true, format: name });
   ui.on("word", () => own() && ui.set({ value: answer(ui.get("sure"), word()) }));
 
   function draw() {

@@ -55,7 +55,7 @@ const rate = (x) => (x >= 0.001 ? String(+x.toPrecision(3)) : general(x));
 
 function render({ model, el }) {
   const traits = ["d_model", "warmup", "factor", "accumulate", "steps", "compare", "log", "value"];
-  const ui = card({ model, el, state: traits });
+  const ui = card({ model, el, state: traits, fits: { value: (step) => step >= 1 && step <= 1e6 } });
   const now = () => {
     const [d_model, warmup, factor, accumulate, steps] = traits.map(ui.get);
     const safe = { d_model, warmup: clamp(warmup, 10, 16000), factor, accumulate: clamp(accumulate, 1, 16), steps };

@@ -1,6 +1,6 @@
 /* Training replay: loss, learning rate, attention and answers of a run, as training went on. */
 
-import { asRead, card, clamp, fixed, general, h, heatmap, legend, plot, range, told } from "../kit/index.js";
+import { asRead, below, card, clamp, fixed, general, h, heatmap, legend, plot, range, told } from "../kit/index.js";
 
 const WORDS = {
   loss: "loss in nats a token",
@@ -37,7 +37,7 @@ export function weightsOf(heads, head) {
 export const best = (row) => row.indexOf(Math.max(...row));
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "head", "focus"] });
+  const ui = card({ model, el, state: ["value", "head", "focus"], fits: { focus: below(() => tgt().length) } });
   const looks = () => ui.get("looks");
   const [tgt, src] = ["tgt_tokens", "src_tokens"].map((trait) => () => ui.get(trait).map((token, _, all) => asRead(token, all)));
   const now = () => {

@@ -1,6 +1,6 @@
 /* Follow a token: one word's vector, stage by stage on its way up the machine, with shapes and the numbers of a real model. */
 
-import { card, clamp, fixed, h, live, mean, range, s, set, tokenRow, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, live, mean, range, s, set, tokenRow, told } from "../kit/index.js";
 
 const WORDS = {
   layer: "layer {layer} · {step}",
@@ -56,7 +56,7 @@ export const reach = (...vectors) => Math.max(0.01, ...vectors.flat().map(Math.a
 const nameIn = (steps) => ({ name, layer }) => (layer ? told(WORDS.layer, { layer, step: steps[name] }) : steps[name]);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "word", "value", "head", "number"] });
+  const ui = card({ model, el, state: ["sentence", "word", "value", "head", "number"], fits: { word: below(1000), value: below(1000) } });
   const shared = ui.get("shared");
   const nameOf = nameIn(shared.steps);
   const traits = ["encoder", "decoder", "src_tokens", "tgt_tokens"];

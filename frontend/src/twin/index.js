@@ -1,6 +1,7 @@
 /* What a page loads on the reader's wish, as globalThis.tfmTwin. It needs the kit, and is given it.
 
-   shipped(lazy, onProgress)   the files of the shipped model, from scripts that lie beside this one; `lazy` loads one
+   shipped(lazy, damaged, onProgress)   the files of the shipped model, from scripts that lie beside this one; `lazy` loads one,
+                               damaged(path) says that what came is not what the build wrote
    start(files)                → { ask(request, onGrown) → what was found, or null if this widget asked for something newer };
                                the machine itself is started once for all that bring the same files
    broken, switches, tree      what a live translator shows: names that are off, what switches them, the tree of a beam     */
@@ -20,9 +21,9 @@ export function broken(names) {
 }
 
 const hearers = new Set();
-export function shipped(lazy, onProgress) {
+export function shipped(lazy, damaged, onProgress) {
   hearers.add(onProgress);
-  globalThis.tfmModel ??= fetched(lazy, (share) => hearers.forEach((hear) => hear(share)))
+  globalThis.tfmModel ??= fetched(lazy, damaged, (share) => hearers.forEach((hear) => hear(share)))
     .catch((error) => {
       delete globalThis.tfmModel; // it may be tried again
       throw error;
@@ -31,26 +32,53 @@ export function shipped(lazy, onProgress) {
   return globalThis.tfmModel;
 }
 
-/* Each script hands over its part: the first says what there is, the others hold the weights. What has come stays, should another fail. */
+/* Each script hands over its part: the first says what there is, the others hold the weights. What has come whole stays, should another fail. */
 const come = new Map();
-async function fetched(lazy, onProgress) {
-  const load = async (name) => {
-    globalThis.tfmPart = (part) => come.set(name, part);
-    await lazy(`${MODEL}/${name}.js`);
+async function fetched(lazy, damaged, onProgress) {
+  const load = async (name, made) => {
+    const path = `${MODEL}/${name}.js`;
+    let part;
+    globalThis.tfmPart = (given) => (part = given);
+    await lazy(path, () => {
+      const whole = made(part);
+      if (!whole) throw new Error(damaged(path));
+      come.set(name, whole);
+    });
     return come.get(name);
   };
-  const { parts, size, ...files } = await load("about");
+  const { sums, size, ...files } = await load("about", (about) => about?.sums && about);
   const bytes = new Uint8Array(size);
   let at = 0;
-  for (let i = 0; i < parts; i++) {
-    const text = atob(await load(String(i)));
-    for (let k = 0; k < text.length; k++) bytes[at + k] = text.charCodeAt(k);
-    at += text.length;
+  for (const [i, sum] of sums.entries()) {
+    const part = await load(String(i), (text) => decoded(text, sum));
+    bytes.set(part, at);
+    at += part.length;
     onProgress(at / size);
   }
-  if (at !== size) throw new Error(`The model's file has ${at} bytes of ${size}.`);
   come.clear();
   return { ...files, bytes };
+}
+
+/* The bytes of a part, or null if they are not those that the build wrote. */
+function decoded(text, sum) {
+  try {
+    const letters = atob(text);
+    const bytes = new Uint8Array(letters.length);
+    for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
+    return crc32(bytes) === sum ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
+  for (let bit = 0; bit < 8; bit++) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1;
+  return n;
+});
+export function crc32(bytes) {
+  let sum = -1;
+  for (const byte of bytes) sum = CRC[(sum ^ byte) & 255] ^ (sum >>> 8);
+  return ~sum >>> 0;
 }
 
 const machines = new WeakMap(); // by their files

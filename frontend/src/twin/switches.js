@@ -43,7 +43,7 @@ function drawn({ clamp, h, indexed, set }, { parts, rows, share, onFlip }) {
     buttons.push(node);
     return node;
   })]);
-  const grid = h("div", { class: "tfm-switches", style: `grid-template-columns:auto repeat(${across},minmax(20px,34px))`, onkeydown: walk }, cells);
+  const grid = h("div", { class: "tfm-switches", style: `grid-template-columns:auto repeat(${across},minmax(24px,34px))`, onkeydown: walk }, cells);
   function walk(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
     if (!step) return;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,14 +20,15 @@ PART = 900_000
 def model_scripts(folder: Path) -> Iterator[tuple[str, str]]:
     """Names and texts of the scripts for the model in `folder`: `about`, then its weights in parts, `0`, `1`, …
 
-    Each calls `tfmPart`, which `frontend/src/twin/index.js` defines.
+    Each calls `tfmPart`, which `frontend/src/twin/index.js` defines. `about` has the CRC-32 of each part: a page takes
+    none that came otherwise.
     """
     weights = (folder / "model.safetensors").read_bytes()
     parts = [weights[start : start + PART] for start in range(0, len(weights), PART)]
     files = {
         name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "tokenizer")
     }
-    about = {"parts": len(parts), "size": len(weights), **files}
+    about = {"sums": [zlib.crc32(part) for part in parts], "size": len(weights), **files}
     yield "about", f"tfmPart({json.dumps(about, ensure_ascii=False, separators=(',', ':'))});\n"
     for i, part in enumerate(parts):
         yield str(i), f'tfmPart("{base64.b64encode(part).decode()}");\n'
