@@ -1,7 +1,6 @@
 """Every widget of the built pages, without a kernel: live, moved by keyboard alone, linked to, saved, and mourned well."""
 
 import io
-import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
