@@ -5,7 +5,7 @@ import math
 import numpy as np
 from reading import cells, column, fixed, marked, words
 
-from samples import Sample, changed
+from samples import Sample, changed, changed
 from tfm_lib.widgets.masking import MaskEditor
 
 
@@ -42,6 +42,7 @@ SAMPLES = {
                 "a b", preset="casual"
             ),
             "size must be at least 1; it is 0": lambda: MaskEditor("a b", size=0),
+            "size must be at least 1; it is -7": lambda: changed(MaskEditor("a b"), size=-7),
             "focus must be a row from 0 to 1; it is 2": lambda: MaskEditor("a b", focus=2),
             "value must have shape (3, 3); it has shape (2, 2)": lambda: changed(
                 MaskEditor("a b"), sentence="x y z", value=[[True, True], [True, True]]

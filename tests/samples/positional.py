@@ -8,7 +8,7 @@ import torch
 from matplotlib.patches import PathPatch
 from reading import bars, chosen, column, heading, numbers, points
 
-from samples import Sample
+from samples import Sample, changed
 from tfm_lib.book import recorded
 from tfm_lib.positional import rotary
 from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
@@ -146,6 +146,7 @@ SAMPLES = {
             "query must hold pairs, of at most 16 numbers; it holds 3": lambda: RotaryPairs([1, 2, 3], [1, 2, 3]),
             "key must have shape (2); it has shape (4,)": lambda: RotaryPairs([1, 2], [1, 2, 3, 4]),
             "base must be at least 2; it is 1.0": lambda: RotaryPairs(base=1),
+            "base must be at least 2; it is -7.0": lambda: changed(RotaryPairs(), base=-7),
         },
     ),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 from reading import chosen, column, heading, named, points
 
-from samples import Sample
+from samples import Sample, changed
 from tfm_lib.widgets.recurrence import GradientReach, InteractionPath
 
 NORMS = {"GRU": [[[0.5, 0.25, 0.125], [0.5, 0.25, 0.5]], [[1.0, 1.0, 1.0], [1.0, 1.0, 4.0]]]}
@@ -53,6 +53,8 @@ SAMPLES = {
         still=interaction_path_still,
         refused={
             "tokens must hold at least two words; it holds 1": lambda: InteractionPath("alone"),
+            "tokens must hold at least one word; it is empty": lambda: changed(InteractionPath(), tokens=[]),
+            "tokens must be a sentence or a list of words; it is 5": lambda: InteractionPath(5),
             "value must be a distance from 1 to 1; it is 2": lambda: InteractionPath("a b", value=2),
             "word must be a place from 1 to 1; it is 0": lambda: InteractionPath("a b", value=1, word=0),
         },
@@ -65,6 +67,8 @@ SAMPLES = {
         still=gradient_reach_still,
         refused={
             "tokens must hold at least one word; it is empty": lambda: reach(tokens=""),
+            "value must be a distance, at least 1; it is -7": lambda: reach(value=-7),
+            "value must be a distance from 1 to 3; it is -7": lambda: changed(reach(), value=-7),
             "reach must hold at least one model…": lambda: reach(reach={}),
             "reach['GRU'] must be above 0, for a logarithmic scale; it holds 0": lambda: reach(
                 reach={"GRU": [[0.0, 1.0]]}

@@ -144,6 +144,8 @@ def to_list(name: str, array: Any, shape: Sequence[int | str | None], digits: in
 
 def to_words(name: str, words: Any, count: int | None = None) -> list[str]:
     """`words` as a list of strings (a sentence is split at its spaces), `count` of them if that is given."""
+    if not isinstance(words, Iterable):
+        raise TypeError(f"{name} must be a sentence or a list of words; it is {words!r}")
     result = words.split() if isinstance(words, str) else [str(word) for word in words]
     if not result:
         raise ValueError(f"{name} must hold at least one word; it is empty")

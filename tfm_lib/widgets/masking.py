@@ -114,6 +114,12 @@ class MaskEditor(Widget):
     def _valid_preset(self, proposal):
         return proposal["value"] if proposal["value"] == "own" else one_of("preset", proposal["value"], PRESETS)
 
+    @traitlets.validate("size")
+    def _valid_size(self, proposal):
+        if proposal["value"] < 1:
+            raise ValueError(f"size must be at least 1; it is {proposal['value']}")
+        return proposal["value"]
+
     @traitlets.validate("focus")
     def _valid_focus(self, proposal):
         return within("focus", proposal["value"], 0, len(self.shown) - 1, "a row ")

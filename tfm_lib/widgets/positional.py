@@ -249,6 +249,10 @@ class RotaryPairs(Widget):
         vectors = {name: to_list(name, x, (d,), digits=2) for name, x in (("query", query), ("key", key))}
         super().__init__(base=_valid_base(float(base)), **vectors, **kwargs)
 
+    @traitlets.validate("base")
+    def _in_range(self, proposal):
+        return _valid_base(proposal["value"])
+
     @traitlets.validate("value", "distance")
     def _valid_place(self, proposal):
         name = proposal["trait"].name

@@ -76,6 +76,13 @@ class InteractionPath(Widget):
             raise ValueError("tokens must hold at least two words; it holds 1")
         super().__init__(tokens=words, word=len(words) - 1 if word is None else word, value=value, **kwargs)
 
+    @traitlets.validate("tokens")
+    def _valid_tokens(self, proposal):
+        words = to_words("tokens", proposal["value"])
+        if len(words) < 2:
+            raise ValueError(f"tokens must hold at least two words; it holds {len(words)}")
+        return words
+
     @traitlets.validate("value")
     def _valid_value(self, proposal):
         return within("value", proposal["value"], 1, len(self.tokens) - 1, "a distance ")
@@ -83,6 +90,12 @@ class InteractionPath(Widget):
     @traitlets.validate("word")
     def _valid_word(self, proposal):
         return within("word", proposal["value"], 1, len(self.tokens) - 1, "a place ")
+
+    @traitlets.observe("tokens")
+    def _fit(self, change):
+        """A shorter sentence has fewer places, and shorter ways."""
+        last = len(self.tokens) - 1
+        self.word, self.value = min(self.word, last), min(self.value, last)
 
     @traitlets.observe("value", "word")
     def _keep_inside(self, change):
@@ -199,12 +212,18 @@ class GradientReach(Widget):
         distances = [int(distance) for distance in distances]
         rounded = {name: [[_significant(row) for row in rows] for rows in both] for name, both in arrays.items()}
         kinds = list(rounded)
+        if value < 1:
+            raise ValueError(f"value must be a distance, at least 1; it is {value}")
         nearest = distances[int(np.abs(np.array(distances) - value).argmin())]
         words = to_words("tokens", LONG if tokens is None else tokens)[-distances[-1] - 1 :]
         first = {"kind": kinds[0], "stage": stages[0], "tokens": words}
         super().__init__(
             reach=rounded, kinds=kinds, distances=distances, stages=stages, value=nearest, **{**first, **kwargs}
         )
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        return within("value", proposal["value"], self.distances[0], self.distances[-1], "a distance ")
 
     @traitlets.validate("kind")
     def _valid_kind(self, proposal):
