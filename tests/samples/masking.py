@@ -5,7 +5,7 @@ import math
 import numpy as np
 from reading import cells, column, fixed, marked, words
 
-from samples import Sample, changed, changed
+from samples import Sample, changed
 from tfm_lib.widgets.masking import MaskEditor
 
 

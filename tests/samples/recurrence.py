@@ -54,10 +54,10 @@ SAMPLES = {
         refused={
             "tokens must hold at least two words; it holds 1": lambda: InteractionPath("alone"),
             "tokens must hold at least one word; it is empty": lambda: changed(InteractionPath(), tokens=[]),
-            "tokens must be a sentence or a list of words; it is 5": lambda: InteractionPath(5),
             "value must be a distance from 1 to 1; it is 2": lambda: InteractionPath("a b", value=2),
             "word must be a place from 1 to 1; it is 0": lambda: InteractionPath("a b", value=1, word=0),
         },
+        mistyped={"tokens must be a sentence or a list of words; it is 5": lambda: InteractionPath(5)},
     ),
     "gradient_reach": Sample(
         code="GradientReach()",
