@@ -1,6 +1,8 @@
 """The built pages as files: whole, light, and asking nobody outside for anything. What they do is tried in tests/browser."""
 
+import base64
 import gzip
+import hashlib
 import json
 import re
 from collections import Counter
@@ -115,6 +117,21 @@ def test_no_directive_role_or_traceback_is_shown(soups, page: str) -> None:
     text = "".join(part for part in article.strings if not part.find_parent(["pre", "code", "script", "annotation"]))
     assert not re.search(r":::|```|\{[a-z:]+\}`|\]\{\.\w+\}|\\[QKVqkv]\b|\$\\", text)
     assert "None" not in [span.get_text() for span in article.select("span.pasted-text")]
+
+
+def test_no_page_lets_in_what_the_book_did_not_write(soups) -> None:
+    for page, soup in soups.items():
+        policy = soup.select_one('head > meta[http-equiv="Content-Security-Policy"]')
+        assert policy, f"{page} has no policy"
+        allowed = dict(part.split(" ", 1) for part in policy["content"].split("; "))
+        assert "unsafe-eval'" not in allowed["script-src"].replace("wasm-unsafe-eval", "")
+        assert "http" not in policy["content"] and allowed["object-src"] == allowed["base-uri"] == "'none'"
+        written = [tag for tag in soup.select("script:not([src])") if not tag.get("type")]
+        for script in written:
+            digest = base64.b64encode(hashlib.sha256(script.string.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in allowed["script-src"], f"{page} has a script that its policy does not know"
+            assert policy.sourceline < script.sourceline, "what comes before a policy is not held by it"
+        assert not [tag for tag in soup.find_all(True) if any(name.startswith("on") for name in tag.attrs)], page
 
 
 def test_ids_are_unique_and_labels_point_somewhere(soups) -> None:

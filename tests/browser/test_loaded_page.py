@@ -42,7 +42,7 @@ def test_its_heads_can_be_looked_through(visit, opened, on: tuple[str, dict]) ->
     assert at.locator(".tfm-widget").get_attribute("data-state") == "live"
     assert at.locator(".tfm-still").count() == 0
     assert at.evaluate("document.documentElement.dataset.theme") == scheme
-    at.add_script_tag(path=AXE)
+    at.evaluate(AXE.read_text(encoding="utf-8"))
     assert findings([at]) == []
     squares = at.get_by_role("radiogroup").first.get_by_role("radio")
     assert squares.count() == LAYERS * H

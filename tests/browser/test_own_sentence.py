@@ -230,7 +230,7 @@ def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Tran
     assert state(widget) == RUNS
     SHOWS[module](widget, library, SENTENCE)
     assert widget.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    widget.page.add_script_tag(path=AXE)
+    widget.page.evaluate(AXE.read_text(encoding="utf-8"))
     assert findings([widget.page]) == []
 
 

@@ -306,7 +306,7 @@ def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Tran
     widget.look()
     assert "broken:" in widget.box.locator(".tfm-outcome").inner_text()
     assert widget.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    widget.page.add_script_tag(path=AXE)
+    widget.page.evaluate(AXE.read_text(encoding="utf-8"))
     assert findings([widget.page]) == []
 
 
@@ -406,6 +406,20 @@ def test_who_types_on_a_phone_sees_what_comes_of_it_above_the_keyboard(visit, bu
     written(widget)
     outcome = widget.box.locator(".tfm-outcome").bounding_box()
     assert 0 < field.bounding_box()["y"] < outcome["y"] and outcome["y"] + outcome["height"] < 400
+
+
+@pytest.mark.parametrize("at", params(["file", "http"], ["file"]))
+def test_without_workers_the_machine_runs_beside_the_page(
+    visit, built_book: Path, bases, library: Translator, at: str
+) -> None:
+    place = places(built_book, MODULE)[0]
+    page = visit.blank(bases[at])
+    page.add_init_script("delete globalThis.Worker")
+    page.goto(f"{bases[at]}{place.page}.html")
+    settled(page)
+    widget = Widget(page, place.index)
+    typed(widget, SENTENCE)
+    assert written(widget) == library.translate([SENTENCE])[0]
 
 
 def test_without_a_script_the_picture_tells_the_same(visit, built_book: Path) -> None:

@@ -109,14 +109,23 @@ export async function start(files) {
 async function opened(files) {
   const hearers = new Map();
   const hear = (message) => hearers.get(message.who)(message);
-  const tell = await inWorker(files, hear).catch(() => globalThis.eval(`${code};tfmTwinWorker`).open(files, hear));
+  const tell = await inWorker(files, hear).catch(async () => (await besidePage()).open(files, hear));
   return { tell, hearers };
 }
 
-/* A page from a folder may start a worker only from text that it holds. */
+/* A page from a folder may start a worker only from text that it holds; and no page of the book may evaluate a text. */
+const address = () => URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+function besidePage() {
+  return new Promise((resolve, reject) => {
+    const script = Object.assign(document.createElement("script"), { src: address(), onerror: reject });
+    script.onload = () => resolve(globalThis.tfmTwinWorker);
+    document.head.append(script);
+  });
+}
+
 function inWorker(files, hear) {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+    const worker = new Worker(address());
     worker.onerror = (event) => reject(event);
     worker.onmessage = ({ data }) => {
       if (data.failed) reject(new Error(data.failed));
