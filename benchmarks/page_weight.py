@@ -11,7 +11,7 @@ from benchmarks.row import Row
 from benchmarks.served import served_book
 from tfm_lib.book.notebooks.contents import pages
 
-PAGE, WIDGETS = 300, 60  # KB
+PAGE, WIDGETS = 200, 60  # KB
 FONTS = (".woff2", ".woff", ".ttf", ".otf")
 STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.DOTALL)
 

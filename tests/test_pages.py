@@ -24,7 +24,7 @@ from tfm_lib.widgets.self_attention import SoftmaxSaturation
 from tfm_lib.widgets.training import TrainingReplay
 
 PAGES = pages(ROOT)
-PAGE_BUDGET, WIDGET_BUDGET = 300 * 1024, 60 * 1024
+PAGE_BUDGET, WIDGET_BUDGET = 200 * 1024, 60 * 1024
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 
 

@@ -95,8 +95,17 @@ def svg_text(fig: Figure) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
+    svg = re.sub(r'\bd="[^"]*"', lambda path: _FRACTION.sub(_hundredths, path[0]), svg)
     names = {value: f"var(--tfm-{name}, {value})" for name, value in colours().items()}
     return re.sub(r"#[0-9a-f]{6}\b", lambda found: names.get(found[0]) or _between_weights(found[0]), svg)
+
+
+_FRACTION = re.compile(r"-?\d+\.\d{3,}")
+
+
+def _hundredths(number: re.Match[str]) -> str:
+    """A coordinate to a hundredth of a point, which nobody can see; a page with many curves is a fifth lighter by it."""
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _cells_for_pixels(fig: Figure) -> None:
