@@ -15,12 +15,12 @@ MOST = 30.0  # BLEU at the right end of a bar
 ROW = (
     '<tr{now}><th scope="row"><a href="{stem}.html">{name}</a> <span>{piece}</span></th>'
     '<td aria-hidden="true"><div class="tfm-score"><span style="width: {mean:.1f}%"></span>{dots}</div></td>'
-    '<td>{score:.1f} <span class="visually-hidden">({by_seed})</span></td></tr>'
+    '<td>{score:.1f} <span class="tfm-heard-only">({by_seed})</span></td></tr>'
 )
 DOT = '<i style="left: {at:.1f}%"></i>'
 TABLE = (
     '<table><caption>{title}</caption><thead><tr><th scope="col">chapter: what is new</th>'
-    '<td aria-hidden="true"></td><th scope="col">BLEU <span class="visually-hidden">(a number a seed)</span></th></tr></thead>'
+    '<td aria-hidden="true"></td><th scope="col">BLEU <span class="tfm-heard-only">(a number a seed)</span></th></tr></thead>'
     "<tbody>{rows}</tbody></table>"
 )
 
