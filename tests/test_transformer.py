@@ -771,3 +771,11 @@ def test_a_model_that_was_emptied_and_loaded_is_the_same(device):
     ids = torch.tensor([[1, 4, 5, 2]])
     torch.testing.assert_close(other(ids, ids), model(ids, ids), rtol=0, atol=0)
     assert model.double()(ids, ids).dtype == torch.float64
+
+
+def test_a_batch_of_no_sentence_gives_no_logits() -> None:
+    model = Transformer(TransformerConfig(20, d_model=16, n_heads=2, d_ff=32, n_layers=1))
+    none = torch.zeros(0, 5, dtype=torch.long)
+    assert model(none, none[:, :4]).shape == (0, 4, 20)
+    with pytest.raises(ValueError, match="at least one token in each row"):
+        model.embedding(torch.zeros(2, 0, dtype=torch.long))

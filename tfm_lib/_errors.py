@@ -246,12 +246,12 @@ def require_pad_id(ids: Tensor, pad_id: int) -> None:
 
 
 def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
-    """`ids` must be whole numbers that name rows of `weight`, at least one for each row of the batch."""
+    """`ids` must be whole numbers that name rows of `weight`, at least one for each row of the batch, which may have no row."""
     if ids.dtype not in (torch.int64, torch.int32):
         raise bad_input(argument, "be of type torch.int64 or torch.int32", ids.dtype, TypeError)
-    if 0 in ids.shape:
+    if 0 in (ids.shape[1:] or ids.shape):
         raise bad_input(argument, "hold at least one token in each row", shape_of(ids))
-    if ids.device.type == "cpu":  # elsewhere a look at the values would wait for the device
+    if ids.numel() and ids.device.type == "cpu":  # elsewhere a look at the values would wait for the device
         require_range(argument, ids, len(weight))
 
 
