@@ -1,5 +1,6 @@
 """Judges of the exercises in chapter `descendants`."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -307,6 +308,11 @@ def _nats(logits: Tensor, ids: Tensor) -> Tensor:
 
 
 LOSS_SLIPS = [
+    Slip(
+        "bits",
+        lambda logits, ids, asked: _masked_loss(logits, ids, asked) / math.log(2),
+        "Your loss is in bits: the logarithm has base 2. The loss of the formula has the natural logarithm.",
+    ),
     Slip(
         "every position",
         lambda logits, ids, asked: _nats(logits, ids).mean(),
