@@ -356,6 +356,11 @@ def restore(src, tgt):
 """,
     },
     "descendants.masked-loss": {
+        "bits": """
+def masked_loss(logits, ids, asked):
+    p = logits.softmax(-1).gather(-1, ids[..., None])[..., 0]
+    return -torch.log2(p[asked]).mean()
+""",
         "every position": "def masked_loss(logits, ids, asked):\n    return F.cross_entropy(logits.flatten(0, 1), ids.flatten())\n",
         "zeros count as asked": """
 def masked_loss(logits, ids, asked):
