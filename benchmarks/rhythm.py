@@ -98,7 +98,7 @@ def rhythm(browser: Browser, address: str, name: str) -> Rhythm:
 
 
 def _measured(browser: Browser, url: str, size: ViewportSize) -> dict[str, Any]:
-    page = browser.new_page(viewport=size)
+    page = browser.new_page(viewport=size, bypass_csp=True)
     page.goto(url, wait_until="networkidle")
     page.wait_for_function("() => [...document.querySelectorAll('.tfm-widget')].every(w => w.dataset.state === 'live')")
     found = page.evaluate(MEASURE)

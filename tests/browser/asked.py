@@ -7,7 +7,7 @@ from collections import Counter
 
 from playwright.sync_api import Page
 
-from browser.driving import PHONE, Widget
+from browser.driving import PHONE, Widget, until
 
 # --- what a screen reader says ------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ def same_colours(light: dict, dark: dict) -> list[str]:
 
 def in_scheme(page: Page, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
-    page.wait_for_function("(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
+    until(page, "(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
 
 
 # --- answers ------------------------------------------------------------------------------------------------------

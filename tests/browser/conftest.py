@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
-from browser.driving import DESKTOP, PATIENCE
+from browser.driving import DESKTOP, PATIENCE, until
 from tfm_lib.book.browser import MissingBrowser, find_browser
 
 
@@ -135,7 +135,7 @@ class Visitor:
 
 def settled(page: Page) -> None:
     """Wait until every widget of the page is live, or has failed."""
-    page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
+    until(page, "[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
     page.evaluate(
         "document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))))"
     )

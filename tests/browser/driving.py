@@ -20,6 +20,24 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 PATIENCE = 60_000  # milliseconds until a state is given up that should come at once: the machine may be busy
 
 
+UNTIL = """async ([patience, argument]) => {
+  const asked = () => (CONDITION);
+  for (const end = Date.now() + patience; Date.now() < end; await new Promise((go) => setTimeout(go, 20))) {
+    const found = asked();
+    if (await (typeof found === "function" ? found(argument) : found)) return true;
+  }
+  return false;
+}"""
+
+
+def until(page: Page, condition: str, arg: object = None) -> None:
+    """Wait until a condition, an expression or a function of `arg`, holds.
+
+    Playwright's own wait_for_function evaluates its text again and again, which no page of the book allows.
+    """
+    assert page.evaluate(UNTIL.replace("CONDITION", condition), [PATIENCE, arg]), f"it never held: {condition}"
+
+
 class Place(NamedTuple):
     """Where a widget stands: the page, and its place among the page's widgets."""
 

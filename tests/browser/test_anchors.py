@@ -10,7 +10,7 @@ from tiers import CHAPTERS as KEPT
 from tiers import params
 
 from browser.conftest import settled
-from browser.driving import DESKTOP, PHONE
+from browser.driving import DESKTOP, PHONE, until
 from tfm_lib.book.notebooks.contents import pages
 
 TEACHING = [
@@ -42,7 +42,7 @@ def test_a_reader_who_scrolls_is_not_called_back(visit) -> None:
     page = visit(TEACHING[0], hash="#exercises")
     page.mouse.move(600, 500)
     page.mouse.wheel(0, -900)
-    page.wait_for_function(f"({TOP})('exercises') > 500")
+    until(page, f"({TOP})('exercises') > 500")
     page.evaluate(
         "document.querySelector('article').prepend(Object.assign(document.createElement('p'), { textContent: 'new' }))"
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from browser.driving import until
+
 SLIDER = """
 export default {
   initialize({ model }) { model.set("started", true); },
@@ -71,7 +73,7 @@ def test_links_between_foreign_widgets_live_in_the_page(
     page = visit.blank(base)
     page.goto(base + "foreign.html")
     boxes = page.locator(".tfm-widget")
-    page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state === 'live')")
+    until(page, "[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state === 'live')")
     sliders, shown = page.locator("input"), boxes.nth(2)
 
     def values() -> list[str]:

@@ -12,7 +12,7 @@ import torch
 from playwright.sync_api import Page
 from tiers import params
 
-from browser.driving import PHONE, Widget, places
+from browser.driving import PHONE, Widget, places, until
 from browser.test_every_page import AXE, findings
 from browser.test_translator import RUNS, fetched
 from experiments.translator_switches import switches
@@ -270,12 +270,12 @@ def test_the_machine_is_started_once_for_all_widgets_of_a_page(visit, bases, bui
     page: Page = visit.blank(bases["file"])
     page.add_init_script(COUNTED)
     page.goto(f"{bases['file']}chapters/decoding.html")
-    page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
+    until(page, "[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
     lines = page.locator('[data-control="sentence"]')
     assert lines.count() >= 2
     for line in lines.all():  # none waits for another
         line.fill(SENTENCE)
-    page.wait_for_function("!document.querySelector('[data-busy]')")
+    until(page, "!document.querySelector('[data-busy]')")
     assert page.locator(".tfm-state").all_inner_texts() == [RUNS] * lines.count()
     assert page.evaluate("globalThis.machines") == 1
     names = fetched(page)

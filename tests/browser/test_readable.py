@@ -12,7 +12,7 @@ from tiers import CHAPTERS as KEPT
 from tiers import params
 
 from browser.asked import LEAST
-from browser.driving import PHONE, Widget, places
+from browser.driving import PHONE, Widget, places, until
 
 
 def opened(visit, book: Path, module: str, **how) -> list[Widget]:
@@ -82,7 +82,7 @@ def test_the_tab_key_meets_one_button_that_copies(visit, built_book: Path) -> No
     stops = "[...document.querySelectorAll('.tfm-copy')].flatMap((button, i) => (button.tabIndex === 0 ? [i] : []))"
     assert page.locator(".tfm-copy").count() > 10 and len(page.evaluate(stops)) == 1
     page.locator(".tfm-copy").nth(5).evaluate("(button) => button.scrollIntoView({ block: 'start' })")
-    page.wait_for_function(f"({stops})[0] > 0")
+    until(page, f"({stops})[0] > 0")
     (at,) = page.evaluate(stops)
     page.locator(".tfm-copy").nth(at).focus()
     page.keyboard.press("ArrowDown")
@@ -91,7 +91,7 @@ def test_the_tab_key_meets_one_button_that_copies(visit, built_book: Path) -> No
         "document.activeElement.tabIndex === 0 && document.activeElement.matches('.tfm-copy')"
     )
     page.keyboard.press("Enter")
-    page.wait_for_function("['Copied', 'Selected'].includes(document.activeElement.textContent)")
+    until(page, "['Copied', 'Selected'].includes(document.activeElement.textContent)")
 
 
 def test_label_smoothing_keeps_its_answer_until_it_is_found(visit, built_book: Path) -> None:

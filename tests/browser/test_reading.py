@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-from browser.driving import DESKTOP, PHONE
+from browser.driving import DESKTOP, PHONE, until
 
 READ = "JSON.parse(localStorage.getItem('tfm-read') ?? '{}')"
 
@@ -26,7 +26,7 @@ def test_what_was_read_is_marked_kept_and_forgotten(visit) -> None:
     sections = page.locator("article section:has(> h2)").evaluate_all("(all) => all.map(({ id }) => id)")
     for i, id in enumerate(sections[:2], start=1):
         page.evaluate(ends, id)
-        page.wait_for_function(f"({READ}).masking?.read.includes('{id}')")
+        until(page, f"({READ}).masking?.read.includes('{id}')")
         assert marks(page)[-1] == f"{page.evaluate(READ)['masking']['read'].__len__()} of {len(sections)} sections read"
         assert page.evaluate(READ)["masking"]["of"] == len(sections) and i
     assert sections[-1] not in page.evaluate(READ)["masking"]["read"]
@@ -48,7 +48,7 @@ def test_what_was_read_is_marked_kept_and_forgotten(visit) -> None:
 def test_a_chapter_that_is_only_passed_is_not_read(visit) -> None:
     page = fresh(visit("chapters/masking"))
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    page.wait_for_function(f"({READ}).masking")
+    until(page, f"({READ}).masking")
     assert len(page.evaluate(READ)["masking"]["read"]) <= 2
     page.evaluate("localStorage.removeItem('tfm-read')")
 

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page
 
+from browser.driving import until
+
 TEX = re.compile(r"\\[a-zA-Z]|\$|[_^]\{")
 
 
@@ -29,7 +31,7 @@ def test_a_result_leads_to_its_section(visit, bases, at: str) -> None:
     assert (title, address) == ("Exercises", "chapters/multihead.html#exercises")
     page.locator("#search-results a").first.click()
     page.wait_for_url("**/chapters/multihead.html#exercises")
-    page.wait_for_function("document.querySelectorAll('.tfm-widget:not([data-state])').length === 0")
+    until(page, "document.querySelectorAll('.tfm-widget:not([data-state])').length === 0")
     page.wait_for_timeout(1200)
     assert 0 <= page.locator("#exercises > h2").evaluate("(node) => node.getBoundingClientRect().top") <= 120
 

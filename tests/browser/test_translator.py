@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tiers import params
 
 from browser.conftest import settled
-from browser.driving import PHONE, Widget, places
+from browser.driving import PHONE, Widget, places, until
 from browser.test_every_page import AXE, findings
 from browser.test_fingers import Finger, middle
 from experiments.translator_switches import switches as library_switches
@@ -175,10 +175,10 @@ def test_a_machine_that_comes_late_does_not_speak_for_an_older_wish(visit, built
     widget.page.route("**/en-fr/3.js*", lambda route: held.append(route))
     widget.box.locator('[data-control="sentence"]').fill(SENTENCE)
     widget.box.get_by_text("The machine comes").wait_for()
-    widget.page.wait_for_function("[...document.scripts].some(({ src }) => src.includes('en-fr/3.js'))")
+    until(widget.page, "[...document.scripts].some(({ src }) => src.includes('en-fr/3.js'))")
     widget.reset()
     held.pop().continue_()
-    widget.page.wait_for_function("globalThis.tfmModel.then(() => true)")
+    until(widget.page, "globalThis.tfmModel.then(() => true)")
     assert widget.look() == fresh
 
 
@@ -386,7 +386,8 @@ def test_a_link_of_a_sentence_is_short_and_opens_on_what_it_means(visit, built_b
     page = visit(places(built_book, MODULE)[0].page, hash="#" + address.split("#")[1], viewport=PHONE)
     other = Widget(page, places(built_book, MODULE)[0].index)
     outcome = written(other)
-    page.wait_for_function(
+    until(
+        page,
         """(outcome) => [...document.querySelectorAll(".tfm-outcome")].some((node) => {
           const { top, bottom } = node.getBoundingClientRect();
           return node.innerText === outcome && top >= 0 && bottom <= innerHeight;

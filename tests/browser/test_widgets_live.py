@@ -17,7 +17,7 @@ from tiers import CHAPTERS, SPREAD, params
 
 from browser.asked import COLOURS
 from browser.conftest import Visitor
-from browser.driving import Place, Widget, pages_with_widgets, places
+from browser.driving import Place, Widget, pages_with_widgets, places, until
 
 STRANGE = "The link asked for something that this widget does not have; that part is as it was at first."
 FAILED = "This widget did not start in your browser."
@@ -103,7 +103,7 @@ def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
 
     other = visit(place.page, stage.at, hash="#" + address.split("#")[1])
     assert Widget(other, place.index).look() == left
-    assert in_sight(other, place.index)
+    assert_in_sight(other, place.index)
     other.reload()
     settle(other)
     assert Widget(other, place.index).look() == left
@@ -154,18 +154,19 @@ def test_a_page_that_is_come_back_to_has_controls_as_they_are_drawn(visit, built
 
 
 def settle(page: Page) -> None:
-    page.wait_for_function("[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
+    until(page, "[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
 
 
-def in_sight(page: Page, index: int) -> bool:
-    """Whether the middle of the widget can be seen without scrolling."""
-    return page.wait_for_function(
+def assert_in_sight(page: Page, index: int) -> None:
+    """The middle of the widget can be seen without scrolling."""
+    until(
+        page,
         """(index) => {
           const { top, height } = document.querySelectorAll(".tfm-widget")[index].getBoundingClientRect();
           return top + height / 2 > 0 && top + height / 2 < innerHeight;
         }""",
         arg=index,
-    ).json_value()
+    )
 
 
 def test_the_button_changes_the_scheme_of_widgets_too(visit, built_book: Path) -> None:

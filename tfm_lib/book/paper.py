@@ -68,7 +68,10 @@ def print_book(
         browser = playwright.chromium.launch(executable_path=str(find_browser()))
         try:
             context = browser.new_context(
-                viewport={"width": 1280, "height": 900}, color_scheme="light", reduced_motion="reduce"
+                bypass_csp=True,  # which would not let Playwright wait
+                viewport={"width": 1280, "height": 900},
+                color_scheme="light",
+                reduced_motion="reduce",
             )
             sheets = 0
             for name in names:
