@@ -60,7 +60,7 @@ export function card({ model, el, state, grows, fits = {} }) {
   const allowed = { ...fits }; // and of each control's trait what the control can show
   const opened = linked(key, first, { grows });
   let strange = Boolean(opened?.strange); // a link asked for what there is not, which the readout says until something changes
-  set(opened?.state ?? {});
+  set(opened?.changes ?? {});
 
   function snapshot() {
     return Object.fromEntries(state.map((trait) => [trait, structuredClone(model.get(trait))]));
@@ -146,7 +146,8 @@ export function card({ model, el, state, grows, fits = {} }) {
       if (!found) return;
       before = snapshot();
       try {
-        set(found.state);
+        if (found.whole) set(structuredClone(first));
+        set(found.changes); // last, since one trait may follow from another
       } catch {
         back();
       }

@@ -1,9 +1,10 @@
 /* A link that opens a widget as it was left: #tfm=<module>.<place on the page>&<trait>=<value>&…, with the traits that differ
    from the first state; texts as they are, other values as JSON. A link of before, =<all traits as JSON>, is understood too.
 
-   linked(key, first, { grows, fits })  → { state, strange }, or null where the address is no link to this widget: the first
-                                          state with what the link changes. What has another form than in the first state,
-                                          or is none of the values that `fits` allows, is as it was, and `strange` says so */
+   linked(key, first, { grows, fits })  → { changes, whole, strange }, or null where the address is no link to this widget: what the
+                                          link changes, of the first state if it is a `whole` one. What has another form than
+                                          in the first state, or is none of the values that `fits` allows, is left out, and
+                                          `strange` says so                                                              */
 
 import { WORDS } from "./words.js";
 
@@ -43,15 +44,15 @@ export function refuse(model) {
 export function linked(key, first, { grows = [], fits = {} } = {}) {
   const [, named, mark, said] = location.hash.match(/^#tfm=([^=&]+)([=&]?)(.*)$/s) ?? [];
   if (named !== key) return null;
-  const state = structuredClone(first);
+  const changes = {};
   const given = location.hash !== refused && said.length <= LONGEST && read(mark, said, first);
   let strange = !given;
   for (const [trait, value] of Object.entries(given || {})) {
     if (!Object.hasOwn(first, trait)) continue; // of an older or newer edition
-    if (sameForm(value, first[trait], grows.includes(trait)) && (fits[trait]?.(value) ?? true)) state[trait] = value;
+    if (sameForm(value, first[trait], grows.includes(trait)) && (fits[trait]?.(value) ?? true)) changes[trait] = value;
     else strange = true;
   }
-  return { state, strange };
+  return { changes, whole: mark !== "=", strange };
 }
 
 function read(mark, said, first) {
