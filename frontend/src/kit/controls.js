@@ -123,10 +123,9 @@ const control = (el, input, show) => ({
 });
 
 /* Of each control, whether a value is one that it can show: a link may ask for another. */
-slider.allows = ({ min, max, step = 1, values, log, open }) => (x) => {
-  if (values) return values.includes(x);
-  const steps = (x - min) / step;
-  return x >= min && (open || x <= max) && (log || Math.abs(steps - Math.round(steps)) < 1e-6);
+slider.allows = ({ min, max, step = 1, values = [min, max], open }) => {
+  const whole = [step, ...values].every(Number.isInteger); // between stops is what Python may have set
+  return (x) => x >= Math.min(...values) && (open || x <= Math.max(...values)) && (Number.isInteger(x) || !whole);
 };
 select.allows = ({ options }) => (x) => pairsOf(options).some(([option]) => option === x);
 toggle.allows = () => () => true;
