@@ -295,6 +295,7 @@ def batch_packer(widget: Widget) -> None:
     lengths = widget.model()["lengths"]
     for rule in RULES:
         for size, most, pool in ((12, 96, len(lengths)), (7, 64, 16)):
+            size, pool = min(size, len(lengths)), min(pool, len(lengths))  # as many as the sliders have
             ours = BatchPacker(lengths, rule, pool, most, size=size)
             widget.show({"value": rule, "size": size, "places": most, "pool": pool})
             groups = ours.groups()
