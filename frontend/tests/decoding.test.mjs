@@ -3,14 +3,24 @@ import { test } from "node:test";
 
 import { penalty, phrase, search } from "../src/decoding/beam_tree.js";
 import { cut, logitsOf } from "../src/decoding/sampling.js";
-import { chosen } from "../src/decoding/translator.js";
+import { chosen, differing } from "../src/decoding/translator.js";
 import { close, golden } from "./golden.mjs";
 
 const { cases, cuts, looked_at } = golden("decoding");
 
 test("the weights of a head, and the mean of all heads", () => {
-  for (const [layer, head, rows] of looked_at.chosen) close(chosen(looked_at.layers, layer, head).flat(), rows.flat());
+  for (const [layer, head, rows] of looked_at.chosen) {
+    const weight = chosen(looked_at.layers, layer, head);
+    close(rows.flatMap((row, i) => row.map((_, j) => weight(i, j))), rows.flat());
+  }
   assert.equal(chosen([], 1, 0), null); // a layer that is switched off has none
+});
+
+test("what differs is what the longest sequence in both does not hold", () => {
+  const marked = (a, b) => differing(a.split(" "), b.split(" ")).map((side) => side.map(Number).join(""));
+  assert.deepEqual(marked("le chat noir dort", "le chat dort"), ["0010", "000"]);
+  assert.deepEqual(marked("a b c d", "a x c d"), ["0100", "0100"]);
+  assert.deepEqual(marked("un deux", "trois"), ["11", "1"]);
 });
 
 test("every step keeps and drops what the library's beam does", () => {

@@ -55,7 +55,7 @@ const two = fixed(2);
 /* The weight of key j for query i in one head, counted from 1, or with 0 the mean of all; null where the layer is switched off. */
 export function chosen(layers, layer, head) {
   const heads = layers[layer];
-  return heads && ((i, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length));
+  return heads ? (i, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length) : null;
 }
 
 /* The words of both that are not in the other, by the longest sequence that they share: two lists of truth values. */
