@@ -120,7 +120,7 @@ class Clone:
                 process.wait()
                 self.end_servers()
         if red := found.read_text(encoding="utf-8").splitlines():
-            return "found", red[:1]
+            return "found", [line.replace(f"{self.root}/", "") for line in red[:1]]
         if ended not in (None, 0):
             raise RuntimeError((self.root.parent / "log.txt").read_text(encoding="utf-8")[-2000:])
         return ("time up" if ended is None else "passed"), []

