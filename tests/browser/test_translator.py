@@ -313,12 +313,12 @@ def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Tran
 def test_a_model_that_is_not_there_leaves_the_recorded_example(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, "http")
     widget.page.route(
-        "**/en-fr/3.js", lambda route: route.fulfill(status=200, content_type="text/javascript", body='tfmPart("AAAA")')
+        "**/en-fr/3.js*", lambda route: route.fulfill(status=200, content_type="text/javascript", body='tfmPart("AAAA")')
     )
     typed(widget, SENTENCE)
     assert "3.js came damaged" in widget.box.locator(".tfm-state").inner_text()
     assert widget.box.locator(".tfm-outcome").inner_text() == widget.model()["found"]["translation"]
-    widget.page.unroute("**/en-fr/3.js")
+    widget.page.unroute("**/en-fr/3.js*")
 
 
 DAMAGES = {
