@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { penalty, phrase, search } from "../src/decoding/beam_tree.js";
 import { cut, logitsOf } from "../src/decoding/sampling.js";
-import { chosen, differing } from "../src/decoding/translator.js";
+import { chosen } from "../src/decoding/translator.js";
+import { differing } from "../src/twin/differing.js";
 import { close, golden } from "./golden.mjs";
 
 const { cases, cuts, looked_at } = golden("decoding");

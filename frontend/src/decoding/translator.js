@@ -58,19 +58,6 @@ export function chosen(layers, layer, head) {
   return heads ? (i, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length) : null;
 }
 
-/* The words of both that are not in the other, by the longest sequence that they share: two lists of truth values. */
-export function differing(a, b) {
-  const longest = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
-  for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) longest[i][j] = a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
-  const [left, right] = [a.map(() => true), b.map(() => true)];
-  for (let [i, j] = [0, 0]; i < a.length && j < b.length; ) {
-    if (a[i] === b[j]) left[i++] = right[j++] = false;
-    else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
-    else j++;
-  }
-  return [left, right];
-}
-
 /* From which place on a map shows MOST_WORDS of `count` words: as before, if `here` is among them. */
 function from(before, here, count) {
   const last = Math.max(0, count - MOST_WORDS);
@@ -249,7 +236,7 @@ function render({ model, el }) {
     if (!whole) return [text(shown), ui.get("breaking") ? h("span", {}, WORDS.offer) : ""];
     if (whole.translation === shown.translation) return [text(whole), h("span", {}, WORDS.broken), h("span", {}, WORDS.same)];
     const both = [whole, shown].map(({ translation }) => (translation || ui.get("shared").nothing).split(" ").slice(0, MOST_COMPARED));
-    const other = differing(...both);
+    const other = machine.twin.differing(...both);
     const [sound, damaged] = both.map((words, side) => words.flatMap((word, k) => [k ? " " : "", other[side][k] ? h("u", {}, word) : word]));
     return [h("b", { lang: "fr" }, sound), h("span", { class: "tfm-bad" }, WORDS.broken), h("b", { class: "tfm-bad", lang: "fr" }, damaged)];
   }

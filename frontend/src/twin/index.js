@@ -4,10 +4,12 @@
                                damaged(path) says that what came is not what the build wrote
    start(files)                → { ask(request, onGrown) → what was found, or null if this widget asked for something newer };
                                the machine itself is started once for all that bring the same files
-   broken, switches, tree      what a live translator shows: names that are off, what switches them, the tree of a beam     */
+   broken, switches, tree      what a live translator shows: names that are off, what switches them, the tree of a beam
+   differing(a, b)             which words of two translations are not in the other                                         */
 
 import code from "twin-worker"; // worker.js as text, which defines tfmTwinWorker
 
+export { differing } from "./differing.js";
 export { switches } from "./switches.js";
 export { tree } from "./tree.js";
 
