@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from playwright.sync_api import Download, Locator, Page
 from samples import MODULES
@@ -304,7 +304,8 @@ class Widget:
     def show(self, state: dict) -> None:
         """Follow a link to another state on the same page, and wait until it is drawn."""
         place = self.box.evaluate("(box) => [...document.querySelectorAll('.tfm-widget')].indexOf(box)")
-        self.go(f"#tfm={self.box.get_attribute('data-module')}.{place}={quote(json.dumps(state))}")
+        said = urlencode({name: each if isinstance(each, str) else json.dumps(each) for name, each in state.items()})
+        self.go(f"#tfm={self.box.get_attribute('data-module')}.{place}&{said}")
 
     def go(self, hash: str) -> None:
         self.page.evaluate(

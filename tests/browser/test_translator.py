@@ -404,14 +404,20 @@ def test_a_link_of_a_sentence_is_short_and_opens_on_what_it_means(visit, built_b
 
 
 def test_who_types_on_a_phone_sees_what_comes_of_it_above_the_keyboard(visit, built_book: Path) -> None:
-    widget = opened(visit, built_book, "http", viewport={"width": 360, "height": 400}, touch=True)
-    field = widget.box.locator('[data-control="sentence"]')
+    widget = opened(visit, built_book, "http", viewport=PHONE, touch=True)
+    field, other = (widget.box.locator(f'[data-control="{name}"]') for name in ("sentence", "by"))
+    widget.page.evaluate(f"Object.defineProperty(screen, 'height', {{ value: {PHONE['height']} }})")
     field.tap()
+    assert other.is_visible(), "no keyboard has come"
+    widget.page.set_viewport_size({"width": 360, "height": 400})
+    other.wait_for(state="hidden")
     widget.page.keyboard.press("ControlOrMeta+a")
     widget.page.keyboard.type("Nobody knows.")
     written(widget)
     outcome = widget.box.locator(".tfm-outcome").bounding_box()
     assert 0 < field.bounding_box()["y"] < outcome["y"] and outcome["y"] + outcome["height"] < 400
+    widget.page.set_viewport_size(PHONE)
+    other.wait_for(state="visible")  # the keyboard is gone, and the line still has the focus
 
 
 @pytest.mark.parametrize("at", params(["file", "http"], ["file"]))

@@ -75,12 +75,12 @@ export function card({ model, el, state, grows, fits = {} }) {
     strange = true;
     set({ [trait]: structuredClone(first[trait]) });
   }
-  function bound(make, trait, options) {
+  function bound(kind, trait, options) {
     if (!(trait in fits)) {
-      allowed[trait] = make.allows(options);
+      allowed[trait] = controls.allows[kind](options);
       examine(trait);
     }
-    const made = make(trait, model.get(trait), (value) => set({ [trait]: value }), options);
+    const made = controls[kind](trait, model.get(trait), (value) => set({ [trait]: value }), options);
     heard(`change:${trait}`, () => made.show(model.get(trait)));
     bar.append(made.el);
     return made;
@@ -146,7 +146,7 @@ export function card({ model, el, state, grows, fits = {} }) {
       if (!found) return;
       before = snapshot();
       try {
-        if (found.whole) set(structuredClone(first));
+        set(structuredClone(first));
         set(found.changes); // last, since one trait may follow from another
       } catch {
         back();
@@ -190,10 +190,10 @@ export function card({ model, el, state, grows, fits = {} }) {
     on: (trait, listen) => heard(`change:${trait}`, listen),
     until: (stop) => stops.push(stop),
     start,
-    slider: (trait, options) => bound(controls.slider, trait, options),
-    select: (trait, options) => bound(controls.select, trait, options),
-    toggle: (trait, options) => bound(controls.toggle, trait, options),
-    text: (trait, options) => bound(controls.text, trait, options),
+    slider: (trait, options) => bound("slider", trait, options),
+    select: (trait, options) => bound("select", trait, options),
+    toggle: (trait, options) => bound("toggle", trait, options),
+    text: (trait, options) => bound("text", trait, options),
     button(label, options) {
       const made = controls.button(label, options);
       bar.append(made.el);

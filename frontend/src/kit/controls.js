@@ -100,12 +100,15 @@ export function toggle(name, value, change, { label }) {
 }
 
 export function text(name, value, change, { label, most = MOST }) {
-  const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, oninput: () => change(input.value) });
+  /* Whether a keyboard on the screen covers much of it: then the bar shows this line alone. */
+  const typing = () => line.classList.toggle("tfm-typing", document.activeElement === input && visualViewport.height < 0.6 * screen.height);
+  const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, onfocus: () => (visualViewport.onresize = typing), onblur: typing, oninput: () => change(input.value) });
+  const line = h("label", { class: "tfm-control tfm-text" }, h("span", {}, label), input);
   const show = (now) => {
     if (input.value !== String(now)) input.value = now; // the same again would move the cursor
   };
   show(value);
-  return control(h("label", { class: "tfm-control tfm-text" }, h("span", {}, label), input), input, show);
+  return control(line, input, show);
 }
 
 export function button(name, { label, onclick }) {
@@ -123,10 +126,12 @@ const control = (el, input, show) => ({
 });
 
 /* Of each control, whether a value is one that it can show: a link may ask for another. */
-slider.allows = ({ min, max, step = 1, values = [min, max], open }) => {
-  const whole = [step, ...values].every(Number.isInteger); // between stops is what Python may have set
-  return (x) => x >= Math.min(...values) && (open || x <= Math.max(...values)) && (Number.isInteger(x) || !whole);
+export const allows = {
+  slider({ min, max, step = 1, values = [min, max], open }) {
+    const whole = [step, ...values].every(Number.isInteger); // between stops is what Python may have set
+    return (x) => x >= Math.min(...values) && (open || x <= Math.max(...values)) && (Number.isInteger(x) || !whole);
+  },
+  select: ({ options }) => (x) => pairsOf(options).some(([option]) => option === x),
+  toggle: () => () => true,
+  text: ({ most = MOST }) => (x) => x.length <= most,
 };
-select.allows = ({ options }) => (x) => pairsOf(options).some(([option]) => option === x);
-toggle.allows = () => () => true;
-text.allows = ({ most = MOST }) => (x) => x.length <= most;

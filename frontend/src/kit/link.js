@@ -1,10 +1,9 @@
 /* A link that opens a widget as it was left: #tfm=<module>.<place on the page>&<trait>=<value>&…, with the traits that differ
-   from the first state; texts as they are, other values as JSON. A link of before, =<all traits as JSON>, is understood too.
+   from the first state; texts as they are, other values as JSON.
 
-   linked(key, first, { grows, fits })  → { changes, whole, strange }, or null where the address is no link to this widget: what the
-                                          link changes, of the first state if it is a `whole` one. What has another form than
-                                          in the first state, or is none of the values that `fits` allows, is left out, and
-                                          `strange` says so                                                              */
+   linked(key, first, { grows, fits })  → { changes, strange }, or null where the address is no link to this widget: what the link
+                                          changes of the first state. What has another form there, or is none of the values
+                                          that `fits` allows, is left out, and `strange` says so                         */
 
 import { WORDS } from "./words.js";
 
@@ -42,24 +41,22 @@ export function refuse(model) {
 }
 
 export function linked(key, first, { grows = [], fits = {} } = {}) {
-  const [, named, mark, said] = location.hash.match(/^#tfm=([^=&]+)([=&]?)(.*)$/s) ?? [];
+  const [, named, said] = location.hash.match(/^#tfm=([^=&]+)&?(.*)$/s) ?? [];
   if (named !== key) return null;
   const changes = {};
-  const given = location.hash !== refused && said.length <= LONGEST && read(mark, said, first);
+  const given = location.hash !== refused && said.length <= LONGEST && read(said, first);
   let strange = !given;
   for (const [trait, value] of Object.entries(given || {})) {
     if (!Object.hasOwn(first, trait)) continue; // of an older or newer edition
     if (sameForm(value, first[trait], grows.includes(trait)) && (fits[trait]?.(value) ?? true)) changes[trait] = value;
     else strange = true;
   }
-  return { changes, whole: mark !== "=", strange };
+  return { changes, strange };
 }
 
-function read(mark, said, first) {
+function read(said, first) {
   try {
-    if (mark === "&") return Object.fromEntries([...new URLSearchParams(said)].map(([trait, text]) => [trait, typeof first[trait] === "string" ? text : JSON.parse(text)]));
-    const found = mark ? JSON.parse(decodeURIComponent(said)) : {};
-    return typeof found === "object" && !Array.isArray(found) && found;
+    return Object.fromEntries([...new URLSearchParams(said)].map(([trait, text]) => [trait, typeof first[trait] === "string" ? text : JSON.parse(text)]));
   } catch {
     return null;
   }

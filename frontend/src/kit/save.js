@@ -56,7 +56,7 @@ export function pictureOf(root, stage, title) {
   const out = s("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
   out.append(s("rect", { width, height, fill: plain(ink.backgroundColor) }));
   out.append(s("text", { "font-family": ink.fontFamily, fill: plain(ink.color), x: MARGIN, y: MARGIN + 14, "font-size": 16, "font-weight": 650 }, title));
-  if (from) out.append(s("text", { "font-family": ink.fontFamily, fill: plain(getComputedStyle(root.querySelector("header span")).color), x: MARGIN, y: height - MARGIN + 2, "font-size": 12 }, from));
+  if (from) out.append(s("text", { "font-family": ink.fontFamily, fill: plain(ink.color), x: MARGIN, y: height - MARGIN, "font-size": 12 }, from));
   const place = (at) => ({ x: at.left - box.left + MARGIN, y: at.top - box.top + MARGIN + HEAD });
   for (const part of stage.querySelectorAll(":not(svg, svg *)")) out.append(boxOf(part, place));
   for (const svg of stage.querySelectorAll("svg")) {
