@@ -47,7 +47,6 @@ export function linked(key, first, { grows = [], fits = {} } = {}) {
   const given = location.hash !== refused && said.length <= LONGEST && read(said, first);
   let strange = !given;
   for (const [trait, value] of Object.entries(given || {})) {
-    if (!Object.hasOwn(first, trait)) continue; // of an older or newer edition
     if (sameForm(value, first[trait], grows.includes(trait)) && (fits[trait]?.(value) ?? true)) changes[trait] = value;
     else strange = true;
   }
@@ -56,7 +55,8 @@ export function linked(key, first, { grows = [], fits = {} } = {}) {
 
 function read(said, first) {
   try {
-    return Object.fromEntries([...new URLSearchParams(said)].map(([trait, text]) => [trait, typeof first[trait] === "string" ? text : JSON.parse(text)]));
+    const known = [...new URLSearchParams(said)].filter(([trait]) => Object.hasOwn(first, trait)); // the others are of another edition
+    return Object.fromEntries(known.map(([trait, text]) => [trait, typeof first[trait] === "string" ? text : JSON.parse(text)]));
   } catch {
     return null;
   }
