@@ -59,7 +59,7 @@ export function card({ model, el, state, grows, fits = {} }) {
   const key = keyOf(model, el);
   const allowed = { ...fits }; // and of each control's trait what the control can show
   const opened = linked(key, first, { grows });
-  let strange = Boolean(opened?.strange); // a link asked for what there is not, which the readout says until something changes
+  let strange = Boolean(opened?.strange); // a link asked for what there is not, which the readout says until Reset
   set(opened?.changes ?? {});
 
   function snapshot() {
@@ -133,7 +133,6 @@ export function card({ model, el, state, grows, fits = {} }) {
         try {
           draw();
           before = null;
-          strange = false;
         } catch (error) {
           if (!before) throw error;
           back();
@@ -144,6 +143,7 @@ export function card({ model, el, state, grows, fits = {} }) {
     const restore = () => {
       const found = linked(key, first, { grows, fits: allowed });
       if (!found) return;
+      strange = found.strange;
       before = snapshot();
       try {
         set(structuredClone(first));
@@ -151,7 +151,6 @@ export function card({ model, el, state, grows, fits = {} }) {
       } catch {
         back();
       }
-      strange ||= found.strange;
       later();
     };
     addEventListener("hashchange", restore);
@@ -159,11 +158,10 @@ export function card({ model, el, state, grows, fits = {} }) {
       note,
       savers({ root, stage, name: () => model.get("title"), csv, tell }),
       action("link", WORDS.link, WORDS.linkHint, async () => (inBar = await linkTo(key, snapshot(), first, tell))),
-      action("reset", WORDS.reset, WORDS.resetHint, () => (set(structuredClone(first)), later())),
+      action("reset", WORDS.reset, WORDS.resetHint, () => ((strange = false), set(structuredClone(first)), later())),
     );
     Object.keys(fits).forEach(examine);
     draw();
-    strange = false;
     if (opened) {
       const show = () => root.scrollIntoView({ block: root.offsetHeight > innerHeight ? "start" : "center" }); // what a tall one answers stands at its top
       show();

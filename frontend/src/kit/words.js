@@ -21,7 +21,7 @@ export const WORDS = {
   recorded: "A recorded example. Type a sentence, and the machine comes: {size} MB, once.",
   coming: "The machine comes: {percent} %",
   failed: "It did not come. {error}",
-  damaged: "{path} came damaged. Change the sentence, and it is fetched again.",
+  damaged: "{path} came damaged. Change the sentence to fetch it again.",
   stays: "The recorded example stays.",
   running: "The machine runs in your browser.",
   doubts: {
