@@ -74,7 +74,7 @@ function render({ model, el }) {
   const first = () => model.get("found");
   const [layers, heads] = [first().weights.cross.length, first().weights.cross[0].length];
   const ui = card({
-    model, el, state: ["sentence", "example", "by", "temperature", "top_p", "seed", "place", "layer", "head", "value", "breaking", "off"],
+    model, el, state: ["sentence", "by", "temperature", "top_p", "seed", "place", "layer", "head", "value", "breaking", "off"],
     fits: { seed: (n) => Number.isInteger(n) && n >= 0 && n < 1e6, off: (names) => names.split(",").filter(Boolean).every((name) => isPart(name, layers, heads)) },
   });
   let [shown, whole] = [first(), null]; // what is on the stage; what the whole machine writes, beside a broken one
@@ -182,10 +182,12 @@ function render({ model, el }) {
     timer = setTimeout(translate, machine ? 0 : WAIT);
   }
   ui.on("example", () => examples[ui.get("example")] && ui.set({ sentence: examples[ui.get("example")] }));
-  ui.on("sentence", () => {
+  const match = () => {
     const at = examples.indexOf(ui.get("sentence"));
     ui.set({ example: at < 0 ? examples.length : at });
-  });
+  };
+  ui.on("sentence", match);
+  match(); // a link may have brought another sentence
   for (const trait of ["sentence", "by", "temperature", "top_p", "seed", "breaking", "off", "found"]) ui.on(trait, changed);
   ui.until(() => clearTimeout(timer));
 

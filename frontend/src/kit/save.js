@@ -55,11 +55,13 @@ export function pictureOf(root, stage, title) {
   const ink = getComputedStyle(root);
   const out = s("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
   out.append(s("rect", { width, height, fill: plain(ink.backgroundColor) }));
-  out.append(s("text", { "font-family": ink.fontFamily, fill: plain(ink.color), x: MARGIN, y: MARGIN + 14, "font-size": 16, "font-weight": 650 }, title));
-  if (from) out.append(s("text", { "font-family": ink.fontFamily, fill: plain(ink.color), x: MARGIN, y: height - MARGIN, "font-size": 12 }, from));
+  const line = (y, size, words) => out.append(s("text", { "font-family": ink.fontFamily, fill: plain(ink.color), x: MARGIN, y, "font-size": size, "font-weight": size > 12 && 650 }, words));
+  line(MARGIN + 14, 16, title);
+  if (from) line(height - MARGIN, 12, from);
   const place = (at) => ({ x: at.left - box.left + MARGIN, y: at.top - box.top + MARGIN + HEAD });
   for (const part of stage.querySelectorAll(":not(svg, svg *)")) out.append(boxOf(part, place));
   for (const svg of stage.querySelectorAll("svg")) {
+    if (!svg.checkVisibility()) continue;
     const at = svg.getBoundingClientRect();
     const copy = svg.cloneNode(true);
     paint(svg, copy);
