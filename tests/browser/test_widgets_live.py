@@ -19,7 +19,7 @@ from browser.asked import COLOURS
 from browser.conftest import Visitor
 from browser.driving import Place, Widget, pages_with_widgets, places, until
 
-STRANGE = "Part of the link does not fit this widget, and was left out."
+STRANGE = "Part of the link does not fit here, and is left out."
 FAILED = "This widget did not start in your browser."
 # Every widget on http; on file, where only what all share differs, the first of each chapter. In `make test` some that
 # together have every kind of control; test_translator.py saves and links the translator, and test_every_page.py asks of

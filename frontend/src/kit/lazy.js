@@ -13,7 +13,7 @@ const loaded = new Map();
 const tries = new Map();
 
 export function lazy(path, check = () => {}) {
-  if (!base) return Promise.reject(new Error("This page has no folder to load from."));
+  if (!base) return Promise.reject(new Error("There is no folder to load from."));
   if (!loaded.has(path)) {
     const coming = fetched(path).then(check);
     loaded.set(path, coming);

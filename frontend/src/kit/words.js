@@ -5,7 +5,7 @@ export const WORDS = {
   link: "Link",
   linkHint: "Copy a link to this state",
   copied: "Link copied",
-  strange: "Part of the link does not fit this widget, and was left out.",
+  strange: "Part of the link does not fit here, and is left out.",
   inBar: "The link is in the address bar",
   reset: "Reset",
   resetHint: "Back to the first state",
