@@ -81,7 +81,7 @@ export function pictureOf(root, stage, title) {
 /* The book that the picture is from, and where it can be read: the page's address, without what a reader typed. */
 function sourceOf(root) {
   const book = root.closest(".tfm-widget") && document.querySelector('meta[property="og:site_name"]')?.content;
-  return book && [book, location.protocol.startsWith("http") && location.host + location.pathname].filter(Boolean).join(" · ");
+  return book && [book, location.host && location.host + location.pathname].filter(Boolean).join(" · ");
 }
 
 /* Ground and frame of what is no svg; then how far a bar has grown, which is a gradient as wide as its background-size. */
