@@ -118,9 +118,7 @@ export function card({ model, el, state, grows, fits = {} }) {
     let before = null; // the state that a link has replaced, until the widget was drawn with the link's
     const back = () => {
       strange = true;
-      const safe = before;
-      before = null;
-      set(safe);
+      set(before);
     };
     const later = () => {
       if (waiting) return;

@@ -100,8 +100,8 @@ export function toggle(name, value, change, { label }) {
 }
 
 export function text(name, value, change, { label, most = MOST }) {
-  /* Whether a keyboard on the screen covers much of it: then the bar shows this line alone. */
-  const typing = () => line.classList.toggle("tfm-typing", document.activeElement === input && visualViewport.height < 0.6 * screen.height);
+  /* While a keyboard covers much of the screen, the bar shows this line alone, at the top. */
+  const typing = () => line.classList.toggle("tfm-typing", document.activeElement === input && visualViewport.height < 0.6 * screen.height) && line.scrollIntoView();
   const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, onfocus: () => (visualViewport.onresize = typing), onblur: typing, oninput: () => change(input.value) });
   const line = h("label", { class: "tfm-control tfm-text" }, h("span", {}, label), input);
   const show = (now) => {
