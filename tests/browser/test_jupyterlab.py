@@ -17,7 +17,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qsl
 
 import nbformat
 import pytest
@@ -207,15 +207,19 @@ EACH = pytest.mark.parametrize("module", MODULES)
 @EACH
 def test_what_is_moved_on_the_screen_reaches_the_kernel(notebook: Notebook, module: str) -> None:
     widget, name = card(notebook, module), f"w{place(module)}"
+    first = notebook.value(f"{{trait: held for trait, held in {name}.get_state().items() if trait[0] != '_'}}")
+    seen = {}  # each trait that a link has held, as the kernel had it first
     for control in widget.controls():
         if widget.controls()[control]["off"]:
             widget.enable(control)
         widget.reach(control)
         for keys in widget.moves(control):
             assert widget.changed_by(*keys), f"{control}: {' '.join(keys)} changes nothing on the screen"
-        shown = json.loads(unquote(widget.link()).split("=", 2)[2])
-        assert "value" in shown
-        notebook.until(f"{{trait: getattr({name}, trait) for trait in {list(shown)}}}", shown)
+        said = dict(parse_qsl(widget.link().partition("&")[2], keep_blank_values=True))
+        shown = {trait: text if isinstance(first[trait], str) else json.loads(text) for trait, text in said.items()}
+        seen |= {trait: first[trait] for trait in shown}
+        notebook.until(f"{{trait: getattr({name}, trait) for trait in {list(seen)}}}", seen | shown)
+    assert seen, "no link held what was moved"
     before = notebook.value(f"{name}.value"), notebook.run(f"print({name}.alt)")
     widget.reset()
     notebook.until(f"[{name}.value, {name}.alt + chr(10)] == {list(before)!r}", False)

@@ -86,7 +86,7 @@ SAMPLES = {
     ),
     "ablation_table": Sample(
         code="AblationTable(reveal=True)",
-        change="value = 5",
+        change="value = 6",
         says="2 layers: −2.1 BLEU",
         states=[
             {"reveal": False, "shown": uncovered(0, 5), "guesses": guessed(-1.0), "value": 5},
