@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { entropy, fixed, general, histogram, linspace, logspace, matmul, normal, random, range, signed, softmax, sum, variance } from "../src/kit/math.js";
 import { scale } from "../src/kit/scale.js";
 import { many, told } from "../src/kit/dom.js";
-import { sameForm } from "../src/kit/link.js";
+import { linkTo, linked, sameForm } from "../src/kit/link.js";
 import { table } from "../src/kit/save.js";
 
 const near = (a, b, tolerance = 1e-12) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
@@ -63,6 +63,18 @@ test("scales go there and back, and tick at round numbers", () => {
   near(log.invert(200), 100, 1e-9);
   assert.deepEqual(log.ticks(), [1, 10, 100, 1000]);
   assert.deepEqual(scale([2, 8], [0, 1], true).ticks(3), [2, 4, 6, 8]);
+});
+
+test("a link brings back what it was made of, whatever signs a sentence holds", async () => {
+  const first = { sentence: "", value: 0, weights: [0, 0], open: false };
+  const state = { sentence: "Is 100% of #1 mine & yours + his = ours? 안녕", value: -1.5e-7, weights: [1, 0.25], open: true };
+  let copied;
+  globalThis.location = { href: "file:///a book/page.html", hash: "" };
+  Object.defineProperty(globalThis, "navigator", { value: { clipboard: { writeText: async (text) => (copied = text) } }, configurable: true });
+  await linkTo("decoding/translator.0", state, first, () => {});
+  location.hash = new URL(copied).hash;
+  assert.deepEqual(linked("decoding/translator.0", first), { changes: state, strange: false });
+  assert.equal(linked("decoding/translator.1", first), null);
 });
 
 test("a link brings back only a state of the same form", () => {

@@ -403,6 +403,16 @@ def balance(logits, k):
     f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0)
     return logits.shape[-1] * (f * logits.softmax(-1).mean(0)).sum()
 """,
+        "k for E": """
+def balance(logits, k):
+    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0)
+    return (f * logits.softmax(-1).mean(0)).sum()
+""",
+        "a sigmoid": """
+def balance(logits, k):
+    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
+    return logits.shape[-1] * (f * torch.sigmoid(logits).mean(0)).sum()
+""",
         "the best expert only": """
 def balance(logits, k):
     f = F.one_hot(logits.argmax(-1), logits.shape[-1]).float().mean(0)
@@ -456,6 +466,20 @@ def induction_scores(weights, ids):
 def induction_scores(weights, ids):
     ids = ids.tolist()
     return torch.stack([weights[:, i, ids.index(ids[i]) + 1] for i in range(len(ids)) if ids[i] in ids[:i]]).mean(0)
+""",
+        "every earlier time": """
+def induction_scores(weights, ids):
+    found = []
+    for i in range(1, len(ids)):
+        before = [j + 1 for j in range(i) if ids[j] == ids[i]]
+        if before:
+            found.append(weights[:, i, before].sum(-1))
+    return torch.stack(found).mean(0)
+""",
+        "every earlier time, averaged": """
+def induction_scores(weights, ids):
+    found = [weights[:, i, j + 1] for i in range(len(ids)) for j in range(i) if ids[i] == ids[j]]
+    return torch.stack(found).mean(0)
 """,
         "divided by all positions": """
 def induction_scores(weights, ids):

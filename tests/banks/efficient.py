@@ -243,6 +243,12 @@ def merge(first, second):
         "another order": MERGE.format(top="t1.maximum(t2)", **BOTH)
         .replace("return top, ", "return ")
         .replace("a * l1 + b * l2, ", "a * l1 + b * l2, top, "),
+        "weighed by the totals": MERGE.format(
+            top="t1.maximum(t2)", total="a * l1 + b * l2", mixed="a * l1 * o1 + b * l2 * o2"
+        ),
+        "weighed by the totals, and divided": MERGE.format(
+            top="t1.maximum(t2)", total="a * l1 + b * l2", mixed="(a * l1 * o1 + b * l2 * o2) / (a * l1 + b * l2)"
+        ),
         "one largest score for all rows": MERGE.format(top="torch.cat([t1, t2]).max().expand_as(t1)", **BOTH),
     },
     "efficient.room": {
@@ -364,6 +370,7 @@ def everyone(Q, K, V):
             seen="((i - w < j) & (j <= i)).repeat(len(blocks), 1, 1)", more="seen[0, 0, :w] = False"
         ),
         "divided by d_k": BAND.format(seen="(i - w < j) & (j <= i)").replace("math.sqrt(Q.shape[-1])", "Q.shape[-1]"),
+        "both blocks whole": BAND.format(seen="(j <= i) & (j // w >= i // w - 1)"),
         "looks ahead": BAND.format(seen="(j - w < i) & (i <= j)"),
         "over the queries": BAND.format(seen="(i - w < j) & (j <= i)").replace("dim=-1", "dim=0"),
         "full attention": BAND.format(seen="j >= 0").replace("~seen", "~seen.expand(len(Q), -1)"),

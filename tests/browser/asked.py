@@ -186,4 +186,4 @@ def assert_said_once(said: list[tuple[str, str]], kept: dict[str, str], what: st
         assert kept.get(region) != words, f"{what}: “{words}” is said once more"
         kept[region] = words
     others = {region.split(" ")[-1] for region, _ in said} - {"tfm-readout"}
-    assert others <= {"tfm-state", "tfm-outcome", "tfm-two"}, f"{what}: {others} speak beside the readout"
+    assert others <= {"tfm-state", "tfm-outcome"}, f"{what}: {others} speak beside the readout"

@@ -398,6 +398,17 @@ BALANCE_SLIPS = [
         "fᵢ is a share of the requests, and there are k of them for each token. Yours sum to k.",
     ),
     Slip(
+        "k for E",
+        lambda logits, k: _balance(logits, k) * k / logits.shape[1],
+        "Your loss is E/k times too small. Either k stands where E belongs, the number of all experts, or E is missing and the requests "
+        "were not divided by k.",
+    ),
+    Slip(
+        "a sigmoid",
+        lambda logits, k: logits.shape[1] * (_asked(logits, k).mean(0) / k * logits.sigmoid().mean(0)).sum(),
+        "You judged each expert by itself, with a sigmoid. Pᵢ comes from a softmax: the experts of a token share a probability of 1.",
+    ),
+    Slip(
         "the best expert only",
         lambda logits, k: _balance(logits, 1),
         "You counted the best expert of each token. All k that are asked count.",
@@ -478,6 +489,13 @@ def _score(weights: Tensor, ids: Tensor, shift: int = 0, first: bool = False, di
     return total / len(pairs) if divide else total
 
 
+def _all_places(ids: Tensor) -> list[tuple[int, list[int]]]:
+    """(i, js): position i holds a token that stood before, each time at one of js less 1."""
+    seen = ids.tolist()
+    found = [(i, [j + 1 for j in range(i) if seen[j] == token]) for i, token in enumerate(seen)]
+    return [(i, js) for i, js in found if js]
+
+
 INDUCTION_SLIPS = [
     Slip(
         "the same token",
@@ -493,6 +511,16 @@ INDUCTION_SLIPS = [
         "the first time",
         lambda weights, ids: _score(weights, ids, first=True),
         "You went back to the first time that the token stood there. The text asks for the last time before.",
+    ),
+    Slip(
+        "every earlier time",
+        lambda weights, ids: torch.stack([sum(weights[:, i, j] for j in js) for i, js in _all_places(ids)]).mean(0),
+        "You added up what lies behind every earlier time that the token stood there. The text asks for the last time only.",
+    ),
+    Slip(
+        "every earlier time, averaged",
+        lambda weights, ids: torch.stack([weights[:, i, j] for i, js in _all_places(ids) for j in js]).mean(0),
+        "You went back to every earlier time that the token stood there, and averaged. The text asks for the last time only.",
     ),
     Slip(
         "divided by all positions",

@@ -62,9 +62,13 @@ def _shrunk_by(first: Half, second: Half, factor: Callable[[Tensor], Tensor]) ->
     return top, _sum(a, b, first[1], second[1]), _sum(a, b, first[2], second[2])
 
 
-def _divided(first: Half, second: Half) -> Half:
-    top, total, mixed = _merged(first, second)
-    return top, total, mixed / total
+def _divided(first: Half, second: Half, mixed: Callable[..., Tensor] = _sum) -> Half:
+    top, total, mixture = _merged(first, second, mixed=mixed)
+    return top, total, mixture / total
+
+
+def _weighed(first: Half, second: Half) -> Callable[..., Tensor]:
+    return lambda a, b, one, other: _sum(a, b, first[1] * one, second[1] * other)
 
 
 MERGE_SLIPS = [
@@ -107,6 +111,17 @@ MERGE_SLIPS = [
         _divided,
         "You divided by the total. Nobody can go on from there without multiplying again: the third part is the mixture, "
         "not yet divided.",
+    ),
+    Slip(
+        "weighed by the totals",
+        lambda first, second: _merged(first, second, mixed=_weighed(first, second)),
+        "You weigh each mixture by its total, as if it were a mean. It is a sum already: it shrinks, and no more.",
+    ),
+    Slip(
+        "weighed by the totals, and divided",
+        lambda first, second: _divided(first, second, _weighed(first, second)),
+        "You weigh each mixture by its total and divide by both totals, as if the mixtures were means. They are sums already: "
+        "they shrink, and are added.",
     ),
     Slip(
         "one half is forgotten",
@@ -680,6 +695,11 @@ MEND_SLIPS = [
         "no window",
         lambda Q, K, V, w: _mended(Q, K, V, w, lambda i, j, w: j <= i),
         "Every query sees all that came before. The window is gone: i − w < j is missing.",
+    ),
+    Slip(
+        "both blocks whole",
+        lambda Q, K, V, w: _mended(Q, K, V, w, lambda i, j, w: (j <= i) & (i // w - j // w < 2)),
+        "A query sees all of the block before its own. It should see w − 1 words before itself: i − w < j is missing.",
     ),
     Slip(
         "sees the future",

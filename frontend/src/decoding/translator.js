@@ -50,6 +50,7 @@ const WORDS = {
 const [MOST_LOOKS, WAIT, said] = [3, 120, kit.WORDS];
 const MOST_WORDS = 30; // rows and columns of a map: three hundred words would be ninety thousand cells
 const MOST_COMPARED = 400; // words of two translations, which are compared each with each
+const ROOM = 44; // pixels for a line of words and for one line of a broken sentence more than the whole one has
 const two = fixed(2);
 
 /* The weight of key j for query i in one head, counted from 1, or with 0 the mean of all; null where the layer is switched off. */
@@ -202,10 +203,10 @@ function render({ model, el }) {
     knobs.forEach((knob) => knob.enable(isChance));
     draws.textContent = told(WORDS.draw, { number: ui.get("seed") + 1 });
     panel.hidden = panel.disabled = !ui.get("breaking") || !machine;
-    outcome.classList.toggle("tfm-two", ui.get("breaking"));
     machine?.parts.show(off());
     set(outcome, { "aria-live": "polite" });
     renew(outcome, ...results());
+    outcome.style.height = ui.get("breaking") ? `${2 * outcome.firstChild.offsetHeight + ROOM}px` : ""; // what is longer scrolls: a switch stays where it is
     slider.upTo(Math.max(0, written.length - 1), i);
     inside.forEach((part) => (part.hidden = !written.length));
     if (!written.length) return ui.say();
