@@ -68,7 +68,7 @@ ROOMS = {
         r"tfm_lib/book/(site|drawing)/.*|_config\.yml|_toc\.yml",
         (
             "test_pages.py",
-            *browser("reading", "search", "anchors", "every_page", "readable", "asks", "predictions"),
+            *browser("search", "reading", "anchors", "every_page", "readable", "asks", "predictions"),
             *browser("keyboard_chapter", "paper", "widgets_live", "firefox", "loaded_page"),
             *("test_printed_book.py", "test_figures_on_a_phone.py", "test_build.py", "test_network_cut.py"),
         ),

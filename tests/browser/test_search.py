@@ -53,6 +53,48 @@ def test_terms_are_found_by_either_name(visit, bases) -> None:
         assert "chapters/glossary.html#term-beam" in [address for _, address, _ in hits(asked(visit, bases, words))][:4]
 
 
+@pytest.mark.parametrize("sign", ["σ", "α", "√", "∂"])
+def test_a_sign_of_a_formula_is_found(visit, bases, sign: str) -> None:
+    assert all(sign in f"{title}{excerpt}".lower() for title, _, excerpt in hits(asked(visit, bases, sign)))
+
+
+def test_a_misconception_is_found_by_its_title_and_has_an_address(visit, bases) -> None:
+    for words in ("approximation", "flash attention"):
+        page = asked(visit, bases, words)
+        address = "chapters/efficient.html#misconception-flash-attention-is-an-approximation"
+        assert address in [address for _, address, _ in hits(page)][:2]
+    page.goto(f"{bases['file']}{address}")
+    box = page.locator(".misconception", has_text="Flash attention is an approximation").bounding_box()
+    assert 0 <= box["y"] < 300
+
+
+def test_a_widget_is_found_by_its_title_and_is_in_view(visit, bases) -> None:
+    page = asked(visit, bases, "softmax saturation")
+    title, address, _ = hits(page)[0]
+    assert (title, address) == (
+        "Softmax saturation",
+        "chapters/self_attention.html#tfm=self_attention/softmax_saturation.1",
+    )
+    page.locator("#search-results a").first.click()
+    card = page.locator(".tfm-card[aria-label='Softmax saturation']")
+    card.wait_for()
+    until(
+        page,
+        "(box) => box.getBoundingClientRect().top >= 0 && box.getBoundingClientRect().top < innerHeight / 2",
+        card.element_handle(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("atention", "attention"), ("sofmtax", "softmax"), ("positonal encodng", "positional encoding")],
+)
+def test_a_slip_of_the_finger_is_taken_for_the_nearest_word(visit, bases, typed: str, meant: str) -> None:
+    page = asked(visit, bases, typed)
+    assert f"Shown is “{meant}”" in page.locator("#search-told").inner_text()
+    assert hits(page) == hits(asked(visit, bases, meant))
+
+
 def test_what_is_typed_is_looked_for_and_what_is_not_there_is_said(visit, bases) -> None:
     page = asked(visit, bases, "mask")
     field = page.locator("main input[type=search]")

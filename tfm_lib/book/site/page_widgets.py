@@ -118,6 +118,7 @@ def place_widgets(app: Sphinx, document: nodes.document) -> None:
         view["model"] = names.get(view["model_id"], "")
         view["module"] = model.get("state", {}).get("_module", "")
         view["label"] = model.get("state", {}).get("title") or "Interactive figure"
+        view["question"] = model.get("state", {}).get("question", "")
     text = json.dumps(
         {"version_major": 2, "version_minor": 0, "state": state}, separators=(",", ":"), ensure_ascii=False
     )

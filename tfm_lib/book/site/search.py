@@ -1,4 +1,4 @@
-"""What the search looks through: the sections and the terms of every page, as plain words, in one script.
+"""What the search looks through: the sections, terms, misconceptions and widgets of every page, as plain words, in one script.
 
 A classic script, because a page that was opened from a file may load one, and may fetch nothing.
 """
@@ -15,6 +15,7 @@ from sphinx.application import Sphinx
 
 from tfm_lib.book.drawing.macros import MACROS
 from tfm_lib.book.site.assets import OURS, write
+from tfm_lib.book.site.page_widgets import widget_view
 
 SCRIPT = "sections.js"
 NAMES = """alpha beta gamma delta epsilon varepsilon zeta eta theta lambda mu nu pi rho sigma tau phi omega Omega Delta
@@ -38,7 +39,7 @@ def words_of_formula(tex: str) -> str:
 
 
 def words_in(node: nodes.Node) -> str:
-    """What a reader reads in `node`, without the sections and terms in it, which are found by themselves."""
+    """What a reader reads in `node`, without the sections, terms and misconceptions in it, which are found by themselves."""
     if isinstance(node, nodes.Text):
         return node.astext()
     if isinstance(node, nodes.math):
@@ -46,7 +47,8 @@ def words_in(node: nodes.Node) -> str:
     if isinstance(node, nodes.raw):
         return " ".join(KOREAN.findall(node.astext()))
     skipped = nodes.section | nodes.math_block | nodes.literal_block | nodes.image | nodes.Invisible
-    if isinstance(node, skipped | nodes.title) or _is_term(node) or SILENT.intersection(node.get("classes", ())):
+    of_its_own = _is_term(node) or _is_misconception(node) or _is_title_of_section(node)
+    if isinstance(node, skipped) or of_its_own or SILENT.intersection(node.get("classes", ())):
         return ""
     parts = "".join(words_in(child) for child in node.children)
     return parts if isinstance(node, nodes.Inline) else f"{parts} "
@@ -58,8 +60,23 @@ def _is_term(node: nodes.Node) -> bool:
     )
 
 
+def _is_misconception(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.admonition) and "misconception" in node["classes"]
+
+
+def _is_title_of_section(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.title) and isinstance(node.parent, nodes.section)
+
+
+def name_misconceptions(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each misconception an address, so that a result of the search can lead to it."""
+    for box in doctree.findall(_is_misconception):
+        if not box["ids"]:
+            box["ids"] = [nodes.make_id(next(box.findall(nodes.title)).astext())]
+
+
 def sections_of(doctree: nodes.document) -> list[list[str]]:
-    """Each section and each term of the page: its id, its title, its words. The first is the page itself."""
+    """Each section, term, misconception and widget of the page: its id, its title, its words. The first is the page itself."""
     found = []
     for section in doctree.findall(nodes.section):
         title = next(section.findall(nodes.title))
@@ -73,6 +90,14 @@ def sections_of(doctree: nodes.document) -> list[list[str]]:
             names = ", ".join(words_in_title(term).strip() for term in terms)
             words = " ".join("".join(words_in(child) for child in item if not isinstance(child, nodes.term)).split())
             found.append([ids[0], names, words])
+    for box in doctree.findall(_is_misconception):
+        title = next(box.findall(nodes.title))
+        words = " ".join("".join(words_in(child) for child in box if child is not title).split())
+        found.append([box["ids"][0], words_in_title(title).strip(), words])
+    for place, view in enumerate(doctree.findall(widget_view)):
+        if view.get("module"):  # the address of the widget in its first state
+            told = f"{view['question']} {view['tfm'].get('alt', '')}"
+            found.append([f"tfm={view['module']}.{place}", view["label"], told.strip()])
     return found
 
 
@@ -104,5 +129,6 @@ def _kept(app: Sphinx, pagename: str) -> Path:
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", name_misconceptions)
     app.connect("html-page-context", collect, priority=920)
     app.connect("build-finished", gather)

@@ -17,6 +17,36 @@
   const pattern = (word) => new RegExp(/[\u3131-\ud79d]/.test(word) ? escaped(word) : `(?<![\\p{L}\\p{N}])${escaped(root(word))}`, "gu");
   const count = (text, wanted) => (text.match(wanted) ?? []).length;
 
+  // A word that stands nowhere is taken for the nearest that does: one slip in four letters, two in eight.
+  let known;
+  function nearest(word) {
+    const slips = word.length >= 8 ? 2 : word.length >= 4 ? 1 : 0;
+    if (!slips || pattern(word).test(all())) return null;
+    known ??= [...all().matchAll(/[\p{L}\p{N}]{3,}/gu)].reduce((seen, [one]) => seen.set(one, (seen.get(one) ?? 0) + 1), new Map());
+    let best = null, least = slips + 1;
+    for (const [one, often] of known) {
+      if (Math.abs(one.length - word.length) > slips) continue;
+      const far = distance(word, one);
+      if (far < least || (far === least && best && often > known.get(best))) [best, least] = [one, far];
+    }
+    return best;
+  }
+  let whole;
+  const all = () => (whole ??= places.map(({ plainTitle, plainText }) => `${plainTitle} ${plainText}`).join(" "));
+  // How many letters are missing, too many, others, or have changed places with a neighbour.
+  function distance(a, b) {
+    let [before, last] = [[], [...Array(b.length + 1).keys()]];
+    for (let i = 1; i <= a.length; i++) {
+      const row = [i];
+      for (let j = 1; j <= b.length; j++) {
+        row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] !== b[j - 1]));
+        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+      }
+      [before, last] = [last, row];
+    }
+    return last[b.length];
+  }
+
   function score(place, patterns, phrase) {
     let sum = 0, found = 0;
     for (const wanted of patterns) {
@@ -54,16 +84,19 @@
   }
 
   function search() {
-    const phrase = plain(field.value).trim().replace(/\s+/g, " ");
-    const patterns = phrase.split(" ").filter(Boolean).map(pattern);
+    const asked = plain(field.value).trim().split(/\s+/).filter(Boolean);
+    const words = asked.map((word) => nearest(word) ?? word);
+    const phrase = words.join(" ");
+    const patterns = words.map(pattern);
     if (!patterns.length) { told.textContent = ""; list.replaceChildren(); return; }
     const scored = places.map((place) => score(place, patterns, phrase)).filter(({ found }) => found);
     const most = scored.reduce((best, { found }) => Math.max(best, found), 0);
     const hits = scored.filter(({ found }) => found === most).sort((a, b) => b.sum - a.sum);
     const shown = hits.slice(0, MOST);
     const many = `${hits.length} ${hits.length === 1 ? "place" : "places"}`;
+    const instead = phrase === asked.join(" ") ? "" : `Nothing is found for “${field.value.trim()}”. Shown is “${phrase}”: `;
     told.textContent = !hits.length ? `Nothing is found for “${field.value.trim()}”. Try a shorter word.`
-      : `${many}${most < patterns.length ? " with some of these words, none with all" : ""}${hits.length > MOST ? `, the first ${MOST} shown` : ""}.`;
+      : `${instead}${many}${most < patterns.length ? " with some of these words, none with all" : ""}${hits.length > MOST ? `, the first ${MOST} shown` : ""}.`;
     list.replaceChildren(...shown.map(({ place }) => {
       const item = document.createElement("li");
       const link = Object.assign(document.createElement("a"), { href: place.href, textContent: place.title });
