@@ -2,8 +2,8 @@
 
 English to French on Tatoeba, the same sub-words and as many updates for all, 128 numbers a word. A row is what the
 chapters up to it have built; from `self_attention` on a row keeps what the rows above it have. For each row three
-learning rates are tried with seed 0, and the one with the best BLEU on 1 000 sentences of the validation part is run
-with two more seeds; the scores are of 1 000 others, of the test part, written greedily. Not every row is trained as long
+learning rates are tried with seed 0, and the one with the best BLEU on 1,000 sentences of the validation part is run
+with two more seeds; the scores are of 1,000 others, of the test part, written greedily. Not every row is trained as long
 as it would like, and later rows have more parameters: it is the order of magnitude of a piece that the board shows.
 
     TFM_RUNS=trained python -m experiments.scoreboard
@@ -139,9 +139,9 @@ def entered(numbers: Record, chapter: str) -> dict[str, Any]:
 
 
 WHAT = (
-    "The machines of Parts I and II on one task, English to French on Tatoeba: 128 numbers a word, 600 updates of some 2 048 target "
-    "tokens, the best of three learning rates by BLEU on 1 000 sentences of the validation part (seed 0). BLEU and chrF by sacrebleu on "
-    "1 000 sentences of the test part drawn by a fixed seed, written greedily; perplexity on those of the validation part. written: what "
+    "The machines of Parts I and II on one task, English to French on Tatoeba: 128 numbers a word, 600 updates of some 2,048 target "
+    "tokens, the best of three learning rates by BLEU on 1,000 sentences of the validation part (seed 0). BLEU and chrF by sacrebleu on "
+    "1,000 sentences of the test part drawn by a fixed seed, written greedily; perplexity on those of the validation part. written: what "
     "the first seed makes of the first five of the test sentences."
 )
 

@@ -56,9 +56,7 @@ def rows(stem: str) -> list[Row]:
 def task() -> str:
     """What the numbers are."""
     record = recorded("scoreboard")
-    return TASK.format(
-        sentences=f"{record['judged']:,}".replace(",", "\N{NO-BREAK SPACE}"), basis=basis(record, *PIECES)
-    )
+    return TASK.format(sentences=f"{record['judged']:,}", basis=basis(record, *PIECES))
 
 
 def listed(stem: str) -> str:
