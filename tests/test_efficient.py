@@ -32,7 +32,7 @@ from tfm_lib.efficient import (
     window_attention,
 )
 from tfm_lib.masking import causal_mask
-from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
+from tfm_lib.multihead import KeyValueCache, MemoryCache, MultiHeadAttention
 from tfm_lib.transformer import DecoderOnly, Transformer, TransformerConfig
 
 seeds = st.integers(0, 1000)
@@ -283,6 +283,27 @@ def test_a_sliding_cache_gives_what_one_pass_under_a_window_gives(n, window, see
     assert_close(torch.cat(steps, dim=1), whole)
 
 
+@pytest.mark.parametrize("window", [1, 3, 20])
+def test_a_decoder_with_sliding_caches_reads_as_under_a_window_in_every_layer(window):
+    model, caches = tiny_decoder(0, 12, n_layers=2), [SlidingCache(window) for _ in range(2)]
+    ids, n = torch.randint(1, 12, (2, 9)), 9
+    i, j = torch.arange(n)[:, None], torch.arange(n)
+    X = model.embedding(ids)
+    for layer in model.layers:
+        X, _ = layer(X, (i - window < j) & (j <= i))
+    steps = [model(column, caches) for column in ids.split(1, dim=1)]
+    assert_close(torch.cat(steps, dim=1), model.embedding.unembed(model.norm(X)))
+
+
+def test_a_translator_writes_with_sliding_caches_as_under_a_window():
+    model, window, src, ids = tiny(0, 12), 3, torch.tensor([[5, 7, 3]]), torch.randint(1, 12, (1, 8))
+    memory, i, j = model.encode(src), torch.arange(8)[:, None], torch.arange(8)
+    Y, _ = model.decoder[0](model.embedding(ids), memory.H, (i - window < j) & (j <= i), memory.mask)
+    caches = [(SlidingCache(window), MemoryCache())]
+    steps = [model.decode(column, memory, caches) for column in ids.split(1, dim=1)]
+    assert_close(torch.cat(steps, dim=1), model.decoder_norm(Y))
+
+
 def test_a_sliding_cache_reads_one_position_at_a_time():
     layer, X = MultiHeadAttention(8, 2), torch.randn(1, 2, 8)
     with pytest.raises(ValueError, match=r"^key must be one position at a time, .+; got 2 positions\.$"):
@@ -345,6 +366,14 @@ def tiny(seed: int, v: int, loud: float = 3.0) -> Transformer:
     return model
 
 
+def tiny_decoder(seed: int, v: int, n_layers: int = 1, loud: float = 3.0) -> DecoderOnly:
+    """The same without an encoder."""
+    torch.manual_seed(seed)
+    model = DecoderOnly(TransformerConfig(v, d_model=8, n_heads=2, d_ff=16, n_layers=n_layers, dropout=0.0))
+    model.embedding.tokens.weight.data[:] = loud * torch.randn(v, 8) / 8**0.5
+    return model.double().eval()
+
+
 @pytest.mark.parametrize(("ahead", "max_len"), [(1, 3), (2, 3), (3, 2)])
 def test_speculation_has_exactly_the_distribution_of_the_large_model(ahead, max_len):
     model, draft, src = tiny(0, 3, 1.0), tiny(1, 3, 1.0), torch.tensor([[1, 2]])
@@ -376,6 +405,16 @@ def test_a_greedy_model_writes_with_any_draft_what_it_writes_alone(seed, ahead, 
     assert all(1 <= each <= ahead + 1 for each in written.per_call)
 
 
+@pytest.mark.parametrize(("seed", "ahead", "max_len"), [(0, 1, 1), (1, 3, 7), (2, 5, 12), (3, 2, 12)])
+def test_a_greedy_decoder_goes_on_with_any_draft_as_it_does_alone(seed, ahead, max_len):
+    model, draft, begun = tiny_decoder(seed, 12, 2), tiny_decoder(seed + 1, 12), torch.tensor([[5, 7, 3, 7]])
+    alone = greedy_decode(model, begun, 1, 2, max_len)[0].tolist()
+    written = speculative_decode(model, draft, begun, 1, 2, ahead, max_len)
+    assert written.ids == alone and sum(written.per_call) == len(alone)
+    perfect = speculative_decode(model, model, begun, 1, 2, ahead, max_len)
+    assert perfect.ids == alone and len(perfect.per_call) <= -(-len(alone) // (ahead + 1)) + 1
+
+
 def test_a_perfect_draft_fills_every_call():
     model, src = tiny(3, 12), torch.tensor([[5, 7, 3]])
     alone = greedy_decode(model, src, 1, 0, 13)[0].tolist()  # 0 is never written first here
@@ -402,6 +441,11 @@ def test_models_of_other_words_are_refused():
     src = torch.tensor([[5]])
     with pytest.raises(ValueError, match=r"^draft must write the 12 tokens of model; got 11\.$"):
         speculative_decode(tiny(0, 12), tiny(0, 11), src, 1, 2)
+    with pytest.raises(ValueError, match=r"^draft must be a Transformer, as model is; got DecoderOnly\.$"):
+        speculative_decode(tiny(0, 12), tiny_decoder(0, 12), src, 1, 2)
+    padded = torch.tensor([[5, 0]])
+    with pytest.raises(ValueError, match=r"^src_ids must be a beginning without padding; got one that is padded\.$"):
+        speculative_decode(tiny_decoder(0, 12), tiny_decoder(0, 12), padded, 1, 2)
     with pytest.raises(ValueError, match=r"^size must divide the number of positions in buckets; got 3 for .+\.$"):
         lsh_pairs(torch.zeros(1, 8, dtype=torch.long), 3)
 

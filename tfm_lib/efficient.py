@@ -16,7 +16,7 @@ from tfm_lib._errors import (
 from tfm_lib._shapes import checked
 from tfm_lib.attention import attention
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention, split_heads
-from tfm_lib.transformer import Transformer, decoder_caches
+from tfm_lib.transformer import DecoderOnly, Transformer, decoder_caches
 
 __all__ = [
     "GroupedQueryAttention",
@@ -348,6 +348,9 @@ class SlidingCache(KeyValueCache):
         """How many positions were read; the cache may hold fewer."""
         return self.read
 
+    def seen_with(self, n_new: int) -> int:
+        return min(self.window, self.read + n_new)
+
     def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         held = 0 if self.K is None else self.K.shape[-2]
         K, V = super().update(project)
@@ -421,8 +424,8 @@ def _most_probable(logits: Tensor) -> Tensor:
 @torch.no_grad()
 @checked
 def speculative_decode(
-    model: Transformer,
-    draft: Transformer,
+    model: Transformer | DecoderOnly,
+    draft: Transformer | DecoderOnly,
     src_ids: Int[Tensor, "1 m"],
     bos_id: int,
     eos_id: int,
@@ -433,7 +436,7 @@ def speculative_decode(
 ) -> Written:
     """What `model` alone would write; the `draft` writes `ahead` tokens, one call judges them all.
 
-    `chances` makes the distribution of the next token from logits: greedy, or such as
+    A `DecoderOnly` goes on with `src_ids`, which it reads after `bos_id`. `chances` makes the distribution of the next token from logits: greedy, or such as
     `partial(torch.softmax, dim=-1)`, and then what is written is drawn from `model`'s, exactly.
 
     Source: Leviathan, Kalman and Matias (2023), algorithm 1; Chen et al. (2023).
@@ -448,7 +451,7 @@ def speculative_decode(
         while len(drafted) < min(ahead, max_len - len(ids)) and eos_id not in drafted:
             q.append(chances(small([*ids, *drafted])[-1]))
             drafted.append(draw(q[-1]))
-        p = chances(large([*ids, *drafted]))
+        p = chances(large([*ids, *drafted])[-len(drafted) - 1 :])
         new = accept_drafts(p, torch.stack(q) if q else p[:0], drafted, draw)
         new = new[: new.index(eos_id) + 1] if eos_id in new else new
         ids, per_call = [*ids, *new], [*per_call, len(new)]
@@ -460,16 +463,22 @@ def speculative_decode(
 class _Reader:
     """The logits after each new token; what was read stays in caches, and can be forgotten again."""
 
-    def __init__(self, model: Transformer, src_ids: Tensor):
-        self.model, self.memory = model, model.encode(src_ids)
+    def __init__(self, model: Transformer | DecoderOnly, src_ids: Tensor):
+        self.model, self.src_ids = model, src_ids
+        self.memory = model.encode(src_ids) if isinstance(model, Transformer) else None
+        self.begun = [] if self.memory else src_ids[0].tolist()  # what is read after the first token
         self.caches = decoder_caches(model.config.n_layers)
 
     def __call__(self, ids: list[int]) -> Tensor:
-        new = self.memory.mask.new_tensor([ids[self.caches[0][0].length :]], dtype=torch.long)
+        to_read = [ids[0], *self.begun, *ids[1:]]
+        new = self.src_ids.new_tensor([to_read[self.caches[0][0].length :]])
+        if self.memory is None:
+            return self.model(new, [own for own, _ in self.caches])[0]
         return self.model.embedding.unembed(self.model.decode(new, self.memory, self.caches)[0])
 
     def forget(self, length: int) -> None:
-        """Keep no more than the first `length` tokens."""
+        """Keep no more than the first `length` tokens of those that are written."""
+        length += len(self.begun)
         for own, _ in self.caches if self.caches[0][0].length > length else ():
             own.K, own.V = own.K[..., :length, :], own.V[..., :length, :]
 
@@ -493,8 +502,10 @@ def _require_drafts(p: Tensor, q: Tensor, drafted: Sequence[int]) -> None:
             raise bad_input("drafted", "be tokens that q can draw", f"{token} at place {t}, where q has 0")
 
 
-def _require_pair(model: Transformer, draft: Transformer, src_ids: Tensor) -> None:
-    """Two models that write the same tokens, ready to use, and a source."""
+def _require_pair(model: Transformer | DecoderOnly, draft: Transformer | DecoderOnly, src_ids: Tensor) -> None:
+    """Two models of one kind that write the same tokens, ready to use, and a source or a beginning."""
+    if isinstance(model, Transformer) != isinstance(draft, Transformer):
+        raise bad_input("draft", f"be a {type(model).__name__}, as model is", type(draft).__name__)
     for name, each in (("model", model), ("draft", draft)):
         if each.training and each.config.dropout:
             raise bad_input(name, f"be set to {name}.eval(), or dropout would distort its words", "a model in training")
@@ -503,3 +514,5 @@ def _require_pair(model: Transformer, draft: Transformer, src_ids: Tensor) -> No
     require_ids("src_ids", src_ids)
     if src_ids.numel() == 0:
         raise bad_input("src_ids", "hold at least one token", shape_of(src_ids))
+    if isinstance(model, DecoderOnly) and (src_ids == model.config.pad_id).any():
+        raise bad_input("src_ids", "be a beginning without padding", "one that is padded")

@@ -48,6 +48,10 @@ class KeyValueCache:
         """How many positions the cache holds."""
         return 0 if self.K is None else self.K.shape[-2]
 
+    def seen_with(self, n_new: int) -> int:
+        """How many positions attention finds here once `n_new` more are read."""
+        return self.length + n_new
+
     def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         """All keys and values: the kept ones, then those that `project` makes of the new."""
         K, V = project()

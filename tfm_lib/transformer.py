@@ -179,7 +179,8 @@ class Transformer(nn.Module):
         Y = self.embedding(tgt_ids, start)
         mask = causal_mask(start + tgt_ids.shape[1])[start:].to(Y.device)
         for layer, layer_caches in zip(self.decoder, caches):
-            Y, _ = layer(Y, memory.H, mask, memory.mask, caches=layer_caches)
+            kept = _still_seen(mask, layer_caches[0])
+            Y, _ = layer(Y, memory.H, kept, memory.mask, caches=layer_caches)
         return self.decoder_norm(Y)
 
     def all_weights(
@@ -253,7 +254,7 @@ class DecoderOnly(nn.Module):
         require_no_padding_first(ids[:, :1], start, self.config.pad_id)
         X, mask = self.embedding(ids, start), causal_mask(start + ids.shape[1])[start:]
         for layer, cache in zip(self.layers, caches):
-            X, _ = layer(X, mask.to(X.device), cache=cache)
+            X, _ = layer(X, _still_seen(mask, cache).to(X.device), cache=cache)
         return self.embedding.unembed(self.norm(X))
 
 
@@ -275,6 +276,11 @@ def count_parameters(model: nn.Module) -> dict[str, int]:
 def _stack(kind: type[nn.Module], config: TransformerConfig, parts: dict) -> nn.ModuleList:
     sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, config.norm
     return nn.ModuleList(kind(*sizes, **parts) for _ in range(config.n_layers))
+
+
+def _still_seen(mask: Tensor, cache: KeyValueCache | None) -> Tensor:
+    """The columns of the positions that a cache still holds: a cache that forgets holds the last."""
+    return mask if cache is None else mask[:, -cache.seen_with(len(mask)) :]
 
 
 def _final_norm(config: TransformerConfig, parts: dict) -> nn.Module:
