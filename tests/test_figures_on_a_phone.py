@@ -31,6 +31,17 @@ def test_panels_stand_below_one_another(cols, columns):
     assert all(upper.y0 > lower.y1 for upper, lower in zip(boxes, boxes[columns:]))
 
 
+def test_panels_keep_their_reading_order_whichever_was_drawn_first():
+    fig, axes = figure(2, 2, width=7, squeeze=False)
+    first, second = axes[0]
+    for ax in (first, second):
+        ax.remove()
+    late = fig.add_subplot(axes[1][0].get_gridspec()[0, 0])
+    narrow(fig)
+    fig.draw_without_rendering()
+    assert late.get_position().y0 > axes[1][0].get_position().y1
+
+
 def test_a_legend_and_long_words_find_their_place():
     fig, axes = drawn(2)
     narrow(fig)

@@ -22,7 +22,7 @@ def narrow(fig: Figure) -> None:
     from matplotlib.gridspec import GridSpec
 
     spots = {ax: ax.get_subplotspec() for ax in fig.axes if ax.get_subplotspec()}
-    places = list(dict.fromkeys((spot.rowspan.start, spot.colspan.start) for spot in spots.values()))
+    places = sorted({(spot.rowspan.start, spot.colspan.start) for spot in spots.values()})  # in reading order
     grid = next(iter(spots.values())).get_gridspec()
     columns = 1 if grid.ncols <= 3 else grid.ncols // 2
     rows = -(-len(places) // columns)
