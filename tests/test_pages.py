@@ -256,6 +256,7 @@ def test_widgets_are_embedded_small_and_whole(built_book: Path, soups) -> None:
             assert any(script.endswith(f"/{box['data-module']}.js") for script in scripts)
             assert box["role"] == "group" and box["aria-label"]
             assert box.select_one(".tfm-still svg") and len(box.select_one(".tfm-still")["aria-label"]) > 15
+            assert "needs JavaScript" in box.select_one("noscript").get_text()
             shown += 1
     assert shown >= 4
 

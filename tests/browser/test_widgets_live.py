@@ -117,6 +117,29 @@ def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
     assert Widget(other, place.index).look() == fresh
 
 
+LEFT = {"masking/mask_editor", "evaluation/ablation_table"}
+
+
+@pytest.mark.parametrize("module", params(MODULES, LEFT))
+def test_who_follows_a_link_and_comes_back_finds_the_widget_as_it_was_left(visit, built_book, module: str) -> None:
+    place = places(built_book, module)[0]
+    page = visit(place.page)
+    widget = Widget(page, place.index)
+    fresh = widget.look()
+    for name in widget.usable():
+        widget.reach(name)
+        widget.press(*widget.moves(name)[0])
+    left = widget.look()
+    assert left != fresh
+    page.goto(page.url.replace(place.page, "chapters/glossary"))
+    page.go_back()
+    settle(page)
+    assert Widget(page, place.index).look() == left
+    page.reload()
+    settle(page)
+    assert Widget(page, place.index).look() == fresh
+
+
 @pytest.mark.parametrize("module", params(MODULES, SPREAD))
 def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, built_book: Path, module: str) -> None:
     place = places(built_book, module)[0]

@@ -23,6 +23,10 @@ FOLDER = "_widgets"  # of the output
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = re.compile(r'<script type="application/vnd\.jupyter\.widget-view\+json">(.*)</script>', re.DOTALL)
 LINKS = ("LinkModel", "DirectionalLinkModel")
+WITHOUT_SCRIPTS = (
+    '<noscript><p class="tfm-widget-failed">This widget needs JavaScript. The picture shows it as it was when the book was '
+    "built.</p></noscript>"
+)
 #: Traits that mean something to JupyterLab only.
 UNUSED = re.compile(r"_model_|_view_|_dom_classes|_anywidget_id|layout$|tabbable$|tooltip$")
 
@@ -137,7 +141,7 @@ def _visit_widget_view(self, node: widget_view) -> None:
     module = f' data-module="{attribute(node["module"])}"' if node.get("module") else ""
     self.body.append(
         f'<div class="tfm-widget" data-model="{attribute(node.get("model", ""))}"{module} role="group"'
-        f' aria-label="{attribute(node.get("label", ""))}">{still}</div>\n'
+        f' aria-label="{attribute(node.get("label", ""))}">{still}{WITHOUT_SCRIPTS}</div>\n'
     )
     raise nodes.SkipNode
 
