@@ -17,6 +17,7 @@ from project import CHAPTERS, CORE, ROOT
 from tfm_lib.book.drawing.display import figure, svg_text, weights_colormap
 from tfm_lib.book.notebooks.asks import AGAIN, KINDS, OPENING, asks
 from tfm_lib.book.notebooks.contents import pages
+from tfm_lib.book.site.boxes import what_it_shows
 from tfm_lib.book.site.page_widgets import LostWidget, StockWidget, page_state
 from tfm_lib.widgets.multihead import HeadAblation
 from tfm_lib.widgets.recurrence import GradientReach
@@ -302,6 +303,29 @@ def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, sou
         "--no-hinting --layout-features= --text-file=chapters/glossary.md "
         "--output-file=tfm_lib/book/site/theme/fonts/noto-sans-kr-glossary.woff"
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("def f(x):\n    return x\n\nassert f(1) == 1", "the code: <code>f</code>"),
+        ("class A: ...\ndef b(): ...\ndef c(): ...", "the code: <code>A</code>, <code>b</code> …"),
+        ("from tfm_lib.masking import leak, causal_mask\nassert_close(leak(1), 2)", "the code: <code>leak</code>, <code>causal_mask</code>"),
+        ("from tfm_lib.book.drawing.display import show\nassert 1 < 2", "the check"),
+        ("for x in y:\n    torch.testing.assert_close(x, y)", "the check"),
+        ("%matplotlib inline", "the code"),
+        ("a = 1", "the code"),
+    ],
+)  # fmt: skip
+def test_a_folded_cell_says_what_it_holds(source, said) -> None:
+    assert what_it_shows(source) == said
+
+
+def test_folded_cells_of_a_page_do_not_all_say_the_same(soups) -> None:
+    for page, soup in soups.items():
+        labels = [box.summary.get_text() for box in soup.select("details.tfm-hidden-cell")]
+        same = max(Counter(labels).values(), default=0)
+        assert same <= max(3, 0.6 * len(labels)), f"{page}: {Counter(labels).most_common(2)}"
 
 
 def test_a_prediction_can_be_read_without_scripts(soups) -> None:

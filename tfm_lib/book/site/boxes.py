@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import re
 from pathlib import Path
@@ -18,6 +19,9 @@ from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 
 from tfm_lib.book.notebooks.reading_order import listed
 from tfm_lib.book.site.pictures import slim
+
+
+MOST_NAMED = 2  # of what a folded cell defines or uses
 
 
 class Kicker(SphinxDirective):
@@ -160,8 +164,38 @@ def _tags(open_tag: str, close_tag: str):
     return (lambda self, node: self.body.append(open_tag)), (lambda self, node: self.body.append(close_tag))
 
 
+def what_it_shows(source: str) -> str:
+    """What a folded cell holds, in a few words of HTML: what it defines, else which parts of the library it uses, else that it checks."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a command for Jupyter
+        return "the code"
+    names = [part.name for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)]
+    if not names:
+        ours = (part for part in tree.body if isinstance(part, ast.ImportFrom) and _of_core(part.module or ""))
+        names = [name.name for part in ours for name in part.names]
+    if names:
+        shown = ", ".join(f"<code>{html.escape(name)}</code>" for name in names[:MOST_NAMED])
+        return f"the code: {shown}{' …' if len(names) > MOST_NAMED else ''}"
+    return "the check" if any(map(_is_check, ast.walk(tree))) else "the code"
+
+
+def _of_core(module: str) -> bool:
+    return re.fullmatch(r"tfm_lib\.[a-z]\w*", module) is not None
+
+
+def _is_check(node: ast.AST) -> bool:
+    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return isinstance(node, ast.Assert) or "assert" in called
+
+
 def _visit_hidden_cell(self, node: HideCodeCellNode) -> None:
-    what = "the code" if "below-input" not in node["classes"] else "the output"
+    if "below-input" in node["classes"]:
+        what = "the output"
+    else:
+        what = what_it_shows("\n".join(block.astext() for block in node.findall(nodes.literal_block)))
+        if node.parent.next_node(nodes.figure):
+            what = "the code of this figure"
     self.body.append(f'<details class="tfm-fold tfm-hidden-cell"><summary>Show {what}</summary>\n')
 
 
