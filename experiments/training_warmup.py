@@ -97,7 +97,8 @@ def write(runs: list[dict[str, Any]]) -> None:
         f"A run ends when it writes {LEARNT:.0%} of the dates, so one that learns soon makes fewer updates. Seeds that were run: "
         + ", ".join(f"{name} {count}" for name, count in counts.items())
     )
-    with record(NAME, what, unequal) as numbers:
+    differ = len({one["updates"] for one in runs}) > 1 or len(set(counts.values())) > 1
+    with record(NAME, what, unequal if differ else None) as numbers:
         numbers["settings"] = {
             "n_layers": N_LAYERS, "d_model": D_MODEL, "steps": STEPS, "warmup": WARMUP, "every": EVERY, "micro": MICRO,
             "rates": RATES, "schedules": SCHEDULES, "learnt": LEARNT, "held_out": HELD_OUT, "corpus": "dates",
