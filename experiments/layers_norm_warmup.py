@@ -115,8 +115,9 @@ class Plain(MultiHeadAttention):
     def attend(
         self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
+        assert mask is not None
         scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
-        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ V, None
+        return scores.masked_fill(~mask.unsqueeze(-3), -torch.inf).softmax(dim=-1) @ V, None  # one mask for all heads
 
 
 def side_by_side(n_layers: int, norm: str, cases: list[tuple[float, int]], seed: int, steps: int) -> tuple[dict, None]:
