@@ -48,7 +48,7 @@ def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> tuple
     """One training: its losses, and what the model can do at each look."""
     torch.manual_seed(seed)
     model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT, norm=norm)
-    losses, looks = [], []
+    losses, looks = [], list[dict[str, Any]]()
     for step in train(model, dates.batches(seed, TOKENS), lambda step: rate(schedule, step, peak)):
         losses.append(step.loss)
         if step.step in LOOKS:

@@ -40,7 +40,10 @@ class From(NamedTuple):
 def one_step(arms: dict[str, Any]) -> dict[str, Any]:
     """Arms of `multi30k_learning` with a step each, and two in the first, since the record says that they differ."""
     return {
-        arm: (replace(model, d_model=40, d_ff=8, n_layers=1), replace(options, steps=1 + (arm == "paper"), seconds=60.0))
+        arm: (
+            replace(model, d_model=40, d_ff=8, n_layers=1),
+            replace(options, steps=1 + (arm == "paper"), seconds=60.0),
+        )
         for arm, (model, options) in arms.items()
     }
 
@@ -56,7 +59,7 @@ def some_switches(switches: Callable) -> Callable:
 
 
 def narrow(sizes: dict[str, Any]) -> dict[str, Any]:
-    return {family: replace(config, d_model=40, d_ff=8, n_layers=1) for family, config in sizes.items()}
+    return {family: replace(config, d_model=40, d_ff=8, n_layers=1, dropout=0.0) for family, config in sizes.items()}
 
 
 #: A pool whose worker is a thread of this process, so that it sees the constants below.
@@ -206,8 +209,8 @@ ARGUMENTS = {
     "translator_training": "--judge",  # to train and to ship would replace the model of the book
 }
 
-#: The quickest, which find most faults for their seconds.
-QUICK: set[str] = set()
+#: Those that take many seconds even so, or node.
+SLOW = {"evaluation_ablations", "evaluation_translator", "multihead_ablation", "translator_twin"}
 
 
 # corpora of a few sentences
@@ -282,12 +285,14 @@ def clear_caches() -> None:
 
 def test_every_experiment_has_its_small_constants() -> None:
     missing = ", ".join(sorted({*EXPERIMENTS} - {*SMALL}))
-    assert not missing, f"Say in SMALL of tests/test_experiments.py with which constants this takes a second: {missing}."
+    assert not missing, (
+        f"Say in SMALL of tests/test_experiments.py with which constants this takes a second: {missing}."
+    )
     gone = ", ".join(sorted(({*SMALL} | {*ARGUMENTS}) - {*EXPERIMENTS}))
     assert not gone, f"SMALL or ARGUMENTS of tests/test_experiments.py speak of what is no experiment: {gone}."
 
 
-@pytest.mark.parametrize("name", params(SMALL, QUICK))
+@pytest.mark.parametrize("name", params(SMALL, SMALL.keys() - SLOW))
 @pytest.mark.usefixtures("few_sentences", "as_readers_run_it")
 def test_an_experiment_runs_to_its_record(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in ("cost_table", "efficient_scaling") and not Path("/proc/self/clear_refs").is_file():
