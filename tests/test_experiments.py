@@ -196,11 +196,11 @@ SMALL: dict[str, dict[str, Any]] = {
         "BY_BLEU": From(few_of_each),
     },
     "translator_switches": {"SENTENCES": 2, "switches": From(some_switches)},
-    "translator_training": {"LONG": 5, "RESULTS": ROOT / "experiments" / "results"},  # from where it takes its story
+    "translator_training": {"LONG": 5},
     "translator_twin": {"SENTENCES": 2},
 }
 
-#: What those are asked that take arguments.
+#: The arguments of those that take some.
 ARGUMENTS = {
     "layers_norm_warmup": "--jobs 1 --steps 1 --layers 1 --rates 0.001 --seeds 0 --longer 0",
     "positional_extrapolation": "--jobs 1",
@@ -219,7 +219,7 @@ SLOW = {"evaluation_ablations", "evaluation_translator", "multihead_ablation", "
 def invented(part: str) -> list[tuple[str, str]]:
     """English sentences with French ones, in the place of a real corpus, so that none is needed here.
 
-    Every part has a question, a long sentence, and a sentence with two translations, as the real ones do.
+    Every part has a question, and those for judging have a sentence with two translations, as the real ones do.
     """
     who = ["Tom", "Mary", "The teacher", "My sister", "The old sailor"]
     does = {"sees": "voit", "wants": "veut", "likes": "aime", "paints": "peint", "has": "a"}
@@ -268,7 +268,7 @@ def made_tiny(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     for key, value in SMALL[name].items():
         place, _, constant = f"experiments.{key if '.' in key else f'{name}.{key}'}".rpartition(".")
         holder = importlib.import_module(place)
-        real = getattr(holder, constant)  # renamed in the experiment? Then rename it in SMALL
+        real = getattr(holder, constant)  # where this fails, the constant has another name now
         monkeypatch.setattr(holder, constant, value.make(real) if isinstance(value, From) else value)
     return module
 
@@ -286,10 +286,10 @@ def clear_caches() -> None:
 def test_every_experiment_has_its_small_constants() -> None:
     missing = ", ".join(sorted({*EXPERIMENTS} - {*SMALL}))
     assert not missing, (
-        f"Say in SMALL of tests/test_experiments.py with which constants this takes a second: {missing}."
+        f"Add to SMALL in tests/test_experiments.py the constants that make this run within a second: {missing}."
     )
     gone = ", ".join(sorted(({*SMALL} | {*ARGUMENTS}) - {*EXPERIMENTS}))
-    assert not gone, f"SMALL or ARGUMENTS of tests/test_experiments.py speak of what is no experiment: {gone}."
+    assert not gone, f"Remove from SMALL and ARGUMENTS in tests/test_experiments.py what is no experiment: {gone}."
 
 
 @pytest.mark.parametrize("name", params(SMALL, SMALL.keys() - SLOW))
@@ -300,11 +300,11 @@ def test_an_experiment_runs_to_its_record(name: str, tmp_path: Path, monkeypatch
     if name == "translator_twin" and not (ROOT / "frontend" / "node_modules").is_dir():
         pytest.skip("needs the page's parts: `npm ci` in frontend/")
     recording = importlib.import_module("experiments.record")
+    module = made_tiny(name, monkeypatch)  # imported before RESULTS is another folder, so that it reads the real one
     monkeypatch.setattr(recording, "RESULTS", tmp_path)
     monkeypatch.setenv("TFM_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(sys, "argv", [name, *ARGUMENTS.get(name, "").split()])
     monkeypatch.chdir(tmp_path)
-    module = made_tiny(name, monkeypatch)
     clear_caches()
     try:
         assert not module.main()
