@@ -1,6 +1,8 @@
 """What the recorded runs on alignment share: train a translator, let it write, and see where it looks."""
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -43,6 +45,8 @@ def epochs(corpus: Corpus, steps: int, batch: int = BATCH) -> float:
 def written(model: Seq2Seq, corpus: Corpus, pairs: list[Pair]) -> list[list[str]]:
     """What the model writes, greedily, for the source of each pair."""
     src, _, outputs = corpus.tensors(pairs)
+    start: Callable[[Tensor], Any]
+    step: Callable[[Tensor, Any], tuple[Tensor, Any]]
     if isinstance(model, AttentiveSeq2Seq):
         start, step = model.read, lambda ids, reading: model.attend(ids, reading)[:2]
     else:

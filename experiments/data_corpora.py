@@ -91,7 +91,7 @@ def by_rule(examples: list[Example], seed: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def leaked(parts: dict[str, list[tuple[str, str]]]) -> dict[str, float | list[float]]:
+def leaked(parts: dict[str, list[tuple[str, str]]]) -> dict[str, list[float] | list[list[float]]]:
     """The share of test pairs whose source (or target) sentence stands in training too: as split, and split by line."""
 
     def shares(train, test) -> list[float]:

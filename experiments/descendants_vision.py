@@ -94,7 +94,7 @@ def main() -> None:
         train, test = data["train"][0], data["test"][0]
         numbers["settings"] = {"train": len(train), "test": len(test), "steps": STEPS, "batch": BATCH, "size": SIZE}
         numbers["settings"]["patches"] = patches(test[:1], SIZE).shape[1]
-        first = [(data["test"][1] == digit).nonzero()[0].item() for digit in range(CLASSES)]
+        first = [int((data["test"][1] == digit).nonzero()[0]) for digit in range(CLASSES)]
         numbers["images"] = (test[first] * 16).int().tolist()  # one of each, for a figure
         numbers["logistic"] = {"as they are": logistic(False), "with shifts": logistic(True)}
         arm = "vision Transformer"

@@ -52,7 +52,7 @@ def vectors(n: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
     return [torch.randn(1, 1, n, D, dtype=dtype, requires_grad=True) for _ in range(3)]
 
 
-def times(name: str, n: int, rounds: int = ROUNDS) -> list[float]:
+def times(name: str, n: int, rounds: int = ROUNDS) -> list[float | None]:
     """CPU seconds of forward and backward together, in each round."""
     torch.set_num_threads(1)
     words, slopes = vectors(n), torch.randn(1, 1, n, D)

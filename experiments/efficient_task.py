@@ -88,9 +88,9 @@ def judged(model: Cards, attend: Attend, cards: int = CARDS) -> dict[str, Any]:
         names, colours, answers, distance = draw(BATCH, generator, cards)
         wrong.append((model(names, colours, attend)[:, cards:].argmax(dim=-1) != answers).flatten())
         far.append(distance.flatten())
-    wrong, far = torch.cat(wrong).double(), torch.cat(far) * BANDS // (2 * cards)
-    bands = [round(wrong[far == band].mean().item(), 4) for band in range(BANDS)]
-    return {"error": round(wrong.mean().item(), 4), "by_distance": bands}
+    errors, bands = torch.cat(wrong).double(), torch.cat(far) * BANDS // (2 * cards)
+    by_distance = [round(errors[bands == band].mean().item(), 4) for band in range(BANDS)]
+    return {"error": round(errors.mean().item(), 4), "by_distance": by_distance}
 
 
 @torch.no_grad()

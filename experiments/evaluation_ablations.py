@@ -57,13 +57,17 @@ def as_class(old: type[nn.Module], new: type[nn.Module], model: Transformer) -> 
 
 def learned_positions(model: Transformer) -> None:
     """Positions as parameters, drawn as large as the paper's sinusoids are."""
-    positions = LearnedPositions(*model.embedding.positions.shape).table
+    sinusoids = model.embedding.positions
+    assert isinstance(sinusoids, Tensor)
+    positions = LearnedPositions(*sinusoids.shape).table
     del model.embedding.positions
     model.embedding.positions = nn.Parameter(positions.data * math.sqrt(model.config.d_model / 2))
 
 
 def no_positions(model: Transformer) -> None:
-    model.embedding.positions.zero_()
+    positions = model.embedding.positions
+    assert isinstance(positions, Tensor)
+    positions.zero_()
 
 
 #: What each arm changes: the sizes, the model once it is made, the training.

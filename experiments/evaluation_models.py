@@ -45,7 +45,7 @@ class Recurrent(nn.Module):
         made = {"num_layers": config.n_layers, "dropout": config.dropout, "batch_first": True}
         self.encoder = nn.GRU(d, d // 2, bidirectional=True, **made)
         self.decoder = nn.GRU(d, d, **made)
-        self.score = BilinearScore(d, d) if attends else None
+        self.score: nn.Module | None = BilinearScore(d, d) if attends else None
         self.W_c = nn.Linear(2 * d, d) if attends else None
         self.dropout = nn.Dropout(config.dropout)
         self.norm = LayerNorm(d)

@@ -82,7 +82,8 @@ def row(run: dict[str, Any]) -> dict[str, Any]:
         if not key.startswith("written") and key not in ("family", "arm", "machine")
     }
     flops = training_flops(run["parameters"], run["tokens"])
-    return {**kept, "flops": flops, "tokens_per_second": round(run["tokens"] / run["training_cpu_seconds"])}
+    seconds = max(run["training_cpu_seconds"], 0.1)  # rounded to tenths, so one update may have taken 0.0
+    return {**kept, "flops": flops, "tokens_per_second": round(run["tokens"] / seconds)}
 
 
 def options_chosen(family: str, seconds: float, seed: int) -> TrainOptions:

@@ -69,10 +69,13 @@ def of_sizes(systems: dict[str, list[str]], references: list[str]) -> dict[str, 
         sizes = found[name] = {}
         for size in [*SIZES, len(references)]:
             tests = [random.Random(draw).sample(range(len(references)), size) for draw in range(DRAWS)]
-            sizes[str(size)] = [
-                [round(number, 3) for number in paired_bootstrap(*([texts[i] for i in test] for texts in (systems[ours], systems[theirs], references)), draws=400)]
-                for test in (tests if size < len(references) else tests[:1])
-            ]  # fmt: skip
+            sizes[str(size)] = []
+            for test in tests if size < len(references) else tests[:1]:
+                one, other, wanted = (
+                    [texts[i] for i in test] for texts in (systems[ours], systems[theirs], references)
+                )
+                numbers = paired_bootstrap(one, other, wanted, draws=400)
+                sizes[str(size)].append([round(number, 3) for number in numbers])
             print(name, size, sizes[str(size)][0], flush=True)
     return found
 

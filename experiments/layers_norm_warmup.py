@@ -60,7 +60,9 @@ class Encoder(nn.Module):
 
 
 def corpus() -> Corpus:
-    return load_corpus("reverse", size=20_000, min_len=3, max_len=8)
+    found = load_corpus("reverse", size=20_000, min_len=3, max_len=8)
+    assert isinstance(found, Corpus)
+    return found
 
 
 def batches(corpus: Corpus, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -102,10 +104,10 @@ def run(n_layers: int, rate: float, norm: str, warmup: int, seed: int, steps: in
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-    loss, exact = judge(model, val_src, val_tgt)
+    nats, exact = judge(model, val_src, val_tgt)
     return {
         "n_layers": n_layers, "norm": norm, "warmup": warmup, "lr": rate, "seed": seed,
-        "loss": short(loss), "exact": round(exact, 4), "curve": curve(losses, EVERY),
+        "loss": short(nats), "exact": round(exact, 4), "curve": curve(losses, EVERY),
     }, model  # fmt: skip
 
 
@@ -115,8 +117,9 @@ class Plain(MultiHeadAttention):
     def attend(
         self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
+        assert mask is not None
         scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
-        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ V, None
+        return scores.masked_fill(~mask.unsqueeze(-3), -torch.inf).softmax(dim=-1) @ V, None  # one mask for all heads
 
 
 def side_by_side(n_layers: int, norm: str, cases: list[tuple[float, int]], seed: int, steps: int) -> tuple[dict, None]:

@@ -29,6 +29,7 @@ from tfm_lib.data import pad
 from tfm_lib.engine.trained import WEIGHTS
 from tfm_lib.engine.translator import Translator, shipped_folder
 from tfm_lib.multihead import MultiHeadAttention, without_heads
+from tfm_lib.transformer import Transformer
 
 CORPUS = "tatoeba-en-fr"
 PLACES = ("encoder", "decoder", "cross")
@@ -120,7 +121,7 @@ class Bench:
         return F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=pad_id, reduction="sum").item()
 
     def _tokens(self, batches: Batches) -> int:
-        return sum((tgt[:, 1:] != self.translator.tokenizer.pad_id).sum().item() for _, tgt in batches)
+        return sum(int((tgt[:, 1:] != self.translator.tokenizer.pad_id).sum()) for _, tgt in batches)
 
     def written(self) -> tuple[list[str], list[str]]:
         """Greedy translations of the test split and of our own sentences."""
@@ -141,12 +142,12 @@ class Bench:
         }
 
 
-def attention_of(model: torch.nn.Module, place: str, layer: int) -> MultiHeadAttention:
+def attention_of(model: Transformer, place: str, layer: int) -> MultiHeadAttention:
     """One of the model's multi-head attentions."""
-    if place == "encoder":
-        return model.encoder[layer].self_attention
-    block = model.decoder[layer]
-    return block.cross_attention if place == "cross" else block.self_attention
+    block = (model.encoder if place == "encoder" else model.decoder)[layer]
+    found = block.cross_attention if place == "cross" else block.self_attention
+    assert isinstance(found, MultiHeadAttention)
+    return found
 
 
 def fingerprint() -> str:

@@ -69,7 +69,7 @@ def reach(model: Recall) -> list[float]:
     place = (LENGTH - 1 - distances).repeat_interleave(MEASURED)
     model.double()
     X = model.embedding(ids).detach().requires_grad_()
-    last, squares = model.last(X), 0
+    last, squares = model.last(X), torch.zeros(())
     for feature in range(D_MODEL):
         (slopes,) = torch.autograd.grad(last[:, feature].sum(), X, retain_graph=True)
         squares = squares + slopes[torch.arange(len(ids)), place].square().sum(dim=-1)

@@ -7,6 +7,7 @@ from typing import TypeVar
 from tfm_lib.corpora import Pair
 
 T = TypeVar("T")
+AnyPair = TypeVar("AnyPair", bound=Pair | tuple[str, str])
 
 
 def sample_of(pairs: Sequence[T], count: int, seed: int) -> list[T]:
@@ -14,7 +15,7 @@ def sample_of(pairs: Sequence[T], count: int, seed: int) -> list[T]:
     return list(pairs) if count >= len(pairs) else random.Random(seed).sample(list(pairs), count)
 
 
-def first_of(pairs: Sequence[T], count: int) -> list[T]:
+def first_of(pairs: Sequence[AnyPair], count: int) -> list[AnyPair]:
     """The first `count` pairs of a split that stands in no order; ValueError where these are shorter or longer than the rest."""
     lengths = [len(pair.src if isinstance(pair, Pair) else pair[0]) for pair in pairs]
     mean = sum(lengths) / len(lengths)

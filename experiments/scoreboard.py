@@ -46,7 +46,7 @@ class LookUp(nn.Module):
 class SeesAll(Transformer):
     """A Transformer without a causal mask: each place sees the words that it should write."""
 
-    def decode(self, tgt_ids: Tensor, memory: Memory, caches: None = None) -> Tensor:
+    def decode(self, tgt_ids: Tensor, memory: Memory, caches: Any = None) -> Tensor:
         Y = self.embedding(tgt_ids)
         for layer in self.decoder:
             Y, _ = layer(Y, memory.H, None, memory.mask)

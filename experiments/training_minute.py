@@ -56,7 +56,9 @@ def run(seed: int) -> dict[str, Any]:
         seconds = time.process_time() - watcher.began
         test = sentences(CORPUS, "test")
         exact = exact_match(Translator.load(Path(folder) / "run"), test)
-    progress, an_epoch = watcher.trainer.progress, sum(len(tgt) + 1 for _, tgt in watcher.trainer.examples)
+    trainer = watcher.trainer
+    assert trainer is not None and not callable(trainer.examples)
+    progress, an_epoch = trainer.progress, sum(len(tgt) + 1 for _, tgt in trainer.examples)
     print(f"seed {seed}: {exact:.2%} of {len(test)} exact, {seconds:.0f} s of CPU", flush=True)
     return {
         "seed": seed,

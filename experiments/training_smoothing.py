@@ -41,7 +41,7 @@ def run(dates: Dates, epsilon: float, seed: int) -> tuple[dict[str, Any], Transf
 
 
 @torch.no_grad()
-def judged(dates: Dates, model: Transformer) -> dict[str, float]:
+def judged(dates: Dates, model: Transformer) -> dict[str, float | None]:
     """Dates without a fault, greedily and drawn; what lies outside the likeliest tokens; log P of saying nothing."""
     src, tgt_in, tgt_out = dates.held_out.src, dates.held_out.tgt_in, dates.held_out.tgt_out
     log_p = model(src, tgt_in).log_softmax(dim=-1)

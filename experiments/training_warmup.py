@@ -48,7 +48,7 @@ def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> tuple
     """One training: its losses, and what the model can do at each look."""
     torch.manual_seed(seed)
     model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT, norm=norm)
-    losses, looks = [], []
+    losses, looks = [], list[dict[str, Any]]()
     for step in train(model, dates.batches(seed, TOKENS), lambda step: rate(schedule, step, peak)):
         losses.append(step.loss)
         if step.step in LOOKS:
@@ -97,7 +97,8 @@ def write(runs: list[dict[str, Any]]) -> None:
         f"A run ends when it writes {LEARNT:.0%} of the dates, so one that learns soon makes fewer updates. Seeds that were run: "
         + ", ".join(f"{name} {count}" for name, count in counts.items())
     )
-    with record(NAME, what, unequal) as numbers:
+    differ = len({one["updates"] for one in runs}) > 1 or len(set(counts.values())) > 1
+    with record(NAME, what, unequal if differ else None) as numbers:
         numbers["settings"] = {
             "n_layers": N_LAYERS, "d_model": D_MODEL, "steps": STEPS, "warmup": WARMUP, "every": EVERY, "micro": MICRO,
             "rates": RATES, "schedules": SCHEDULES, "learnt": LEARNT, "held_out": HELD_OUT, "corpus": "dates",

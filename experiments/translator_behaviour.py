@@ -153,7 +153,8 @@ def behaviour(translator: Translator, carriers: Carriers) -> dict[str, dict]:
     """Every kind's figures, by its name."""
     by_rule = {name: make(carriers) for name, make in BY_RULE.items()}
     by_bleu = {name: make(carriers) for name, make in BY_BLEU.items()}
-    sources = [case.source for made in [*by_rule.values(), *by_bleu.values()] for case in made]
+    sources = [case.source for values in by_rule.values() for case in values]
+    sources += [case.source for changed in by_bleu.values() for case in changed]
     written = translated(translator, [*carriers, *sources])
     found = {"plain": plain(written, carriers)}
     found |= {name: judged(made, written) for name, made in by_rule.items()}

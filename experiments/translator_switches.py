@@ -92,12 +92,14 @@ def of_class(new: type[nn.Module], model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def no_positions(model: Transformer) -> Iterator[None]:
-    kept = model.embedding.positions.clone()
-    model.embedding.positions.zero_()
+    positions = model.embedding.positions
+    assert isinstance(positions, Tensor)
+    kept = positions.clone()
+    positions.zero_()
     try:
         yield
     finally:
-        model.embedding.positions.copy_(kept)
+        positions.copy_(kept)
 
 
 @contextmanager

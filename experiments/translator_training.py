@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import sacrebleu
 import torch
@@ -97,7 +98,7 @@ def scores(translator: Translator) -> dict:
     references: dict[str, list[str]] = {}
     for source, target in pairs:
         references.setdefault(source, []).append(target)
-    found = {"pairs": len(pairs), "sentences": len(references)}
+    found: dict[str, Any] = {"pairs": len(pairs), "sentences": len(references)}
     most = max(map(len, references.values()))
     for name, beam in {"beam 4": 4, "greedy": 1}.items():
         began = time.process_time()

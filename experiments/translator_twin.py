@@ -91,7 +91,9 @@ class Oracle:
 
     def __init__(self, translator: Translator):
         self.translator, self.model, self.tokenizer = translator, translator.model, translator.tokenizer
-        room, d_model = self.model.embedding.positions.shape  # a translation that was cut off is read with its <bos>
+        positions = self.model.embedding.positions
+        assert isinstance(positions, torch.Tensor)
+        room, d_model = positions.shape  # a translation that was cut off is read with its <bos>
         self.model.embedding.positions = sinusoidal_encoding(room + 1, d_model)
 
     def source(self, sentence: str) -> list[int]:
@@ -250,9 +252,9 @@ class Both:
         (greedy, beams), numbers = self.own, Numbers(self.greedy.floats)
         found = {
             sentence: compared(
-                self.oracle, sentence, *ours, numbers, {"greedy": greedy[sentence], "beam": beams[sentence]}
+                self.oracle, sentence, ours, beam, numbers, {"greedy": greedy[sentence], "beam": beams[sentence]}
             )
-            for sentence, *ours in zip(self.sentences, self.greedy.told, self.searched.told)
+            for sentence, ours, beam in zip(self.sentences, self.greedy.told, self.searched.told)
         }
         assert numbers.is_empty
         return found

@@ -32,7 +32,10 @@ def browser(*names: str) -> tuple[str, ...]:
 ROOMS = {
     "core": Room(
         r"tfm_lib/(?!cli)\w+\.(py|typed)|tfm_lib/(corpora|engine|families)/.*|models/.*|experiments/.*",
-        ("test_mutations.py", "test_engine.py", "test_capture.py", "test_recorded.py", "test_habits.py"),
+        (
+            *("test_mutations.py", "test_engine.py", "test_capture.py", "test_recorded.py", "test_experiments.py"),
+            "test_habits.py",
+        ),
     ),
     "checks": Room(
         r"tfm_lib/checks/.*|tests/(banks|unseen|habits)/.*",
