@@ -42,6 +42,17 @@ def test_panels_keep_their_reading_order_whichever_was_drawn_first():
     assert late.get_position().y0 > axes[1][0].get_position().y1
 
 
+def test_a_panel_that_stays_empty_takes_no_room():
+    heights = []
+    for off in (False, True):
+        fig, axes = figure(1, 2, width=7)
+        if off:
+            axes[1].axis("off")
+        narrow(fig)
+        heights.append(fig.get_figheight())
+    assert heights[1] < 0.6 * heights[0]
+
+
 def test_a_legend_and_long_words_find_their_place():
     fig, axes = drawn(2)
     narrow(fig)

@@ -167,43 +167,11 @@ function style(css) {
   document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
 }
 
-/* Who follows a link and comes back finds each widget as it was left. A reload begins anew. */
-const KEPT = "tfm left: ";
-const MOST_KEPT = 100_000; // letters
-
-function leftBefore() {
-  try {
-    if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") return {};
-    return JSON.parse(sessionStorage.getItem(KEPT + location.pathname)) ?? {};
-  } catch {
-    return {}; // a browser that keeps nothing
-  }
-}
-
-function keepWhenLeft(models) {
-  const first = new Map([...models].map(([id, model]) => [id, model.copy()]));
-  const moved = (id) => Object.entries(models.get(id).copy()).filter(([trait, now]) => !ArrayBuffer.isView(now) && !same(now, first.get(id)[trait]));
-  globalThis.addEventListener?.("pagehide", () => {
-    const left = [...models.keys()].map((id) => [id, Object.fromEntries(moved(id))]).filter(([, changes]) => Object.keys(changes).length);
-    const text = JSON.stringify(Object.fromEntries(left));
-    try {
-      if (text.length <= MOST_KEPT) sessionStorage.setItem(KEPT + location.pathname, text);
-    } catch { /* a browser that keeps nothing */ }
-  });
-}
-
 /** Show every widget of the page: what is in sight at once, the others as soon as the browser is idle. */
 export async function start(page = document, registry = (globalThis.tfmWidgets ??= {})) {
   const embedded = page.querySelector(STATE);
   if (!embedded) return;
   const models = modelsOf(JSON.parse(embedded.textContent));
-  const left = leftBefore();
-  keepWhenLeft(models);
-  const begin = async (box) => {
-    const model = models.get(box.dataset.model);
-    await show(box, model, registry);
-    for (let twice = 0; twice < 2; twice++) model?.set(left[box.dataset.model] ?? {}); // one trait may set another back
-  };
   const boxes = [...page.querySelectorAll(".tfm-widget[data-model]")];
   const inSight = (box) => {
     const { top, bottom } = box.getBoundingClientRect();
@@ -211,10 +179,10 @@ export async function start(page = document, registry = (globalThis.tfmWidgets ?
   };
   const idle = () => new Promise((go) => (globalThis.requestIdleCallback ?? setTimeout)(go, { timeout: 500 }));
   const [first, later] = [boxes.filter(inSight), boxes.filter((box) => !inSight(box))];
-  for (const box of first) await begin(box);
+  for (const box of first) await show(box, models.get(box.dataset.model), registry);
   for (const box of later) {
     await idle();
-    await begin(box);
+    await show(box, models.get(box.dataset.model), registry);
   }
 }
 

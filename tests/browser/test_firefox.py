@@ -73,9 +73,14 @@ def typed(browser: Firefox, widget: str, sentence: str) -> None:
 
 def test_what_a_page_asks_and_prints_is_heard(program: Firefox, built_book: Path) -> None:
     """The sieve itself: whoever asks outside, warns or throws is noticed."""
+    ask = "() => fetch('http://outside.invalid/').catch(() => {})"
     opened(program, built_book, "chapters/intro")
     program.asked.clear()
-    program.run("() => fetch('http://outside.invalid/').catch(() => {})")
+    program.run(ask)
+    assert program.asked == []  # the page's policy does not let it
+    program.go("about:blank")
+    program.asked.clear()
+    program.run(ask)
     program.run("() => { console.error('told'); setTimeout(() => { throw new Error('thrown'); }); }")
     program.until("() => new Promise((go) => setTimeout(() => go(true), 100))")
     assert program.asked == ["http://outside.invalid/"]

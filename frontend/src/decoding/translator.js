@@ -50,7 +50,6 @@ const WORDS = {
 const [MOST_LOOKS, WAIT, said] = [3, 120, kit.WORDS];
 const MOST_WORDS = 30; // rows and columns of a map: three hundred words would be ninety thousand cells
 const MOST_COMPARED = 400; // words of two translations, which are compared each with each
-const ROOM = 44; // pixels for a line of words and for one line of a broken sentence more than the whole one has
 const two = fixed(2);
 
 /* The weight of key j for query i in one head, counted from 1, or with 0 the mean of all; null where the layer is switched off. */
@@ -206,7 +205,8 @@ function render({ model, el }) {
     machine?.parts.show(off());
     set(outcome, { "aria-live": "polite" });
     renew(outcome, ...results());
-    outcome.style.height = ui.get("breaking") ? `${2 * outcome.firstChild.offsetHeight + ROOM}px` : ""; // what is longer scrolls: a switch stays where it is
+    set(outcome, { style: ui.get("breaking") && `height:${2 * outcome.firstChild.offsetHeight + 44}px` }); // a line more than both as long as the whole; the rest scrolls, so a switch stays where it is
+    set(outcome, { tabindex: outcome.scrollHeight > outcome.clientHeight && 0 });
     slider.upTo(Math.max(0, written.length - 1), i);
     inside.forEach((part) => (part.hidden = !written.length));
     if (!written.length) return ui.say();

@@ -21,6 +21,9 @@ def narrow(fig: Figure) -> None:
     """
     from matplotlib.gridspec import GridSpec
 
+    for ax in [*fig.axes]:
+        if not (ax.axison or ax.has_data() or ax.texts or ax.patches):
+            ax.remove()  # a place that nothing was drawn in
     spots = {ax: ax.get_subplotspec() for ax in fig.axes if ax.get_subplotspec()}
     places = sorted({(spot.rowspan.start, spot.colspan.start) for spot in spots.values()})  # in reading order
     grid = next(iter(spots.values())).get_gridspec()
