@@ -1,7 +1,7 @@
 /* Translator: a sentence read, looked at, weighed and written. It shows a recorded example; the machine that makes others
    comes on the reader's wish: in a page from the book's own folder, in Jupyter from the kernel (`files`).             */
 
-import { arriving, asRead, card, clamp, fixed, h, heatmap, megabytes, range, renew, retext, set, sum, told, tokenRow, twinFor } from "../kit/index.js";
+import { arriving, asRead, card, clamp, fixed, h, heatmap, megabytes, onWidth, range, renew, retext, set, sum, told, tokenRow, twinFor } from "../kit/index.js";
 import * as kit from "../kit/index.js";
 
 const WORDS = {
@@ -28,16 +28,16 @@ const WORDS = {
   layer: "layer",
   head: "head",
   mean: "all, averaged",
-  part: "The map shows {most} words at most, those around the chosen one: the whole has {rows} rows and {cols} columns.",
+  part: "The map shows {most} words around the chosen one, of {rows} × {cols}.",
   cell: "{query} looks at {key}: {weight}",
-  rivals: "In the place of {word} it weighed",
+  rivals: "In place of {word} it weighed",
   broken: "broken:",
   same: "the same",
-  offer: "Take a part away, and see what is left of it.",
+  offer: "Take parts away.",
   told: "{word} has probability {p}; it looks at {looks}.",
   nowhere: "nothing: this layer is off",
   changes: "changes {changed} of {trials}",
-  why: "A cache cannot see ahead: nothing is left to hide. Where does it matter? {chapter}",
+  why: "A cache cannot see ahead: nothing is left to hide. See {chapter}",
   chapter: "Masking",
   parts: { positions: "positions", scale: "division by √d_k", causal: "causal mask", cross: "cross-attention", residuals: "residual connections" },
   layers: { encoder: "encoder layer {layer}", decoder: "decoder layer {layer}" },
@@ -119,6 +119,13 @@ function render({ model, el }) {
     ui.select("place", { label: WORDS.place, options: Object.entries(ui.get("shared").places) }),
     ui.select("layer", { label: WORDS.layer, options: range(layers).map((l) => [l, l + 1]) }),
     ui.select("head", { label: WORDS.head, options: [[0, WORDS.mean], ...range(heads).map((k) => [k + 1, k + 1])] }));
+
+  /* Room for both sentences and a line more: what is longer scrolls, and a switch stays where it is. */
+  function fit() {
+    set(outcome, { style: ui.get("breaking") && `height:${2 * outcome.firstChild.clientHeight + 44}px` });
+    set(outcome, { tabindex: outcome.scrollHeight > outcome.clientHeight && 0 });
+  }
+  ui.until(onWidth(outcome, fit));
 
   /* The machine, on the reader's wish: once, or again after it failed. */
   function come() {
@@ -205,8 +212,7 @@ function render({ model, el }) {
     machine?.parts.show(off());
     set(outcome, { "aria-live": "polite" });
     renew(outcome, ...results());
-    set(outcome, { style: ui.get("breaking") && `height:${2 * outcome.firstChild.offsetHeight + 44}px` }); // a line more than both as long as the whole; the rest scrolls, so a switch stays where it is
-    set(outcome, { tabindex: outcome.scrollHeight > outcome.clientHeight && 0 });
+    fit();
     slider.upTo(Math.max(0, written.length - 1), i);
     inside.forEach((part) => (part.hidden = !written.length));
     if (!written.length) return ui.say();
