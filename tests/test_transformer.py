@@ -679,23 +679,23 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_padding_is_invisible",
     ),
     "padding of the memory is read": (
-        "memory.H, mask, memory.mask,",
-        "memory.H, mask, None,",
+        "memory.H, kept, memory.mask,",
+        "memory.H, kept, None,",
         "test_padding_is_invisible",
     ),
     "the decoder sees the future": (
-        "memory.H, mask, memory.mask,",
+        "memory.H, kept, memory.mask,",
         "memory.H, None, memory.mask,",
         "test_future_token_changes_nothing_earlier",
     ),
     "memory and target swapped": (
-        "memory.H, mask, memory.mask,",
+        "memory.H, kept, memory.mask,",
         "Y, mask, None,",
         "test_every_output_depends_on_every_source_token",
     ),
     "a decoder layer reads what the last one made of the memory": (
-        "Y, _ = layer(Y, memory.H, mask, memory.mask, caches=layer_caches)",
-        "Y, _ = layer(Y, memory.H, mask, memory.mask, caches=layer_caches); memory.H.mul_(0.9)",
+        "Y, _ = layer(Y, memory.H, kept, memory.mask, caches=layer_caches)",
+        "Y, _ = layer(Y, memory.H, kept, memory.mask, caches=layer_caches); memory.H.mul_(0.9)",
         "test_every_decoder_layer_reads_the_finished_memory",
     ),
     "a norm after the stack under post-norm": (
@@ -734,7 +734,7 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_paper_sizes_part_by_part",
     ),
     "GPT that looks ahead": (
-        "X, _ = layer(X, mask.to(X.device), cache=cache)",
+        "X, _ = layer(X, _still_seen(mask, cache).to(X.device), cache=cache)",
         "X, _ = layer(X, None, cache=cache)",
         "test_who_sees_ahead",
     ),

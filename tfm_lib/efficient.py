@@ -436,7 +436,8 @@ def speculative_decode(
 ) -> Written:
     """What `model` alone would write; the `draft` writes `ahead` tokens, one call judges them all.
 
-    A `DecoderOnly` goes on with `src_ids`, which it reads after `bos_id`. `chances` makes the distribution of the next token from logits: greedy, or such as
+    A `DecoderOnly` goes on with `src_ids`, which it reads after `bos_id`. `chances` makes the
+    distribution of the next token from logits: greedy, or such as
     `partial(torch.softmax, dim=-1)`, and then what is written is drawn from `model`'s, exactly.
 
     Source: Leviathan, Kalman and Matias (2023), algorithm 1; Chen et al. (2023).

@@ -246,7 +246,9 @@ def test_without_scripts_the_pictures_stand(visit, built_book: Path, at: str, so
     for name in looked_at(built_book, some):
         page = visit(name, at, scripts=False)
         assert not page.locator(".tfm-card").count()
-        for still in page.locator(".tfm-widget > *").all():
+        told = page.locator(".tfm-widget .tfm-widget-failed").all_inner_texts()
+        assert len(told) == page.locator(".tfm-widget").count() and all("needs JavaScript" in each for each in told)
+        for still in page.locator(".tfm-widget > .tfm-still").all():
             assert_picture(still)
 
 
