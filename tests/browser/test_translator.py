@@ -376,7 +376,7 @@ def test_a_text_without_a_blank_is_drawn_in_a_few_thousand_pieces(visit, built_b
     widget.box.locator('[data-control="by"]').select_option("greedily")
     widget.box.locator('[data-control="sentence"]').fill("anticonstitutionally" * 15)
     widget.look()
-    assert "The map shows 30 words around the chosen one" in widget.box.inner_text()
+    assert "The map shows 30 words at most" in widget.box.inner_text()
     assert widget.box.locator("*").count() < 8000
     words = widget.box.locator('[data-control="written"] [role="radio"]')
     words.last.click()

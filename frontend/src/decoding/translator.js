@@ -28,16 +28,16 @@ const WORDS = {
   layer: "layer",
   head: "head",
   mean: "all, averaged",
-  part: "The map shows {most} words around the chosen one, of {rows} × {cols}.",
+  part: "The map shows {most} words at most, those around the chosen one: the whole has {rows} rows and {cols} columns.",
   cell: "{query} looks at {key}: {weight}",
-  rivals: "In place of {word} it weighed",
+  rivals: "In the place of {word} it weighed",
   broken: "broken:",
   same: "the same",
-  offer: "Take parts away.",
+  offer: "Take a part away, and see what is left of it.",
   told: "{word} has probability {p}; it looks at {looks}.",
   nowhere: "nothing: this layer is off",
   changes: "changes {changed} of {trials}",
-  why: "A cache cannot see ahead: nothing is left to hide. See {chapter}",
+  why: "A cache cannot see ahead: nothing is left to hide. Where does it matter? {chapter}",
   chapter: "Masking",
   parts: { positions: "positions", scale: "division by √d_k", causal: "causal mask", cross: "cross-attention", residuals: "residual connections" },
   layers: { encoder: "encoder layer {layer}", decoder: "decoder layer {layer}" },
@@ -49,7 +49,6 @@ const WORDS = {
 
 const [MOST_LOOKS, WAIT, said] = [3, 120, kit.WORDS];
 const MOST_WORDS = 30; // rows and columns of a map: three hundred words would be ninety thousand cells
-const MOST_COMPARED = 400; // words of two translations, which are compared each with each
 const two = fixed(2);
 
 /* The weight of key j for query i in one head, counted from 1, or with 0 the mean of all; null where the layer is switched off. */
@@ -241,13 +240,12 @@ function render({ model, el }) {
   }
 
   function results() {
-    const text = (found) => h("b", { lang: "fr" }, found.translation || ui.get("shared").nothing);
-    if (!whole) return [text(shown), ui.get("breaking") ? h("span", {}, WORDS.offer) : ""];
-    if (whole.translation === shown.translation) return [text(whole), h("span", {}, WORDS.broken), h("span", {}, WORDS.same)];
-    const both = [whole, shown].map(({ translation }) => (translation || ui.get("shared").nothing).split(" ").slice(0, MOST_COMPARED));
-    const other = machine.twin.differing(...both);
-    const [sound, damaged] = both.map((words, side) => words.flatMap((word, k) => [k ? " " : "", other[side][k] ? h("u", {}, word) : word]));
-    return [h("b", { lang: "fr" }, sound), h("span", { class: "tfm-bad" }, WORDS.broken), h("b", { class: "tfm-bad", lang: "fr" }, damaged)];
+    const translation = (found) => found.translation || ui.get("shared").nothing;
+    const text = (words) => h("b", { lang: "fr" }, words);
+    if (!whole) return [text(translation(shown)), ui.get("breaking") ? h("span", {}, WORDS.offer) : ""];
+    if (whole.translation === shown.translation) return [text(translation(whole)), h("span", {}, WORDS.broken), h("span", {}, WORDS.same)];
+    const [sound, damaged] = machine.twin.compared(translation(whole), translation(shown)).map((side) => side.flatMap(([word, alone], k) => [k ? " " : "", alone ? h("u", {}, word) : word]));
+    return [text(sound), h("span", { class: "tfm-bad" }, WORDS.broken), h("b", { class: "tfm-bad", lang: "fr" }, damaged)];
   }
 
   const csv = () => {

@@ -1,3 +1,12 @@
+const MOST = 400; // words of two translations, which are compared each with each
+
+/* The words of two translations, each with whether the other lacks it. */
+export function compared(...translations) {
+  const both = translations.map((text) => text.split(" ").slice(0, MOST));
+  const alone = differing(...both);
+  return both.map((words, side) => words.map((word, k) => [word, alone[side][k]]));
+}
+
 /* The words of both that are not in the other, by the longest sequence that they share: two lists of truth values. */
 export function differing(a, b) {
   const longest = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));

@@ -5,11 +5,11 @@
    start(files)                → { ask(request, onGrown) → what was found, or null if this widget asked for something newer };
                                the machine itself is started once for all that bring the same files
    broken, switches, tree      what a live translator shows: names that are off, what switches them, the tree of a beam
-   differing(a, b)             which words of two translations are not in the other                                         */
+   compared(a, b)              the words of two translations, each with whether the other lacks it                          */
 
 import code from "twin-worker"; // worker.js as text, which defines tfmTwinWorker
 
-export { differing } from "./differing.js";
+export { compared } from "./differing.js";
 export { switches } from "./switches.js";
 export { tree } from "./tree.js";
 
