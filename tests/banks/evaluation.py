@@ -1780,11 +1780,13 @@ def p_value(ours, theirs, score, coins):
         "own coins": """
 import random
 
+own = random.Random(0)
+
 def p_value(ours, theirs, score, coins):
     observed = abs(score(ours) - score(theirs))
     count = 0
     for coin in coins:
-        coin = [random.random() < 0.5 for _ in ours]
+        coin = [own.random() < 0.5 for _ in ours]
         first, second = [], []
         for a, b, exchange in zip(ours, theirs, coin):
             first.append(b if exchange else a)
