@@ -96,18 +96,19 @@ def options_for(arm: str, seed: int) -> TrainOptions:
     return replace(options_chosen("transformer", SECONDS, seed), **ARMS[arm][2])
 
 
+def judged(name: str, key: str, arm: str, options: TrainOptions) -> Made:
+    """An arm trained, and its scores on the validation part."""
+    data, (sizes, change, _) = Data.load(), ARMS[arm]
+    config = replace(SIZES["transformer"], vocab_size=len(data.tokenizer), **sizes)
+    model, took = trained(name, key, partial(made, config, change), options)
+    took["val"], _ = corpus_scores(model, data.val_pairs, beam=1)
+    return took, model
+
+
 def run(arm: str, seed: int) -> dict[str, Any]:
     """One seed of an arm."""
     key = f"{arm.replace('√', 'root ')}, seed {seed}"
-
-    def make() -> Made:
-        data, (sizes, change, _) = Data.load(), ARMS[arm]
-        config = replace(SIZES["transformer"], vocab_size=len(data.tokenizer), **sizes)
-        model, took = trained(NAME, key, partial(made, config, change), options_for(arm, seed))
-        took["val"], _ = corpus_scores(model, data.val_pairs, beam=1)
-        return took, model
-
-    return {"arm": arm, **piece(NAME, key, make)}
+    return {"arm": arm, **piece(NAME, key, partial(judged, NAME, key, arm, options_for(arm, seed)))}
 
 
 def all_runs() -> list[dict[str, Any]]:

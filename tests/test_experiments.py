@@ -122,6 +122,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "efficient_task": {"SEEDS": [0], "STEPS": 1, "LONG": 2, "JUDGED": 1, "BATCH": 2},
     "evaluation_ablations": {"SECONDS": 0.5, "SIZES": From(narrow)},
     "evaluation_miniature": {"SECONDS": 0.5, "SEEDS": [0], "evaluation_sweep.SIZES": From(narrow)},
+    "evaluation_retuned": {
+        "ARMS": ["whole", "post-norm"],
+        "RATES": [3e-3, 9e-3],
+        "SEEDS": [0, 1],
+        "evaluation_ablations.SECONDS": 0.5,
+        "evaluation_ablations.SIZES": From(narrow),
+    },
     "evaluation_sweep": {"SECONDS": 0.5, "SIZES": From(narrow)},
     "evaluation_translator": {
         "multihead_ablation.PLACES": ("encoder",),
