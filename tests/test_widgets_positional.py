@@ -77,7 +77,7 @@ def test_encoding_as_a_picture_and_a_sentence(settings) -> None:
 @pytest.mark.parametrize("shift", [-20, 0, 3, 20])
 def test_rotation_as_a_picture_and_a_sentence(shift) -> None:
     widget = ShiftRotation(shift=shift)
-    assert "var(--tfm-query, #0067a5)" in svg_text(widget.figure())
+    assert "var(--tfm-one, #9c2f7a)" in svg_text(widget.figure())
     assert f"position {25 + shift}, {shift} places on" in widget.alt
 
 

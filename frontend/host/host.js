@@ -167,6 +167,46 @@ function style(css) {
   document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
 }
 
+const LEFT = `tfm-left ${globalThis.location?.pathname}`; // kept for the tab, until it is closed
+const LONG = 4000; // letters of a value that is no setting, but what a machine has found
+
+/** Each widget as it was when this tab left the page, by key: a link to it (kit/link.js). */
+function left() {
+  try {
+    return JSON.parse(sessionStorage.getItem(LEFT)) ?? {};
+  } catch {
+    return {}; // nothing may be kept here
+  }
+}
+
+function leave(boxes, models, firsts, links) {
+  for (const [at, box] of boxes.entries()) {
+    const [now, first] = [models.get(box.dataset.model)?.copy(), firsts.get(box)];
+    if (!first) continue; // not shown yet: it is as it was left the last time
+    delete links[`${now._module}.${at}`];
+    const changed = Object.keys(now).filter((trait) => !same(now[trait], first[trait]) && (JSON.stringify(now[trait])?.length ?? LONG) < LONG);
+    if (!changed.length) continue;
+    const said = changed.map((trait) => [trait, typeof now[trait] === "string" ? now[trait] : JSON.stringify(now[trait])]);
+    links[`${now._module}.${at}`] = `#tfm=${now._module}.${at}&${new URLSearchParams(said)}`;
+  }
+  try {
+    sessionStorage.setItem(LEFT, JSON.stringify(links));
+  } catch {
+    // it begins anew next time
+  }
+}
+
+/** A widget hears such a link as if the reader had opened it in the page; the address stays what it is. */
+function comeBack(link) {
+  const { href } = location;
+  try {
+    history.replaceState(null, "", link);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  } finally {
+    history.replaceState(null, "", href);
+  }
+}
+
 /** Show every widget of the page: what is in sight at once, the others as soon as the browser is idle. */
 export async function start(page = document, registry = (globalThis.tfmWidgets ??= {})) {
   const embedded = page.querySelector(STATE);
@@ -178,11 +218,20 @@ export async function start(page = document, registry = (globalThis.tfmWidgets ?
     return bottom > -200 && top < innerHeight + 200;
   };
   const idle = () => new Promise((go) => (globalThis.requestIdleCallback ?? setTimeout)(go, { timeout: 500 }));
+  const [links, firsts] = [left(), new Map()];
+  const here = async (box) => {
+    const model = models.get(box.dataset.model);
+    firsts.set(box, model?.copy());
+    await show(box, model, registry);
+    const key = `${model?.get("_module")}.${boxes.indexOf(box)}`;
+    if (links[key] && !location.hash.startsWith(`#tfm=${key}`)) comeBack(links[key]);
+  };
+  globalThis.addEventListener?.("pagehide", () => leave(boxes, models, firsts, links));
   const [first, later] = [boxes.filter(inSight), boxes.filter((box) => !inSight(box))];
-  for (const box of first) await show(box, models.get(box.dataset.model), registry);
+  for (const box of first) await here(box);
   for (const box of later) {
     await idle();
-    await show(box, models.get(box.dataset.model), registry);
+    await here(box);
   }
 }
 

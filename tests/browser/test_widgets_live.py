@@ -138,21 +138,35 @@ def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, bui
     assert Widget(page, place.index).state == "live"
 
 
-def test_a_page_that_is_come_back_to_has_controls_as_they_are_drawn(visit, built_book: Path) -> None:
-    """A browser would put them where they were left, and no widget hears of it."""
-    place = places(built_book, "decoding/beam_tree")[0]
-    page = visit(place.page, "file")
+@pytest.mark.parametrize("at", ["http", "file"])
+@pytest.mark.parametrize("module", params(MODULES, ["decoding/beam_tree", "masking/mask_editor"]))
+def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, module: str, at: str) -> None:
+    """Its controls too: a browser would put them where they were, and no widget hears of it."""
+    place = places(built_book, module)[0]
+    page = visit(place.page, at)
     widget, inputs = (
         Widget(page, place.index),
-        "(box) => [...box.querySelectorAll('input, select')].map(({ value }) => value)",
+        "(box) => [...box.querySelectorAll('input, select')].map(({ value, checked }) => [value, checked])",
     )
-    fresh, values = widget.look(), widget.box.evaluate(inputs)
-    widget.box.locator('[data-control="alpha"]').fill("0")
-    assert widget.look() != fresh
-    page.goto(page.url.replace(place.page, "chapters/masking"))
-    page.go_back()
-    settle(page)
-    assert (widget.look(), widget.box.evaluate(inputs)) == (fresh, values)
+    fresh, address = (widget.look(), widget.box.evaluate(inputs)), page.url
+
+    def leave_and_return() -> tuple[str, list]:
+        page.goto(page.url.replace(place.page, "bibliography"))
+        page.go_back()
+        settle(page)
+        return widget.look(), widget.box.evaluate(inputs)
+
+    for name in widget.usable():
+        widget.reach(name)
+        widget.press(*widget.moves(name)[0])
+    left = widget.look(), widget.box.evaluate(inputs)
+    assert left != fresh
+    assert leave_and_return() == left
+    assert page.url == address
+    assert leave_and_return() == left
+    widget.reset()
+    assert (widget.look(), widget.box.evaluate(inputs)) == fresh
+    assert leave_and_return() == fresh
 
 
 def settle(page: Page) -> None:

@@ -122,7 +122,7 @@ class Alignment(Widget):
         )
         for kind, line in (("links", "-"), ("possible", ":")) if self.truth else ():
             for i, j in example[kind]:
-                draw.box(ax, j + 0.05, i + 0.05, 0.9, 0.9, edge="value", linestyle=line, linewidth=2.2)
+                draw.box(ax, j + 0.05, i + 0.05, 0.9, 0.9, edge="two", linestyle=line, linewidth=2.2)
         ax.set_xlabel(self.words.below.format(score=self.score) if len(example["weights"]) > 1 else "")
         return fig
 
@@ -183,7 +183,7 @@ class MemoryHops(Widget):
         look = {"title": story["question"], "square": False, "turned": False, "kinds": ("ink", "query")}
         draw.heatmap(ax, weights, story["facts"], hops, text=lambda i, j: f"{weights[i, j]:.2f}", **look)
         for i in story["needed"]:
-            draw.box(ax, 0, i + 0.04, len(hops), 0.92, edge="value", linewidth=2.2, zorder=3)
+            draw.box(ax, 0, i + 0.04, len(hops), 0.92, edge="two", linewidth=2.2, zorder=3)
         ax.set_xlabel(self.words.shared["answer"].format(answer=self.walk["answer"]))
         return fig
 

@@ -82,7 +82,7 @@ class NextWord(Widget):
         """The scores, beside the probabilities that the softmax makes of them."""
         say, places = self.words.shared, np.arange(len(self.tokens))
         fig, axes = draw.figure(cols=2, width=7.2, height=2.6)
-        colours = [draw.colours()["value" if i == self.answer else "soft"] for i in places]
+        colours = [draw.colours()["one" if i == self.answer else "soft"] for i in places]
         for ax, numbers, name in zip(axes, (self.value, self.measured[0]), ("score", "probability")):
             ax.barh(places, numbers, color=colours)
             ax.set_yticks(places, self.tokens)

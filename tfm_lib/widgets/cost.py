@@ -52,7 +52,7 @@ MOST = 2**16  # words
 GRID = [round(2 ** (i / 2)) for i in range(2, 33)]
 BEGINNING = 16  # as far as the curves are drawn before somebody has guessed
 LOOKS = {
-    "attention": ("query", "-"), "gru": ("decoder", "--"), "stacked": ("value", "-."), "dilated": ("encoder", ":"),
+    "attention": ("one", "-"), "gru": ("decoder", "--"), "stacked": ("two", "-."), "dilated": ("encoder", ":"),
     "window": ("ink", (0, (6, 2, 1, 2))),
 }  # fmt: skip
 

@@ -138,7 +138,7 @@ class MergeSteps(Live):
             x += 1.6
         plane = draw.Plane(below, say.merges, say.pieces)
         plane.line(range(len(counts)), counts, drawstyle="steps-post")
-        plane.dot(self.used, counts[self.used], "query", markersize=8)
+        plane.dot(self.used, counts[self.used], "one", markersize=8)
         plane.rule(y=len(words_of(self.value)), dash="--", name=say.words, linewidth=2)
         below.set(ylim=(0, None))
         plane.key()

@@ -389,7 +389,7 @@ class LiveTranslator(Live):
         p = [told["p"] for told in self.found["told"]]
         plane = draw.Plane(right, self.words.sure, xlim=(0, 1.16), ylim=(len(p) - 0.5, -0.5), yticks=[])
         for i, own in enumerate(p):
-            draw.box(right, 0, i - 0.3, own, 0.6, "query")
+            draw.box(right, 0, i - 0.3, own, 0.6, "one")
             draw.write(right, own + 0.02, i, draw.number(own), ha="left", fontsize=8)
         draw.bare(plane.ax)
         return fig

@@ -193,12 +193,12 @@ class OnlineSoftmax(Widget):
         before = draw.Plane(left, say["key"], say["score"], ylim=(-4.3, 4.3), xticks=keys)
         after = draw.Plane(right, say["key"], say["counts"], ylim=(0, 1.1), xlim=(0.4, 8.6), xticks=keys)
         for j, score in enumerate(scores):
-            before.dot(j + 1, score, "soft" if j >= read else "query" if j >= read - self.tile else "key")
+            before.dot(j + 1, score, "soft" if j >= read else "one" if j >= read - self.tile else "two")
         if steps:
             top = self.rows[steps - 1]["top"]
             before.rule(y=top, colour="ink")
             for j in range(read):
-                colour = "query" if j >= read - self.tile else "key"
+                colour = "one" if j >= read - self.tile else "two"
                 after.ax.bar(j + 1, math.exp(scores[j] - top), color=draw.colours()[colour])
         return fig
 

@@ -136,13 +136,13 @@ class BleuCost(Widget):
         plane = draw.Plane(ax, say.log.format(axis=say.shared["cost"]), say.bleu, log="x", **limits)
         for point in self.points:
             name, kind, cost, score = point
-            colour = "query" if kind == "transformer" else "ink"
+            colour = "one" if kind == "transformer" else "ink"
             look = {"fillstyle": "none"} if kind == "ensemble" else {}
             plane.dot(cost, score, colour, name, **look)
         plane.rule(x=self.value, dash="--")
         base = costs_of_base(self.systems, self.language)
         if base and low <= self.guess <= high:
-            plane.dot(base, self.guess, "key", mark="x")
+            plane.dot(base, self.guess, "two", mark="x")
         return fig
 
 
@@ -224,12 +224,12 @@ class AblationTable(Widget):
         low, high = LOSS
         for i, (_, gains) in enumerate(rows):
             for gain in gains:
-                plane.dot(min(max(gain, low + 0.08), high), i, "query", mark="o" if gain >= low else "<")
+                plane.dot(min(max(gain, low + 0.08), high), i, "one", mark="o" if gain >= low else "<")
             if gains and mean(gains) < low:
                 draw.write(ax, low + 0.25, i, f"{mean(gains):+.1f}".replace("-", "−"), ha="left", va="center")
         for i, guess in enumerate(self.guesses[: len(rows)]):
             if guess != UNGUESSED:
-                plane.dot(guess, i, "key", mark="|", ms=12)
+                plane.dot(guess, i, "two", mark="|", ms=12)
         return fig
 
 

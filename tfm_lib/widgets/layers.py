@@ -122,8 +122,8 @@ class LayerNormByHand(Widget):
         before = draw.Plane(left, feature, "x", title=heading, xticks=places)
         after = draw.Plane(right, feature, say.shared["normalised"], title=say.after, ylim=(-2.7, 2.7), xticks=places)
         for plane, out, middle, spread, stem, colour in (
-            (before, x, x.mean(), x.std(), "soft", "query"),
-            (after, self.normalised, 0, 1, "value", "value"),
+            (before, x, x.mean(), x.std(), "soft", "one"),
+            (after, self.normalised, 0, 1, "two", "two"),
         ):
             plane.ax.axhspan(middle - spread, middle + spread, color=draw.colours()["line"], alpha=0.6, linewidth=0)
             plane.rule(y=middle, colour="ink")
@@ -296,8 +296,8 @@ class RankCollapse(Widget):
         residual, think = self.former
         if (residual, think, self.before) != (self.residual, self.think, self.norm):
             plane.line(layers, self._of(residual, think, self.before)["mean"], "soft", "--")
-        plane.band(layers, found["least"], found["most"], "query")
-        plane.line(layers, found["mean"], "query", marker="o", markersize=4)
+        plane.band(layers, found["least"], found["most"], "one")
+        plane.line(layers, found["mean"], "one", marker="o", markersize=4)
         plane.rule(x=self.value)
         return fig
 

@@ -157,7 +157,7 @@ class Heads(Live):
         )
 
     def figure(self):
-        """The weights of every head of the present layer; the one that is looked at is named in blue."""
+        """The weights of every head of the present layer; the one that is looked at is named in bold."""
         say, layer, top = self.words, np.array(self.weights[self.kind][self.layer]), darkest(self.weights[self.kind])
         heads, n, m = layer.shape
         across = min(4, heads)
@@ -171,8 +171,8 @@ class Heads(Live):
                 continue
             rows = queries if i % across == 0 else [""] * n
             draw.heatmap(ax, layer[i], rows, keys, top, size=min(9, 70 / max(n, m)), below=True)
-            chosen = draw.colours()["query" if i == self.value else "ink"]
-            ax.set_title(say.shared["head"].format(head=i + 1), color=chosen)
+            chosen = {"color": draw.colours()["ink"], "fontweight": "bold"} if i == self.value else {}
+            ax.set_title(say.shared["head"].format(head=i + 1), **chosen)
         heading = {"kind": say.shared["kinds"][self.kind], "layer": self.layer + 1, "top": top}
         fig.suptitle(say.heading.format(**heading), fontsize=10.5)
         return fig
@@ -349,9 +349,9 @@ class HeadAblation(Live):
         summed = [data["whole"][0] + cost(data, entry, data["order"][:stop])["summed"] for stop, entry in entries]
         plane.line(stops, data["once"], dash=":", name=say.once, linewidth=1.2)
         plane.line(stops, summed, dash="--", name=say.shared["added"], linewidth=1)
-        plane.line(stops, [entry[0] for entry in data["pruned"]], "query", name=say.shared["modes"]["order"])
+        plane.line(stops, [entry[0] for entry in data["pruned"]], "one", name=say.shared["modes"]["order"])
         if self.mode == "order":
-            plane.dot(self.removed, self._entry[0], "query")
+            plane.dot(self.removed, self._entry[0], "one")
         plane.key()
         return fig
 

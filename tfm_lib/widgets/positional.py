@@ -153,9 +153,9 @@ class Encoding(Widget):
         middle.set(title=say.clock)
         heading = {"x": say.shared["position"], "title": say.shared["likeness"]}
         plane = draw.Plane(right, **heading, ylim=(-1.05, 1.05))
-        plane.rule(x=a, colour="query", dash="--", linewidth=1.2)
+        plane.rule(x=a, colour="one", dash="--", linewidth=1.2)
         plane.line(range(self.length), self.likeness, linewidth=1.5)
-        plane.dot(b, self.likeness[b], "key", "b", at=(5, 5))
+        plane.dot(b, self.likeness[b], "two", "b", at=(5, 5))
         return fig
 
 
@@ -215,7 +215,7 @@ class ShiftRotation(Widget):
             heading = self.words.pair.format(pair=i, degrees=math.degrees(turn))
             plane = draw.Plane(ax, xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", title=heading)
             plane.line(np.sin(t), np.cos(t), "line", linewidth=1.2)
-            for angle, colour, dash in ((start, "query", "-"), (start + turn, "key", "--")):
+            for angle, colour, dash in ((start, "one", "-"), (start + turn, "two", "--")):
                 plane.line([0, math.sin(angle)], [0, math.cos(angle)], colour, dash, marker="o", markevery=[1])
             arc = start + np.linspace(0, turn % (2 * math.pi) if turn >= 0 else -(-turn % (2 * math.pi)), 40)
             plane.line(0.6 * np.sin(arc), 0.6 * np.cos(arc), linewidth=1.2)
@@ -368,7 +368,7 @@ class Extrapolation(Widget):
         methods, shares = self.words.shared["methods"], self.shares
         fig, ax = draw.figure(width=6, height=3.2)
         ax.barh(
-            [methods[kind] for kind in shares], [mean for mean, _, _ in shares.values()], color=draw.colours()["query"]
+            [methods[kind] for kind in shares], [mean for mean, _, _ in shares.values()], color=draw.colours()["one"]
         )
         plane = draw.Plane(ax, x=self.words.axis, title=self.words.title_of.format(job=self.job, place=self.value))
         for i, (_, least, greatest) in enumerate(shares.values()):
@@ -420,7 +420,7 @@ def _picture(ax, P, a, b):
         if cells:
             shade = {"facecolor": draw.colours()["w1"], "alpha": level / SHADES, "linewidth": 0}
             ax.add_patch(PathPatch(Path.make_compound_path(*cells), **shade))
-    for pos, colour, dash in ((a, "query", "-"), (b, "key", "--")):
+    for pos, colour, dash in ((a, "one", "-"), (b, "two", "--")):
         draw.box(ax, 0, pos, d, 1, edge=colour, linestyle=dash, linewidth=1.3)
     ax.set(xlim=(0, d), ylim=(n, 0))
     ax.spines[:].set_visible(False)
@@ -433,7 +433,7 @@ def _dial(ax, wave, a, b):
     radii = 1 - 0.82 * np.arange(pairs) / pairs
     for r in radii[:: math.ceil(pairs / 16)]:
         ax.add_patch(Circle((0, 0), r, fill=False, edgecolor=draw.colours()["line"], linewidth=0.6))
-    for pos, colour in ((b, "key"), (a, "query")):
+    for pos, colour in ((b, "two"), (a, "one")):
         x, y = radii * np.sin(wave[pos].numpy()), radii * np.cos(wave[pos].numpy())
         if pairs <= 8:
             for tip in zip(x, y):

@@ -144,8 +144,8 @@ class InteractionPath(Widget):
             grid = np.array([(i, level) for level in range(levels + 1) for i in range(n)])
             ax.scatter(*grid.T, s=4, color=draw.colours()["soft"], alpha=0.5)
             plane.line(x, y, "encoder", marker="o", markersize=3.5)
-            plane.dot(x[0], y[0], "key")
-            plane.dot(x[-1], y[-1], "query")
+            plane.dot(x[0], y[0], "two")
+            plane.dot(x[-1], y[-1], "one")
             ax.margins(y=0.2)
             ax.spines[:].set_visible(False)
         axes[-1].set_xticks([start, self.word], [draw.plain(self.tokens[start]), draw.plain(self.tokens[self.word])])
@@ -263,9 +263,9 @@ class GradientReach(Widget):
         fig, (sentences, axes) = draw.figure(**size, squeeze=False)
         for ax, stage in zip(sentences, self.stages):
             self._draw_words(ax, stage)
-        cycle = ["ink", "encoder", "decoder", "key", "value"]
+        cycle = ["ink", "encoder", "decoder", "two", "three"]
         plain = [kind for kind in self.kinds if "×" not in kind and kind != "attention"]
-        looks = {kind: (cycle[i % len(cycle)], "--") for i, kind in enumerate(plain)} | {"attention": ("query", "-")}
+        looks = {kind: (cycle[i % len(cycle)], "--") for i, kind in enumerate(plain)} | {"attention": ("one", "-")}
         planes = [draw.Plane(ax, self.words.distance, log="y", title=stage) for ax, stage in zip(axes, self.stages)]
         for plane, stage in zip(planes, self.stages):
             for kind in self.kinds:

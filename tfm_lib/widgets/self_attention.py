@@ -278,7 +278,7 @@ class SoftmaxSaturation(Widget):
         counts = np.array(self.histogram[self.sizes.index(self.value)], dtype=float)
         heading = say.scores.format(spread=self.spread)
         plane = draw.Plane(scores, shared["score"], shared["density"], title=heading)
-        fill = {"fill": True, "color": draw.colours()["query"], "alpha": 0.62}
+        fill = {"fill": True, "color": draw.colours()["one"], "alpha": 0.62}
         scores.stairs(counts / counts.sum() / np.diff(edges), edges, **fill)
         x = np.linspace(edges[0], edges[-1], 161)
         bell = np.exp(-((x / self.spread) ** 2) / 2) / (self.spread * math.sqrt(2 * math.pi))
@@ -293,7 +293,7 @@ class SoftmaxSaturation(Widget):
 
         for ax, measure, title in ((nats, entropy, say.entropy), (norms, _norms, say.norm)):
             plane = draw.Plane(ax, say.d_k, log="x", title=title)
-            for scaled, which, colour, dash in ((True, "with", "query", "-"), (False, "without", "broken", "--")):
+            for scaled, which, colour, dash in ((True, "with", "one", "-"), (False, "without", "broken", "--")):
                 middle = [measure(self._weights(size, scaled, 1)).median().item() for size in self.sizes]
                 name = say.middle.format(which=shared[which], queries=QUERIES)
                 plane.line(self.sizes, middle, colour, dash, name)

@@ -159,11 +159,11 @@ class LearningRate(Widget):
         fig, ax = draw.figure(width=6.4, height=3.3)
         names = [say.log.format(axis=name) if self.log else name for name in (say.step, say.shared["rate"])]
         plane = draw.Plane(ax, *names, log="xy" if self.log else "")
-        looks = dict(zip(RIVALS, [("soft", ":"), ("key", "--"), ("value", "-."), ("decoder", (0, (5, 1, 1, 1)))]))
+        looks = dict(zip(RIVALS, [("soft", ":"), ("two", "--"), ("three", "-."), ("decoder", (0, (5, 1, 1, 1)))]))
         lines = {name: (*looks[name], say.shared["rivals"][name]) for name in self._rivals}
         if self.accumulate > 1:
             lines["miscounted"] = ("broken", "--", say.stepped)
-        lines["paper"] = ("query", "-", say.shared["paper"])
+        lines["paper"] = ("one", "-", say.shared["paper"])
         for name, look in lines.items():
             plane.line(at, [rate[name] for rate in found], *look)
         if where <= self.steps:
@@ -255,19 +255,19 @@ class LabelSmoothing(Live):
         say, (right, wrong), p = self.words, self.target, self.value
         fig, (bars, curve) = draw.figure(cols=2, width=7.2, height=3.1)
         places, model, c = np.arange(2), [p, (1 - p) / (self.vocabulary - 1)], draw.colours()
-        bars.bar(places - 0.2, [right, wrong], 0.38, color=c["value"], label=say.shared["target"])
+        bars.bar(places - 0.2, [right, wrong], 0.38, color=c["two"], label=say.shared["target"])
         hatched = {"hatch": "//", "edgecolor": c["card"], "label": say.shared["model"]}
-        bars.bar(places + 0.2, model, 0.38, color=c["query"], **hatched)
+        bars.bar(places + 0.2, model, 0.38, color=c["one"], **hatched)
         heading = say.heading.format(vocabulary=self.vocabulary, epsilon=self.epsilon)
         bars.set(ylim=(0, 1.05), ylabel=say.probability, title=heading)
         bars.set_xticks(places, [say.shared["right"], say.shared["each"]])
         bars.legend()
         at, plane = np.linspace(0.005, 0.998, 300), draw.Plane(curve, say.asked, say.loss, ylim=(0, 5))
-        plane.line(at, [self.loss(x) for x in at], "query", name=say.smoothed)
+        plane.line(at, [self.loss(x) for x in at], "one", name=say.smoothed)
         plane.line(at, -np.log(at), "soft", "--", say.plain)
-        plane.dot(p, self.loss(p), "query", markersize=8)
+        plane.dot(p, self.loss(p), "one", markersize=8)
         plane.dot(
-            right, self.loss(right), "value", mark="v", label=say.least.format(loss=self.loss(right), right=right)
+            right, self.loss(right), "two", mark="v", label=say.least.format(loss=self.loss(right), right=right)
         )
         plane.key()
         return fig
@@ -389,7 +389,7 @@ class TrainingReplay(Widget):
         fig, (curve, look) = draw.figure(cols=2, width=7.4, height=3.4)
         plane = draw.Plane(curve, say.shared["step"], say.loss)
         plane.line(range(1, len(losses) + 1), losses, "line", linewidth=1)
-        plane.line(range(1, at + 1), losses[:at], "query", linewidth=1.2)
+        plane.line(range(1, at + 1), losses[:at], "one", linewidth=1.2)
         if self.floor is not None:
             plane.rule(y=self.floor, colour="ink", dash="--", name=say.shared["floor"])
             plane.key()

@@ -67,7 +67,7 @@ function render({ model, el }) {
     label: WORDS.net,
     onFocus: focus,
   });
-  const frame = (kind) => `stroke:var(--tfm-value);stroke-width:2.6;stroke-dasharray:${kind === "links" ? "none" : "3 3"}`;
+  const frame = (kind) => `stroke:var(--tfm-two);stroke-width:2.6;stroke-dasharray:${kind === "links" ? "none" : "3 3"}`;
   const swatch = (kind) => s("svg", { width: 16, height: 16, "aria-hidden": "true" }, s("rect", { x: 2, y: 2, width: 12, height: 12, rx: 2, fill: "none", style: frame(kind) }));
   const key = h("div", { class: "tfm-legend" }, swatch("links"), h("span", {}, WORDS.key.links), swatch("possible"), h("span", {}, WORDS.key.possible));
   ui.stage.append(

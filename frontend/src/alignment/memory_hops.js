@@ -61,7 +61,7 @@ function render({ model, el }) {
         return cell;
       }),
     );
-    const frames = story.needed.map((i) => s("rect", { x: left - 6, y: TOP + i * ROW, width: widthOf([story.facts[i]], 13) + 10, height: ROW - 2, rx: 4, fill: "none", style: "stroke:var(--tfm-value);stroke-width:2" }));
+    const frames = story.needed.map((i) => s("rect", { x: left - 6, y: TOP + i * ROW, width: widthOf([story.facts[i]], 13) + 10, height: ROW - 2, rx: 4, fill: "none", style: "stroke:var(--tfm-two);stroke-width:2" }));
     const facts = story.facts.map((fact, i) => s("text", { x: left, y: middle(i) + 4.5, "font-size": 13, "font-weight": read.includes(i) ? 650 : null }, fact));
     const steps = read.map((i, k) => `V${middle(i)}H${at(k)}M${at(k) + wide} ${middle(i)}H${lane(k + 1)}`);
     const line = s("path", { class: "tfm-link", "stroke-width": 2.5, d: `M${lane(0)} 20${steps.join("")}V${low + 19}h6` });

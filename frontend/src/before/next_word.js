@@ -68,14 +68,14 @@ function render({ model, el }) {
     set(svg, { width: room, height: 2 * TOP + rows.length * ROW, "aria-label": tokens.map((token, i) => `${token}: ${probability} ${two(shares[i])}`).join(", ") });
     rows.forEach(({ bar, number }, i) => {
       const width = shares[i] * wide;
-      set(bar, { width: width.toFixed(1), style: `fill:var(--tfm-${i === at ? "value" : "soft"})` });
+      set(bar, { width: width.toFixed(1), style: `fill:var(--tfm-${i === at ? "one" : "soft"})` });
       set(number, { x: (NAME + width + 6).toFixed(1) });
       number.textContent = three(shares[i]);
       knobs[i].show(now[i]);
     });
     ui.say(
       ...told(WORDS.told, {
-        token: h("b", { class: "tfm-v" }, tokens[at]),
+        token: h("b", { class: "tfm-one" }, tokens[at]),
         share: three(shares[at]),
         loss: h("b", {}, three(surprise(now, at))),
         rate: fixed(1)(rate()),

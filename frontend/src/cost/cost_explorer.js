@@ -23,7 +23,7 @@ const WORDS = {
   guessed: " · your guess {guess}",
 };
 
-const LOOKS = { attention: ["query"], gru: ["decoder", "8 4"], stacked: ["value", "9 3 2 3"], dilated: ["encoder", "2 3"], window: ["ink", "12 3 2 3"] };
+const LOOKS = { attention: ["one"], gru: ["decoder", "8 4"], stacked: ["two", "9 3 2 3"], dilated: ["encoder", "2 3"], window: ["ink", "12 3 2 3"] };
 const CHOICES = { d: [16, 32, 64, 128, 256, 512, 1024], k: [2, 3, 5, 7, 9, 15], r: [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] };
 const QUANTITIES = ["multiplications", "memory", "sequential", "path", "time"]; // a page brings their words in another order
 const MOST = 65536;

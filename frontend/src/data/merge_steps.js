@@ -90,7 +90,7 @@ function render({ model, el }) {
   });
   const stairs = plane.line({ colour: "ink" });
   const least = plane.rule({ colour: "soft" });
-  const here = plane.dot({ colour: "query", r: 6 });
+  const here = plane.dot({ colour: "one", r: 6 });
   ui.stage.append(ours.el);
 
   ui.text("value", { label: WORDS.sentence, most: 120 });
@@ -165,7 +165,7 @@ function boxes() {
       word.forEach((piece, i) => {
         if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word longer than the line
         const lost = piece === UNKNOWN;
-        const kind = lost ? "broken" : piece === fresh ? "query" : "soft";
+        const kind = lost ? "broken" : piece === fresh ? "one" : "soft";
         marks.push(
           s("rect", { x, y, width: sizes[i], height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null }),
           s("text", { x: x + sizes[i] / 2, y: y + 20, "text-anchor": "middle", style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, piece),

@@ -52,8 +52,8 @@ function render({ model, el }) {
   const left = plot(ui, { x: axis, y: { label: score, domain: [-4, 4] }, label: WORDS.scores });
   const right = plot(ui, { x: axis, y: { label: counts, domain: [0, 1.1] }, label: WORDS.kept });
   const rule = left.rule({ colour: "ink" });
-  const dots = range(n).map(() => ["key", "query", "soft"].map((colour) => left.dot({ colour, r: 6 })));
-  const bars = ["key", "query"].map((colour) => right.bars({ colour }));
+  const dots = range(n).map(() => ["two", "one", "soft"].map((colour) => left.dot({ colour, r: 6 })));
+  const bars = ["two", "one"].map((colour) => right.bars({ colour }));
   ui.stage.append(
     h("div", { class: "tfm-columns" },
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.scores), left.el),

@@ -86,7 +86,7 @@ function render({ model, el }) {
       const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "transparent" }); // a finger may meet it anywhere
       const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" });
       write(words, short(name, letters));
-      const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-key)" });
+      const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-two)" });
       const dots = s("g", {});
       const node = s("g", { transform: `translate(0 ${TOP + i * ROW})` }, frame, words, guess, dots);
       svg.append(node);
@@ -100,7 +100,7 @@ function render({ model, el }) {
   }
 
   /* A dot, or at the end of the axis an arrow to what lies beyond, with its number. */
-  const mark = (x, isWithin) => s("path", { class: "tfm-dot", style: "--c:var(--tfm-query)", d: isWithin ? `M${x - 4.5} 11.5a4.5 4.5 0 1 1 9 0a4.5 4.5 0 1 1-9 0z` : `M${x - 4} 11.5l8-5v10z` });
+  const mark = (x, isWithin) => s("path", { class: "tfm-dot", style: "--c:var(--tfm-one)", d: isWithin ? `M${x - 4.5} 11.5a4.5 4.5 0 1 1 9 0a4.5 4.5 0 1 1-9 0z` : `M${x - 4} 11.5l8-5v10z` });
   const beyond = ({ x }, seen) => (seen.length && mean(seen) < LOW ? [s("text", { class: "tfm-axis", x: x(LOW) + 9, y: 16 }, points(mean(seen)))] : []);
 
   let place;
@@ -115,7 +115,7 @@ function render({ model, el }) {
     const text = (i) => (state.open.includes(i) ? told(WORDS.shown, { points: points(mean(found[i])) }) : WORDS.covered);
     rows.forEach(({ node, frame, guess, dots }, i) => {
       const mine = given(state.guesses, i);
-      set(frame, { style: `stroke:var(--tfm-${i === state.at ? "query" : "card"})` });
+      set(frame, { style: `stroke:var(--tfm-${i === state.at ? "one" : "card"})` });
       set(guess, { d: mine === null ? "" : `M${place.x(mine)} 4V${ROW - 5}` });
       const seen = state.open.includes(i) ? found[i] : [];
       dots.replaceChildren(...seen.map((gain) => mark(place.x(held(gain)), held(gain) === gain)), ...beyond(place, seen));
@@ -126,7 +126,7 @@ function render({ model, el }) {
     const open = state.open.includes(state.at);
     slider.enable(!open);
     show.enable(!open);
-    caption.replaceChildren(told(WORDS.whole, { score: mean(state.table.whole).toFixed(1) }), " · ", h("span", { class: "tfm-k" }, WORDS.mark));
+    caption.replaceChildren(told(WORDS.whole, { score: mean(state.table.whole).toFixed(1) }), " · ", h("span", { class: "tfm-two" }, WORDS.mark));
     const [name, scores] = state.table.rows[state.at];
     const mine = given(state.guesses, state.at);
     const yours = mine === null ? "" : told(WORDS.yours, { guess: points(mine) });

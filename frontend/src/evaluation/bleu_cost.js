@@ -56,9 +56,9 @@ function render({ model, el }) {
   const plane = plot(ui, { x: { label: shared.cost, domain: BUDGET, log: true }, y: { label: WORDS.bleu, domain: DOMAIN.de }, height: 300, most: 684, label: WORDS.plane });
   const line = plane.rule({ colour: "soft" });
   const circles = s("g", {});
-  const cross = s("path", { class: "tfm-line", style: "--c:var(--tfm-key)" });
+  const cross = s("path", { class: "tfm-line", style: "--c:var(--tfm-two)" });
   plane.layer.append(circles, cross);
-  ui.stage.append(plane.el, h("p", { class: "tfm-caption" }, WORDS.open, " · ", h("span", { class: "tfm-k" }, WORDS.mark)));
+  ui.stage.append(plane.el, h("p", { class: "tfm-caption" }, WORDS.open, " · ", h("span", { class: "tfm-two" }, WORDS.mark)));
 
   ui.slider("guess", { label: shared.guess, min: 22, max: 43, step: 0.1, format: one });
   ui.toggle("reveal", { label: WORDS.reveal });
@@ -76,7 +76,7 @@ function render({ model, el }) {
       const [name, kind, cost, score] = point;
       const [side, down] = BESIDE[state.language][`${name} ${kind}`] ?? [1, 4];
       const [a, b] = [at.x(cost), at.y(score)];
-      const colour = `--c:var(--tfm-${kind === "transformer" ? "query" : "ink"})`;
+      const colour = `--c:var(--tfm-${kind === "transformer" ? "one" : "ink"})`;
       const circle = s("circle", { class: kind === "ensemble" ? "tfm-line" : "tfm-dot", cx: a, cy: b, r: 5, fill: "none", style: colour });
       const words = s("text", { class: "tfm-mark-label", style: colour, x: a + 9 * side, y: b + down, "text-anchor": side > 0 ? "start" : "end" }, name);
       return s("g", { opacity: cost <= state.budget ? 1 : 0.45 }, circle, words);

@@ -2,10 +2,10 @@
 
    const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, square?, label });   label: for aria
    ui.stage.append(p.el);
-   const line = p.line({ colour: "query", dash?, name? });  line([[x, y], …]);
-   const bars = p.bars({ colour: "key" });                  bars([[x0, x1, y], …]);      a histogram: math.histogram
+   const line = p.line({ colour: "one", dash?, name? });  line([[x, y], …]);
+   const bars = p.bars({ colour: "two" });                  bars([[x0, x1, y], …]);      a histogram: math.histogram
    const rule = p.rule({ colour: "broken", name? });        rule({ x: 3 }, "√d_k") or rule({ y: 1 }); rule(null) hides
-   const dot  = p.dot({ colour: "value", r?, name? });      dot([x, y], "label"); dot(null) hides
+   const dot  = p.dot({ colour: "two", r?, name? });      dot([x, y], "label"); dot(null) hides
    const drag = p.handle({ control: "query", colour, label, name?, step?, along?, onmove: ([x, y]) => … });  drag([x, y])
                          a point to drag, or to move with the arrow keys (Shift: ten times as far);
                          along: "x" for one that moves sideways only, up being more;
@@ -151,7 +151,7 @@ function drawAxes(frame, at, x, y) {
   frame.replaceChildren(...parts, ...names);
 }
 
-function handle(ui, { mark, at, svg, inside }, { control, colour = "query", label, name = label, step, along, onmove, r = 9 }) {
+function handle(ui, { mark, at, svg, inside }, { control, colour = "one", label, name = label, step, along, onmove, r = 9 }) {
   const words = s("text", { class: "tfm-mark-label tfm-strong", style: paint(colour), "aria-hidden": "true" }, label);
   const knob = s("g", { class: "tfm-handle", role: "slider", tabindex: 0, "aria-label": name, "data-control": control, style: paint(colour) },
     s("circle", { class: "tfm-halo", r: r + 9 }), s("circle", { class: "tfm-dot", r }));

@@ -53,14 +53,14 @@ function render({ model, el }) {
   const stems = range(count).map(() => left.line({ colour: "soft" }));
   const meanRule = left.rule({ colour: "ink" });
   const [upper, lower] = [0, 1].map(() => left.rule({ colour: "soft" }));
-  const outStems = range(count).map(() => right.line({ colour: "value" }));
-  const outs = range(count).map(() => right.dot({ colour: "value", r: 6 }));
+  const outStems = range(count).map(() => right.line({ colour: "two" }));
+  const outs = range(count).map(() => right.dot({ colour: "two", r: 6 }));
   const zero = right.rule({ colour: "ink" });
   const ones = [1, -1].map(() => right.rule({ colour: "soft" }));
   const knobs = range(count).map((i) =>
     left.handle({
       control: `feature-${i + 1}`,
-      colour: "query",
+      colour: "one",
       label: "",
       step: 0.25,
       onmove([x, y]) {
@@ -122,12 +122,12 @@ function render({ model, el }) {
     const after = mean(out.map((z) => z * z));
     ui.say(
       ...told(WORDS.told, {
-        features: h("b", { class: "tfm-q" }, x.map(one).join("  ")),
+        features: h("b", { class: "tfm-one" }, x.map(one).join("  ")),
         mean: two(mu),
         variance: two(variance),
         spread: two(spread),
         eps: general(eps()),
-        normalised: h("b", { class: "tfm-v" }, out.map(two).join("  ")),
+        normalised: h("b", { class: "tfm-two" }, out.map(two).join("  ")),
         after: two(mean(out)),
         rest: two(after),
         equal: variance === 0 && WORDS.equal,

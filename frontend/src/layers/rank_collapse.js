@@ -44,10 +44,10 @@ function render({ model, el }) {
   const title = h("p", { class: "tfm-caption" });
   const plane = plot(ui, { x: { label: layer, domain: [0, depth] }, y: { label: difference, domain: [SMALLEST, 1], log: true }, height: 270, label: WORDS.plane });
   const ghost = plane.line({ colour: "soft", dash: "6 4" });
-  const [low, high] = [0, 1].map(() => plane.line({ colour: "query", dash: "1 3" }));
-  const line = plane.line({ colour: "query" });
+  const [low, high] = [0, 1].map(() => plane.line({ colour: "one", dash: "1 3" }));
+  const line = plane.line({ colour: "one" });
   const rule = plane.rule({ colour: "soft" });
-  const dot = plane.dot({ colour: "query", r: 6 });
+  const dot = plane.dot({ colour: "one", r: 6 });
   ui.stage.append(h("div", { class: "tfm-columns" }, h("div", {}, title, grid), h("div", {}, plane.el, h("p", { class: "tfm-caption" }, WORDS.key))));
 
   ui.slider("value", { label: layer, min: 0, max: depth, format: String });

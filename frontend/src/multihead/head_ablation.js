@@ -12,8 +12,8 @@ const WORDS = {
   on: "on",
   loss: "loss in nats a token",
   curve: "Loss against the number of heads that are off",
-  key: "{blue} · dotted: asked once · grey: three random orders · dashed: {added}",
-  blue: "blue: least important first, asked anew after every eight",
+  key: "{order} · dotted: asked once · grey: three random orders · dashed: {added}",
+  order: "solid: least important first, asked anew after every eight",
   thousandths: "{nats} thousandths of a nat",
   alone: "alone,",
   restore: "All heads on",
@@ -122,9 +122,9 @@ function render({ model, el }) {
   const chance = data.random.map(() => curve.line({ colour: "soft" }));
   const added = curve.line({ colour: "ink", dash: "5 4" });
   const once = curve.line({ colour: "ink", dash: "1.5 4" });
-  const line = curve.line({ colour: "query" });
-  const here = curve.dot({ colour: "query", r: 6 });
-  const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { blue: h("span", { class: "tfm-q" }, WORDS.blue), added: ifAdded }));
+  const line = curve.line({ colour: "one" });
+  const here = curve.dot({ colour: "one", r: 6 });
+  const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { order: h("span", { class: "tfm-one" }, WORDS.order), added: ifAdded }));
   const pruning = h("div", {}, key, curve.el);
   const said = [...data.ours, ""].map((source, k) => {
     const [asked, whole, changed] = [h("span", { class: "tfm-caption" }, source), h("div", {}, data.whole[2][k]), h("b", { class: "tfm-bad" })];

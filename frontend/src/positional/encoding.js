@@ -50,11 +50,11 @@ function render({ model, el }) {
     label: WORDS.curve,
   });
   const zero = curve.rule({ colour: "soft" });
-  const own = curve.rule({ colour: "query" });
+  const own = curve.rule({ colour: "one" });
   const line = curve.line({ colour: "ink" });
   const drag = curve.handle({
     control: "other",
-    colour: "key",
+    colour: "two",
     label: "b",
     name: WORDS.other,
     step: 1,
@@ -88,7 +88,7 @@ function render({ model, el }) {
     drag([b, alike]);
     const apart = Math.abs(b - a);
     ui.say(
-      h("div", {}, told(WORDS.told, { a: h("b", { class: "tfm-q" }, `a = ${a}`), b: h("b", { class: "tfm-k" }, `b = ${b}`), places: many(WORDS.places, apart), product: share((alike * d) / 2), most: d / 2, likeness: h("b", {}, share(alike)) })),
+      h("div", {}, told(WORDS.told, { a: h("b", { class: "tfm-one" }, `a = ${a}`), b: h("b", { class: "tfm-two" }, `b = ${b}`), places: many(WORDS.places, apart), product: share((alike * d) / 2), most: d / 2, likeness: h("b", {}, share(alike)) })),
       h("div", {}, told(WORDS.hands, { hands: d / 2, fastest: places(wavelength(omegas[0])), slowest: places(wavelength(omegas.at(-1))) })),
     );
   }
@@ -111,10 +111,10 @@ function picture(ui, choose) {
   const fill = (colour, more) => s("rect", { style: `fill:var(--tfm-${colour})`, ...more });
   const fields = [fill("w0"), fill("w1", { mask: `url(#${id})` })];
   const mask = s("mask", { id, maskUnits: "userSpaceOnUse" }, image);
-  const frames = ["query", "key"].map((colour, k) => s("rect", { fill: "none", "stroke-width": 2, style: `stroke:var(--tfm-${colour})`, "stroke-dasharray": k ? "6 4" : null, rx: 2 }));
-  const names = ["q", "k"].map((kind) => s("text", { class: `tfm-${kind}`, "text-anchor": "end", "font-weight": 700 }, kind === "q" ? "a" : "b"));
+  const frames = ["one", "two"].map((colour, k) => s("rect", { fill: "none", "stroke-width": 2, style: `stroke:var(--tfm-${colour})`, "stroke-dasharray": k ? "6 4" : null, rx: 2 }));
+  const names = ["one", "two"].map((kind) => s("text", { class: `tfm-${kind}`, "text-anchor": "end", "font-weight": 700 }, kind === "one" ? "a" : "b"));
   const halo = s("circle", { class: "tfm-halo", cx: LEFT - 20, r: 18 });
-  const grip = s("g", { class: "tfm-handle", style: "--c:var(--tfm-query)" }, halo, names[0]);
+  const grip = s("g", { class: "tfm-handle", style: "--c:var(--tfm-one)" }, halo, names[0]);
   const axes = [s("text", { class: "tfm-axis", x: 0, y: 12 }, told(WORDS.down, { position: ui.get("shared").position })), s("text", { class: "tfm-axis", y: 12, "text-anchor": "end" })];
   const ticks = s("g", {});
   const svg = s("svg", { role: "slider", tabindex: 0, "aria-label": WORDS.row, "aria-orientation": "vertical", "data-control": "value", style: "cursor:pointer" });
@@ -195,7 +195,7 @@ const [SIZE, FEW] = [240, 8];
 /* Every pair of numbers is the tip of a hand: sine to the right, cosine up, so that it starts at 12 and runs clockwise. */
 function clock() {
   const rings = s("g", { fill: "none", style: "stroke:var(--tfm-line)" });
-  const hands = ["key", "query"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }));
+  const hands = ["two", "one"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }));
   const noon = s("text", { class: "tfm-axis", x: SIZE / 2, y: 12, "text-anchor": "middle" }, "0");
   const svg = s("svg", { role: "img", width: SIZE, height: SIZE + 14 }, noon, rings, hands);
   const el = h("div", { class: "tfm-figure-box" }, svg);

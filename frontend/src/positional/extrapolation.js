@@ -39,9 +39,9 @@ function render({ model, el }) {
   const lines = kinds.map((kind, i) => {
     const y = TOP + i * ROW;
     const name = s("text", { x: 0, y: y + 14, "font-size": 13.5 }, methods[kind]);
-    const bar = s("rect", { y, height: HIGH, rx: 2, style: "fill:var(--tfm-query)" });
+    const bar = s("rect", { y, height: HIGH, rx: 2, style: "fill:var(--tfm-one)" });
     const spread = s("path", { style: "stroke:var(--tfm-ink)", "stroke-width": 1.5 });
-    const tick = s("path", { style: "stroke:var(--tfm-value)", "stroke-width": 3 });
+    const tick = s("path", { style: "stroke:var(--tfm-two)", "stroke-width": 3 });
     const says = s("text", { y: y + 14, "font-size": 12.5 });
     return { kind, y, node: s("g", {}, name, bar, spread, tick, says), bar, spread, tick, says };
   });

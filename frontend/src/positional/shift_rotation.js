@@ -55,7 +55,7 @@ function render({ model, el }) {
     written.update(turn(angle), hand(pos * omegas[pair]), k);
     ui.say(
       h("div", {}, told(WORDS.told, { pair: h("b", {}, told(WORDS.pair, { pair })), k: general(k), omega: general(omegas[pair]), angle: general(angle), degrees: h("b", {}, `${degrees(angle)}°`), position: pos })),
-      h("div", {}, told(WORDS.product, { here: h("b", { class: "tfm-q" }, `PE(${pos})`), there: h("b", { class: "tfm-k" }, `PE(${pos + k})`), product: number(product(k, omegas)), most: d / 2 })),
+      h("div", {}, told(WORDS.product, { here: h("b", { class: "tfm-one" }, `PE(${pos})`), there: h("b", { class: "tfm-two" }, `PE(${pos + k})`), product: number(product(k, omegas)), most: d / 2 })),
     );
   }
   const csv = () => {
@@ -71,7 +71,7 @@ function face(i) {
   const c = SIZE / 2;
   const tip = uid("tip");
   const arrow = s("marker", { id: tip, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 4.5, markerHeight: 4.5, orient: "auto-start-reverse" }, s("path", { d: "M0 0L8 4L0 8z", style: "fill:var(--tfm-ink)" }));
-  const hands = ["query", "key"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }, s("path", { class: "tfm-line" }), s("circle", { class: "tfm-dot", r: 5.5 })));
+  const hands = ["one", "two"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }, s("path", { class: "tfm-line" }), s("circle", { class: "tfm-dot", r: 5.5 })));
   const arc = s("path", { fill: "none", "stroke-width": 1.8, style: "stroke:var(--tfm-ink)", "marker-end": `url(#${tip})` });
   const name = s("text", { x: c, y: 14, "text-anchor": "middle", "font-weight": 650 }, told(WORDS.pair, { pair: i }));
   const says = s("text", { class: "tfm-axis", x: c, y: SIZE + 12, "text-anchor": "middle" });
@@ -93,7 +93,7 @@ function face(i) {
       const large = Math.abs(part) > Math.PI ? 1 : 0;
       set(arc, { d: Math.abs(part) > 0.2 ? `M${at(from, R - 16)}A${R - 16} ${R - 16} 0 ${large} ${part > 0 ? 1 : 0} ${at(from + part, R - 16)}` : "" });
       says.textContent = told(WORDS.turn, { degrees: degrees(by) });
-      el.style.borderColor = `var(--tfm-${chosen ? "query" : "line"})`;
+      el.style.borderColor = `var(--tfm-${chosen ? "ink" : "line"})`;
     },
   };
 }
@@ -102,7 +102,7 @@ function face(i) {
 function equation() {
   const mono = "font-family:var(--tfm-mono);font-size:13px";
   const cell = (kind) => s("text", { "text-anchor": "end", style: mono, class: kind });
-  const [matrix, before, after] = [range(4).map(() => cell()), range(2).map(() => cell("tfm-q")), range(2).map(() => cell("tfm-k"))];
+  const [matrix, before, after] = [range(4).map(() => cell()), range(2).map(() => cell("tfm-one")), range(2).map(() => cell("tfm-two"))];
   const bracket = (x, wide) => s("path", { class: "tfm-axis-line", d: `M${x + 5} 22h-5v46h5M${x + wide - 5} 22h5v46h-5` });
   const heads = [[WORDS.heads.matrix, 58], [WORDS.heads.before, 162], [WORDS.heads.after, 252]].map(([words, x]) => s("text", { class: "tfm-axis", x, y: 14, "text-anchor": "middle" }, words));
   const equals = s("text", { x: 204, y: 50, "text-anchor": "middle" }, "=");

@@ -17,7 +17,7 @@ const WORDS = {
   below: " · below the picture, which ends at {end}",
 };
 
-const LOOKS = ["ink", "encoder", "decoder", "query", "key", "value"].map((colour, i) => [colour, [undefined, "8 3", "2 3", undefined, "8 3 2 3", "4 4"][i]]);
+const LOOKS = ["ink", "encoder", "decoder", "one", "two", "three"].map((colour, i) => [colour, [undefined, "8 3", "2 3", undefined, "8 3 2 3", "4 4"][i]]);
 const [FAINTEST, LOUDEST, PALEST, LOUD] = [1e-7, 1, 0.07, 10]; // as in tfm_lib.widgets.recurrence
 const LINE = 26;
 const BROKEN = ["broken", "6 3 2 3"];

@@ -60,13 +60,13 @@ function render({ model, el }) {
   function draw() {
     row.update({ focus: last(), tokens: tokens() });
     [...row.el.children].forEach((word, i) => {
-      word.style.color = word.style.borderColor = i === first() ? "var(--tfm-key)" : "";
+      word.style.color = word.style.borderColor = i === first() ? "var(--tfm-two)" : "";
     });
     panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](distance(), sizes()) }));
     ui.say(
       ...told(WORDS.told, {
-        first: h("b", { class: "tfm-k" }, tokens()[first()]),
-        last: h("b", { class: "tfm-q" }, tokens()[last()]),
+        first: h("b", { class: "tfm-two" }, tokens()[first()]),
+        last: h("b", { class: "tfm-one" }, tokens()[last()]),
         words: many(shared.word, distance()),
         rnn: many(shared.step, hops("rnn")),
         window: sizes().window,
@@ -111,8 +111,8 @@ function panel(ui, kind, { kinds, step, layer }) {
     grid.replaceChildren(s("path", { style: "fill:var(--tfm-soft);fill-opacity:.4", d: dots.map(([a, b]) => `M${(a - r / 1.7).toFixed(1)} ${b.toFixed(1)}a${r / 1.7} ${r / 1.7} 0 1 0 ${(2 * r) / 1.7} 0a${r / 1.7} ${r / 1.7} 0 1 0 ${(-2 * r) / 1.7} 0`).join("") }));
     marks.replaceChildren(
       ...at.slice(1).map(([cx, cy]) => s("circle", { class: "tfm-dot", cx, cy, r, style: "--c:var(--tfm-encoder)" })),
-      s("circle", { class: "tfm-dot", cx: x(first), cy: y(0), r: 5.5, style: "--c:var(--tfm-key)" }),
-      s("circle", { class: "tfm-dot", cx: at.at(-1)[0], cy: at.at(-1)[1], r: 5.5, style: "--c:var(--tfm-query)" }),
+      s("circle", { class: "tfm-dot", cx: x(first), cy: y(0), r: 5.5, style: "--c:var(--tfm-two)" }),
+      s("circle", { class: "tfm-dot", cx: at.at(-1)[0], cy: at.at(-1)[1], r: 5.5, style: "--c:var(--tfm-one)" }),
     );
   }
 

@@ -78,7 +78,7 @@ function render({ model, el }) {
     height: HEIGHT,
     label: WORDS.scores,
   });
-  const bars = spreads.bars({ colour: "query" });
+  const bars = spreads.bars({ colour: "one" });
   const normal = spreads.line({ colour: "ink" });
   const rules = [-1, 1].map((side) => ({ side, put: spreads.rule({ colour: "ink" }) }));
   const shares = weightBars(ui, keys);
@@ -160,7 +160,7 @@ export function columns(counts, reach, spread) {
 function curvePlot(ui, y, withScale, without, queries) {
   const plane = plot(ui, { x: { label: "d_k", domain: [1, 1024], log: true }, y, height: HEIGHT, label: told(WORDS.curve, { measure: y.label }) });
   const here = plane.rule({ colour: "soft" });
-  plane.line({ colour: "query" })(withScale);
+  plane.line({ colour: "one" })(withScale);
   plane.line({ colour: "broken", dash: "7 4" })(without);
   const present = plane.line({ colour: "ink", dash: "2 3" });
   const others = range(queries).map(() => plane.dot({ colour: "soft", r: 3.5 }));
@@ -222,7 +222,7 @@ function key(shared) {
   return h(
     "div",
     { class: "tfm-legend" },
-    entry(line("query"), shared.with),
+    entry(line("one"), shared.with),
     entry(line("broken", "7 4"), shared.without),
     entry(line("ink", "2 3"), WORDS.now),
     entry(dot("ink", 5.5), WORDS.this),

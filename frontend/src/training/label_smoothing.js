@@ -70,14 +70,14 @@ function render({ model, el }) {
     label: WORDS.plane,
   });
   const plain = plane.line({ colour: "soft", dash: "7 4" });
-  const curve = plane.line({ colour: "query" });
-  const least = plane.dot({ colour: "value", r: 6 });
-  const drag = plane.handle({ control: "value", colour: "query", label: "p", name: WORDS.asked, along: "x", step: 0.01, r: 7, onmove: ([x]) => ui.set({ value: clamp(x, 0.001, 0.999) }) });
+  const curve = plane.line({ colour: "one" });
+  const least = plane.dot({ colour: "two", r: 6 });
+  const drag = plane.handle({ control: "value", colour: "one", label: "p", name: WORDS.asked, along: "x", step: 0.01, r: 7, onmove: ([x]) => ui.set({ value: clamp(x, 0.001, 0.999) }) });
   ui.stage.append(
     h(
       "div",
       { class: "tfm-columns" },
-      h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.shares, { target: h("span", { class: "tfm-v" }, shared.target), model: h("span", { class: "tfm-q" }, shared.model) })), bars.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.shares, { target: h("span", { class: "tfm-two" }, shared.target), model: h("span", { class: "tfm-q" }, shared.model) })), bars.el),
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.drag), plane.el),
     ),
   );
@@ -109,8 +109,8 @@ function render({ model, el }) {
     least(found ? [right, floor] : null, "");
     drag([p, Math.min(top, here)]);
     ui.say(
-      h("div", {}, told(WORDS.target, { target: h("b", { class: "tfm-v" }, shared.target), right: shared.right, share: share(right), others: vocabulary === 2 ? WORDS.other : told(WORDS.others, { count: vocabulary - 1 }), rest: share(wrong) })),
-      h("div", {}, told(WORDS.told, { p: h("b", { class: "tfm-q" }, `p = ${fixed(3)(p)}`), loss: h("b", {}, nats(here)), least: found && WORDS.least, plain: nats(-Math.log(p)) })),
+      h("div", {}, told(WORDS.target, { target: h("b", { class: "tfm-two" }, shared.target), right: shared.right, share: share(right), others: vocabulary === 2 ? WORDS.other : told(WORDS.others, { count: vocabulary - 1 }), rest: share(wrong) })),
+      h("div", {}, told(WORDS.told, { p: h("b", { class: "tfm-one" }, `p = ${fixed(3)(p)}`), loss: h("b", {}, nats(here)), least: found && WORDS.least, plain: nats(-Math.log(p)) })),
       own() && h("div", {}, told(WORDS.own, { word: h("b", {}, name(word())), p: fixed(3)(ui.get("sure")[word()]), loss: h("b", {}, nats(unevenLoss(ui.get("sure")[word()], ui.get("others")[word()], vocabulary, epsilon, convention))) })),
     );
   }
@@ -129,7 +129,7 @@ const [LINE, MOST, LEFT] = [26, 420, 92];
 function columns(ui, names) {
   const mono = "font-family:var(--tfm-mono);font-size:12px";
   const rows = names.map((name, i) =>
-    ["value", "query"].map((colour, k) => {
+    ["two", "one"].map((colour, k) => {
       const y = 8 + i * (2 * LINE + 22) + k * LINE;
       return {
         y,

@@ -52,12 +52,12 @@ function render({ model, el }) {
   const end = losses.length;
   const curve = plot(ui, { x: { label: ui.get("shared").step, domain: [0, end] }, y: { label: WORDS.loss, domain: [0, Math.ceil(Math.max(...losses))] }, height: 230, label: WORDS.curve });
   const all = curve.line({ colour: "line" });
-  const done = curve.line({ colour: "query" });
+  const done = curve.line({ colour: "one" });
   const floor = curve.rule({ colour: "soft" });
-  const here = curve.dot({ colour: "query", r: 6 });
+  const here = curve.dot({ colour: "one", r: 6 });
   const rates = plot(ui, { x: { label: ui.get("shared").step, domain: [0, end] }, y: { label: WORDS.rate, domain: [0, 1.15 * Math.max(...ui.get("rates"))] }, height: 140, label: WORDS.rates });
-  const whole = rates.line({ colour: "key" });
-  const at = rates.dot({ colour: "key", r: 5 });
+  const whole = rates.line({ colour: "two" });
+  const at = rates.dot({ colour: "two", r: 5 });
   const map = heatmap(ui, {
     rows: tgt(),
     cols: src(),

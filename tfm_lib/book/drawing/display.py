@@ -166,7 +166,7 @@ def _style() -> dict[str, Any]:
         "axes.titlelocation": "left",
         "axes.spines.top": False,
         "axes.spines.right": False,
-        "axes.prop_cycle": cycler(color=[c["query"], c["key"], c["value"], c["decoder"], c["broken"], c["encoder"]]),
+        "axes.prop_cycle": cycler(color=[c["one"], c["two"], c["three"], c["encoder"], c["decoder"], c["ink"]]),
         "xtick.color": c["soft"],
         "ytick.color": c["soft"],
         "grid.color": c["line"],

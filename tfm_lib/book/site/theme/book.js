@@ -197,7 +197,7 @@
     calm();
   };
   for (const move of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(move, release, { passive: true, capture: true });
-  addEventListener("hashchange", hold);
+  addEventListener("hashchange", (event) => event.isTrusted && hold()); // the host lets a widget hear where it was left
   if (location.hash.length > 1 && performance.getEntriesByType("navigation")[0]?.type === "navigate") hold();
   new ResizeObserver(keep).observe(document.body);
 
