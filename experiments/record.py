@@ -22,6 +22,7 @@ from torch import nn
 
 Made = tuple[dict[str, Any], nn.Module | None]  # numbers, and the model where its weights are worth keeping
 RESULTS = Path(__file__).parent / "results"
+WIDTH, DEEP = 120, 2  # of a line of a record; from how deep on entries share a line
 UNTIMED = "Kept from a run that took the CPU time of all its trainings together, not of each."
 _taken: list[float | None] = []  # CPU seconds of the pieces that were not made but taken as they were kept
 PER_SEED = ("seeds", "updates", "epochs", "cpu_seconds")
@@ -106,9 +107,34 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
     }
     result = {**about, **numbers}
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(printed(result) + "\n", encoding="utf-8")
     if wrong := complaints(result):
         raise ValueError(f"{name}.json is written, and says more than it holds:\n" + "\n".join(wrong))
+
+
+def printed(value: Any, indent: int = 0) -> str:
+    """`value` as JSON with short lists and runs on one line: what fits beside its neighbour stands beside it."""
+    on_one_line = json.dumps(value, ensure_ascii=False)
+    if indent + len(on_one_line) <= WIDTH or not isinstance(value, list | dict):
+        return on_one_line
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {printed(each, indent + 1)}" for key, each in value.items()]
+        first, last = "{}"
+    else:
+        parts, (first, last) = [printed(each, indent + 1) for each in value], "[]"
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if (
+            (indent >= DEEP or first == "[")
+            and "\n" not in lines[-1] + part
+            and indent + len(lines[-1]) + len(part) + 3 <= WIDTH
+        ):
+            lines[-1] += f", {part}"
+        else:
+            lines[-1] += ","
+            lines.append(part)
+    margin = "\n" + " " * indent
+    return first + "".join(f"{margin} {line}" for line in lines) + margin + last
 
 
 def piece(experiment: str, key: str, make: Callable[[], Made]) -> dict[str, Any]:
