@@ -290,6 +290,9 @@ def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
         "the window turned round": ROOM.format(token=TOKEN).replace("window <= length", "window >= length"),
         "a window that just fits": ROOM.format(token=TOKEN).replace("window <= length", "window < length"),
         "the batch counted twice": ROOM.format(token=TOKEN).replace("window <= length", "window * batch <= length"),
+        "a window that fits to the last byte": ROOM.format(token=TOKEN).replace(
+            "window <= length", f"window * {TOKEN} < memory"
+        ),
     },
     "efficient.power": {
         "always 2": "def power(attend, short, long):\n    return 2\n",
@@ -380,6 +383,7 @@ def everyone(Q, K, V):
         "the last one is not counted": DRAFT.format(beta=KEPT, mean="sum(beta**t for t in range(k))"),
         "as if each stood alone": DRAFT.format(beta=KEPT, mean="1 + k * beta"),
         "a draft without end": DRAFT.format(beta=KEPT, mean="1 / (1 - beta)"),
+        "a perfect draft divides by 0": DRAFT.format(beta=KEPT, mean="(1 - beta ** (k + 1)) / (1 - beta)"),
         "both draw the same": DRAFT.format(beta="(p * q).sum().item()", mean=MEAN),
         "the distance, not what is kept": DRAFT.format(beta="(p - q).abs().sum().item() / 2", mean=MEAN),
         "kept tokens weighed by p": DRAFT.format(beta="(p * torch.clamp(p / q, max=1)).sum().item()", mean=MEAN),

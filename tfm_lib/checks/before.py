@@ -1,8 +1,6 @@
 """Judges of the exercises in `chapters/before.md`."""
 
-import re
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import torch
@@ -10,27 +8,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tfm_lib.checks.drawing import chance, different, whole
-from tfm_lib.checks.judge import Expect, Refused, Slip, exercise
+from tfm_lib.checks.judge import Expect, Refused, Slip, exercise, told
 
 Text = tuple[list[str], list[str], Tensor]  # sentences, vocabulary, table
 Rows = Callable[[Tensor, Tensor], Any]
-
-
-def _told(answer: Callable[..., Any], known: dict[str, tuple[str, str]]) -> Callable[..., Any]:
-    """`answer`, of which an error that is `known` by a pattern in what it says is told as that mistake."""
-
-    @wraps(answer)
-    def call(*args: Any) -> Any:
-        try:
-            return answer(*args)
-        except Refused as refused:
-            for pattern, (mistake, message) in known.items():
-                if refused.mistake is None and re.search(pattern, refused.message):
-                    raise Refused(message, mistake) from None
-            raise
-
-    return call
-
 
 # from words to vectors
 
@@ -40,7 +21,7 @@ _WORDS = "the cat sat slept ran blue dog saw tree house old red walked bird sang
 @exercise("before.look-up", answer="look_up")
 def look_up(student: Any, expect: Expect) -> None:
     small = (["the cat sat", "the cat slept"], _WORDS[:6], torch.randn(6, 6))  # square first, so that more runs
-    asked = _told(student.look_up, _STOPPED)
+    asked = told(student.look_up, _STOPPED)
     _judge_rows(asked(*small), asked(*small))
     inputs = [small, *(_text(*size) for size in [(3, 4, 6, 7), (2, 5, 8, 3), (4, 1, 7, 5), (1, 3, 5, 4)])]
     expect.agrees(
@@ -242,7 +223,7 @@ def softmax(student: Any, expect: Expect) -> None:
     a, b, c = different(3, 2, 6)
     shapes = [(4, 4), (a + 1,), (2, 5), (c, 3), (a, b, c)]  # square first: there a wrong axis fits too
     expect.agrees(
-        _told(student.probabilities, {"Dimension out of range": ("axis counted from the front", _FROM_THE_FRONT)}),
+        told(student.probabilities, {"Dimension out of range": ("axis counted from the front", _FROM_THE_FRONT)}),
         _softmax,
         [(2 * torch.randn(shape),) for shape in shapes],
         holds="powers over their sum, along the last axis: for one row, for many, and for a batch",
@@ -252,7 +233,7 @@ def softmax(student: Any, expect: Expect) -> None:
     heights = torch.tensor([[1000.0], [-1000.0], [0.0]])
     large = [torch.randn(3, 5) + heights, 1000 * torch.randn(4), torch.randn(2, 3, 4) - 1000, 1000 + torch.randn(3)]
     expect.agrees(
-        _told(student.probabilities, {"OverflowError|ZeroDivisionError": ("too large for e", _TOO_LARGE)}),
+        told(student.probabilities, {"OverflowError|ZeroDivisionError": ("too large for e", _TOO_LARGE)}),
         _softmax,
         [(scores,) for scores in large],
         holds="and with scores near 1000 and near −1000",
@@ -557,7 +538,7 @@ def surprise(student: Any, expect: Expect) -> None:
         describe="the loss",
     )
     expect.agrees(
-        _told(
+        told(
             student.surprise,
             {
                 "OverflowError|ZeroDivisionError": (_NAN, _NO_NUMBER),

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tfm_lib.attention import attention
 from tfm_lib.checks.drawing import chance, different, telling, whole
-from tfm_lib.checks.judge import Slip, exercise
+from tfm_lib.checks.judge import Slip, exercise, told
 from tfm_lib.efficient import linear_attention, window_attention
 
 Half = tuple[Tensor, Tensor, Tensor]
@@ -327,6 +327,11 @@ EDGE_SLIPS = [
         lambda *args: _length(*args[:5]),
         "A window as long as the room fits too: ≤, not <.",
     ),
+    Slip(
+        "a window that fits to the last byte",
+        lambda *args: "any" if 4 * math.prod(args[1:6]) < args[0] else _length(*args[:5]),
+        "A window whose keys and values fill the memory to the last byte fits too: ≤, not <.",
+    ),
 ]
 
 
@@ -345,8 +350,8 @@ def room(student, expect):
     expect.agrees(student.room, _room, plain, "keys and values, every layer, whole tokens", ROOM_SLIPS, 1e-9)
     windowed = telling(lambda: draw(True), _room, WINDOW_SLIPS, count=6)
     expect.agrees(student.room, _room, windowed, "a window that fits makes length no matter", WINDOW_SLIPS, 1e-9)
-    edge = [(memory, layers, heads, d_k, batch, _length(memory, layers, heads, d_k, batch))
-            for memory, layers, heads, d_k, batch in plain]  # fmt: skip
+    edge = [(memory, *sizes, _length(memory, *sizes)) for memory, *sizes in plain]
+    edge += [(4 * math.prod(sizes) * length, *sizes, length) for _, *sizes, length in edge]  # not a byte is left over
     expect.agrees(student.room, _room, edge, "a window that just fits is enough", EDGE_SLIPS)
 
 
@@ -869,6 +874,9 @@ EXPECTED_SLIPS = [
 ]
 
 
+DIVIDED = "Where p and q are equal, β is 1, and (1 − βᵏ⁺¹) / (1 − β) divides by 0. Add 1, β, β², … up to βᵏ, or answer k + 1 there."
+
+
 @exercise("efficient.expected", answer="expected")
 def expected(student, expect):
     draw = chance()
@@ -882,4 +890,7 @@ def expected(student, expect):
         student.expected, _expected, [pair() for _ in range(4)], "the mean over what one call gives", EXPECTED_SLIPS
     )
     p, _, k = pair()
-    expect.agrees(student.expected, _expected, [(p, p, k)], "a perfect draft gives k + 1", tolerance=1e-4)
+    halves = 0.5 ** torch.tensor([1.0, 2.0, 3.0, 3.0])  # their sum is 1 without rounding
+    perfect = [(p, p, k), (halves, halves, k)]
+    asked = told(student.expected, {"ZeroDivisionError": ("a perfect draft divides by 0", DIVIDED)})
+    expect.agrees(asked, _expected, perfect, "a perfect draft gives k + 1", tolerance=1e-4)

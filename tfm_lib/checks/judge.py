@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -244,6 +245,22 @@ def exercise(
         return judge
 
     return register
+
+
+def told(answer: Callable[..., Any], known: dict[str, tuple[str, str]]) -> Callable[..., Any]:
+    """`answer`, of which an error that is `known` by a pattern in what it says is told as that mistake."""
+
+    @wraps(answer)
+    def call(*args: Any) -> Any:
+        try:
+            return answer(*args)
+        except Refused as refused:
+            for pattern, (mistake, message) in known.items():
+                if refused.mistake is None and re.search(pattern, refused.message):
+                    raise Refused(message, mistake) from None
+            raise
+
+    return call
 
 
 def find(id: str) -> Exercise:

@@ -266,9 +266,7 @@ class LabelSmoothing(Live):
         plane.line(at, [self.loss(x) for x in at], "one", name=say.smoothed)
         plane.line(at, -np.log(at), "soft", "--", say.plain)
         plane.dot(p, self.loss(p), "one", markersize=8)
-        plane.dot(
-            right, self.loss(right), "two", mark="v", label=say.least.format(loss=self.loss(right), right=right)
-        )
+        plane.dot(right, self.loss(right), "two", mark="v", label=say.least.format(loss=self.loss(right), right=right))
         plane.key()
         return fig
 
