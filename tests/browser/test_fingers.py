@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Locator, Page
 from samples import MODULES
-from tiers import every, params
+from tiers import SPREAD, every, params
 
 from browser.driving import PHONE, Widget, places
 
@@ -155,9 +155,7 @@ ON_A_HANDLE = """([x, y]) => [[0, 0], [-10, 0], [10, 0], [0, -10], [0, 10]].some
 SWIPES = ((0.15, -1), (0.5, 1), (0.85, -1))  # where across the card they begin, and which way they go, by turns
 
 
-@pytest.mark.parametrize(
-    "opened", params(MODULES, ("masking/mask_editor",), "stage {} by finger".format), indirect=True
-)
+@pytest.mark.parametrize("opened", params(SPREAD, ("masking/mask_editor",), "stage {} by finger".format), indirect=True)
 def test_a_thumb_that_scrolls_across_a_widget_changes_nothing(held: Held) -> None:
     """Swipes over the whole card, up and down, but for those that begin on a handle: they belong to it."""
     widget, before = held.widget, held.shown()

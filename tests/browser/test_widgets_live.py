@@ -5,7 +5,6 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +20,10 @@ from browser.driving import Place, Widget, pages_with_widgets, places, until
 
 STRANGE = "Part of the link does not fit here, and is left out."
 FAILED = "This widget did not start in your browser."
-# Every widget on http; on file, where only what all share differs, the first of each chapter. In `make test` some that
-# together have every kind of control; test_translator.py saves and links the translator, and test_every_page.py asks of
-# all that each control changes what is seen.
-STAGES = [(module, "http") for module in MODULES]
-STAGES += [(next(each), "file") for _, each in groupby(MODULES, lambda module: module.split("/")[0])]
+# Every widget on http; on file, where only what all share differs, one. In `make test` some that together have every
+# kind of control; test_translator.py saves and links the translator, and test_every_page.py asks of all that each
+# control changes what is seen.
+STAGES = [*((module, "http") for module in MODULES), ("masking/mask_editor", "file")]
 KEPT = [(module, "http") for module in ("alignment/alignment", "data/merge_steps", "layers/layer_norm")]
 KEPT += [("training/training_replay", "http"), ("masking/mask_editor", "file")]
 
@@ -110,6 +108,8 @@ def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
     Widget(other, place.index).reset()
     assert Widget(other, place.index).look() == fresh
 
+    if (widget.box.get_attribute("data-module"), stage.at) not in KEPT:
+        return  # what is no state is the kit's to refuse, whatever the widget
     key = address.split("#tfm=")[1].split("&")[0]
     for nonsense in ("={", "=null", "=[]", '="x"', '={"value": "nonsense"}', "&value=nonsense", "&&&", "&value=%"):
         Widget(other, place.index).go(f"#tfm={key}{nonsense}")
