@@ -149,6 +149,51 @@ COLOURS = """(box) => {
 NEUTRAL = {"none", "rgba(0, 0, 0, 0)", "rgb(0, 0, 0)"}  # what is not painted at all reads as black
 
 
+# What is drawn in the three colours that mean query, key and value, by the widget or figure where it stands.
+THREE = """() => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  const meaning = Object.fromEntries(["query", "key", "value"].map((name) => {
+    probe.style.color = `var(--tfm-${name})`;
+    return [getComputedStyle(probe).color, name];
+  }));
+  probe.remove();
+  const found = {};
+  for (const node of document.querySelectorAll(".tfm-widget *, main svg *")) {
+    if (node.closest(".katex")) continue; // a formula has them by its letters
+    const style = getComputedStyle(node);
+    for (const property of ["color", "fill", "stroke", "backgroundColor", "borderTopColor", "borderLeftColor", "accentColor", "outlineColor"]) {
+      const name = meaning[style[property]];
+      const place = name && (node.closest(".tfm-widget")?.dataset.module ?? (node.closest(".tfm-big-picture") ? "the big picture" : node.closest("[id]:not(svg *)").id));
+      if (name) (found[place] ??= {})[name] = `${property} of ${node.outerHTML.slice(0, 120)}`;
+    }
+  }
+  return found;
+}"""
+#: Where there are queries, keys and values to be drawn. Nothing else has their colours.
+QUERIES_KEYS_VALUES = {
+    "alignment/alignment": "qk", "alignment/memory_hops": "q", "attention/soft_lookup": "qkv",
+    "decoding/translator": "qk", "descendants/five_models": "qk", "efficient/online_softmax": "v",
+    "efficient/sparsity": "qk", "masking/mask_editor": "qk", "multihead/heads": "qk", "positional/rotary_pairs": "qk",
+    "self_attention/attention_weights": "qk", "self_attention/softmax_saturation": "qk",
+    "training/training_replay": "qk", "transformer/follow_token": "k",
+    "alignment-stages": "qkv", "alignment-two-dates": "qk", "decoding-kept": "k", "efficient-ideas": "k",
+    "fig-lookup": "qkv", "fig-shapes": "qkv", "masking-shift": "qk", "multihead-ask": "qv", "multihead-shapes": "qv",
+    "multihead-subspaces": "qkv", "positional-leak": "q", "positional-turned": "qk", "self-attention-ask": "qkv",
+    "self-attention-shapes": "qkv", "transformer-arrangements": "qk", "transformer-asks": "q",
+    "transformer-shapes": "qkv", "the big picture": "qkv",
+}  # fmt: skip
+
+
+def colours_without_their_meaning(page: Page) -> list[str]:
+    """What has the colour of queries, keys or values where none are drawn."""
+    return [
+        f"{place}: the {name}'s colour, {where}"
+        for place, names in page.evaluate(THREE).items()
+        for name, where in names.items()
+        if name[0] not in QUERIES_KEYS_VALUES.get(place, "")
+    ]
+
+
 def same_colours(light: dict, dark: dict) -> list[str]:
     """The dark scheme must have colours of its own."""
     patterns = {colour for colour in light["marks"] if colour.startswith(("url", 'url("'))}

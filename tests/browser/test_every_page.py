@@ -13,6 +13,7 @@ from tiers import CHAPTERS, SPREAD, params
 from browser.asked import (
     COLOURS,
     answer,
+    colours_without_their_meaning,
     in_scheme,
     names,
     out_of_reach,
@@ -113,6 +114,7 @@ def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, n
         module = place.split()[0]
         first = places(built_book, module)[0].page == name
         answer(widget, every_key=module in SPREAD) if first else stir(widget, 1)
+    assert colours_without_their_meaning(page) == []
     light = colours(widgets)
     in_scheme(page, "dark")
     dark = colours(widgets)

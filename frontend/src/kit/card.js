@@ -144,8 +144,7 @@ export function card({ model, el, state, grows, fits = {} }) {
       strange = found.strange;
       before = snapshot();
       try {
-        set(structuredClone(first));
-        set(found.changes); // last, since one trait may follow from another
+        set(structuredClone({ ...first, ...found.changes })); // in the order of `state`: what follows from another stands after it
       } catch {
         back();
       }

@@ -29,7 +29,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
   if (beside) ui.toggle("beside", { label: beside.label });
   else ui.text("sentence", { label: WORDS.own, most: 600 });
   const recorded = {};
-  let [machine, wish, shown, typed, setting, timer] = [null, 0, false, false, false];
+  let [wish, shown, typed, setting, machine, timer] = [0, false];
   const sentence = () => String(beside ? (ui.get("beside") && ui.get(beside.of)) || "" : ui.get("sentence")).trim();
 
   function put(traits) {
@@ -63,7 +63,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
       typed = false;
       settle(doubt ?? WORDS.running, true);
     } catch (error) {
-      machine = null; // it may be tried again
+      machine = undefined; // it may be tried again
       if (mine === wish) rest(told(WORDS.failed, { error: error.message }));
     }
   }
@@ -75,7 +75,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
     ui.stage.dataset.busy = "";
     timer = setTimeout(answer, machine ? 0 : WAIT);
   }
-  ui.on("sentence", () => ((typed = true), changed()));
+  ui.on("sentence", () => ((typed = document.activeElement.type === "text"), changed())); // else a link brings it
   for (const trait of watch) ui.on(trait, () => !setting && (beside || sentence()) && changed());
   ui.until(() => (clearTimeout(timer), wish++));
   changed(); // a link may have brought a sentence

@@ -12,8 +12,8 @@ const WORDS = {
   on: "on",
   loss: "loss in nats a token",
   curve: "Loss against the number of heads that are off",
-  key: "{order} · dotted: asked once · grey: three random orders · dashed: {added}",
-  order: "solid: least important first, asked anew after every eight",
+  key: "{greedy} · dotted: asked once · grey: three random orders · dashed: {added}",
+  greedy: "solid: least important first, asked anew after every eight",
   thousandths: "{nats} thousandths of a nat",
   alone: "alone,",
   restore: "All heads on",
@@ -124,7 +124,7 @@ function render({ model, el }) {
   const once = curve.line({ colour: "ink", dash: "1.5 4" });
   const line = curve.line({ colour: "one" });
   const here = curve.dot({ colour: "one", r: 6 });
-  const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { order: h("span", { class: "tfm-one" }, WORDS.order), added: ifAdded }));
+  const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { greedy: h("span", { class: "tfm-one" }, WORDS.greedy), added: ifAdded }));
   const pruning = h("div", {}, key, curve.el);
   const said = [...data.ours, ""].map((source, k) => {
     const [asked, whole, changed] = [h("span", { class: "tfm-caption" }, source), h("div", {}, data.whole[2][k]), h("b", { class: "tfm-bad" })];

@@ -77,7 +77,7 @@ function render({ model, el }) {
   const sentences = stages.map(() => {
     const words = tokens.map((word, i) => s("text", { class: "tfm-heard", onclick: () => i < tokens.length - 1 && ui.set({ value: distances[backOf(i)] }) }, word));
     words.at(-1).classList.add("tfm-asks");
-    const frames = tokens.map(() => s("rect", { class: "tfm-row-light", height: LINE - 3, rx: 4 }));
+    const frames = tokens.map(() => s("rect", { class: "tfm-row-light", style: "stroke:var(--tfm-one)", height: LINE - 3, rx: 4 }));
     const title = h("p", { class: "tfm-caption" });
     const svg = s("svg", { class: "tfm-fading", "aria-hidden": "true" }, frames, words);
     const box = h("div", { class: "tfm-figure-box" }, svg);

@@ -42,6 +42,7 @@ function render({ model, el }) {
     tokens: tokens(),
     name: "word",
     label: WORDS.row,
+    kind: "one",
     onFocus: (word) => ui.set({ word: Math.max(1, word) }),
   });
   const panels = KINDS.map((kind) => panel(ui, kind, shared));

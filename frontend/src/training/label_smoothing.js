@@ -77,7 +77,7 @@ function render({ model, el }) {
     h(
       "div",
       { class: "tfm-columns" },
-      h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.shares, { target: h("span", { class: "tfm-two" }, shared.target), model: h("span", { class: "tfm-q" }, shared.model) })), bars.el),
+      h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.shares, { target: h("span", { class: "tfm-two" }, shared.target), model: h("span", { class: "tfm-one" }, shared.model) })), bars.el),
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.drag), plane.el),
     ),
   );

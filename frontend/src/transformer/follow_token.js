@@ -67,7 +67,7 @@ function render({ model, el }) {
 
   const third = ({ src_tokens, tgt_tokens }) => ({ word: src_tokens.length + Math.min(2, tgt_tokens.length - 1) });
   live(ui, { ask: () => ({ do: "follow", numbers: kept(), shapes: shared.shapes }), take: (found, typed) => ({ ...found, ...(typed && third(found)) }) });
-  const words = tokenRow(ui, { tokens: [...ui.get("src_tokens"), ...ui.get("tgt_tokens")], name: "word", label: WORDS.words, onFocus: (word) => ui.set({ word }) });
+  const words = tokenRow(ui, { tokens: [...ui.get("src_tokens"), ...ui.get("tgt_tokens")], name: "word", label: WORDS.words, kind: "one", onFocus: (word) => ui.set({ word }) });
   const said = (text) => h("span", { class: "tfm-caption", style: "flex-basis:100%;margin:0" }, text);
   const part = () => {
     words.el.prepend(said(WORDS.encoder));
@@ -75,7 +75,7 @@ function render({ model, el }) {
   };
   part();
   const head = ui.select("head", { label: WORDS.head, options: [[0, told(WORDS.all, { heads })], ...range(heads).map((k) => [k + 1, told(WORDS.one, { head: k + 1 })])] });
-  let column = tokenRow(ui, { tokens: now().stages.map(nameOf).reverse(), name: "value", label: WORDS.steps, onFocus: (i) => ui.set({ value: now().stages.length - 1 - i }) });
+  let column = tokenRow(ui, { tokens: now().stages.map(nameOf).reverse(), name: "value", label: WORDS.steps, kind: "one", onFocus: (i) => ui.set({ value: now().stages.length - 1 - i }) });
   column.el.style = "flex-direction:column;align-items:stretch;gap:3px";
 
   const shapes = h("p", { class: "tfm-caption", style: "font-family:var(--tfm-mono);overflow-wrap:anywhere" });
@@ -154,7 +154,7 @@ function render({ model, el }) {
     if (key !== shown) {
       shown = key;
       looks.replaceChildren(...(row.length ? chips("k", told(WORDS.looks, { token }), asked.map((word, j) => [word, row[j]])) : []));
-      says.replaceChildren(...chips(source ? "q" : "v", source ? WORDS.nearest : WORDS.says, meant));
+      says.replaceChildren(...chips("one", source ? WORDS.nearest : WORDS.says, meant));
     }
     const best = row.indexOf(Math.max(...row));
     const sentence = source ? "source" : "target";
