@@ -169,6 +169,7 @@ function style(css) {
 
 const LEFT = `tfm-left ${globalThis.location?.pathname}`; // kept for the tab, until it is closed
 const LONG = 4000; // letters of a value that is no setting, but what a machine has found
+const SHORT = 60; // and of one that is told unchanged, too, since a change of another may change it
 
 /** Each widget as it was when this tab left the page, by key: a link to it (kit/link.js). */
 function left() {
@@ -184,9 +185,10 @@ function leave(boxes, models, firsts, links) {
     const [now, first] = [models.get(box.dataset.model)?.copy(), firsts.get(box)];
     if (!first) continue; // not shown yet: it is as it was left the last time
     delete links[`${now._module}.${at}`];
-    const changed = Object.keys(now).filter((trait) => !same(now[trait], first[trait]) && (JSON.stringify(now[trait])?.length ?? LONG) < LONG);
-    if (!changed.length) continue;
-    const said = changed.map((trait) => [trait, typeof now[trait] === "string" ? now[trait] : JSON.stringify(now[trait])]);
+    const changed = (trait) => !same(now[trait], first[trait]);
+    if (!Object.keys(now).some(changed)) continue;
+    const told = Object.keys(now).filter((trait) => (JSON.stringify(now[trait])?.length ?? LONG) < (changed(trait) ? LONG : SHORT));
+    const said = told.map((trait) => [trait, typeof now[trait] === "string" ? now[trait] : JSON.stringify(now[trait])]);
     links[`${now._module}.${at}`] = `#tfm=${now._module}.${at}&${new URLSearchParams(said)}`;
   }
   try {

@@ -23,7 +23,7 @@ def alignment_still(axes, widget):
     weights = cells(axes[0])
     yield weights.ravel(), column(rows, "weight")
     links = [divmod(at, weights.shape[1]) for at, row in enumerate(rows) if row["truth"] != "none"]
-    yield marked(axes[0], "value"), links if state["truth"] else []
+    yield marked(axes[0], "two"), links if state["truth"] else []
 
 
 STORY = {
@@ -65,7 +65,7 @@ def memory_hops_still(axes, widget):
     weights = np.array([[float(row[name]) for name in columns] for row in widget.rows()])
     yield cells(axes[0]), weights
     needed = [(i, 0) for i, row in enumerate(widget.rows()) if row["needed"] == "true"]
-    yield marked(axes[0], "value"), needed
+    yield marked(axes[0], "two"), needed
 
 
 SAMPLES = {

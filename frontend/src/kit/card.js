@@ -59,7 +59,7 @@ export function card({ model, el, state, grows, fits = {} }) {
   const key = keyOf(model, el);
   const allowed = { ...fits }; // and of each control's trait what the control can show
   const opened = linked(key, first, { grows });
-  let strange = Boolean(opened?.strange); // a link asked for what there is not, which the readout says until Reset
+  let strange = opened?.strange; // a link asked for what there is not, which the readout says until Reset
   set(opened?.changes ?? {});
 
   function snapshot() {
@@ -112,10 +112,9 @@ export function card({ model, el, state, grows, fits = {} }) {
   }
 
   function start(draw, { watch = [], csv } = {}) {
-    let waiting = false;
-    let gone = false;
-    let inBar = false; // whether the address bar holds a link to the present state
-    let before = null; // the state that a link has replaced, until the widget was drawn with the link's
+    let waiting, gone;
+    let inBar; // whether the address bar holds a link to the present state
+    let before; // the state that a link has replaced, until the widget was drawn with the link's
     const back = () => {
       strange = true;
       set(before);
@@ -144,7 +143,7 @@ export function card({ model, el, state, grows, fits = {} }) {
       strange = found.strange;
       before = snapshot();
       try {
-        set(structuredClone({ ...first, ...found.changes })); // in the order of `state`: what follows from another stands after it
+        [first, found.changes, found.changes].forEach((each) => set(structuredClone(each))); // twice, since one trait may follow from another
       } catch {
         back();
       }
