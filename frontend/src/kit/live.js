@@ -63,7 +63,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
       typed = false;
       settle(doubt ?? WORDS.running, true);
     } catch (error) {
-      machine = undefined; // it may be tried again
+      machine = null; // it may be tried again
       if (mine === wish) rest(told(WORDS.failed, { error: error.message }));
     }
   }
