@@ -26,7 +26,7 @@ ALWAYS = ("layout", "unfinished", "gates", "notation", "reading_order")  # of th
 BY_STEM = ("exercises", "judges_look_at_arguments", "mutations", "frontend", "export", "taught", "widgets", "bad_input")
 HUB = "tfm_lib/cli.py"  # brings everything together, so that what imports it has to do with one thing in a hundred
 OF_A_STEM = re.compile(
-    r"(?:tfm_lib|tfm_lib/checks|tfm_lib/widgets|chapters|tests/banks|tests/samples|tests/unseen|tests/habits)/(?P<a>\w+)\.(?:py|md)"
+    r"(?:tfm_lib|tfm_lib/checks|tfm_lib/widgets|chapters|tests/banks|tests/samples|tests/habits)/(?P<a>\w+)\.(?:py|md)"
     r"|frontend/src/(?P<b>\w+)/\w+\.js|frontend/tests/(?P<c>\w+)\.test\.mjs|tests/(?:test|golden|test_widgets)_(?P<d>\w+)\.py"
 )
 

@@ -38,7 +38,7 @@ ROOMS = {
         ),
     ),
     "checks": Room(
-        r"tfm_lib/checks/.*|tests/(banks|unseen|habits)/.*",
+        r"tfm_lib/checks/.*|tests/(banks|habits)/.*",
         ("test_exercises.py", "test_checks.py", "test_judges_look_at_arguments.py", "test_habits.py"),
     ),
     "chapters": Room(
