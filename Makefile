@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: ready help book paper test test-all touched power quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
+.PHONY: ready help book paper test test-all touched power lines quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -39,6 +39,9 @@ touched: ready  # what .ci/run tries after make test: long tests of the rooms th
 
 power: ready  # plants each fault of tests/faults in a clone, and tells which of them the tests find
 	@PYTHONPATH=tests:. $(PY) tests/power.py $(POWER)
+
+lines:  # lines and kilobytes of each room (options: SINCE=main~3)
+	@$(PY) tests/lines.py $(SINCE)
 
 ready: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser firefox sandbox
 
