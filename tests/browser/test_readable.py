@@ -96,10 +96,10 @@ def test_the_tab_key_meets_one_button_that_copies(visit, built_book: Path) -> No
 
 def test_label_smoothing_keeps_its_answer_until_it_is_found(visit, built_book: Path) -> None:
     (widget, *_) = opened(visit, built_book, "training/label_smoothing")
-    green = widget.box.locator('[data-stage] circle.tfm-dot[style*="value"]')
-    assert "least" not in widget.readout() and not green.is_visible()
+    least = widget.box.locator('[data-stage] circle.tfm-dot[style*="two"]')
+    assert "least" not in widget.readout() and not least.is_visible()
     widget.show({"value": 0.92, "epsilon": 0.1, "vocabulary": 5, "convention": "all"})
-    assert "the least there is" in widget.readout() and green.is_visible()
+    assert "the least there is" in widget.readout() and least.is_visible()
     for vocabulary in (2, 5, 10, 100, 1000, 37000):
         widget.show({"value": 0.5, "epsilon": 0.5, "vocabulary": vocabulary, "convention": "all"})
         plane, knob = (
@@ -107,7 +107,7 @@ def test_label_smoothing_keeps_its_answer_until_it_is_found(visit, built_book: P
             widget.box.locator(".tfm-handle .tfm-dot").bounding_box(),
         )
         assert plane["y"] < knob["y"] + knob["height"] / 2 < plane["y"] + plane["height"]
-        curve = widget.box.locator('.tfm-line[style*="query"]').bounding_box()
+        curve = widget.box.locator('.tfm-line[style*="one"]').bounding_box()
         assert curve["width"] > 0.5 * plane["width"], f"with {vocabulary} words most of the curve is off the chart"
 
 
