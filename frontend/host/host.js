@@ -4,6 +4,8 @@
    A module is taken from globalThis.tfmWidgets[name] when the page loaded it as a script, else imported from
    the `_esm` text of its state. Whatever fails, the still picture stays, with a sentence below it. */
 
+import { hashOf } from "../src/kit/link.js";
+
 const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
 const LINKS = ["LinkModel", "DirectionalLinkModel"];
 const FAILED = "This widget did not start in your browser. The picture shows it as it was when the book was built.";
@@ -180,17 +182,15 @@ function left() {
   }
 }
 
-function leave(boxes, models, firsts, links) {
-  for (const [at, box] of boxes.entries()) {
-    const [now, first] = [models.get(box.dataset.model)?.copy(), firsts.get(box)];
-    if (!first) continue; // not shown yet: it is as it was left the last time
-    delete links[`${now._module}.${at}`];
-    const changed = (trait) => !same(now[trait], first[trait]);
-    if (!Object.keys(now).some(changed)) continue;
-    const told = Object.keys(now).filter((trait) => (JSON.stringify(now[trait])?.length ?? LONG) < (changed(trait) ? LONG : SHORT));
-    const said = told.map((trait) => [trait, typeof now[trait] === "string" ? now[trait] : JSON.stringify(now[trait])]);
-    links[`${now._module}.${at}`] = `#tfm=${now._module}.${at}&${new URLSearchParams(said)}`;
-  }
+/** A link to what a widget has become; undefined where it is as it was. */
+function linkTo(key, now, first) {
+  const changed = (trait) => !same(now[trait], first[trait]);
+  if (!Object.keys(now).some(changed)) return undefined;
+  const lengthOf = (trait) => JSON.stringify(now[trait])?.length ?? LONG;
+  return hashOf(key, Object.entries(now).filter(([trait]) => lengthOf(trait) < (changed(trait) ? LONG : SHORT)));
+}
+
+function keep(links) {
   try {
     sessionStorage.setItem(LEFT, JSON.stringify(links));
   } catch {
@@ -220,15 +220,19 @@ export async function start(page = document, registry = (globalThis.tfmWidgets ?
     return bottom > -200 && top < innerHeight + 200;
   };
   const idle = () => new Promise((go) => (globalThis.requestIdleCallback ?? setTimeout)(go, { timeout: 500 }));
-  const [links, firsts] = [left(), new Map()];
+  const links = left();
+  const shown = []; // of a widget that is not shown yet the link stays as it was
   const here = async (box) => {
     const model = models.get(box.dataset.model);
-    firsts.set(box, model?.copy());
+    const [key, first] = [`${model?.get("_module")}.${boxes.indexOf(box)}`, model?.copy()];
     await show(box, model, registry);
-    const key = `${model?.get("_module")}.${boxes.indexOf(box)}`;
     if (links[key] && !location.hash.startsWith(`#tfm=${key}`)) comeBack(links[key]);
+    if (model) shown.push(() => (links[key] = linkTo(key, model.copy(), first)));
   };
-  globalThis.addEventListener?.("pagehide", () => leave(boxes, models, firsts, links));
+  globalThis.addEventListener?.("pagehide", () => {
+    for (const note of shown) note();
+    keep(links);
+  });
   const [first, later] = [boxes.filter(inSight), boxes.filter((box) => !inSight(box))];
   for (const box of first) await here(box);
   for (const box of later) {

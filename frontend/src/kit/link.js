@@ -16,12 +16,16 @@ export function keyOf(model, el) {
   return `${model.get("_module")}.${place}`;
 }
 
+export function hashOf(key, entries) {
+  const said = new URLSearchParams(entries.map(([trait, value]) => [trait, typeof value === "string" ? value : JSON.stringify(value)]));
+  return `#tfm=${key}${entries[0] ? `&${said}` : ""}`;
+}
+
 /* To the clipboard, or if that is denied into the address bar, which is told. */
 export async function linkTo(key, state, first, tell) {
   const url = new URL(location.href);
   const changed = Object.entries(state).filter(([trait, value]) => JSON.stringify(value) !== JSON.stringify(first[trait]));
-  const said = new URLSearchParams(changed.map(([trait, value]) => [trait, typeof value === "string" ? value : JSON.stringify(value)]));
-  url.hash = `tfm=${key}${changed.length ? `&${said}` : ""}`;
+  url.hash = hashOf(key, changed);
   try {
     await navigator.clipboard.writeText(url.href);
     tell(WORDS.copied);
