@@ -39,7 +39,7 @@ ROOMS = {
     ),
     "checks": Room(
         r"tfm_lib/checks/.*|tests/(banks|habits)/.*",
-        ("test_exercises.py", "test_checks.py", "test_judges_look_at_arguments.py", "test_habits.py"),
+        ("test_exercises.py", "test_slips.py", "test_checks.py", "test_judges_look_at_arguments.py", "test_habits.py"),
     ),
     "chapters": Room(
         r"chapters/.*", ("test_export.py", "test_taught.py", *browser("asks", "predictions", "readable", "paper")), True

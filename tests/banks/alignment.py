@@ -204,61 +204,10 @@ def what_matters(predict, src_ids, unk_id):
 
 WRONG = {
     "alignment.one-step": {
-        "context first": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h).softmax(dim=-1)
-    return torch.tanh(torch.cat([weights @ H, h]) @ W_c + b_c), weights
-""",
-        "scaled": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h / math.sqrt(len(h))).softmax(dim=-1)
-    return torch.tanh(torch.cat([h, weights @ H]) @ W_c + b_c), weights
-""",
         "no tanh": """
 def one_step(h, H, W_c, b_c):
     weights = (H @ h).softmax(dim=-1)
     return torch.cat([h, weights @ H]) @ W_c + b_c, weights
-""",
-        "no softmax": """
-def one_step(h, H, W_c, b_c):
-    scores = H @ h
-    return torch.tanh(torch.cat([h, scores @ H]) @ W_c + b_c), scores
-""",
-        "shared by their sum": """
-def one_step(h, H, W_c, b_c):
-    scores = H @ h
-    weights = scores / scores.sum()
-    return torch.tanh(torch.cat([h, weights @ H]) @ W_c + b_c), weights
-""",
-        "b_c is ignored": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h).softmax(dim=-1)
-    return torch.tanh(torch.cat([h, weights @ H]) @ W_c), weights
-""",
-        "pair turned round": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h).softmax(dim=-1)
-    return weights, torch.tanh(torch.cat([h, weights @ H]) @ W_c + b_c)
-""",
-        "one thing returned": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h).softmax(dim=-1)
-    return torch.tanh(torch.cat([h, weights @ H]) @ W_c + b_c)
-""",
-        "W_c is ignored": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h).softmax(dim=-1)
-    return torch.tanh(h + weights @ H + b_c), weights
-""",
-        "plain mean as context": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h).softmax(dim=-1)
-    return torch.tanh(torch.cat([h, H.mean(dim=0)]) @ W_c + b_c), weights
-""",
-        "bias outside": """
-def one_step(h, H, W_c, b_c):
-    weights = (H @ h).softmax(dim=-1)
-    return torch.tanh(torch.cat([h, weights @ H]) @ W_c) + b_c, weights
 """,
         "changes its input": """
 def one_step(h, H, W_c, b_c):
@@ -266,28 +215,20 @@ def one_step(h, H, W_c, b_c):
     context = H.mul_(weights[:, None]).sum(dim=0)
     return torch.tanh(torch.cat([h, context]) @ W_c + b_c), weights
 """,
+        "context first": """
+def one_step(h, H, W_c, b_c):
+    weights = torch.softmax(H @ h, dim=0)
+    c = weights @ H
+    return torch.tanh(torch.cat([c, h]) @ W_c + b_c), weights
+""",
+        "scaled": """
+def one_step(h, H, W_c, b_c):
+    weights = torch.softmax(H @ h / math.sqrt(len(h)), dim=0)
+    c = weights @ H
+    return torch.tanh(torch.cat([h, c]) @ W_c + b_c), weights
+""",
     },
     "alignment.true-links": {
-        "None is no field": """
-def true_links(tgt_fields, src_fields):
-    return torch.tensor([[a == b for b in src_fields] for a in tgt_fields])
-""",
-        "transposed": """
-def true_links(tgt_fields, src_fields):
-    return torch.tensor([[a == b and a is not None for a in tgt_fields] for b in src_fields])
-""",
-        "first token only": """
-def true_links(tgt_fields, src_fields):
-    links = torch.zeros(len(tgt_fields), len(src_fields), dtype=torch.bool)
-    for i, field in enumerate(tgt_fields):
-        if field is not None:
-            links[i, src_fields.index(field)] = True
-    return links
-""",
-        "by place": """
-def true_links(tgt_fields, src_fields):
-    return torch.eye(len(tgt_fields), len(src_fields), dtype=torch.bool)
-""",
         "last token only": """
 def true_links(tgt_fields, src_fields):
     place = {field: j for j, field in enumerate(src_fields)}
@@ -297,30 +238,6 @@ def true_links(tgt_fields, src_fields):
             links[i, place[field]] = True
     return links
 """,
-        "whole rows": """
-def true_links(tgt_fields, src_fields):
-    return torch.tensor([[t is not None and t in src_fields for _ in src_fields] for t in tgt_fields])
-""",
-        "any two fields": """
-def true_links(tgt_fields, src_fields):
-    return torch.tensor([[t is not None and s is not None for s in src_fields] for t in tgt_fields])
-""",
-        "numbers": """
-def true_links(tgt_fields, src_fields):
-    links = torch.zeros(len(tgt_fields), len(src_fields))
-    for i, t in enumerate(tgt_fields):
-        for j, s in enumerate(src_fields):
-            links[i, j] = t is not None and t == s
-    return links
-""",
-        "src_fields is ignored": """
-def true_links(tgt_fields, src_fields):
-    return torch.tensor([[t is not None and t == s for s in tgt_fields] for t in tgt_fields])
-""",
-        "a list of pairs": """
-def true_links(tgt_fields, src_fields):
-    return [(i, j) for i, t in enumerate(tgt_fields) for j, s in enumerate(src_fields) if t is not None and t == s]
-""",
         "changes its input": """
 def true_links(tgt_fields, src_fields):
     for i, field in enumerate(tgt_fields):
@@ -328,56 +245,39 @@ def true_links(tgt_fields, src_fields):
             tgt_fields[i] = "sign"
     return torch.tensor([[t == s for s in src_fields] for t in tgt_fields])
 """,
+        "None is no field": """
+def true_links(tgt_fields, src_fields):
+    return torch.tensor([[t == s for s in src_fields] for t in tgt_fields])
+""",
+        "first token only": """
+def true_links(tgt_fields, src_fields):
+    links = torch.zeros(len(tgt_fields), len(src_fields), dtype=torch.bool)
+    for i, field in enumerate(tgt_fields):
+        if field is not None and field in src_fields:
+            links[i, src_fields.index(field)] = True
+    return links
+""",
     },
     "alignment.error-rate": {
         "possible is ignored": """
 def error_rate(predicted, sure, possible):
     return 1 - 2 * (predicted & sure).sum() / (predicted.sum() + sure.sum())
 """,
-        "sure links are not possible": """
-def error_rate(predicted, sure, possible):
-    return 1 - ((predicted & sure).sum() + (predicted & possible).sum()) / (predicted.sum() + sure.sum())
-""",
-        "possible links must be found": """
-def error_rate(predicted, sure, possible):
-    P = sure | possible
-    return 1 - ((predicted & sure).sum() + (predicted & P).sum()) / (predicted.sum() + P.sum())
-""",
-        "not an error": """
-def error_rate(predicted, sure, possible):
-    P = sure | possible
-    return ((predicted & sure).sum() + (predicted & P).sum()) / (predicted.sum() + sure.sum())
-""",
-        "sure is ignored": """
-def error_rate(predicted, sure, possible):
-    return 1 - 2 * (predicted & possible).sum() / (predicted.sum() + possible.sum())
-""",
-        "precision alone": """
-def error_rate(predicted, sure, possible):
-    return 1 - (predicted & (sure | possible)).sum() / predicted.sum()
-""",
-        "recall alone": """
-def error_rate(predicted, sure, possible):
-    return 1 - (predicted & sure).sum() / sure.sum()
-""",
-        "brackets forgotten": """
-def error_rate(predicted, sure, possible):
-    hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
-    return 1 - hits / predicted.sum() + sure.sum()
-""",
-        "entries that differ": """
-def error_rate(predicted, sure, possible):
-    return (predicted != (sure | possible)).float().mean()
-""",
-        "union below": """
-def error_rate(predicted, sure, possible):
-    hits = (predicted & sure).sum() + (predicted & (sure | possible)).sum()
-    return 1 - hits / (predicted | sure).sum()
-""",
         "changes its input": """
 def error_rate(predicted, sure, possible):
     possible |= sure
     return 1 - ((predicted & sure).sum() + (predicted & possible).sum()) / (predicted.sum() + sure.sum())
+""",
+        "sure links are not possible": """
+def error_rate(predicted, sure, possible):
+    hits = (predicted & sure).sum() + (predicted & possible).sum()
+    return (1 - hits / (predicted.sum() + sure.sum())).item()
+""",
+        "possible links must be found": """
+def error_rate(predicted, sure, possible):
+    P = sure | possible
+    hits = (predicted & sure).sum() + (predicted & P).sum()
+    return (1 - hits / (predicted.sum() + P.sum())).item()
 """,
     },
     "alignment.two-witnesses": {
@@ -387,122 +287,28 @@ def agreed_links(there, back):
     b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
     return a & b
 """,
-        "either": """
-def agreed_links(there, back):
-    a = F.one_hot(there.argmax(dim=-1), there.shape[1]).bool()
-    b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
-    return a | b.T
-""",
-        "one table of both": """
-def agreed_links(there, back):
-    both = there * back.T
-    return F.one_hot(both.argmax(dim=-1), both.shape[1]).bool()
-""",
-        "the other axis": """
-def agreed_links(there, back):
-    a = there == there.max(dim=0).values
-    b = back == back.max(dim=0).values
-    return a & b.T
-""",
-        "back is ignored": """
-def agreed_links(there, back):
-    return F.one_hot(there.argmax(dim=-1), there.shape[-1]).bool()
-""",
-        "there is ignored": """
-def agreed_links(there, back):
-    return F.one_hot(back.argmax(dim=-1), back.shape[-1]).bool().T
-""",
-        "axis after the turn": """
-def agreed_links(there, back):
-    back = back.T
-    return (there == there.amax(dim=-1, keepdim=True)) & (back == back.amax(dim=-1, keepdim=True))
-""",
-        "reshaped, not turned": """
-def agreed_links(there, back):
-    a = F.one_hot(there.argmax(dim=-1), there.shape[1]).bool()
-    b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
-    return a & b.reshape(there.shape)
-""",
-        "a threshold": """
-def agreed_links(there, back):
-    return (there > 0.5) & (back.T > 0.5)
-""",
-        "same verdict": """
-def agreed_links(there, back):
-    a = F.one_hot(there.argmax(dim=-1), there.shape[1])
-    b = F.one_hot(back.argmax(dim=-1), back.shape[1])
-    return a == b.T
-""",
-        "result turned": """
-def agreed_links(there, back):
-    a = F.one_hot(there.argmax(dim=-1), there.shape[1]).bool()
-    b = F.one_hot(back.argmax(dim=-1), back.shape[1]).bool()
-    return a.T & b
-""",
         "changes its input": """
 def agreed_links(there, back):
     back.t_()
     a = there == there.amax(dim=-1, keepdim=True)
     return a & (back == back.amax(dim=0, keepdim=True))
 """,
+        "one table of both": """
+def agreed_links(there, back):
+    both = there * back.T
+    links = torch.zeros_like(both, dtype=torch.bool)
+    links[torch.arange(len(both)), both.argmax(dim=1)] = True
+    return links
+""",
+        "axis after the turn": """
+def agreed_links(there, back):
+    n, m = there.shape
+    first = F.one_hot(there.argmax(dim=1), m).bool()
+    second = F.one_hot(back.argmax(dim=0), m).bool()
+    return first & second
+""",
     },
     "alignment.hops": {
-        "asks the same again": """
-def hops(u, M_in, M_out, n_hops):
-    weights = (M_in @ u).softmax(dim=-1)
-    for _ in range(n_hops):
-        u = u + weights @ M_out
-    return u
-""",
-        "question forgotten": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(n_hops):
-        u = (M_in @ u).softmax(dim=-1) @ M_out
-    return u
-""",
-        "reads what it was found by": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(n_hops):
-        u = u + (M_in @ u).softmax(dim=-1) @ M_in
-    return u
-""",
-        "scaled": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(n_hops):
-        u = u + (M_in @ u / math.sqrt(len(u))).softmax(dim=-1) @ M_out
-    return u
-""",
-        "n_hops is ignored": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(3):
-        u = u + (M_in @ u).softmax(dim=-1) @ M_out
-    return u
-""",
-        "M_in is ignored": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(n_hops):
-        u = u + (M_out @ u).softmax(dim=-1) @ M_out
-    return u
-""",
-        "memories exchanged": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(n_hops):
-        u = u + (M_out @ u).softmax(dim=-1) @ M_in
-    return u
-""",
-        "no softmax": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(n_hops):
-        u = u + M_in @ u @ M_out
-    return u
-""",
-        "what was found is forgotten": """
-def hops(u, M_in, M_out, n_hops):
-    now = u
-    for _ in range(n_hops):
-        now = u + (M_in @ now).softmax(dim=-1) @ M_out
-    return now
-""",
         "at least one hop": """
 def hops(u, M_in, M_out, n_hops):
     while True:
@@ -511,50 +317,29 @@ def hops(u, M_in, M_out, n_hops):
         if n_hops <= 0:
             return u
 """,
-        "one hop too few": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(1, n_hops):
-        u = u + (M_in @ u).softmax(dim=-1) @ M_out
-    return u
-""",
-        "best fact only": """
-def hops(u, M_in, M_out, n_hops):
-    for _ in range(n_hops):
-        u = u + M_out[(M_in @ u).argmax()]
-    return u
-""",
         "changes its input": """
 def hops(u, M_in, M_out, n_hops):
     for _ in range(n_hops):
         u += (M_in @ u).softmax(dim=-1) @ M_out
     return u
 """,
+        "question forgotten": """
+def hops(u, M_in, M_out, n_hops):
+    for _ in range(n_hops):
+        p = torch.softmax(M_in @ u, dim=0)
+        u = p @ M_out
+    return u
+""",
+        "what was found is forgotten": """
+def hops(u, M_in, M_out, n_hops):
+    asked = u
+    for _ in range(n_hops):
+        p = torch.softmax(M_in @ asked, dim=0)
+        asked = u + p @ M_out
+    return asked
+""",
     },
     "alignment.what-matters": {
-        "every occurrence": """
-def what_matters(predict, src_ids, unk_id):
-    before = predict(src_ids)
-    word = before.argmax()
-    return torch.stack([before[word] - predict(torch.where(src_ids == i, unk_id, src_ids))[word] for i in src_ids])
-""",
-        "not put back": """
-def what_matters(predict, src_ids, unk_id):
-    before = predict(src_ids)
-    word, falls = before.argmax(), []
-    for j in range(len(src_ids)):
-        src_ids[j] = unk_id
-        falls.append(before[word] - predict(src_ids)[word])
-    return torch.stack(falls)
-""",
-        "another word": """
-def what_matters(predict, src_ids, unk_id):
-    before, falls = predict(src_ids).max(), []
-    for j in range(len(src_ids)):
-        ids = src_ids.clone()
-        ids[j] = unk_id
-        falls.append(before - predict(ids).max())
-    return torch.stack(falls)
-""",
         "rise, not fall": """
 def what_matters(predict, src_ids, unk_id):
     before = predict(src_ids)
@@ -565,74 +350,6 @@ def what_matters(predict, src_ids, unk_id):
         rises.append(predict(ids)[word] - before[word])
     return torch.stack(rises)
 """,
-        "what is left": """
-def what_matters(predict, src_ids, unk_id):
-    word, left = predict(src_ids).argmax(), []
-    for j in range(len(src_ids)):
-        ids = src_ids.clone()
-        ids[j] = unk_id
-        left.append(predict(ids)[word])
-    return torch.stack(left)
-""",
-        "unk_id is ignored": """
-def what_matters(predict, src_ids, unk_id):
-    full = predict(src_ids)
-    word, falls = full.argmax(), []
-    for j in range(len(src_ids)):
-        ids = src_ids.clone()
-        ids[j] = 0
-        falls.append(full[word] - predict(ids)[word])
-    return torch.stack(falls)
-""",
-        "left out, not replaced": """
-def what_matters(predict, src_ids, unk_id):
-    full = predict(src_ids)
-    word, falls = full.argmax(), []
-    for j in range(len(src_ids)):
-        ids = torch.cat([src_ids[:j], src_ids[j + 1 :]])
-        falls.append(full[word] - predict(ids)[word])
-    return torch.stack(falls)
-""",
-        "all but one": """
-def what_matters(predict, src_ids, unk_id):
-    full = predict(src_ids)
-    word, falls = full.argmax(), []
-    for j in range(len(src_ids)):
-        ids = torch.full_like(src_ids, unk_id)
-        ids[j] = src_ids[j]
-        falls.append(full[word] - predict(ids)[word])
-    return torch.stack(falls)
-""",
-        "fall as a share": """
-def what_matters(predict, src_ids, unk_id):
-    full = predict(src_ids)
-    word, falls = full.argmax(), []
-    for j in range(len(src_ids)):
-        ids = src_ids.clone()
-        ids[j] = unk_id
-        falls.append(1 - predict(ids)[word] / full[word])
-    return torch.stack(falls)
-""",
-        "without its sign": """
-def what_matters(predict, src_ids, unk_id):
-    full = predict(src_ids)
-    word, falls = full.argmax(), []
-    for j in range(len(src_ids)):
-        ids = src_ids.clone()
-        ids[j] = unk_id
-        falls.append((full[word] - predict(ids)[word]).abs())
-    return torch.stack(falls)
-""",
-        "nothing replaced": """
-def what_matters(predict, src_ids, unk_id):
-    full = predict(src_ids)
-    word, falls = full.argmax(), []
-    for j in range(len(src_ids)):
-        ids = src_ids.clone()
-        ids[j] = unk_id
-        falls.append(full[word] - predict(src_ids)[word])
-    return torch.stack(falls)
-""",
         "changes its input": """
 def what_matters(predict, src_ids, unk_id):
     full, before = predict(src_ids), src_ids.clone()
@@ -641,6 +358,27 @@ def what_matters(predict, src_ids, unk_id):
         src_ids.copy_(before)
         src_ids[j] = unk_id
         falls.append(full[word] - predict(src_ids)[word])
+    return torch.stack(falls)
+""",
+        "not put back": """
+def what_matters(predict, src_ids, unk_id):
+    p = predict(src_ids)
+    word = p.argmax()
+    ids = src_ids.clone()
+    falls = []
+    for j in range(len(ids)):
+        ids[j] = unk_id
+        falls.append(p[word] - predict(ids)[word])
+    return torch.stack(falls)
+""",
+        "another word": """
+def what_matters(predict, src_ids, unk_id):
+    best = predict(src_ids).max()
+    falls = []
+    for j in range(len(src_ids)):
+        ids = src_ids.clone()
+        ids[j] = unk_id
+        falls.append(best - predict(ids).max())
     return torch.stack(falls)
 """,
     },

@@ -195,134 +195,23 @@ def look_up(q, K, V):
     weights = torch.softmax(K @ q / len(q) ** 0.5, dim=0)
     return [float(weights @ V[:, j]) for j in range(V.shape[1])]
 """,
-        "no scale": """
-def look_up(q, K, V):
-    return torch.softmax(K @ q, dim=0) @ V
-""",
-        "d_k instead of √d_k": """
-def look_up(q, K, V):
-    return torch.softmax(K @ q / K.shape[1], dim=0) @ V
-""",
-        "√ of the number of keys": """
-def look_up(q, K, V):
-    return torch.softmax(K @ q / math.sqrt(len(K)), dim=0) @ V
-""",
-        "no exponential": """
-def look_up(q, K, V):
-    scores = K @ q / math.sqrt(len(q))
-    return scores / scores.sum() @ V
-""",
-        "weights instead of output": """
-def look_up(q, K, V):
-    return torch.softmax(K @ q / math.sqrt(len(q)), dim=0)
-""",
-        "no softmax": """
-def look_up(q, K, V):
-    return K @ q / math.sqrt(len(q)) @ V
-""",
-        "the best value only": """
-def look_up(q, K, V):
-    return V[(K @ q).argmax()]
-""",
-        "keys mixed": """
-def look_up(q, K, V):
-    return torch.softmax(K @ q / math.sqrt(len(q)), dim=0) @ K
-""",
-        "plain mean": """
-def look_up(q, K, V):
-    weights = torch.ones(len(K)) / len(K)
-    return weights @ V
-""",
-        "scale of the example": """
-def look_up(q, K, V):
-    return torch.softmax(K @ q / 2, dim=0) @ V
-""",
         "a pair returned": """
 def look_up(q, K, V):
     weights = torch.softmax(K @ q / math.sqrt(len(q)), dim=0)
     return weights @ V, weights
-""",
-        "not divided by the sum": """
-def look_up(q, K, V):
-    output = 0
-    for k, v in zip(K, V):
-        output = output + math.exp(float(q @ k) / math.sqrt(len(q))) * v
-    return output
 """,
         "changes its input": """
 def look_up(q, K, V):
     q /= math.sqrt(len(q))
     return torch.softmax(K @ q, dim=0) @ V
 """,
-        "multiplied by √d_k": """
+        "√ of the number of keys": """
 def look_up(q, K, V):
-    return torch.softmax(K @ q * math.sqrt(len(q)), dim=0) @ V
-""",
-        "cosine": """
-def look_up(q, K, V):
-    return F.cosine_similarity(K, q[None]).softmax(dim=0) @ V
+    w = torch.softmax(K @ q / math.sqrt(len(K)), dim=0)
+    return w @ V
 """,
     },
     "attention.all-queries": {
-        "softmax over the queries": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-2)
-    return weights @ V, weights
-""",
-        "weights before the softmax": """
-def batched_attention(Q, K, V):
-    weights = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
-    return F.softmax(weights, dim=-1) @ V, weights
-""",
-        "K not transposed": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "K.T on a batch": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.permute(*range(K.dim() - 1, -1, -1)) / math.sqrt(Q.shape[-1])).softmax(dim=-1)  # K.T, without its warning
-    return weights @ V, weights
-""",
-        "√ of the value's length": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1) / math.sqrt(V.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "no scale": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1)).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "d_k instead of √d_k": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1) / Q.shape[-1]).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "swapped": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights, weights @ V
-""",
-        "weights missing": """
-def batched_attention(Q, K, V):
-    return (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1) @ V
-""",
-        "axis counted from the front": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=1)
-    return weights @ V, weights
-""",
-        "queries and keys swapped": """
-def batched_attention(Q, K, V):
-    weights = (K @ Q.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "scale after the softmax": """
-def batched_attention(Q, K, V):
-    weights = (Q @ K.transpose(-2, -1)).softmax(dim=-1) / math.sqrt(Q.shape[-1])
-    return weights @ V, weights
-""",
         "changes its input": """
 def batched_attention(Q, K, V):
     Q *= Q.shape[-1] ** -0.5
@@ -334,56 +223,20 @@ def batched_attention(Q, K, V):
     weights = (Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])).softmax(dim=-1)
     return F.scaled_dot_product_attention(Q, K, V), weights
 """,
+        "√ of the value's length": """
+def batched_attention(Q, K, V):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(V.shape[-1])
+    weights = scores.softmax(dim=-1)
+    return weights @ V, weights
+""",
+        "axis counted from the front": """
+def batched_attention(Q, K, V):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    weights = F.softmax(scores, dim=1)
+    return weights @ V, weights
+""",
     },
     "attention.additive-score": {
-        "no tanh": """
-def additive_score(Q, K, W_1, W_2, v):
-    return ((Q @ W_1.T)[:, None] + (K @ W_2.T)[None]) @ v
-""",
-        "tanh outside": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh(((Q @ W_1.T)[:, None] + (K @ W_2.T)[None]) @ v)
-""",
-        "product instead of sum": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh((Q @ W_1.T)[:, None] * (K @ W_2.T)[None]) @ v
-""",
-        "keys as rows": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh((Q @ W_1.T)[None] + (K @ W_2.T)[:, None]) @ v
-""",
-        "matching pairs only": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh(Q @ W_1.T + K @ W_2.T) @ v
-""",
-        "W_1 and W_2 swapped": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh((Q @ W_2.T)[:, None] + (K @ W_1.T)[None]) @ v
-""",
-        "matrices not transposed": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh((Q @ W_1)[:, None] + (K @ W_2)[None]) @ v
-""",
-        "v is ignored": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh((Q @ W_1.T)[:, None] + (K @ W_2.T)[None]).sum(dim=-1)
-""",
-        "W_2 is ignored": """
-def additive_score(Q, K, W_1, W_2, v):
-    return torch.tanh((Q @ W_1.T)[:, None] + (K @ W_1.T)[None]) @ v
-""",
-        "K is ignored": """
-def additive_score(Q, K, W_1, W_2, v):
-    return (torch.tanh(Q @ W_1.T) @ v)[:, None].expand(len(Q), len(K))
-""",
-        "tanh of each alone": """
-def additive_score(Q, K, W_1, W_2, v):
-    return (torch.tanh(Q @ W_1.T)[:, None] + torch.tanh(K @ W_2.T)[None]) @ v
-""",
-        "weights instead of scores": """
-def additive_score(Q, K, W_1, W_2, v):
-    return (torch.tanh((Q @ W_1.T)[:, None] + (K @ W_2.T)[None]) @ v).softmax(dim=-1)
-""",
         "changes its input": """
 def additive_score(Q, K, W_1, W_2, v):
     hidden = torch.tanh((Q @ W_1.T)[:, None] + (K @ W_2.T)[None])
@@ -397,84 +250,24 @@ def additive_score(Q, K, W_1, W_2, v):
             scores[i, j] = v @ torch.tanh(W_1 @ q + W_2 @ k)
     return scores
 """,
+        "matrices not transposed": """
+def additive_score(Q, K, W_1, W_2, v):
+    q = Q @ W_1
+    k = K @ W_2
+    return torch.tanh(q[:, None] + k[None]) @ v
+""",
+        "tanh outside": """
+def additive_score(Q, K, W_1, W_2, v):
+    q = Q @ W_1.T @ v
+    k = K @ W_2.T @ v
+    return torch.tanh(q[:, None] + k[None, :])
+""",
     },
     "attention.hard-limit": {
-        "nearly equal is a tie": """
-def weights_at(scores, temperature):
-    if temperature == 0:
-        best = torch.isclose(scores, scores.amax(dim=-1, keepdim=True)).float()
-        return best / best.sum(dim=-1, keepdim=True)
-    return (scores / temperature).softmax(dim=-1)
-""",
-        "hard before 0": """
-def weights_at(scores, temperature):
-    if temperature < 0.01:
-        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
-        return best / best.sum(dim=-1, keepdim=True)
-    return (scores / temperature).softmax(dim=-1)
-""",
-        "multiplied": """
-def weights_at(scores, temperature):
-    return (scores * temperature).softmax(dim=-1)
-""",
-        "divided after the softmax": """
-def weights_at(scores, temperature):
-    return scores.softmax(dim=-1) / temperature
-""",
-        "overflow": """
-def weights_at(scores, temperature):
-    raised = torch.exp(scores / temperature)
-    return raised / raised.sum(dim=-1, keepdim=True)
-""",
-        "division by 0": """
-def weights_at(scores, temperature):
-    return (scores / temperature).softmax(dim=-1)
-""",
-        "one winner of a tie": """
-def weights_at(scores, temperature):
-    if temperature == 0:
-        return F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).float()
-    return (scores / temperature).softmax(dim=-1)
-""",
-        "temperature is ignored": """
-def weights_at(scores, temperature):
-    if temperature == 0:
-        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
-        return best / best.sum(dim=-1, keepdim=True)
-    return scores.softmax(dim=-1)
-""",
-        "softmax over the queries": """
-def weights_at(scores, temperature):
-    return (scores / temperature).softmax(dim=0)
-""",
-        "shares not divided": """
-def weights_at(scores, temperature):
-    if temperature == 0:
-        return (scores == scores.amax(dim=-1, keepdim=True)).float()
-    return (scores / temperature).softmax(dim=-1)
-""",
         "one winner for all rows": """
 def weights_at(scores, temperature):
     if temperature == 0:
         return torch.where(scores == scores.max(), 1.0, 0.0)
-    return (scores / temperature).softmax(dim=-1)
-""",
-        "one maximum for all rows": """
-def weights_at(scores, temperature):
-    if temperature == 0:
-        best = (scores == scores.amax(dim=-1, keepdim=True)).float()
-        return best / best.sum(dim=-1, keepdim=True)
-    raised = torch.exp((scores - scores.max()) / temperature)
-    return raised / raised.sum(dim=-1, keepdim=True)
-""",
-        "softmax at 0": """
-def weights_at(scores, temperature):
-    return (scores / (temperature or 1.0)).softmax(dim=-1)
-""",
-        "truth values": """
-def weights_at(scores, temperature):
-    if temperature == 0:
-        return scores == scores.amax(dim=-1, keepdim=True)
     return (scores / temperature).softmax(dim=-1)
 """,
         "changes its input": """
@@ -485,62 +278,41 @@ def weights_at(scores, temperature):
     scores /= temperature
     return scores.softmax(dim=-1)
 """,
+        "one winner of a tie": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        return F.one_hot(scores.argmax(-1), scores.shape[-1]).float()
+    return torch.softmax(scores / temperature, dim=-1)
+""",
+        "overflow": """
+def weights_at(scores, temperature):
+    if temperature == 0:
+        best = (scores == scores.max(-1, keepdim=True).values).float()
+        return best / best.sum(-1, keepdim=True)
+    e = torch.exp(scores / temperature)
+    return e / e.sum(-1, keepdim=True)
+""",
     },
     "attention.kernel-regression": {
-        "bandwidth not squared": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return (-((x[:, None] - x_seen) ** 2) / (2 * bandwidth)).softmax(dim=-1) @ y_seen
-""",
         "sign": """
 def kernel_regression(x, x_seen, y_seen, bandwidth):
     return ((x[:, None] - x_seen) ** 2 / (2 * bandwidth**2)).softmax(dim=-1) @ y_seen
-""",
-        "not normalised": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return torch.exp(-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2)) @ y_seen
-""",
-        "kernel as score": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return torch.exp(-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2)).softmax(dim=-1) @ y_seen
-""",
-        "0 divided by 0": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    kernel = torch.exp(-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2))
-    return kernel @ y_seen / kernel.sum(dim=-1)
-""",
-        "bandwidth is ignored": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return (-((x[:, None] - x_seen) ** 2) / 2).softmax(dim=-1) @ y_seen
-""",
-        "2 forgotten": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return (-((x[:, None] - x_seen) ** 2) / bandwidth**2).softmax(dim=-1) @ y_seen
-""",
-        "x is ignored": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return torch.full_like(x, float(y_seen.mean()))
-""",
-        "distance not squared": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return (-(x[:, None] - x_seen).abs() / (2 * bandwidth**2)).softmax(dim=-1) @ y_seen
-""",
-        "multiplied by the bandwidth": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return (-((x[:, None] - x_seen) ** 2) / 2 * bandwidth**2).softmax(dim=-1) @ y_seen
-""",
-        "softmax over the queries": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    return (-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2)).softmax(dim=0) @ y_seen
-""",
-        "a small number below": """
-def kernel_regression(x, x_seen, y_seen, bandwidth):
-    kernel = torch.exp(-((x[:, None] - x_seen) ** 2) / (2 * bandwidth**2))
-    return kernel @ y_seen / (kernel.sum(dim=-1) + 1e-9)
 """,
         "changes its input": """
 def kernel_regression(x, x_seen, y_seen, bandwidth):
     x /= bandwidth
     return (-((x[:, None] - x_seen / bandwidth) ** 2) / 2).softmax(dim=-1) @ y_seen
+""",
+        "a small number below": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    d = x[:, None] - x_seen[None, :]
+    kappa = torch.exp(-d ** 2 / (2 * bandwidth ** 2))
+    return (kappa @ y_seen) / (kappa.sum(dim=1) + 1e-12)
+""",
+        "bandwidth not squared": """
+def kernel_regression(x, x_seen, y_seen, bandwidth):
+    scores = -(x[:, None] - x_seen) ** 2 / (2 * bandwidth)
+    return torch.softmax(scores, dim=-1) @ y_seen
 """,
     },
     "attention.set-test": {
@@ -556,41 +328,15 @@ def is_a_set(attend, Q, K, V):
     order = torch.randperm(K.shape[-2])
     return torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V)[0], atol=1e-5)
 """,
-        "weights compared": """
+        "values without keys": """
 def is_a_set(attend, Q, K, V):
     order = torch.randperm(K.shape[-2])
-    one, other = attend(Q, K, V), attend(Q, K[order], V[order])
-    return torch.allclose(one[0], other[0], atol=1e-5) and torch.allclose(one[1], other[1], atol=1e-5)
-""",
-        "exact equality": """
-def is_a_set(attend, Q, K, V):
-    order = torch.randperm(K.shape[-2])
-    return torch.equal(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0])
-""",
-        "reversal only": """
-def is_a_set(attend, Q, K, V):
-    return torch.allclose(attend(Q, K, V)[0], attend(Q, K.flip(-2), V.flip(-2))[0], atol=1e-5)
-""",
-        "always True": """
-def is_a_set(attend, Q, K, V):
-    order = torch.randperm(K.shape[-2])
-    attend(Q, K[order], V[order])
-    return True
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K, V[order])[0], atol=1e-5)
 """,
         "reversed": """
 def is_a_set(attend, Q, K, V):
     order = torch.randperm(K.shape[-2])
     return not torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0], atol=1e-5)
-""",
-        "always False": """
-def is_a_set(attend, Q, K, V):
-    order = torch.randperm(K.shape[-2])
-    return attend(Q, K, V)[0] is attend(Q, K[order], V[order])[0]
-""",
-        "weights in place of outputs": """
-def is_a_set(attend, Q, K, V):
-    order = torch.randperm(K.shape[-2])
-    return torch.allclose(attend(Q, K, V)[1], attend(Q, K[order], V[order])[1], atol=1e-5)
 """,
         "two permutations": """
 def is_a_set(attend, Q, K, V):
@@ -611,20 +357,6 @@ def is_a_set(attend, Q, K, V):
 def is_a_set(attend, Q, K, V):
     return torch.allclose(attend(Q, K, V)[0], attend(Q, K, V)[0], atol=1e-5)
 """,
-        "rotation only": """
-def is_a_set(attend, Q, K, V):
-    return torch.allclose(attend(Q, K, V)[0], attend(Q, K.roll(1, 0), V.roll(1, 0))[0], atol=1e-5)
-""",
-        "first query only": """
-def is_a_set(attend, Q, K, V):
-    order = torch.randperm(K.shape[-2])
-    return torch.allclose(attend(Q, K, V)[0][0], attend(Q, K[order], V[order])[0][0], atol=1e-5)
-""",
-        "loose tolerance": """
-def is_a_set(attend, Q, K, V):
-    order = torch.randperm(K.shape[-2])
-    return bool((attend(Q, K, V)[0] - attend(Q, K[order], V[order])[0]).abs().max() < 0.5)
-""",
         "changes its input": """
 def is_a_set(attend, Q, K, V):
     before = attend(Q, K, V)[0]
@@ -636,16 +368,20 @@ def is_a_set(attend, Q, K, V):
             return False
     return True
 """,
-        "sums compared": """
+        "exact equality": """
 def is_a_set(attend, Q, K, V):
-    order = torch.randperm(K.shape[-2])
-    return torch.allclose(attend(Q, K, V)[0].sum(), attend(Q, K[order], V[order])[0].sum(), atol=1e-3)
+    out, _ = attend(Q, K, V)
+    for _ in range(10):
+        p = torch.randperm(len(K))
+        if not torch.equal(attend(Q, K[p], V[p])[0], out):
+            return False
+    return True
 """,
-        "one pair swapped": """
+        "reversal only": """
 def is_a_set(attend, Q, K, V):
-    order = list(range(len(K)))
-    order[0], order[1] = order[1], order[0]
-    return torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0], atol=1e-4)
+    out, _ = attend(Q, K, V)
+    flipped, _ = attend(Q, K.flip(0), V.flip(0))
+    return torch.allclose(out, flipped, atol=1e-5)
 """,
     },
 }

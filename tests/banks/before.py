@@ -223,74 +223,6 @@ def one_step(table, now, following, eta):
 
 WRONG = {
     "before.look-up": {
-        "ids instead of rows": """
-def look_up(sentences, vocabulary, table):
-    return torch.tensor([[vocabulary.index(word) for word in sentence.split()] for sentence in sentences])
-""",
-        "one-hot instead of rows": """
-def look_up(sentences, vocabulary, table):
-    ids = torch.tensor([[vocabulary.index(word) for word in sentence.split()] for sentence in sentences])
-    return F.one_hot(ids, len(vocabulary)).float()
-""",
-        "the first sentence only": """
-def look_up(sentences, vocabulary, table):
-    for sentence in sentences:
-        ids = [vocabulary.index(word) for word in sentence.split()]
-        return table[ids]
-""",
-        "the last sentence only": """
-def look_up(sentences, vocabulary, table):
-    for sentence in sentences:
-        ids = [vocabulary.index(word) for word in sentence.split()]
-    return table[ids]
-""",
-        "sentences run together": """
-def look_up(sentences, vocabulary, table):
-    ids = []
-    for sentence in sentences:
-        for word in sentence.split():
-            ids.append(vocabulary.index(word))
-    return table[ids]
-""",
-        "one vector a sentence": """
-def look_up(sentences, vocabulary, table):
-    ids = torch.tensor([[vocabulary.index(word) for word in sentence.split()] for sentence in sentences])
-    return table[ids].mean(dim=1)
-""",
-        "counted from 1": """
-def look_up(sentences, vocabulary, table):
-    ids = {word: i for i, word in enumerate(vocabulary, start=1)}
-    return table[torch.tensor([[ids[word] for word in sentence.split()] for sentence in sentences])]
-""",
-        "alphabetical ids": """
-def look_up(sentences, vocabulary, table):
-    vocabulary = sorted(set(vocabulary))
-    return table[torch.tensor([[vocabulary.index(word) for word in sentence.split()] for sentence in sentences])]
-""",
-        "a vocabulary of its own": """
-def look_up(sentences, vocabulary, table):
-    ids = {}
-    rows = []
-    for sentence in sentences:
-        for word in sentence.split():
-            ids.setdefault(word, len(ids))
-        rows.append([ids[word] for word in sentence.split()])
-    return table[torch.tensor(rows)]
-""",
-        "place in the sentence": """
-def look_up(sentences, vocabulary, table):
-    return torch.stack([torch.stack([table[i] for i, word in enumerate(s.split())]) for s in sentences])
-""",
-        "words before sentences": """
-def look_up(sentences, vocabulary, table):
-    ids = torch.tensor([[vocabulary.index(word) for word in sentence.split()] for sentence in sentences])
-    return torch.stack([table[column] for column in ids.T])
-""",
-        "columns instead of rows": """
-def look_up(sentences, vocabulary, table):
-    ids = torch.tensor([[vocabulary.index(word) for word in sentence.split()] for sentence in sentences])
-    return table[:, ids]
-""",
         "rows in lists": """
 def look_up(sentences, vocabulary, table):
     return [[table[vocabulary.index(word)] for word in sentence.split()] for sentence in sentences]
@@ -306,84 +238,22 @@ def look_up(sentences, vocabulary, table):
         sentences[k] = [vocabulary.index(word) for word in sentences[k].split()]
     return table[torch.tensor(sentences)]
 """,
+        "alphabetical ids": """
+def look_up(sentences, vocabulary, table):
+    words = sorted(vocabulary)
+    return torch.stack([torch.stack([table[words.index(w)] for w in s.split()])
+                        for s in sentences])
+""",
+        "words before sentences": """
+def look_up(sentences, vocabulary, table):
+    split = [s.split() for s in sentences]
+    columns = []
+    for words in zip(*split):
+        columns.append(table[[vocabulary.index(w) for w in words]])
+    return torch.stack(columns)
+""",
     },
     "before.softmax": {
-        "too large for e": """
-def probabilities(scores):
-    powers = scores.exp()
-    return powers / powers.sum(dim=-1, keepdim=True)
-""",
-        "the first axis": """
-def probabilities(scores):
-    powers = (scores - scores.amax(dim=0)).exp()
-    return powers / powers.sum(dim=0)
-""",
-        "one sum for all": """
-def probabilities(scores):
-    powers = torch.exp(scores)
-    return powers / powers.sum()
-""",
-        "keepdim forgotten": """
-def probabilities(scores):
-    powers = torch.exp(scores)
-    return powers / powers.sum(dim=-1)
-""",
-        "no exponential": """
-def probabilities(scores):
-    return scores / scores.sum(dim=-1, keepdim=True)
-""",
-        "not divided by the sum": """
-def probabilities(scores):
-    return torch.exp(scores)
-""",
-        "divided by the largest": """
-def probabilities(scores):
-    powers = torch.exp(scores)
-    return powers / powers.max(dim=-1, keepdim=True).values
-""",
-        "another base": """
-def probabilities(scores):
-    powers = 2**scores
-    return powers / powers.sum(dim=-1, keepdim=True)
-""",
-        "each score by itself": """
-def probabilities(scores):
-    return 1 / (1 + torch.exp(-scores))
-""",
-        "smallest score first": """
-def probabilities(scores):
-    powers = torch.exp(-scores)
-    return powers / powers.sum(dim=-1, keepdim=True)
-""",
-        "the largest takes all": """
-def probabilities(scores):
-    return (scores == scores.max(dim=-1, keepdim=True).values).float()
-""",
-        "one maximum for all rows": """
-def probabilities(scores):
-    powers = torch.exp(scores - scores.max())
-    return powers / powers.sum(dim=-1, keepdim=True)
-""",
-        "scores divided by the largest": """
-def probabilities(scores):
-    powers = torch.exp(scores / scores.max(dim=-1, keepdim=True).values)
-    return powers / powers.sum(dim=-1, keepdim=True)
-""",
-        "the mean taken away": """
-def probabilities(scores):
-    powers = torch.exp(scores - scores.mean(dim=-1, keepdim=True))
-    return powers / powers.sum(dim=-1, keepdim=True)
-""",
-        "cut off": """
-def probabilities(scores):
-    powers = torch.exp(torch.clamp(scores, max=80))
-    return powers / powers.sum(dim=-1, keepdim=True)
-""",
-        "NaN hidden": """
-def probabilities(scores):
-    powers = torch.exp(scores)
-    return torch.nan_to_num(powers / powers.sum(dim=-1, keepdim=True))
-""",
         "changes its input": """
 def probabilities(scores):
     scores -= scores.max(dim=-1, keepdim=True).values
@@ -394,91 +264,19 @@ def probabilities(scores):
 def probabilities(scores):
     return torch.softmax(scores, dim=-1)
 """,
+        "one maximum for all rows": """
+def probabilities(scores):
+    e = torch.exp(scores - scores.max())
+    return e / e.sum(dim=-1, keepdim=True)
+""",
+        "axis counted from the front": """
+def probabilities(scores):
+    top = scores.max(dim=1, keepdim=True).values
+    e = torch.exp(scores - top)
+    return e / e.sum(dim=1, keepdim=True)
+""",
     },
     "before.surprise": {
-        "the sum": """
-def surprise(scores, targets):
-    log_p = scores.log_softmax(dim=-1)
-    return -log_p[torch.arange(len(targets)), targets].sum()
-""",
-        "not averaged": """
-def surprise(scores, targets):
-    log_p = scores.log_softmax(dim=-1)
-    return -log_p[torch.arange(len(targets)), targets]
-""",
-        "no minus": """
-def surprise(scores, targets):
-    log_p = scores.log_softmax(dim=-1)
-    return log_p[torch.arange(len(targets)), targets].mean()
-""",
-        "halvings": """
-def surprise(scores, targets):
-    p = scores.softmax(dim=-1)
-    return -torch.log2(p[torch.arange(len(targets)), targets]).mean()
-""",
-        "no logarithm": """
-def surprise(scores, targets):
-    p = scores.softmax(dim=-1)
-    return 1 - p[torch.arange(len(targets)), targets].mean()
-""",
-        "mean before logarithm": """
-def surprise(scores, targets):
-    p = scores.softmax(dim=-1)[torch.arange(len(targets)), targets]
-    return -torch.log(p.mean())
-""",
-        "softmax over the guesses": """
-def surprise(scores, targets):
-    log_p = scores.log_softmax(dim=0)
-    return -log_p[torch.arange(len(targets)), targets].mean()
-""",
-        "no softmax": """
-def surprise(scores, targets):
-    return -scores[torch.arange(len(targets)), targets].mean()
-""",
-        "softmax twice": """
-def surprise(scores, targets):
-    p = scores.softmax(dim=-1)
-    return F.nll_loss(F.log_softmax(p, dim=-1), targets)
-""",
-        "every guess with every target": """
-def surprise(scores, targets):
-    log_p = scores.log_softmax(dim=-1)
-    return -log_p[:, targets].mean()
-""",
-        "all tokens": """
-def surprise(scores, targets):
-    return -scores.log_softmax(dim=-1).mean()
-""",
-        "divided by n and v": """
-def surprise(scores, targets):
-    y = F.one_hot(targets, scores.shape[-1])
-    return -(y * scores.log_softmax(dim=-1)).mean()
-""",
-        "the most probable token": """
-def surprise(scores, targets):
-    return -scores.log_softmax(dim=-1).max(dim=-1).values.mean()
-""",
-        "its own doubt": """
-def surprise(scores, targets):
-    p = scores.softmax(dim=-1)
-    return -(p * p.log()).sum(dim=-1).mean()
-""",
-        "log of a rounded probability": """
-def surprise(scores, targets):
-    p = scores.softmax(dim=-1)
-    return -p[torch.arange(len(targets)), targets].log().mean()
-""",
-        "too large for e": """
-def surprise(scores, targets):
-    powers = scores.exp()
-    p = powers / powers.sum(dim=-1, keepdim=True)
-    return -p[torch.arange(len(targets)), targets].log().mean()
-""",
-        "a floor under p": """
-def surprise(scores, targets):
-    p = scores.softmax(dim=-1)
-    return -torch.log(p[torch.arange(len(targets)), targets] + 1e-9).mean()
-""",
         "changes its input": """
 def surprise(scores, targets):
     scores -= scores.amax(dim=-1, keepdim=True)
@@ -488,142 +286,19 @@ def surprise(scores, targets):
 def surprise(scores, targets):
     return F.cross_entropy(scores, targets)
 """,
+        "a floor under p": """
+def surprise(scores, targets):
+    p = torch.softmax(scores, dim=1)
+    p = p[torch.arange(len(targets)), targets]
+    return -torch.log(p + 1e-9).mean()
+""",
+        "halvings": """
+def surprise(scores, targets):
+    log_p = torch.log_softmax(scores, dim=1)[torch.arange(len(targets)), targets]
+    return -(log_p / math.log(2)).mean()
+""",
     },
     "before.one-step": {
-        "uphill": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        slope = table[i].softmax(dim=0)
-        slope[j] -= 1
-        new[i] += eta * slope / len(now)
-    return new
-""",
-        "not divided by n": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        slope = table[i].softmax(dim=0)
-        slope[j] -= 1
-        new[i] -= eta * slope
-    return new
-""",
-        "divided by v": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        slope = table[i].softmax(dim=0)
-        slope[j] -= 1
-        new[i] -= eta * slope / len(table)
-    return new
-""",
-        "divided row by row": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i in now.unique():
-        came = following[now == i]
-        y = F.one_hot(came, len(table)).float().mean(dim=0)
-        new[i] -= eta * (table[i].softmax(dim=0) - y)
-    return new
-""",
-        "a token counts once": """
-def one_step(table, now, following, eta):
-    n = len(now)
-    slopes = table[now].softmax(dim=-1)
-    slopes[torch.arange(n), following] -= 1
-    new = table.clone()
-    new[now] -= eta * slopes / n
-    return new
-""",
-        "moves as it goes": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        slope = new[i].softmax(dim=0)
-        slope[j] -= 1
-        new[i] -= eta * slope / len(now)
-    return new
-""",
-        "y forgotten": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i in now:
-        new[i] -= eta * table[i].softmax(dim=0) / len(now)
-    return new
-""",
-        "p forgotten": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        new[i, j] += eta / len(now)
-    return new
-""",
-        "only what came": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        new[i, j] -= eta * (table[i].softmax(dim=0)[j] - 1) / len(now)
-    return new
-""",
-        "no softmax": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        slope = table[i].clone()
-        slope[j] -= 1
-        new[i] -= eta * slope / len(now)
-    return new
-""",
-        "softmax of the columns": """
-def one_step(table, now, following, eta):
-    p = table.softmax(dim=0)
-    new = table.clone()
-    for i, j in zip(now, following):
-        slope = p[i].clone()
-        slope[j] -= 1
-        new[i] -= eta * slope / len(now)
-    return new
-""",
-        "now and following swapped": """
-def one_step(table, now, following, eta):
-    new = table.clone()
-    for i, j in zip(now, following):
-        slope = table[j].softmax(dim=0)
-        slope[i] -= 1
-        new[j] -= eta * slope / len(now)
-    return new
-""",
-        "all rows move": """
-def one_step(table, now, following, eta):
-    y = torch.zeros_like(table)
-    for i, j in zip(now, following):
-        y[i, j] += 1 / len(now)
-    return table - eta * (table.softmax(dim=-1) - y)
-""",
-        "η ignored": """
-def one_step(table, now, following, eta):
-    v = len(table)
-    x, y = F.one_hot(now, v).float(), F.one_hot(following, v).float()
-    return table - x.T @ ((x @ table).softmax(dim=-1) - y) / len(now)
-""",
-        "the slopes alone": """
-def one_step(table, now, following, eta):
-    v = len(table)
-    x, y = F.one_hot(now, v).float(), F.one_hot(following, v).float()
-    return x.T @ ((x @ table).softmax(dim=-1) - y) / len(now)
-""",
-        "the rows that were looked up": """
-def one_step(table, now, following, eta):
-    scores = table[now]
-    y = F.one_hot(following, len(table))
-    return scores - eta * (scores.softmax(dim=-1) - y) / len(now)
-""",
-        "one row of y for all": """
-def one_step(table, now, following, eta):
-    slopes = table[now].softmax(dim=-1)
-    slopes[:, following] -= 1
-    return table.index_add(0, now, slopes, alpha=-eta / len(now))
-""",
         "changes its input": """
 def one_step(table, now, following, eta):
     slopes = table[now].softmax(dim=-1) - F.one_hot(following, len(table))
@@ -636,6 +311,23 @@ def one_step(table, now, following, eta):
     scores = table.clone().requires_grad_()
     F.cross_entropy(scores[now], following).backward()
     return (scores - eta * scores.grad).detach()
+""",
+        "moves as it goes": """
+def one_step(table, now, following, eta):
+    new = table
+    n = len(now)
+    for a, b in zip(now, following):
+        slope = torch.softmax(table[a], dim=0)
+        slope[b] -= 1
+        new[a] -= eta * slope / n
+    return new
+""",
+        "a token counts once": """
+def one_step(table, now, following, eta):
+    slopes = torch.softmax(table[now], dim=1) - F.one_hot(following, table.shape[1])
+    new = table.clone()
+    new[now] -= eta * slopes / len(now)
+    return new
 """,
     },
 }

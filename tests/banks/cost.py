@@ -224,67 +224,11 @@ def encoder_layer(n, d, d_ff):
 """,
         "means forgotten": """
 def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + n**2 * d + 2 * n * d * d_ff
-""",
-        "scores and means forgotten": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n * d * d_ff
-""",
-        "one matrix in the feed-forward network": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n**2 * d + n * d * d_ff
-""",
-        "feed-forward network forgotten": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n**2 * d
-""",
-        "d_ff is ignored": """
-def encoder_layer(n, d, d_ff):
-    return 12 * n * d**2 + 2 * n**2 * d
+    return 4 * n * d * d + n * n * d + 2 * n * d * d_ff
 """,
         "additions counted too": """
 def encoder_layer(n, d, d_ff):
-    return 8 * n * d**2 + 4 * n**2 * d + 4 * n * d * d_ff
-""",
-        "feed-forward network of one word": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n**2 * d + 2 * d * d_ff
-""",
-        "feed-forward network for each pair": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n**2 * d + 2 * n**2 * d * d_ff
-""",
-        "projections of one word": """
-def encoder_layer(n, d, d_ff):
-    return 4 * d**2 + 2 * n**2 * d + 2 * n * d * d_ff
-""",
-        "feed-forward matrices square": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n**2 * d + 2 * n * d_ff**2
-""",
-        "one word": """
-def encoder_layer(n, d, d_ff):
-    return 4 * d**2 + 2 * n * d + 2 * d * d_ff
-""",
-        "softmax counted": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n**2 * d + 2 * n * d * d_ff + n * n
-""",
-        "biases counted": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n * d**2 + 2 * n**2 * d + 2 * n * d * d_ff + 4 * n * d + n * d_ff + n * d
-""",
-        "forward and backward": """
-def encoder_layer(n, d, d_ff):
-    return 3 * (4 * n * d**2 + 2 * n**2 * d + 2 * n * d * d_ff)
-""",
-        "weights counted, not products": """
-def encoder_layer(n, d, d_ff):
-    return 4 * d**2 + 2 * d * d_ff
-""",
-        "n and d exchanged": """
-def encoder_layer(n, d, d_ff):
-    return 4 * n**2 * d + 2 * n * d**2 + 2 * n * d * d_ff
+    return 2 * (4 * n * d ** 2 + 2 * n ** 2 * d + 2 * n * d * d_ff)
 """,
     },
     "cost.crossover": {
@@ -295,13 +239,6 @@ def crossover(d, matrices, projections):
         n += 1
     return n
 """,
-        "means forgotten": """
-def crossover(d, matrices, projections):
-    n = 1
-    while n * n * d + projections * n * d * d <= matrices * n * d * d:
-        n += 1
-    return n
-""",
         "projections forgotten": """
 def crossover(d, matrices, projections):
     n = 1
@@ -309,77 +246,17 @@ def crossover(d, matrices, projections):
         n += 1
     return n
 """,
-        "projections on the wrong side": """
+        "means forgotten": """
 def crossover(d, matrices, projections):
     n = 1
-    while 2 * n * n * d <= (matrices + projections) * n * d * d:
+    while n * n * d + projections * n * d * d <= matrices * n * d * d:
         n += 1
     return n
-""",
-        "matrices are ignored": """
-def crossover(d, matrices, projections):
-    n = 1
-    while 2 * n * n * d + projections * n * d * d <= n * d * d:
-        n += 1
-    return n
-""",
-        "projections are three": """
-def crossover(d, matrices, projections):
-    n = 1
-    while 2 * n * n * d + 3 * n * d * d <= matrices * n * d * d:
-        n += 1
-    return n
-""",
-        "as often is not more often": """
-def crossover(d, matrices, projections):
-    n = 1
-    while 2 * n * n * d + projections * n * d * d < matrices * n * d * d:
-        n += 1
-    return n
-""",
-        "half a word": """
-def crossover(d, matrices, projections):
-    return (matrices - projections) * d / 2
 """,
         "less than one word": """
 def crossover(d, matrices, projections):
+    # 2 n^2 d + p n d^2 > m n d^2   <=>   n > (m - p) d / 2
     return (matrices - projections) * d // 2 + 1
-""",
-        "d is ignored": """
-def crossover(d, matrices, projections):
-    return max(1, (matrices - projections) // 2 + 1)
-""",
-        "projections of one word": """
-def crossover(d, matrices, projections):
-    n = 1
-    while 2 * n * n * d + projections * d * d <= matrices * n * d * d:
-        n += 1
-    return n
-""",
-        "only the matrices were put in": """
-def crossover(d, matrices, projections):
-    n = 1
-    while n * n * d <= matrices * n * d * d:
-        n += 1
-    return n
-""",
-        "the two exchanged": """
-def crossover(d, matrices, projections):
-    n = 1
-    while 2 * n * n * d + matrices * n * d * d <= projections * n * d * d:
-        n += 1
-    return n
-""",
-        "the two on the wrong side": """
-def crossover(d, matrices, projections):
-    n = 1
-    while n * n * d + projections * n * d * d <= 2 * matrices * n * d * d:
-        n += 1
-    return n
-""",
-        "no word at all": """
-def crossover(d, matrices, projections):
-    return max(0, (matrices - projections) * d // 2 + 1)
 """,
     },
     "cost.doubling": {
@@ -401,350 +278,31 @@ def layers_needed(n, k, most):
         step = min(2 * step, most)
     return layers
 """,
-        "it starts over too early": """
-def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 2 * step if 2 * step < most else 1
-    return layers
-""",
-        "distances grow by k": """
-def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = k * step if step < most else 1
-    return layers
-""",
         "k words for k − 1": """
 def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += k * step
+    reach, distance, layers = 1, 1, 0
+    while reach < n:
+        reach += k * distance
         layers += 1
-        step = 2 * step if step < most else 1
+        distance = 1 if distance == most else 2 * distance
     return layers
 """,
-        "one word for k − 1": """
+        "it starts over too early": """
 def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += step
+    reach, distance, layers = 1, 1, 0
+    while reach < n:
+        reach += (k - 1) * distance
         layers += 1
-        step = 2 * step if step < most else 1
+        distance *= 2
+        if distance >= most:
+            distance = 1
     return layers
-""",
-        "one layer reaches only itself": """
-def layers_needed(n, k, most):
-    heard, step, layers = 0, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 2 * step if step < most else 1
-    return layers
-""",
-        "the last word is missing": """
-def layers_needed(n, k, most):
-    heard, step, layers = 2, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 2 * step if step < most else 1
-    return max(1, layers)
-""",
-        "no distance at all": """
-def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 1
-    return layers
-""",
-        "a logarithm to base k": """
-def layers_needed(n, k, most):
-    layers = 1
-    while k**layers < n:
-        layers += 1
-    return layers
-""",
-        "a logarithm to base 2": """
-def layers_needed(n, k, most):
-    return math.ceil(math.log2(n))
-""",
-        "it starts at 2": """
-def layers_needed(n, k, most):
-    heard, step, layers = 1, 2, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 2 * step if step < most else 2
-    return layers
-""",
-        "a layer too many": """
-def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 2 * step if step < most else 1
-    return layers + 1
-""",
-        "most is ignored": """
-def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 2 * step if step < 16 else 1
-    return layers
-""",
-        "it starts over too late": """
-def layers_needed(n, k, most):
-    heard, step, layers = 1, 1, 0
-    while heard < n:
-        heard += (k - 1) * step
-        layers += 1
-        step = 2 * step if step <= most else 1
-    return layers
-""",
-        "whole cycles only": """
-def layers_needed(n, k, most):
-    cycle = (k - 1) * (2 * most - 1)
-    return math.ceil((n - 1) / cycle) * most.bit_length()
 """,
     },
     "cost.growth": {
-        "mean for median": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sum(rounds) / 7
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "the fastest round": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return min(rounds)
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "the slowest round": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return max(rounds)
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "one round": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(1):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return rounds[0]
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "not sorted": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return rounds[3]
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "all sizes": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "the lower half": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes[:len(sizes) // 2]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "plain axes": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes[len(sizes) // 2:]
-    x = [n for n in upper]
-    y = [seconds(n) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "axes exchanged": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((q - b) ** 2 for q in y)
-""",
-        "first and last point only": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return (y[-1] - y[0]) / (x[-1] - x[0])
-""",
-        "through the origin": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum(p * q for p, q in zip(x, y)) / sum(p * p for p in x)
-""",
-        "time over n": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes[len(sizes) // 2:]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum(q / p for p, q in zip(x, y)) / len(x)
-""",
-        "only log of the times": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = sizes[len(sizes) // 2:]
-    x = [n for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
-        "sizes are ignored": """
-def growth(work, sizes, clock):
-    def seconds(n):
-        rounds = []
-        for _ in range(7):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        return sorted(rounds)[3]
-    upper = [512, 1024, 2048]
-    x = [math.log(n) for n in upper]
-    y = [math.log(seconds(n)) for n in upper]
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
-""",
         "no work": """
 def growth(work, sizes, clock):
     return 2.0
-""",
-        "fewer rounds": """
-def growth(work, sizes, clock):
-    x, y = [], []
-    for n in sizes[len(sizes) // 2:]:
-        rounds = []
-        for _ in range(5):
-            start = clock()
-            work(n)
-            rounds.append(clock() - start)
-        x.append(math.log(n))
-        y.append(math.log(sorted(rounds)[2]))
-    a, b = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
 """,
         "another clock": """
 def growth(work, sizes, clock):
@@ -761,91 +319,51 @@ def growth(work, sizes, clock):
     a, b = sum(x) / len(x), sum(y) / len(y)
     return sum((p - a) * (q - b) for p, q in zip(x, y)) / sum((p - a) ** 2 for p in x)
 """,
+        "mean for median": """
+def growth(work, sizes, clock):
+    xs, ys = [], []
+    for n in sizes[len(sizes) // 2:]:
+        times = []
+        for _ in range(7):
+            start = clock()
+            work(n)
+            times.append(clock() - start)
+        xs.append(math.log(n))
+        ys.append(math.log(sum(times) / 7))
+    mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
+    return sum((x - mx) * (y - my) for x, y in zip(xs, ys)) / sum((x - mx) ** 2 for x in xs)
+""",
+        "all sizes": """
+def growth(work, sizes, clock):
+    import numpy as np
+    medians = []
+    for n in sizes:
+        times = []
+        for _ in range(7):
+            start = clock()
+            work(n)
+            times.append(clock() - start)
+        medians.append(np.median(times))
+    return float(np.polyfit(np.log(sizes), np.log(medians), 1)[0])
+""",
     },
     "cost.batch": {
         "at least one": """
 def largest_batch(numbers, n, d, n_heads, n_layers):
     return max(1, numbers // (n_layers * (n_heads * n**2 + 4 * n * d)))
 """,
-        "weights of one head": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * (n**2 + 4 * n * d)
-    return numbers // each
-""",
         "one layer": """
 def largest_batch(numbers, n, d, n_heads, n_layers):
     each = n_heads * n**2 + 4 * n * d
     return numbers // each
 """,
-        "weights only": """
+        "weights of one head": """
 def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * n_heads * n**2
-    return numbers // each
-""",
-        "no weights": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * 4 * n * d
-    return numbers // each
-""",
-        "one weight a word": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * (n_heads * n + 4 * n * d)
-    return numbers // each
-""",
-        "three vectors a word": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * (n_heads * n**2 + 3 * n * d)
-    return numbers // each
-""",
-        "every head as wide as the model": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * n_heads * (n**2 + 4 * n * d)
-    return numbers // each
-""",
-        "words, not sentences": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * (n_heads * n + 4 * d)
-    return numbers // each
-""",
-        "numbers taken for bytes": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = 4 * n_layers * (n_heads * n**2 + 4 * n * d)
-    return numbers // each
-""",
-        "weights as wide as the model": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * (n_heads * n * d + 4 * n * d)
-    return numbers // each
-""",
-        "a sentence too many": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * (n_heads * n**2 + 4 * n * d)
-    return numbers // each + 1
-""",
-        "a part of a sentence": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_layers * (n_heads * n**2 + 4 * n * d)
-    return numbers / each
+    return numbers // (n_layers * (4 * n * d + n * n))
 """,
         "rounded to the nearest": """
 def largest_batch(numbers, n, d, n_heads, n_layers):
-    return round(numbers / (n_layers * (n_heads * n**2 + 4 * n * d)))
-""",
-        "scores kept too": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return numbers // (n_layers * (2 * n_heads * n**2 + 4 * n * d))
-""",
-        "input counted too": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return numbers // (n_layers * (n_heads * n**2 + 5 * n * d))
-""",
-        "matrices for vectors": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return numbers // (n_layers * (n_heads * n**2 + 4 * d**2))
-""",
-        "multiplications for memory": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return numbers // (n_layers * (2 * n**2 * d + 4 * n * d**2))
+    return round(numbers / (n_layers * (4 * n * d + n_heads * n * n)))
 """,
     },
     "cost.today": {
@@ -858,213 +376,6 @@ def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
     flops = 2 * (layers + vocab * d)
     return parameters, cache, flops
 """,
-        "as many key heads as heads": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = d
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 4 * n_layers * n_kv * d // n_heads
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "two matrices in the feed-forward network": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 2 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "norms forgotten": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + 0 + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "last norm forgotten": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + 2 * n_layers * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "one norm a layer": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "W^O forgotten": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "biases counted": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + n_layers * (3 * d + 2 * narrow + 2 * d_ff)
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "norms with biases": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + 2 * (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "one key head": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "one layer": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = 1 * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + 3 * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "the three in another order": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + vocab * d)
-    return flops, cache, parameters
-""",
-        "half the cache": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "a quarter of the cache": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = n_layers * narrow
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "as wide as the model": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 4 * n_layers * d
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "one layer's cache": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 4 * narrow
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "32 bits": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 8 * n_layers * narrow
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "one number a head": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 4 * n_layers * n_kv
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "heads for key heads": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 4 * n_layers * n_kv * d
-    flops = 2 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "the look-up multiplied": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * (layers + 2 * vocab * d)
-    return parameters, cache, flops
-""",
-        "two for every parameter": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * parameters
-    return parameters, cache, flops
-""",
-        "multiplications only": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = layers + vocab * d
-    return parameters, cache, flops
-""",
-        "a training step": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 6 * (layers + vocab * d)
-    return parameters, cache, flops
-""",
-        "no logits": """
-def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = 2 * vocab * d + layers + (2 * n_layers + 1) * d + 0
-    cache = 2 * n_layers * narrow * 2
-    flops = 2 * layers
-    return parameters, cache, flops
-""",
         "no three numbers": """
 def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
     narrow = n_kv * d // n_heads
@@ -1074,21 +385,21 @@ def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
     flops = 2 * (layers + vocab * d)
     return parameters
 """,
-        "bits for bytes": """
+        "two for every parameter": """
 def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = layers + 2 * vocab * d + (2 * n_layers + 1) * d
-    cache, flops = 4 * n_layers * narrow, 2 * (layers + vocab * d)
-    return parameters, 8 * cache, flops
+    kv = n_kv * d // n_heads
+    layer = 2 * d * d + 2 * d * kv + 3 * d * d_ff + 2 * d
+    parameters = 2 * vocab * d + n_layers * layer + d
+    return parameters, n_layers * 2 * kv * 2, 2 * parameters
 """,
-        "norms multiplied": """
+        "as wide as the model": """
 def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
-    narrow = n_kv * d // n_heads
-    layers = n_layers * (2 * d * d + 2 * d * narrow + 3 * d * d_ff)
-    parameters = layers + 2 * vocab * d + (2 * n_layers + 1) * d
-    cache, flops = 4 * n_layers * narrow, 2 * (layers + vocab * d)
-    return parameters, cache, flops + 2 * (2 * n_layers + 1) * d
+    width = d // n_heads
+    matrices = 2 * d * d + 2 * d * n_kv * width + 3 * d * d_ff
+    parameters = 2 * vocab * d + n_layers * (matrices + 2 * d) + d
+    cache = n_layers * 2 * n_heads * width * 2
+    flops = 2 * (n_layers * matrices + vocab * d)
+    return parameters, cache, flops
 """,
     },
 }

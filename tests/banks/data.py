@@ -253,116 +253,12 @@ def best_pair(words):
                 counts[a, b] = counts.get((a, b), 0) + count
     return min(counts, key=lambda pair: (-counts[pair], pair))
 """,
-        "every second pair skipped": """
-def best_pair(words):
-    counts = {}
-    for pieces, count in words:
-        for i in range(0, len(pieces) - 1, 2):
-            pair = (pieces[i], pieces[i + 1])
-            counts[pair] = counts.get(pair, 0) + count
-    return min(counts, key=lambda pair: (-counts[pair], pair))
-""",
-        "words not weighed": """
-def best_pair(words):
-    from collections import Counter
-    counts = Counter(pair for pieces, _ in words for pair in zip(pieces, pieces[1:]))
-    return min(counts, key=lambda pair: (-counts[pair], pair))
-""",
         "once a word": """
 def best_pair(words):
     counts = {}
     for pieces, count in words:
         for pair in set(zip(pieces, pieces[1:])):
             counts[pair] = counts.get(pair, 0) + count
-    return min(counts, key=lambda pair: (-counts[pair], pair))
-""",
-        "tie the other way": """
-def best_pair(words):
-    from collections import Counter
-    counts = Counter()
-    for pieces, count in words:
-        for pair in zip(pieces, pieces[1:]):
-            counts[pair] += count
-    return max(counts, key=lambda pair: (counts[pair], pair))
-""",
-        "rarest pair": """
-def best_pair(words):
-    from collections import Counter
-    counts = Counter()
-    for pieces, count in words:
-        for pair in zip(pieces, pieces[1:]):
-            counts[pair] += count
-    return min(counts, key=lambda pair: (counts[pair], pair))
-""",
-        "most frequent symbol": """
-def best_pair(words):
-    from collections import Counter
-    counts = Counter()
-    for pieces, count in words:
-        for piece in pieces:
-            counts[piece] += count
-    return (counts.most_common(1)[0][0],) * 2
-""",
-        "tie to the one met first": """
-def best_pair(words):
-    counts = {}
-    for pieces, count in words:
-        for pair in zip(pieces, pieces[1:]):
-            counts[pair] = counts.get(pair, 0) + count
-    return max(counts, key=counts.get)
-""",
-        "joined": """
-def best_pair(words):
-    counts = {}
-    for pieces, count in words:
-        for a, b in zip(pieces, pieces[1:]):
-            counts[a, b] = counts.get((a, b), 0) + count
-    a, b = min(counts, key=lambda pair: (-counts[pair], pair))
-    return a + b
-""",
-        "pair and count": """
-def best_pair(words):
-    counts = {}
-    for pieces, count in words:
-        for pair in zip(pieces, pieces[1:]):
-            counts[pair] = counts.get(pair, 0) + count
-    return min(counts.items(), key=lambda item: (-item[1], item[0]))
-""",
-        "end mark dropped": """
-def best_pair(words):
-    counts = {}
-    for pieces, count in words:
-        pieces = [piece.replace("·", "") for piece in pieces]
-        for pair in zip(pieces, pieces[1:]):
-            counts[pair] = counts.get(pair, 0) + count
-    return min(counts, key=lambda pair: (-counts[pair], pair))
-""",
-        "order of the two ignored": """
-def best_pair(words):
-    counts = {}
-    for pieces, count in words:
-        for a, b in zip(pieces, pieces[1:]):
-            pair = (min(a, b), max(a, b))
-            counts[pair] = counts.get(pair, 0) + count
-    return min(counts, key=lambda pair: (-counts[pair], pair))
-""",
-        "last pair of a word skipped": """
-def best_pair(words):
-    counts = {}
-    for pieces, count in words:
-        for i in range(len(pieces) - 2):
-            pair = (pieces[i], pieces[i + 1])
-            counts[pair] = counts.get(pair, 0) + count
-    return min(counts, key=lambda pair: (-counts[pair], pair))
-""",
-        "across word ends": """
-def best_pair(words):
-    counts, before = {}, None
-    for pieces, count in words:
-        for piece in pieces:
-            if before is not None:
-                counts[before, piece] = counts.get((before, piece), 0) + count
-            before = piece
     return min(counts, key=lambda pair: (-counts[pair], pair))
 """,
         "changes its input": """
@@ -377,85 +273,6 @@ def best_pair(words):
 """,
     },
     "data.segment": {
-        "joined text compared": """
-def segment(word, merges):
-    pieces = [*word[:-1], word[-1] + "·"]
-    for left, right in merges:
-        i = 0
-        while i + 1 < len(pieces):
-            if pieces[i] + pieces[i + 1] == left + right:
-                pieces[i : i + 2] = [left + right]
-            i += 1
-    return pieces
-""",
-        "no end mark": """
-def segment(word, merges):
-    pieces = list(word)
-    for left, right in merges:
-        i = 0
-        while i + 1 < len(pieces):
-            if (pieces[i], pieces[i + 1]) == (left, right):
-                pieces[i : i + 2] = [left + right]
-            i += 1
-    return pieces
-""",
-        "first place only": """
-def segment(word, merges):
-    pieces = [*word[:-1], word[-1] + "·"]
-    for left, right in merges:
-        for i in range(len(pieces) - 1):
-            if (pieces[i], pieces[i + 1]) == (left, right):
-                pieces[i : i + 2] = [left + right]
-                break
-    return pieces
-""",
-        "longest match": """
-def segment(word, merges):
-    known = {left + right for left, right in merges}
-    rest, pieces = word + "·", []
-    while rest:
-        for size in range(len(rest), 0, -1):
-            if rest[:size] in known or size == 1 or rest[:size] == rest == rest[0] + "·":
-                break
-        pieces.append(rest[:size])
-        rest = rest[size:]
-    return pieces
-""",
-        "last merge first": """
-def segment(word, merges):
-    pieces = [*word[:-1], word[-1] + "·"]
-    for left, right in reversed(merges):
-        i = 0
-        while i + 1 < len(pieces):
-            if (pieces[i], pieces[i + 1]) == (left, right):
-                pieces[i : i + 2] = [left + right]
-            i += 1
-    return pieces
-""",
-        "replaced as text": """
-def segment(word, merges):
-    text = " ".join(word) + "·"
-    for left, right in merges:
-        text = text.replace(left + " " + right, left + right)
-    return text.split(" ")
-""",
-        "merges ignored": """
-def segment(word, merges):
-    return list(word[:-1]) + [word[-1] + "·"]
-""",
-        "any merge from the left": """
-def segment(word, merges):
-    known = {tuple(pair) for pair in merges}
-    pieces = [*word[:-1], word[-1] + "·"]
-    i = 0
-    while i < len(pieces) - 1:
-        if (pieces[i], pieces[i + 1]) in known:
-            pieces[i : i + 2] = [pieces[i] + pieces[i + 1]]
-            i = 0
-        else:
-            i += 1
-    return pieces
-""",
         "longest piece first": """
 def segment(word, merges):
     pieces = [*word[:-1], word[-1] + "·"]
@@ -466,48 +283,6 @@ def segment(word, merges):
                 pieces[i : i + 2] = [left + right]
             i += 1
     return pieces
-""",
-        "mark a symbol of its own": """
-def segment(word, merges):
-    pieces = list(word + "·")
-    for left, right in merges:
-        i = 0
-        while i + 1 < len(pieces):
-            if (pieces[i], pieces[i + 1]) == (left, right):
-                pieces[i : i + 2] = [left + right]
-            i += 1
-    return pieces
-""",
-        "from right to left": """
-def segment(word, merges):
-    pieces = [*word[:-1], word[-1] + "·"]
-    for left, right in merges:
-        for i in reversed(range(len(pieces) - 1)):
-            if pieces[i : i + 2] == [left, right]:
-                pieces[i : i + 2] = [left + right]
-    return pieces
-""",
-        "one string": """
-def segment(word, merges):
-    pieces = [*word[:-1], word[-1] + "·"]
-    for left, right in merges:
-        i = 0
-        while i + 1 < len(pieces):
-            if (pieces[i], pieces[i + 1]) == (left, right):
-                pieces[i : i + 2] = [left + right]
-            i += 1
-    return " ".join(pieces)
-""",
-        "mark taken off": """
-def segment(word, merges):
-    pieces = [*word[:-1], word[-1] + "·"]
-    for left, right in merges:
-        i = 0
-        while i + 1 < len(pieces):
-            if (pieces[i], pieces[i + 1]) == (left, right):
-                pieces[i : i + 2] = [left + right]
-            i += 1
-    return [piece.strip("·") for piece in pieces]
 """,
         "changes its input": """
 def segment(word, merges):
@@ -521,65 +296,36 @@ def segment(word, merges):
             i += 1
     return pieces
 """,
+        "first place only": """
+def segment(word, merges):
+    symbols = list(word)
+    symbols[-1] += "·"
+    for a, b in merges:
+        for i in range(len(symbols) - 1):
+            if symbols[i] == a and symbols[i + 1] == b:
+                symbols[i:i + 2] = [a + b]
+                break
+    return symbols
+""",
+        "any merge from the left": """
+def segment(word, merges):
+    known = {a + b for a, b in merges}
+    letters = list(word[:-1]) + [word[-1] + "·"]
+    pieces, i = [], 0
+    while i < len(letters):
+        for j in range(len(letters), i, -1):
+            piece = "".join(letters[i:j])
+            if j == i + 1 or piece in known:
+                pieces.append(piece)
+                i = j
+                break
+    return pieces
+""",
     },
     "data.waste": {
-        "a sum of the shares": """
-def waste(batches):
-    return sum(1 - sum(b) / (len(b) * max(b)) for b in batches)
-""",
-        "mean of the shares": """
-def waste(batches):
-    shares = [1 - sum(lengths) / (len(lengths) * max(lengths)) for lengths in batches]
-    return sum(shares) / len(shares)
-""",
-        "padding over real tokens": """
-def waste(batches):
-    real = sum(sum(lengths) for lengths in batches)
-    places = sum(len(lengths) * max(lengths) for lengths in batches)
-    return (places - real) / real
-""",
-        "one longest for all": """
-def waste(batches):
-    lengths = [length for batch in batches for length in batch]
-    return 1 - sum(lengths) / (max(lengths) * len(lengths))
-""",
         "share of real tokens": """
 def waste(batches):
     return sum(map(sum, batches)) / sum(len(lengths) * max(lengths) for lengths in batches)
-""",
-        "padding counted": """
-def waste(batches):
-    return sum(max(lengths) - length for lengths in batches for length in lengths)
-""",
-        "in percent": """
-def waste(batches):
-    real = sum(sum(b) for b in batches)
-    return 100 * (1 - real / sum(len(b) * max(b) for b in batches))
-""",
-        "last batch only": """
-def waste(batches):
-    for b in batches:
-        share = 1 - sum(b) / (len(b) * max(b))
-    return share
-""",
-        "first batch only": """
-def waste(batches):
-    for b in batches:
-        return 1 - sum(b) / (len(b) * max(b))
-""",
-        "last length taken for the longest": """
-def waste(batches):
-    return 1 - sum(map(sum, batches)) / sum(len(b) * b[-1] for b in batches)
-""",
-        "a share of sentences": """
-def waste(batches):
-    padding = sum(max(b) - n for b in batches for n in b)
-    return padding / sum(len(b) for b in batches)
-""",
-        "sentences that are padded": """
-def waste(batches):
-    short = sum(1 for b in batches for n in b if n < max(b))
-    return short / sum(len(b) for b in batches)
 """,
         "changes its input": """
 def waste(batches):
@@ -590,66 +336,19 @@ def waste(batches):
         places += len(b) * b[-1]
     return 1 - real / places
 """,
+        "mean of the shares": """
+def waste(batches):
+    shares = [1 - sum(b) / (max(b) * len(b)) for b in batches]
+    return sum(shares) / len(shares)
+""",
+        "padding over real tokens": """
+def waste(batches):
+    words = sum(sum(b) for b in batches)
+    places = sum(max(b) * len(b) for b in batches)
+    return (places - words) / words
+""",
     },
     "data.collate": {
-        "source without <eos>": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    return pad(src), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
-""",
-        "<eos> after the padding": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    bos, eos = torch.full((len(src), 1), 1), torch.full((len(src), 1), 2)
-    return torch.cat([pad(src), eos], 1), torch.cat([bos, pad(tgt)], 1), torch.cat([pad(tgt), eos], 1)
-""",
-        "padded on the left": """
-def collate(src, tgt):
-    def pad(rows):
-        longest = max(map(len, rows))
-        return torch.tensor([[0] * (longest - len(row)) + row for row in rows])
-    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
-""",
-        "<eos> in the input": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    both = pad([[1, *row, 2] for row in tgt])
-    return pad([[*row, 2] for row in src]), both[:, :-1], both[:, 1:]
-""",
-        "the output not shifted": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    tgt_in = pad([[1, *row] for row in tgt])
-    return pad([[*row, 2] for row in src]), tgt_in, tgt_in
-""",
-        "output without <eos>": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad(tgt)
-""",
-        "<bos> and <eos> exchanged": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    return pad([[*row, 1] for row in src]), pad([[2, *row] for row in tgt]), pad([[*row, 1] for row in tgt])
-""",
-        "source with <bos>": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    return pad([[1, *row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
-""",
-        "in and out exchanged": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    return pad([[*row, 2] for row in src]), pad([[*row, 2] for row in tgt]), pad([[1, *row] for row in tgt])
-""",
         "float ids": """
 def collate(src, tgt):
     def pad(rows):
@@ -658,29 +357,6 @@ def collate(src, tgt):
             ids[i, : len(row)] = torch.tensor(row)
         return ids
     return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
-""",
-        "one width for both languages": """
-def collate(src, tgt):
-    width = max(len(row) for row in src + tgt) + 1
-    pad = lambda rows: torch.tensor([row + [0] * (width - len(row)) for row in rows])
-    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
-""",
-        "padded with another id": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=2)
-    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
-""",
-        "cut to the shortest": """
-def collate(src, tgt):
-    pad = lambda rows: torch.tensor(list(zip(*rows))).T
-    return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
-""",
-        "source and target exchanged": """
-def collate(src, tgt):
-    from torch.nn.utils.rnn import pad_sequence
-    pad = lambda rows: pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    return pad([[*row, 2] for row in tgt]), pad([[1, *row] for row in src]), pad([[*row, 2] for row in src])
 """,
         "not three": """
 def collate(src, tgt):
@@ -696,6 +372,14 @@ def collate(src, tgt):
     for row in src + tgt:
         row.append(2)
     return pad(src), tgt_in, pad(tgt)
+""",
+        "one width for both languages": """
+def collate(src, tgt):
+    width = max(len(row) for row in src + tgt) + 1
+    fill = lambda rows: torch.tensor([row + [0] * (width - len(row)) for row in rows])
+    return (fill([row + [2] for row in src]),
+            fill([[1] + row for row in tgt]),
+            fill([row + [2] for row in tgt]))
 """,
     },
     "data.pack": {

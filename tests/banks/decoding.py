@@ -220,160 +220,34 @@ def greedy(next_log_p, bos_id, eos_id, max_len):
         ids.append(best)
     return ids
 """,
-        "<eos> returned": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while ids[-1] != eos_id and len(ids) <= max_len:
-        log_p = next_log_p(ids)
-        ids.append(log_p.index(max(log_p)))
-    return ids[1:]
-""",
-        "never stops": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    for _ in range(max_len):
-        log_p = next_log_p(ids)
-        ids.append(log_p.index(max(log_p)))
-    return ids[1:]
-""",
-        "reads only the newest": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids, newest = [], bos_id
-    for _ in range(max_len):
-        log_p = next_log_p([newest])
-        newest = log_p.index(max(log_p))
-        if newest == eos_id:
-            break
-        ids.append(newest)
-    return ids
-""",
-        "one too many": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while len(ids[1:]) <= max_len:
-        log_p = next_log_p(ids)
-        best = log_p.index(max(log_p))
-        if best == eos_id:
-            break
-        ids.append(best)
-    return ids[1:]
-""",
-        "goes on after <eos>": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    for _ in range(max_len):
-        log_p = next_log_p(ids)
-        ids.append(log_p.index(max(log_p)))
-    return [i for i in ids[1:] if i != eos_id]
-""",
         "one too few": """
 def greedy(next_log_p, bos_id, eos_id, max_len):
     ids = [bos_id]
     while len(ids) < max_len:
         log_p = next_log_p(ids)
-        best = log_p.index(max(log_p))
-        if best == eos_id:
+        token = log_p.index(max(log_p))
+        if token == eos_id:
             break
-        ids.append(best)
+        ids.append(token)
     return ids[1:]
 """,
-        "max_len ignored": """
+        "reads only the newest": """
 def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while True:
-        log_p = next_log_p(ids)
-        best = log_p.index(max(log_p))
-        if best == eos_id:
-            return ids[1:]
-        ids.append(best)
-""",
-        "bos_id ignored": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [1]
-    while len(ids) <= max_len:
-        log_p = next_log_p(ids)
-        best = log_p.index(max(log_p))
-        if best == eos_id:
+    token, out = bos_id, []
+    for _ in range(max_len):
+        log_p = next_log_p([token])
+        token = max(range(len(log_p)), key=lambda i: log_p[i])
+        if token == eos_id:
             break
-        ids.append(best)
-    return ids[1:]
-""",
-        "eos_id ignored": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while len(ids) <= max_len:
-        log_p = next_log_p(ids)
-        best = log_p.index(max(log_p))
-        if best == 2:
-            break
-        ids.append(best)
-    return ids[1:]
-""",
-        "least probable": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while len(ids) <= max_len:
-        log_p = next_log_p(ids)
-        best = log_p.index(min(log_p))
-        if best == eos_id:
-            break
-        ids.append(best)
-    return ids[1:]
-""",
-        "<bos> read only once": """
-def greedy(next_log_p, bos_id, eos_id, max_len):
-    ids, log_p = [], next_log_p([bos_id])
-    while len(ids) < max_len:
-        best = log_p.index(max(log_p))
-        if best == eos_id:
-            break
-        ids.append(best)
-        log_p = next_log_p(ids)
-    return ids
+        out.append(token)
+    return out
 """,
     },
     "decoding.winner": {
-        "no penalty": """
-def winner(log_p, lengths, alpha):
-    return log_p.index(max(log_p))
-""",
         "the worst": """
 def winner(log_p, lengths, alpha):
     scores = [total / ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths)]
     return scores.index(min(scores))
-""",
-        "mean per token": """
-def winner(log_p, lengths, alpha):
-    scores = [total / length for total, length in zip(log_p, lengths)]
-    return scores.index(max(scores))
-""",
-        "α ignored": """
-def winner(log_p, lengths, alpha):
-    scores = [total / ((5 + length) / 6) ** 0.6 for total, length in zip(log_p, lengths)]
-    return scores.index(max(scores))
-""",
-        "multiplied": """
-def winner(log_p, lengths, alpha):
-    scores = [total * ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths)]
-    return scores.index(max(scores))
-""",
-        "no 5": """
-def winner(log_p, lengths, alpha):
-    scores = [total / length**alpha for total, length in zip(log_p, lengths)]
-    return scores.index(max(scores))
-""",
-        "penalty subtracted": """
-def winner(log_p, lengths, alpha):
-    scores = [total - ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths)]
-    return scores.index(max(scores))
-""",
-        "the longest": """
-def winner(log_p, lengths, alpha):
-    return lengths.index(max(lengths))
-""",
-        "the score returned": """
-def winner(log_p, lengths, alpha):
-    return max(total / ((5 + length) / 6) ** alpha for total, length in zip(log_p, lengths))
 """,
         "changes its input": """
 def winner(log_p, lengths, alpha):
@@ -381,92 +255,18 @@ def winner(log_p, lengths, alpha):
         log_p[i] /= ((5 + length) / 6) ** alpha
     return log_p.index(max(log_p))
 """,
-    },
-    "decoding.beam-step": {
-        "totals added to the columns": """
-def beam_step(totals, log_p, width):
-    k, v = log_p.shape
-    every = totals + log_p if k == v else totals[:, None] + log_p
-    best, where = every.flatten().topk(width)
-    return best, where // v, where % v
-""",
-        "totals forgotten": """
-def beam_step(totals, log_p, width):
-    best, where = log_p.flatten().topk(width)
-    return best, where // log_p.shape[1], where % log_p.shape[1]
-""",
-        "one from each path": """
-def beam_step(totals, log_p, width):
-    best, tokens = (totals[:, None] + log_p).max(dim=1)
-    return best, torch.arange(len(best)), tokens
-""",
-        "rows and tokens swapped": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width)
-    return best, where % log_p.shape[1], where // log_p.shape[1]
-""",
-        "divided by k": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width)
-    return best, where // len(totals), where % len(totals)
+        "no 5": """
+def winner(log_p, lengths, alpha):
+    scores = [p / n ** alpha for p, n in zip(log_p, lengths)]
+    return scores.index(max(scores))
 """,
         "multiplied": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] * log_p).flatten().topk(width)
-    return best, where // log_p.shape[1], where % log_p.shape[1]
+def winner(log_p, lengths, alpha):
+    scores = [p * ((5 + n) / 6) ** alpha for p, n in zip(log_p, lengths)]
+    return scores.index(max(scores))
 """,
-        "width ignored": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(len(totals))
-    v = log_p.shape[1]
-    return best, where // v, where % v
-""",
-        "flat index": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width)
-    v = log_p.shape[1]
-    return best, where // v, where
-""",
-        "true division": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width)
-    v = log_p.shape[1]
-    return best, where / v, where % v
-""",
-        "rows before log-probabilities": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width)
-    v = log_p.shape[1]
-    return where // v, where % v, best
-""",
-        "the worst": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width, largest=False)
-    return best, where // log_p.shape[1], where % log_p.shape[1]
-""",
-        "first path only": """
-def beam_step(totals, log_p, width):
-    best, tokens = (totals[0] + log_p[0]).topk(width)
-    return best, torch.zeros(width, dtype=torch.long), tokens
-""",
-        "worst first": """
-def beam_step(totals, log_p, width):
-    every = (totals[:, None] + log_p).flatten()
-    where = every.argsort()[-width:]
-    return every[where], where // log_p.shape[1], where % log_p.shape[1]
-""",
-        "probabilities": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width)
-    v = log_p.shape[1]
-    return best.exp(), where // v, where % v
-""",
-        "totals forgotten in the sum": """
-def beam_step(totals, log_p, width):
-    best, where = (totals[:, None] + log_p).flatten().topk(width)
-    v = log_p.shape[1]
-    return log_p.flatten()[where], where // v, where % v
-""",
+    },
+    "decoding.beam-step": {
         "float indices": """
 def beam_step(totals, log_p, width):
     best, where = (totals[:, None] + log_p).flatten().topk(width)
@@ -485,6 +285,20 @@ def beam_step(totals, log_p, width):
     best, where = log_p.flatten().topk(width)
     return best, where // log_p.shape[1], where % log_p.shape[1]
 """,
+        "divided by k": """
+def beam_step(totals, log_p, width):
+    k = log_p.shape[0]
+    scores = totals[:, None] + log_p
+    best, index = scores.flatten().topk(width)
+    return best, index // k, index % k
+""",
+        "one from each path": """
+def beam_step(totals, log_p, width):
+    scores = totals[:, None] + log_p
+    per_row, tokens = scores.max(dim=1)
+    best, rows = per_row.topk(min(width, len(totals)))
+    return best, rows, tokens[rows]
+""",
     },
     "decoding.nucleus": {
         "ties kept": """
@@ -494,180 +308,29 @@ def nucleus(p, top_p):
     kept = p * (p >= last)
     return kept / kept.sum()
 """,
-        "not renormalised": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = torch.zeros_like(p)
-    kept[order] = ordered * (ordered.cumsum(0) - ordered < top_p)
-    return kept
-""",
-        "stops too early": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = torch.zeros_like(p)
-    kept[order] = ordered * (ordered.cumsum(0) <= top_p)
-    return kept / kept.sum()
-""",
-        "order lost": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = ordered * (ordered.cumsum(0) - ordered < top_p)
-    return kept / kept.sum()
-""",
-        "keeps the tail": """
-def nucleus(p, top_p):
-    ordered, order = p.sort()
-    kept = torch.zeros_like(p)
-    kept[order] = ordered * (ordered.cumsum(0) - ordered < top_p)
-    return kept / kept.sum()
-""",
-        "one too many": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    count = int((ordered.cumsum(0) < top_p).sum()) + 1
-    kept = torch.zeros_like(p)
-    kept[order[: max(2, count)]] = ordered[: max(2, count)]
-    return kept / kept.sum()
-""",
-        "one more at equality": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = torch.zeros_like(p)
-    kept[order] = ordered * (ordered.cumsum(0) - ordered <= top_p)
-    return kept / kept.sum()
-""",
-        "top_p ignored": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = torch.zeros_like(p)
-    kept[order] = ordered * (ordered.cumsum(0) - ordered < 0.9)
-    return kept / kept.sum()
-""",
-        "top-k": """
-def nucleus(p, top_p):
-    count = max(1, round(top_p * len(p)))
-    kept = torch.zeros_like(p)
-    best, where = p.topk(count)
-    kept[where] = best
-    return kept / kept.sum()
-""",
-        "a threshold": """
-def nucleus(p, top_p):
-    kept = p * (p >= 1 - top_p)
-    return kept / kept.sum()
-""",
-        "not sorted": """
-def nucleus(p, top_p):
-    kept = p * (p.cumsum(0) - p < top_p)
-    return kept / kept.sum()
-""",
-        "divided by top_p": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = torch.zeros_like(p)
-    kept[order] = ordered * (ordered.cumsum(0) - ordered < top_p)
-    return kept / top_p
-""",
-        "softmax of probabilities": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = torch.zeros_like(p)
-    kept[order] = ordered * (ordered.cumsum(0) - ordered < top_p)
-    return kept.masked_fill(kept == 0, -math.inf).softmax(dim=0)
-""",
-        "equal shares": """
-def nucleus(p, top_p):
-    ordered, order = p.sort(descending=True)
-    kept = torch.zeros_like(p)
-    kept[order] = (ordered.cumsum(0) - ordered < top_p).to(p.dtype)
-    return kept / kept.sum()
-""",
         "changes its input": """
 def nucleus(p, top_p):
     ordered, order = p.sort(descending=True)
     p[order[ordered.cumsum(0) - ordered >= top_p]] = 0
     return p / p.sum()
 """,
+        "stops too early": """
+def nucleus(p, top_p):
+    values, order = torch.sort(p, descending=True)
+    keep = values.cumsum(0) <= top_p
+    out = torch.zeros_like(p)
+    out[order[keep]] = values[keep]
+    return out / out.sum()
+""",
+        "order lost": """
+def nucleus(p, top_p):
+    values, order = torch.sort(p, descending=True)
+    before = values.cumsum(0) - values
+    values = values.masked_fill(before >= top_p, 0.0)
+    return values / values.sum()
+""",
     },
     "decoding.cached-step": {
-        "does not see itself": """
-def cached_step(q, k, v, K, V):
-    weights = (K @ q / math.sqrt(len(q))).softmax(dim=0)
-    return weights @ V, torch.cat([K, k[None]]), torch.cat([V, v[None]])
-""",
-        "no scale": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (K @ q).softmax(dim=0) @ V, K, V
-""",
-        "cache not kept": """
-def cached_step(q, k, v, K, V):
-    keys, values = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    weights = (keys @ q / math.sqrt(len(q))).softmax(dim=0)
-    return weights @ values, K, V
-""",
-        "sees only itself": """
-def cached_step(q, k, v, K, V):
-    weights = (k[None] @ q / math.sqrt(len(q))).softmax(dim=0)
-    return weights @ v[None], torch.cat([K, k[None]]), torch.cat([V, v[None]])
-""",
-        "keys and values out of step": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([v[None], V])
-    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, K, V
-""",
-        "newest first": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([k[None], K]), torch.cat([v[None], V])
-    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, K, V
-""",
-        "the past not kept": """
-def cached_step(q, k, v, K, V):
-    keys, values = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (keys @ q / math.sqrt(len(q))).softmax(dim=0) @ values, k[None], v[None]
-""",
-        "scaled by the number of keys": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (K @ q / math.sqrt(len(K))).softmax(dim=0) @ V, K, V
-""",
-        "scaled by d_k": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (K @ q / len(q)).softmax(dim=0) @ V, K, V
-""",
-        "query kept": """
-def cached_step(q, k, v, K, V):
-    keys, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    output = (keys @ q / math.sqrt(len(q))).softmax(dim=0) @ V
-    return output, torch.cat([K, q[None]]), V
-""",
-        "keys and values exchanged": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, V, K
-""",
-        "values not kept": """
-def cached_step(q, k, v, K, V):
-    K, old = torch.cat([K, k[None]]), V
-    V = torch.cat([V, v[None]])
-    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V, K, old
-""",
-        "q ignored": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (K @ k / math.sqrt(len(k))).softmax(dim=0) @ V, K, V
-""",
-        "no softmax": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return K @ q / math.sqrt(len(q)) @ V, K, V
-""",
-        "an axis too many": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (q[None] @ K.T / math.sqrt(len(q))).softmax(dim=-1) @ V, K, V
-""",
         "not three": """
 def cached_step(q, k, v, K, V):
     K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
@@ -679,56 +342,27 @@ def cached_step(q, k, v, K, V):
     q /= math.sqrt(len(q))
     return (K @ q).softmax(dim=0) @ V, K, V
 """,
+        "does not see itself": """
+def cached_step(q, k, v, K, V):
+    new_K = torch.cat([K, k[None]])
+    new_V = torch.cat([V, v[None]])
+    if len(K) == 0:
+        return v, new_K, new_V
+    weights = torch.softmax(K @ q / math.sqrt(len(q)), dim=0)
+    return weights @ V, new_K, new_V
+""",
+        "newest first": """
+def cached_step(q, k, v, K, V):
+    K = torch.vstack([k, K])
+    V = torch.vstack([v, V])
+    weights = torch.softmax(q @ K.T / math.sqrt(q.shape[-1]), dim=-1)
+    return weights @ V, K, V
+""",
     },
     "decoding.may-stop": {
         "one token too many": """
 def may_stop(open_log_p, score, alpha, max_len):
     return max(open_log_p, default=-math.inf) / ((6 + max_len) / 6) ** alpha <= score
-""",
-        "one token too few": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) / ((4 + max_len) / 6) ** alpha <= score
-""",
-        "turned round": """
-def may_stop(open_log_p, score, alpha, max_len):
-    best = max(open_log_p, default=-math.inf)
-    return best / ((5 + max_len) / 6) ** alpha > score
-""",
-        "no penalty": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) <= score
-""",
-        "not the best path": """
-def may_stop(open_log_p, score, alpha, max_len):
-    if not open_log_p:
-        return True
-    return min(open_log_p) / ((5 + max_len) / 6) ** alpha <= score
-""",
-        "a tie": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) / ((5 + max_len) / 6) ** alpha < score
-""",
-        "α ignored": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) / ((5 + max_len) / 6) <= score
-""",
-        "first path": """
-def may_stop(open_log_p, score, alpha, max_len):
-    if not open_log_p:
-        return True
-    return open_log_p[0] / ((5 + max_len) / 6) ** alpha <= score
-""",
-        "max_len ignored": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) / ((5 + 60) / 6) ** alpha <= score
-""",
-        "multiplied": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) * ((5 + max_len) / 6) ** alpha <= score
-""",
-        "the 5 forgotten": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return max(open_log_p, default=-math.inf) / max_len**alpha <= score
 """,
         "no paths": """
 def may_stop(open_log_p, score, alpha, max_len):
@@ -738,14 +372,14 @@ def may_stop(open_log_p, score, alpha, max_len):
         return False
     return len(open_log_p) > 0
 """,
-        "always stops": """
-def may_stop(open_log_p, score, alpha, max_len):
-    return True
-""",
         "changes its input": """
 def may_stop(open_log_p, score, alpha, max_len):
     open_log_p.sort(reverse=True)
     return not open_log_p or open_log_p[0] / ((5 + max_len) / 6) ** alpha <= score
+""",
+        "no penalty": """
+def may_stop(open_log_p, score, alpha, max_len):
+    return all(p <= score for p in open_log_p)
 """,
     },
 }

@@ -196,46 +196,22 @@ def mask_of_order(order):
     order = order.tolist()
     return [[order.index(j) <= order.index(i) for j in range(len(order))] for i in range(len(order))]
 """,
-        "order taken for turns": "def mask_of_order(order):\n    return order <= order[:, None]\n",
-        "strict": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn < turn[:, None]\n",
         "transposed": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn[:, None] <= turn\n",
-        "order taken for turns, transposed": "def mask_of_order(order):\n    return order[:, None] <= order\n",
-        "left to right": "def mask_of_order(order):\n    return torch.ones(len(order), len(order), dtype=torch.bool).tril()\n",
-        "rows in the order of the turns": "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None])[order]\n",
-        "only the one before": """
+        "order taken for turns": """
 def mask_of_order(order):
-    turn = order.argsort()
-    return (turn <= turn[:, None]) & (turn > turn[:, None] - 2)
+    return order[:, None] >= order[None, :]
 """,
-        "true where hidden": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn > turn[:, None]\n",
-        "numbers": "def mask_of_order(order):\n    turn = order.argsort()\n    return (turn <= turn[:, None]).int()\n",
+        "strict": """
+def mask_of_order(order):
+    rank = torch.argsort(order)
+    return rank[:, None] > rank[None, :]
+""",
     },
     "descendants.patches": {
-        "stripes": "def cut(images, size):\n    return images.reshape(len(images), -1, size * size)\n",
-        "column by column": """
-def cut(images, size):
-    words = [s.flatten(1) for column in images.split(size, 2) for s in column.split(size, 1)]
-    return torch.stack(words, 1)
-""",
         "squares on their side": """
 def cut(images, size):
     X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
     return X.permute(0, 1, 3, 4, 2).flatten(3).flatten(1, 2)
-""",
-        "image on its side": """
-def cut(images, size):
-    X = images.mT.unflatten(2, (-1, size)).unflatten(1, (-1, size))
-    return X.transpose(2, 3).flatten(3).flatten(1, 2)
-""",
-        "squares not flattened": """
-def cut(images, size):
-    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
-    return X.transpose(2, 3).flatten(1, 2)
-""",
-        "rows of squares": """
-def cut(images, size):
-    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
-    return X.transpose(2, 3).flatten(3)
 """,
         "overlapping": """
 def cut(images, size):
@@ -245,24 +221,19 @@ def cut(images, size):
             words.append(images[:, r : r + size, c : c + size].flatten(1))
     return torch.stack(words, 1)
 """,
-        "means": """
+        "stripes": """
 def cut(images, size):
-    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
-    return X.mean(dim=(2, 4)).flatten(1)
+    batch, height, width = images.shape
+    return images.reshape(batch, -1, size * size)
 """,
-        "words last": """
+        "column by column": """
 def cut(images, size):
-    X = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
-    return X.transpose(2, 3).flatten(3).flatten(1, 2).mT
+    b, h, w = images.shape
+    X = images.reshape(b, h // size, size, w // size, size)
+    return X.permute(0, 3, 1, 2, 4).reshape(b, -1, size * size)
 """,
     },
     "descendants.unspan": {
-        "signs matched by their order": """
-def restore(src, tgt):
-    signs = [i for i, token in enumerate(tgt) if token.startswith("<")]
-    spans = iter([tgt[a + 1 : b] for a, b in zip(signs, signs[1:])])
-    return [word for token in src for word in (next(spans) if token.startswith("<") else [token])]
-""",
         "words of a span once": """
 def restore(src, tgt):
     spans = {}
@@ -273,26 +244,6 @@ def restore(src, tgt):
             newest[token] = True
     return [word for token in src for word in spans.get(token, [token])]
 """,
-        "spans cut": """
-def restore(src, tgt):
-    words = []
-    for token in src:
-        if token.startswith("<"):
-            at = tgt.index(token)
-            for word in tgt[at + 1 : at + 4]:
-                if word.startswith("<"):
-                    break
-                words.append(word)
-        else:
-            words.append(token)
-    return words
-""",
-        "spans at the end": """
-def restore(src, tgt):
-    return [w for w in src if w[0] != "<"] + [w for w in tgt if w[0] != "<"]
-""",
-        "only what stayed": 'def restore(src, tgt):\n    return [w for w in src if w[0] != "<"]\n',
-        "only what fell out": 'def restore(src, tgt):\n    return [w for w in tgt if w[0] != "<"]\n',
         "signs stay": """
 def restore(src, tgt):
     words = []
@@ -305,54 +256,26 @@ def restore(src, tgt):
                 at += 1
     return words
 """,
+        "signs matched by their order": """
+def restore(src, tgt):
+    spans = []
+    for word in tgt:
+        if word.startswith("<"):
+            spans.append([])
+        else:
+            spans[-1].append(word)
+    out, spans = [], iter(spans)
+    for word in src:
+        if word.startswith("<"):
+            out += next(spans)
+        else:
+            out.append(word)
+    return out
+""",
         "one word a sign": """
 def restore(src, tgt):
-    return [tgt[tgt.index(token) + 1] if token[0] == "<" else token for token in src]
-""",
-        "last word lost": """
-def restore(src, tgt):
-    words = []
-    for token in src:
-        if token[0] == "<":
-            start = tgt.index(token) + 1
-            end = next(i for i in range(start, len(tgt)) if tgt[i][0] == "<")
-            words += tgt[start : end - 1]
-        else:
-            words.append(token)
-    return words
-""",
-        "spans backwards": """
-def restore(src, tgt):
-    words = []
-    for token in src:
-        if token[0] == "<":
-            start = tgt.index(token) + 1
-            end = next(i for i in range(start, len(tgt)) if tgt[i][0] == "<")
-            words += tgt[start:end][::-1]
-        else:
-            words.append(token)
-    return words
-""",
-        "the rest is cut": """
-def restore(src, tgt):
-    words, left = [], sum(token[0] == "<" for token in src)
-    for token in src:
-        if token[0] == "<":
-            start = tgt.index(token) + 1
-            end = next(i for i in range(start, len(tgt)) if tgt[i][0] == "<")
-            words += tgt[start:end]
-            left -= 1
-        elif left:
-            words.append(token)
-    return words
-""",
-        "a text": """
-def restore(src, tgt):
-    text = " ".join(src)
-    signs = [i for i, token in enumerate(tgt) if token[0] == "<"]
-    for a, b in zip(signs, signs[1:]):
-        text = text.replace(tgt[a], " ".join(tgt[a + 1 : b]))
-    return text
+    span = {sign: word for sign, word in zip(tgt, tgt[1:]) if sign.startswith("<")}
+    return [span.get(word, word) if word.startswith("<") else word for word in src]
 """,
     },
     "descendants.masked-loss": {
@@ -367,29 +290,11 @@ def masked_loss(logits, ids, asked):
     nats = F.cross_entropy(logits.transpose(1, 2), ids, reduction="none")
     return (nats * asked).mean()
 """,
-        "a sum": """
-def masked_loss(logits, ids, asked):
-    return F.cross_entropy(logits[asked], ids[asked], reduction="sum")
-""",
         "a mean of means": """
 def masked_loss(logits, ids, asked):
-    losses = [F.cross_entropy(logits[b][asked[b]], ids[b][asked[b]]) for b in range(len(ids))]
-    return torch.stack(losses).mean()
-""",
-        "divided by the sentences": """
-def masked_loss(logits, ids, asked):
-    return F.cross_entropy(logits[asked], ids[asked], reduction="sum") / logits.shape[0]
-""",
-        "what was not asked for": "def masked_loss(logits, ids, asked):\n    return F.cross_entropy(logits[~asked], ids[~asked])\n",
-        "the next word": """
-def masked_loss(logits, ids, asked):
-    logits, ids, asked = logits[:, :-1], ids[:, 1:], asked[:, 1:]
-    return F.cross_entropy(logits[asked], ids[asked])
-""",
-        "two softmaxes": "def masked_loss(logits, ids, asked):\n    return F.cross_entropy(logits.softmax(-1)[asked], ids[asked])\n",
-        "the wrong sign": """
-def masked_loss(logits, ids, asked):
-    return logits.log_softmax(-1).gather(-1, ids[..., None])[..., 0][asked].mean()
+    nats = F.cross_entropy(logits.transpose(1, 2), ids, reduction="none")
+    rows = (nats * asked).sum(dim=1) / asked.sum(dim=1).clamp(min=1)
+    return rows.mean()
 """,
     },
     "descendants.balance": {
@@ -398,107 +303,30 @@ def balance(logits, k):
     f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
     return (f * logits.softmax(-1).mean(0)).sum()
 """,
-        "without k": """
-def balance(logits, k):
-    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0)
-    return logits.shape[-1] * (f * logits.softmax(-1).mean(0)).sum()
-""",
         "k for E": """
 def balance(logits, k):
     f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0)
     return (f * logits.softmax(-1).mean(0)).sum()
 """,
-        "a sigmoid": """
+        "without k": """
 def balance(logits, k):
-    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
-    return logits.shape[-1] * (f * torch.sigmoid(logits).mean(0)).sum()
-""",
-        "the best expert only": """
-def balance(logits, k):
-    f = F.one_hot(logits.argmax(-1), logits.shape[-1]).float().mean(0)
-    return logits.shape[-1] * (f * logits.softmax(-1).mean(0)).sum()
-""",
-        "requests only": """
-def balance(logits, k):
-    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
-    return logits.shape[-1] * (f * f).sum()
-""",
-        "probabilities only": """
-def balance(logits, k):
-    P = logits.softmax(-1).mean(0)
-    return logits.shape[-1] * (P * P).sum()
+    tokens, experts = logits.shape
+    top = logits.topk(k, dim=-1).indices
+    f = F.one_hot(top, experts).sum(dim=1).float().mean(dim=0)
+    P = logits.softmax(dim=-1).mean(dim=0)
+    return experts * (f * P).sum()
 """,
         "probabilities after the cut": """
 def balance(logits, k):
-    best, chosen = logits.topk(k)
-    gates = torch.zeros_like(logits).scatter(-1, chosen, best.softmax(-1))
-    f = (gates > 0).float().mean(0) / k
-    return logits.shape[-1] * (f * gates.mean(0)).sum()
-""",
-        "softmax over the tokens": """
-def balance(logits, k):
-    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
-    return logits.shape[-1] * (f * logits.softmax(0).mean(0)).sum()
-""",
-        "sums over the tokens": """
-def balance(logits, k):
-    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().sum(0) / k
-    return logits.shape[-1] * (f * logits.softmax(-1).sum(0)).sum()
-""",
-        "token by token": """
-def balance(logits, k):
-    asked = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1) / k
-    return logits.shape[-1] * (asked * logits.softmax(-1)).sum(-1).mean()
+    tokens, experts = logits.shape
+    values, top = logits.topk(k, dim=-1)
+    f = torch.zeros(experts).index_add(0, top.flatten(), torch.ones(tokens * k)) / (tokens * k)
+    chosen = torch.full_like(logits, -torch.inf).scatter(1, top, values)
+    P = chosen.softmax(dim=-1).mean(dim=0)
+    return experts * (f * P).sum()
 """,
     },
     "descendants.induction-score": {
-        "the same token": """
-def induction_scores(weights, ids):
-    found, last = [], {}
-    for i, token in enumerate(ids.tolist()):
-        if token in last:
-            found.append(weights[:, i, last[token]])
-        last[token] = i
-    return torch.stack(found).mean(0)
-""",
-        "the token before": "def induction_scores(weights, ids):\n    i = torch.arange(1, len(ids))\n    return weights[:, i, i - 1].mean(-1)\n",
-        "the first time": """
-def induction_scores(weights, ids):
-    ids = ids.tolist()
-    return torch.stack([weights[:, i, ids.index(ids[i]) + 1] for i in range(len(ids)) if ids[i] in ids[:i]]).mean(0)
-""",
-        "every earlier time": """
-def induction_scores(weights, ids):
-    found = []
-    for i in range(1, len(ids)):
-        before = [j + 1 for j in range(i) if ids[j] == ids[i]]
-        if before:
-            found.append(weights[:, i, before].sum(-1))
-    return torch.stack(found).mean(0)
-""",
-        "every earlier time, averaged": """
-def induction_scores(weights, ids):
-    found = [weights[:, i, j + 1] for i in range(len(ids)) for j in range(i) if ids[i] == ids[j]]
-    return torch.stack(found).mean(0)
-""",
-        "divided by all positions": """
-def induction_scores(weights, ids):
-    total, last = 0, {}
-    for i, token in enumerate(ids.tolist()):
-        if token in last:
-            total = total + weights[:, i, last[token] + 1]
-        last[token] = i
-    return total / len(ids)
-""",
-        "a sum": """
-def induction_scores(weights, ids):
-    total, last = 0, {}
-    for i, token in enumerate(ids.tolist()):
-        if token in last:
-            total = total + weights[:, i, last[token] + 1]
-        last[token] = i
-    return total
-""",
         "keys taken for queries": """
 def induction_scores(weights, ids):
     found, last = [], {}
@@ -517,23 +345,25 @@ def induction_scores(weights, ids):
         last[token] = i
     return torch.stack(found).mean()
 """,
-        "two further": """
+        "the first time": """
 def induction_scores(weights, ids):
-    found, last = [], {}
-    for i, token in enumerate(ids.tolist()):
-        if token in last:
-            found.append(weights[:, i, (last[token] + 2) % len(ids)])
-        last[token] = i
-    return torch.stack(found).mean(0)
+    ids = ids.tolist()
+    found = []
+    for i, token in enumerate(ids):
+        if token in ids[:i]:
+            j = ids.index(token)
+            found.append(weights[:, i, j + 1])
+    return torch.stack(found).mean(dim=0)
 """,
-        "the largest weight": """
+        "the same token": """
 def induction_scores(weights, ids):
-    found, last = [], {}
+    last, total, count = {}, torch.zeros(weights.shape[0]), 0
     for i, token in enumerate(ids.tolist()):
         if token in last:
-            found.append(weights[:, i, last[token] + 1])
+            total = total + weights[:, i, last[token]]
+            count += 1
         last[token] = i
-    return torch.stack(found).max(0).values
+    return total / max(count, 1)
 """,
     },
 }

@@ -402,58 +402,6 @@ def least_size(difference, sizes):
 
 WRONG = {
     "evaluation.several-references": {
-        "references joined": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    joined = []
-    for reference in references:
-        joined = joined + reference
-    most = ngrams(joined)
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "counts added": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = count + most.get(gram, 0)
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "one reference for all": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    def with_one(reference):
-        theirs = ngrams(reference)
-        return sum(min(count, theirs.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-    return max(with_one(reference) for reference in references)
-""",
-        "the longest reference": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = ngrams(max(references, key=len))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
         "the reference of nearest length": """
 def matches(hypothesis, references, n):
     def ngrams(words):
@@ -463,215 +411,6 @@ def matches(hypothesis, references, n):
             counts[gram] = counts.get(gram, 0) + 1
         return counts
     most = ngrams(min(references, key=lambda words: abs(len(words) - len(hypothesis))))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "the smallest count": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = min(count, most.get(gram, count))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "matches added": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    def with_one(reference):
-        theirs = ngrams(reference)
-        return sum(min(count, theirs.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-    return sum(with_one(reference) for reference in references)
-""",
-        "mean of the references": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    def with_one(reference):
-        theirs = ngrams(reference)
-        return sum(min(count, theirs.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-    return sum(with_one(reference) for reference in references) / len(references)
-""",
-        "first reference only": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = ngrams(references[0])
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "last reference only": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    for reference in references:
-        most = {}
-        for gram, count in ngrams(reference).items():
-            most[gram] = count
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "not clipped": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(count if gram in most else 0 for gram, count in ngrams(hypothesis).items())
-""",
-        "each kind once": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(gram in most for gram, count in ngrams(hypothesis).items())
-""",
-        "in every reference": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = ngrams(hypothesis)
-    for reference in references:
-        theirs = ngrams(reference)
-        most = {gram: min(count, theirs.get(gram, 0)) for gram, count in most.items()}
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "n is ignored": """
-def matches(hypothesis, references, n):
-    n = 2
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "last n-gram forgotten": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "share for the count": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    matched = sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-    return matched / max(1, len(hypothesis) - n + 1)
-""",
-        "order is ignored": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(sorted(words[start:start + n]))
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "the references' counts": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    ours = ngrams(hypothesis)
-    return sum(count for gram, count in most.items() if gram in ours)
-""",
-        "n-grams do not overlap": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(0, len(words) - n + 1, n):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "all lengths up to n": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for length in range(1, n + 1):
-            for start in range(len(words) - length + 1):
-                gram = tuple(words[start:start + length])
-                counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
     return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
 """,
         "changes its input": """
@@ -691,52 +430,31 @@ def matches(hypothesis, references, n):
             found += 1
     return found
 """,
+        "counts added": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        return [tuple(words[i:i + n]) for i in range(len(words) - n + 1)]
+    allowed = [g for r in references for g in ngrams(r)]
+    found = 0
+    for g in ngrams(hypothesis):
+        if g in allowed:
+            allowed.remove(g)
+            found += 1
+    return found
+""",
+        "one reference for all": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        return [tuple(words[i:i + n]) for i in range(len(words) - n + 1)]
+    h = ngrams(hypothesis)
+    best = 0
+    for r in references:
+        grams = ngrams(r)
+        best = max(best, sum(min(h.count(g), grams.count(g)) for g in set(h)))
+    return best
+""",
     },
     "evaluation.mend-bleu": {
-        "the program as it was": """
-def corpus_bleu(rows):
-    scores = []
-    for matches, ngrams, words, reference_words in rows:
-        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
-        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
-        scores.append(100 * brevity * math.prod(precisions) ** (1 / 4))
-    return sum(scores) / len(scores)
-""",
-        "weighted mean of the scores": """
-def corpus_bleu(rows):
-    scores = []
-    for matches, ngrams, words, reference_words in rows:
-        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
-        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
-        scores.append(words * 100 * brevity * math.prod(precisions) ** (1 / 4))
-    return sum(scores) / max(1, sum(row[2] for row in rows))
-""",
-        "zeros left out of the mean": """
-def corpus_bleu(rows):
-    scores = []
-    for matches, ngrams, words, reference_words in rows:
-        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
-        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
-        scores.append(100 * brevity * math.prod(precisions) ** (1 / 4))
-    scores = [score for score in scores if score > 0]
-    return sum(scores) / len(scores) if scores else 0.0
-""",
-        "brevity of each sentence": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    each = [min(1, math.exp(1 - r / w)) if w else 0 for _, _, w, r in rows]
-    brevity = sum(each) / len(each)
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
         "brevity from a mean of ratios": """
 def corpus_bleu(rows):
     matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
@@ -753,299 +471,6 @@ def corpus_bleu(rows):
     brevity = min(1, math.exp(1 - sum(ratios) / len(ratios)))
     return 100 * brevity * math.prod(precisions) ** (1 / 4)
 """,
-        "precisions averaged over sentences": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [sum(m[k] / g[k] if g[k] else 0 for m, g, _, _ in rows) / len(rows) for k in range(4)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "sentence scores, brevity of the corpus": """
-def corpus_bleu(rows):
-    scores = []
-    for matches, ngrams, words, reference_words in rows:
-        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
-        scores.append(100 * math.prod(precisions) ** (1 / 4))
-    c, r = sum(row[2] for row in rows), sum(row[3] for row in rows)
-    brevity = min(1, math.exp(1 - r / c)) if c else 0
-    return brevity * sum(scores) / len(scores)
-""",
-        "no brevity": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    return 100 * math.prod(precisions) ** (1 / 4)
-""",
-        "length is rewarded": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = math.exp(1 - reference_words / words)
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "words exchanged": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - words / reference_words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "brevity is the ratio": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, words / reference_words)
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "mean of the precisions": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * sum(precisions) / 4
-""",
-        "no root": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions)
-""",
-        "one added to each count": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [(m + 1) / (g + 1) for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "product of the penalties": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = 1
-    for _, _, w, r in rows:
-        if w:
-            brevity *= min(1, math.exp(1 - r / w))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "what one is short of, without what others are over": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += max(r, w)
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "lengths thrown together": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precision = sum(matched) / sum(total)
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * precision
-""",
-        "words below every match": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / words for m in matched]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "middle sentence": """
-def corpus_bleu(rows):
-    scores = []
-    for matches, ngrams, words, reference_words in rows:
-        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
-        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
-        scores.append(100 * brevity * math.prod(precisions) ** (1 / 4))
-    scores.sort()
-    middle = len(scores) // 2
-    return scores[middle] if len(scores) % 2 else (scores[middle - 1] + scores[middle]) / 2
-""",
-        "share for percent": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "rounded": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return round(100 * brevity * math.prod(precisions) ** (1 / 4), 1)
-""",
-        "empty translations left out": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        if w == 0:
-            continue
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "sentences without a match of four left out": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        if 0 in m:
-            continue
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if 0 in matched:
-        return 0.0
-    precisions = [m / g for m, g in zip(matched, total)]
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "the first sentence only": """
-def corpus_bleu(rows):
-    for matches, ngrams, words, reference_words in rows:
-        precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
-        brevity = min(1, math.exp(1 - reference_words / words)) if words else 0
-        return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
-        "half a match": """
-def corpus_bleu(rows):
-    matched, total, words, reference_words = [0] * 4, [0] * 4, 0, 0
-    for m, g, w, r in rows:
-        for k in range(4):
-            matched[k] += m[k]
-            total[k] += g[k]
-        words += w
-        reference_words += r
-    if not any(matched):
-        return 0.0
-    precisions, half = [], 1
-    for m, g in zip(matched, total):
-        if m == 0 and g:
-            half /= 2
-        precisions.append((m or half) / g if g else 0)
-    brevity = min(1, math.exp(1 - reference_words / words))
-    return 100 * brevity * math.prod(precisions) ** (1 / 4)
-""",
         "changes its input": """
 def corpus_bleu(rows):
     matches, ngrams, words, references = rows[0]
@@ -1059,58 +484,30 @@ def corpus_bleu(rows):
     precisions = [m / g for m, g in zip(matches, ngrams)]
     return 100 * min(1, math.exp(1 - references / words)) * math.prod(precisions) ** 0.25
 """,
+        "brevity of each sentence": """
+def corpus_bleu(rows):
+    matches, ngrams, brevities = [0] * 4, [0] * 4, []
+    for m, g, words, reference_words in rows:
+        matches = [a + b for a, b in zip(matches, m)]
+        ngrams = [a + b for a, b in zip(ngrams, g)]
+        brevities.append(min(1, math.exp(1 - reference_words / words)) if words else 0)
+    precisions = [m / g if g else 0 for m, g in zip(matches, ngrams)]
+    brevity = sum(brevities) / len(brevities)
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
+""",
+        "length is rewarded": """
+def corpus_bleu(rows):
+    matches = [sum(row[0][i] for row in rows) for i in range(4)]
+    ngrams = [sum(row[1][i] for row in rows) for i in range(4)]
+    words = sum(row[2] for row in rows)
+    reference_words = sum(row[3] for row in rows)
+    if words == 0 or 0 in matches:
+        return 0.0
+    precisions = [m / g for m, g in zip(matches, ngrams)]
+    return 100 * math.exp(1 - reference_words / words) * math.prod(precisions) ** 0.25
+""",
     },
     "evaluation.edits": {
-        "mean of the sentences' rates": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    rates = [edits(ours, theirs) / max(len(theirs), 1) for ours, theirs in zip(hypotheses, references)]
-    return sum(rates) / len(rates)
-""",
-        "words of the hypotheses": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(ours) for ours in hypotheses)
-    return total / words
-""",
-        "words of the longer side": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(max(len(ours), len(theirs)) for ours, theirs in zip(hypotheses, references))
-    return total / words
-""",
         "words of both sides": """
 def error_rate(hypotheses, references):
     def edits(ours, theirs):
@@ -1129,351 +526,6 @@ def error_rate(hypotheses, references):
     words += sum(len(ours) for ours in hypotheses)
     return total / words
 """,
-        "the first sentence only": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    for ours, theirs in zip(hypotheses, references):
-        return edits(ours, theirs) / max(1, len(theirs))
-""",
-        "an exchange costs two": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + 2 * differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "place by place": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        return sum(a != b for a, b in zip(ours, theirs)) + abs(len(ours) - len(theirs))
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "order is ignored": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        left, extra = list(theirs), 0
-        for word in ours:
-            if word in left:
-                left.remove(word)
-            else:
-                extra += 1
-        return max(extra, len(left))
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "neighbours that change places are one edit": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-                if i > 1 and j > 1 and ours[i - 1] == theirs[j - 2] and ours[i - 2] == theirs[j - 1]:
-                    table[i][j] = min(table[i][j], table[i - 2][j - 2] + 1)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "letters for words": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(" ".join(ours), " ".join(theirs)) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(" ".join(theirs)) for theirs in references)
-    return total / words
-""",
-        "letters over words": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(" ".join(ours), " ".join(theirs)) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "difflib's blocks": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        from difflib import SequenceMatcher
-        total = 0
-        for tag, i1, i2, j1, j2 in SequenceMatcher(a=theirs, b=ours).get_opcodes():
-            if tag != "equal":
-                total += max(i2 - i1, j2 - j1)
-        return total
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "the start is free": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = 0
-        for j in range(len(theirs) + 1):
-            table[0][j] = 0
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "added words are free": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = 0
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j], table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "lost words are free": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = 0
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1], table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "no exchanges": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1])
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "one row for all": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1)] * (len(ours) + 1)
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "sentences that differ": """
-def error_rate(hypotheses, references):
-    wrong = [ours != theirs for ours, theirs in zip(hypotheses, references)]
-    return sum(wrong) / len(wrong)
-""",
-        "share of right words": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return 1 - total / words
-""",
-        "percent": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return 100 * total / words
-""",
-        "edits not divided": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    return total
-""",
-        "edits for each sentence": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / len(references)
-""",
-        "one long sentence": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = edits(sum(hypotheses, []), sum(references, []))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "empty sentences left out": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references) if ours and theirs)
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
-        "at most 1": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(edits(ours, theirs) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return min(1.0, total / words)
-""",
-        "at most 1 in each sentence": """
-def error_rate(hypotheses, references):
-    def edits(ours, theirs):
-        table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-        for i in range(len(ours) + 1):
-            table[i][0] = i
-        for j in range(len(theirs) + 1):
-            table[0][j] = j
-        for i in range(1, len(ours) + 1):
-            for j in range(1, len(theirs) + 1):
-                differ = ours[i - 1] != theirs[j - 1]
-                table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + differ)
-        return table[-1][-1]
-    total = sum(min(edits(ours, theirs), len(theirs)) for ours, theirs in zip(hypotheses, references))
-    words = sum(len(theirs) for theirs in references)
-    return total / words
-""",
         "changes its input": """
 def error_rate(hypotheses, references):
     words, total = sum(map(len, references)), 0
@@ -1490,293 +542,37 @@ def error_rate(hypotheses, references):
         total += row[-1]
     return total / words
 """,
+        "mean of the sentences' rates": """
+def error_rate(hypotheses, references):
+    def edits(a, b):
+        row = list(range(len(b) + 1))
+        for i, x in enumerate(a, 1):
+            new = [i]
+            for j, y in enumerate(b, 1):
+                new.append(min(row[j] + 1, new[-1] + 1, row[j - 1] + (x != y)))
+            row = new
+        return row[-1]
+    rates = [edits(h, r) / len(r) for h, r in zip(hypotheses, references)]
+    return sum(rates) / len(rates)
+""",
+        "an exchange costs two": """
+def error_rate(hypotheses, references):
+    total = 0
+    for h, r in zip(hypotheses, references):
+        D = [[0] * (len(r) + 1) for _ in range(len(h) + 1)]
+        for i in range(len(h) + 1):
+            for j in range(len(r) + 1):
+                if i == 0 or j == 0:
+                    D[i][j] = i + j
+                elif h[i - 1] == r[j - 1]:
+                    D[i][j] = D[i - 1][j - 1]
+                else:
+                    D[i][j] = 1 + min(D[i - 1][j], D[i][j - 1])
+        total += D[-1][-1]
+    return total / sum(len(r) for r in references)
+""",
     },
     "evaluation.swap": {
-        "no ones added": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return count / len(coins)
-""",
-        "one added above only": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return (count + 1) / len(coins)
-""",
-        "one added below only": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return count / (len(coins) + 1)
-""",
-        "as large does not count": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) > observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "one direction": """
-def p_value(ours, theirs, score, coins):
-    observed = score(ours) - score(theirs)
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if score(first) - score(second) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "the other direction": """
-def p_value(ours, theirs, score, coins):
-    observed = score(ours) - score(theirs)
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if score(first) - score(second) <= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "direction of the observed one": """
-def p_value(ours, theirs, score, coins):
-    if score(theirs) > score(ours):
-        ours, theirs = theirs, ours
-    observed = score(ours) - score(theirs)
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if score(first) - score(second) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "one side doubled": """
-def p_value(ours, theirs, score, coins):
-    if score(theirs) > score(ours):
-        ours, theirs = theirs, ours
-    observed = score(ours) - score(theirs)
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if score(first) - score(second) >= observed:
-            count += 1
-    return min(1.0, 2 * (count + 1) / (len(coins) + 1))
-""",
-        "size of one of the two only": """
-def p_value(ours, theirs, score, coins):
-    observed = score(ours) - score(theirs)
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "columns for rows": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in zip(*coins):
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return (count + 1) / (len(ours) + 1)
-""",
-        "equal trials once": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    coins, count = set(map(tuple, coins)), 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "smaller differences counted": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) < observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "sign counted": """
-def p_value(ours, theirs, score, coins):
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if score(first) - score(second) <= 0:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "only one system exchanged": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(theirs)) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "compared with itself": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(ours)) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "exchanges pile up": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    a, b, count = list(ours), list(theirs), 0
-    for coin in coins:
-        for i, exchange in enumerate(coin):
-            if exchange:
-                a[i], b[i] = b[i], a[i]
-        if abs(score(a) - score(b)) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "mean of the sentences' scores": """
-def p_value(ours, theirs, score, coins):
-    gaps = [score([a]) - score([b]) for a, b in zip(ours, theirs)]
-    observed = abs(sum(gaps) / len(gaps))
-    count = 1
-    for coin in coins:
-        trial = sum(-gap if exchange else gap for gap, exchange in zip(gaps, coin)) / len(gaps)
-        count += abs(trial) >= observed - 1e-12
-    return count / (len(coins) + 1)
-""",
-        "one coin a trial": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = (theirs, ours) if coin[0] else (ours, theirs)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "sentences chosen, not exchanged": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            if exchange:
-                first.append(a)
-                second.append(b)
-        if not first:
-            count += observed <= 0
-        elif abs(score(first) - score(second)) >= observed:
-            count += 1
-    return (count + 1) / (len(coins) + 1)
-""",
-        "count, not a share": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return count + 1
-""",
-        "sentences for trials": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return (count + 1) / (len(ours) + 1)
-""",
-        "1 minus p": """
-def p_value(ours, theirs, score, coins):
-    observed = abs(score(ours) - score(theirs))
-    count = 0
-    for coin in coins:
-        first, second = [], []
-        for a, b, exchange in zip(ours, theirs, coin):
-            first.append(b if exchange else a)
-            second.append(a if exchange else b)
-        if abs(score(first) - score(second)) >= observed:
-            count += 1
-    return 1 - (count + 1) / (len(coins) + 1)
-""",
         "own coins": """
 import random
 
@@ -1804,210 +600,33 @@ def p_value(ours, theirs, score, coins):
         count += abs(score([a for a, _ in pairs]) - score([b for _, b in pairs])) >= observed
     return count / len(coins)
 """,
+        "one direction": """
+def p_value(ours, theirs, score, coins):
+    observed = score(ours) - score(theirs)
+    count = 0
+    for trial in coins:
+        a = [t if c else o for o, t, c in zip(ours, theirs, trial)]
+        b = [o if c else t for o, t, c in zip(ours, theirs, trial)]
+        if score(a) - score(b) >= observed:
+            count += 1
+    return (count + 1) / (len(coins) + 1)
+""",
+        "as large does not count": """
+def p_value(ours, theirs, score, coins):
+    observed = abs(score(ours) - score(theirs))
+    count = 0
+    for trial in coins:
+        a = [t if c else o for o, t, c in zip(ours, theirs, trial)]
+        b = [o if c else t for o, t, c in zip(ours, theirs, trial)]
+        count += abs(score(a) - score(b)) > observed
+    return (count + 1) / (len(coins) + 1)
+""",
     },
     "evaluation.budget": {
-        "dearest first": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other >= score and price <= cost and (other > score or price < cost):
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left, reverse=True)]
-""",
-        "as given": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other >= score and price <= cost and (other > score or price < cost):
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in left]
-""",
-        "in the order of the alphabet": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other >= score and price <= cost and (other > score or price < cost):
-                beaten = True
-        if not beaten:
-            left.append((name, cost))
-    return [name for name, cost in sorted(left)]
-""",
-        "beaten in one of the two": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other > score or price < cost:
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left)]
-""",
         "the best only": """
 def frontier(systems):
     ranked = sorted(systems, key=lambda row: -row[1])
     return [row[0] for row in ranked[:1]]
-""",
-        "the cheapest only": """
-def frontier(systems):
-    ranked = sorted(systems, key=lambda row: row[2])
-    return [row[0] for row in ranked[:1]]
-""",
-        "most BLEU for the money": """
-def frontier(systems):
-    ranked = sorted(systems, key=lambda row: row[2] / row[1])
-    return [row[0] for row in ranked[:1]]
-""",
-        "all, cheapest first": """
-def frontier(systems):
-    return [name for name, _, _ in sorted(systems, key=lambda row: row[2])]
-""",
-        "all, by BLEU": """
-def frontier(systems):
-    return [name for name, _, _ in sorted(systems, key=lambda row: -row[1])]
-""",
-        "cost counts as a merit": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other >= score and price >= cost and (other > score or price > cost):
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left)]
-""",
-        "low BLEU counts as a merit": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other <= score and price <= cost and (other < score or price < cost):
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left)]
-""",
-        "the beaten ones": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other >= score and price <= cost and (other > score or price < cost):
-                beaten = True
-        if beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left)]
-""",
-        "compared with the last one only": """
-def frontier(systems):
-    names, last = [], 0
-    for name, score, cost in sorted(systems, key=lambda row: row[2]):
-        if score > last:
-            names.append(name)
-        last = score
-    return names
-""",
-        "rows for names": """
-def frontier(systems):
-    def beats(a, b):
-        return a[1] >= b[1] and a[2] <= b[2] and a[1:] != b[1:]
-    rows = sorted(systems, key=lambda row: row[2])
-    return [row for row in rows if not any(beats(other, row) for other in rows)]
-""",
-        "beaten only by what is better in both": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other > score and price < cost:
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left)]
-""",
-        "better is asked, cheaper not": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other > score and price <= cost:
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left)]
-""",
-        "cheaper is asked, better not": """
-def frontier(systems):
-    left = []
-    for name, score, cost in systems:
-        beaten = False
-        for _, other, price in systems:
-            if other >= score and price < cost:
-                beaten = True
-        if not beaten:
-            left.append((cost, name))
-    return [name for cost, name in sorted(left)]
-""",
-        "equal ones beat each other": """
-def frontier(systems):
-    left = []
-    for i, (name, score, cost) in enumerate(systems):
-        if not any(j != i and s >= score and c <= cost for j, (_, s, c) in enumerate(systems)):
-            left.append((cost, name))
-    return [name for _, name in sorted(left)]
-""",
-        "one of two equal ones": """
-def frontier(systems):
-    names, best = [], 0
-    for name, score, cost in sorted(systems, key=lambda row: (row[2], -row[1])):
-        if score > best:
-            names.append(name)
-            best = score
-    return names
-""",
-        "the first at its cost": """
-def frontier(systems):
-    names, best = [], 0
-    for name, score, cost in sorted(systems, key=lambda row: row[2]):
-        if score > best:
-            names.append(name)
-            best = score
-    return names
-""",
-        "the first at its BLEU": """
-def frontier(systems):
-    names, least = [], math.inf
-    for name, score, cost in sorted(systems, key=lambda row: row[1], reverse=True):
-        if cost < least:
-            names.insert(0, name)
-            least = cost
-    return names
-""",
-        "compared with equals too": """
-def frontier(systems):
-    names, best = [], 0
-    for name, score, cost in sorted(systems, key=lambda row: row[2]):
-        if score >= best:
-            names.append(name)
-            best = score
-    return names
 """,
         "changes its input": """
 def frontier(systems):
@@ -2016,300 +635,23 @@ def frontier(systems):
         return a[1] >= b[1] and a[2] <= b[2] and a[1:] != b[1:]
     return [row[0] for row in systems if not any(beats(other, row) for other in systems)]
 """,
+        "beaten only by what is better in both": """
+def frontier(systems):
+    left = [s for s in systems
+            if not any(o[1] > s[1] and o[2] < s[2] for o in systems)]
+    return [name for name, _, _ in sorted(left, key=lambda s: s[2])]
+""",
+        "equal ones beat each other": """
+def frontier(systems):
+    left = []
+    for name, bleu, flops in systems:
+        beaten = any(b >= bleu and f <= flops for other, b, f in systems if other != name)
+        if not beaten:
+            left.append((flops, name))
+    return [name for _, name in sorted(left)]
+""",
     },
     "evaluation.how-many": {
-        "the first that fits": """
-def least_size(difference, sizes):
-    for n in sizes:
-        intervals = [difference(n) for _ in range(10)]
-        if sum(low > 0 or high < 0 for low, high in intervals) >= 8:
-            return n
-    return 0
-""",
-        "a search by halves": """
-def least_size(difference, sizes):
-    low, high = 0, len(sizes)
-    while low < high:
-        middle = (low + high) // 2
-        intervals = [difference(sizes[middle]) for _ in range(10)]
-        if sum(a > 0 or b < 0 for a, b in intervals) >= 8:
-            high = middle
-        else:
-            low = middle + 1
-    return sizes[low] if low < len(sizes) else 0
-""",
-        "two in a row": """
-def least_size(difference, sizes):
-    fits = [sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) >= 8 for n in sizes]
-    for place, n in enumerate(sizes):
-        if all(fits[place:place + 2]):
-            return n
-    return 0
-""",
-        "8 of 10 over all larger sizes": """
-def least_size(difference, sizes):
-    counts = [sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) for n in sizes]
-    for place, n in enumerate(sizes):
-        if sum(counts[place:]) >= 8 * len(counts[place:]):
-            return n
-    return 0
-""",
-        "one test a size": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        low, high = difference(n)
-        outside = 10 * (low > 0 or high < 0)
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "more than 8": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside > 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "all ten": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside == 10:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "7 are enough": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside >= 7:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "more than half": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside > 5:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "one of ten": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside >= 1:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "above 0 only": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "below 0 only": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if high < 0:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "an end at 0": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low >= 0 or high <= 0:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "intervals that hold 0": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low <= 0 <= high:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "the mean interval": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        intervals = [difference(n) for _ in range(10)]
-        low = sum(low for low, _ in intervals) / 10
-        high = sum(high for _, high in intervals) / 10
-        outside = 10 * (low > 0 or high < 0)
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least
-""",
-        "the last that is too small": """
-def least_size(difference, sizes):
-    found = 0
-    for n in sizes:
-        if sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) < 8:
-            found = n
-    return found
-""",
-        "a place in the list": """
-def least_size(difference, sizes):
-    least = 0
-    for place, n in enumerate(sizes):
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = place
-        else:
-            least = 0
-    return least
-""",
-        "the largest": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        if sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) >= 8:
-            least = n
-    return least
-""",
-        "how many sizes": """
-def least_size(difference, sizes):
-    return sum(sum(low > 0 or high < 0 for low, high in [difference(n) for _ in range(10)]) >= 8 for n in sizes)
-""",
-        "the largest for none": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least or sizes[-1]
-""",
-        "the least for none": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least or sizes[0]
-""",
-        "beyond the largest for none": """
-def least_size(difference, sizes):
-    least = 0
-    for n in sizes:
-        outside = 0
-        for _ in range(10):
-            low, high = difference(n)
-            if low > 0 or high < 0:
-                outside += 1
-        if outside >= 8:
-            if least == 0:
-                least = n
-        else:
-            least = 0
-    return least or sizes[-1] + 1
-""",
         "nothing for none": """
 def least_size(difference, sizes):
     least = 0
@@ -2340,6 +682,28 @@ def least_size(difference, sizes):
             break
         least = n
     return least
+""",
+        "the first that fits": """
+def least_size(difference, sizes):
+    for n in sizes:
+        clear = 0
+        for _ in range(10):
+            low, high = difference(n)
+            if low > 0 or high < 0:
+                clear += 1
+        if clear >= 8:
+            return n
+    return 0
+""",
+        "above 0 only": """
+def least_size(difference, sizes):
+    answer = 0
+    for n in reversed(sizes):
+        clear = sum(difference(n)[0] > 0 for _ in range(10))
+        if clear < 8:
+            break
+        answer = n
+    return answer
 """,
     },
 }

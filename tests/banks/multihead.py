@@ -222,122 +222,6 @@ def step(x, K, V, W_Q, W_K, W_V):
 
 WRONG = {
     "multihead.split": {
-        "split without exchanging axes": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n_heads, n, d_model // n_heads)
-
-def merge(heads):
-    batch, n_heads, n, d_v = heads.shape
-    return heads.reshape(batch, n, n_heads * d_v)
-""",
-        "heads interleaved": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, d_model // n_heads, n_heads).permute(0, 3, 1, 2)
-
-def merge(heads):
-    return heads.permute(0, 2, 3, 1).flatten(2)
-""",
-        "heads not in front": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads)
-
-def merge(heads):
-    return heads.flatten(2)
-""",
-        "merge without exchanging axes": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
-
-def merge(heads):
-    batch, n_heads, n, d_v = heads.shape
-    return heads.reshape(batch, n, n_heads * d_v)
-""",
-        "heads averaged": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
-
-def merge(heads):
-    return heads.mean(dim=1)
-""",
-        "heads in front of the batch": """
-def split(X, n_heads):
-    return torch.stack(X.chunk(n_heads, dim=-1))
-
-def merge(heads):
-    batch, n_heads, n, d_v = heads.shape
-    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
-""",
-        "n_heads taken for the width": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, d_model // n_heads, n_heads).transpose(1, 2)
-
-def merge(heads):
-    batch, n_heads, n, d_v = heads.shape
-    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
-""",
-        "words and features exchanged": """
-def split(X, n_heads):
-    return X.unflatten(-1, (n_heads, -1)).permute(0, 2, 3, 1)
-
-def merge(heads):
-    batch, n_heads, n, d_v = heads.shape
-    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
-""",
-        "n_heads is ignored": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.reshape(batch, n, 2, d_model // 2).transpose(1, 2)
-
-def merge(heads):
-    batch, n_heads, n, d_v = heads.shape
-    return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
-""",
-        "merged with the heads innermost": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
-
-def merge(heads):
-    return heads.permute(0, 2, 3, 1).flatten(2)
-""",
-        "heads added": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
-
-def merge(heads):
-    return heads.sum(dim=1)
-""",
-        "heads laid one below the other": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
-
-def merge(heads):
-    return torch.cat(heads.unbind(dim=1), dim=1)
-""",
-        "only the first head": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
-
-def merge(heads):
-    return heads[:, 0]
-""",
-        "heads not joined": """
-def split(X, n_heads):
-    batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
-
-def merge(heads):
-    return heads.transpose(1, 2)
-""",
         "view after transpose": """
 def split(X, n_heads):
     batch, n, d_model = X.shape
@@ -365,61 +249,30 @@ def merge(heads):
     batch, n_heads, n, d_v = heads.shape
     return heads.transpose(1, 2).reshape(batch, n, n_heads * d_v)
 """,
-        "words joined in place of heads": """
+        "split without exchanging axes": """
 def split(X, n_heads):
     batch, n, d_model = X.shape
-    return X.view(batch, n, n_heads, d_model // n_heads).transpose(1, 2)
+    return X.reshape(batch, n_heads, n, d_model // n_heads)
 
 def merge(heads):
-    return heads.flatten(start_dim=2)
+    batch, n_heads, n, d_k = heads.shape
+    return heads.reshape(batch, n, n_heads * d_k)
+""",
+        "heads interleaved": """
+def split(X, n_heads):
+    batch, n, d_model = X.shape
+    return X.view(batch, n, d_model // n_heads, n_heads).permute(0, 3, 1, 2)
+
+def merge(heads):
+    batch, n_heads, n, d_k = heads.shape
+    return heads.permute(0, 2, 3, 1).reshape(batch, n, d_k * n_heads)
 """,
     },
     "multihead.look-back": {
-        "looks at itself": """
-def looks_back(weights):
-    return weights.diagonal(dim1=-2, dim2=-1).mean(dim=-1)
-""",
-        "looks ahead": """
-def looks_back(weights):
-    return weights.diagonal(offset=1, dim1=-2, dim2=-1).mean(dim=-1)
-""",
-        "counts the first word": """
-def looks_back(weights):
-    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).sum(dim=-1) / weights.shape[-1]
-""",
-        "summed": """
-def looks_back(weights):
-    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).sum(dim=-1)
-""",
-        "all heads in one": """
-def looks_back(weights):
-    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean()
-""",
-        "looks two back": """
-def looks_back(weights):
-    return weights.diagonal(offset=-2, dim1=-2, dim2=-1).mean(dim=-1)
-""",
         "the first word looks at the last": """
 def looks_back(weights):
     n = weights.shape[-1]
     return torch.stack([sum(head[i, i - 1] for i in range(n)) / n for head in weights])
-""",
-        "mean over the heads": """
-def looks_back(weights):
-    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean(dim=0)
-""",
-        "not averaged": """
-def looks_back(weights):
-    return weights.diagonal(offset=-1, dim1=-2, dim2=-1)
-""",
-        "the whole past": """
-def looks_back(weights):
-    return weights.tril(-1).sum(dim=-1)[:, 1:].mean(dim=-1)
-""",
-        "divided by all entries": """
-def looks_back(weights):
-    n = weights.shape[-1]
-    return (weights * torch.ones(n, n).tril(-1).triu(-1)).mean(dim=(1, 2))
 """,
         "changes its input": """
 def looks_back(weights):
@@ -427,156 +280,27 @@ def looks_back(weights):
     weights *= torch.ones(n, n).tril(-1).triu(-1)
     return weights.sum(dim=(1, 2)) / (n - 1)
 """,
-        "a diagonal across the heads": """
+        "counts the first word": """
 def looks_back(weights):
-    return weights.diagonal(-1).mean(dim=-1)
+    n = weights.shape[-1]
+    total = torch.zeros(weights.shape[0])
+    for i in range(1, n):
+        total += weights[:, i, i - 1]
+    return total / n
+""",
+        "looks ahead": """
+def looks_back(weights):
+    i = torch.arange(1, weights.shape[1])
+    return weights[:, i - 1, i].mean(dim=1)
 """,
     },
     "multihead.from-matrices": {
-        "scaled by d_model": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
         "no W_O": """
 def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
     n, d_model = X.shape
     Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
     heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
     return heads.transpose(0, 1).reshape(n, d_model)
-""",
-        "one wide head": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    return (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1) @ V @ W_O
-""",
-        "joined in the wrong order": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.reshape(n, d_model) @ W_O
-""",
-        "softmax over the queries": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "not scaled": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "divided by d_k": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / (d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "scaled by the length": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(K.shape[-2])).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "scaled by the number of heads": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "softmax over the heads": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=0) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "cut without exchanging axes": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n_heads, n, -1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.reshape(n, d_model) @ W_O
-""",
-        "every h-th column": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, -1, n_heads).permute(2, 0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "words cut instead of projections": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q = K = V = X.view(n, n_heads, -1).transpose(0, 1)
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "V unprojected": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X @ W_K, X))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "K unprojected": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X, X @ W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "Q unprojected": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X, X @ W_K, X @ W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "W_Q for the keys too": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X @ W_Q, X @ W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "W_K for the values too": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_Q, X @ W_K, X @ W_K))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "Q and K swapped": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = (M.view(n, n_heads, -1).transpose(0, 1) for M in (X @ W_K, X @ W_Q, X @ W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O
-""",
-        "W_O transposed": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = ((X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return heads.transpose(0, 1).reshape(n, d_model) @ W_O.T
-""",
-        "all transposed": """
-def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
-    n, d_model = X.shape
-    Q, K, V = (F.linear(X, W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
-    heads = (Q @ K.mT / math.sqrt(d_model // n_heads)).softmax(dim=-1) @ V
-    return F.linear(heads.transpose(0, 1).reshape(n, d_model), W_O)
 """,
         "changes its input": """
 def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
@@ -586,6 +310,20 @@ def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
     heads = (Q @ K.mT).softmax(dim=-1) @ V
     return heads.transpose(0, 1).reshape(n, d_model) @ W_O
 """,
+        "joined in the wrong order": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d = X.shape
+    Q, K, V = [(X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V)]
+    p = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d // n_heads), dim=-1)
+    return (p @ V).reshape(n, d) @ W_O
+""",
+        "scaled by d_model": """
+def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    n, d = X.shape
+    Q, K, V = [(X @ W).view(n, n_heads, -1).transpose(0, 1) for W in (W_Q, W_K, W_V)]
+    p = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d), dim=-1)
+    return (p @ V).transpose(0, 1).reshape(n, d) @ W_O
+""",
     },
     "multihead.contributions": {
         "columns instead of rows": """
@@ -593,52 +331,10 @@ def contributions(heads, W_O):
     d_v = heads.shape[-1]
     return torch.stack([head @ W_O[:, i * d_v : (i + 1) * d_v].T for i, head in enumerate(heads)])
 """,
-        "every h-th row": """
-def contributions(heads, W_O):
-    return torch.stack([head @ W_O[i :: len(heads)] for i, head in enumerate(heads)])
-""",
-        "already summed": """
-def contributions(heads, W_O):
-    return heads.transpose(0, 1).flatten(1) @ W_O
-""",
-        "always the first block": """
-def contributions(heads, W_O):
-    return heads @ W_O[: heads.shape[-1]]
-""",
         "heads swapped": """
 def contributions(heads, W_O):
     d_v = heads.shape[-1]
     return torch.stack([head @ W_O[len(W_O) - (i + 1) * d_v : len(W_O) - i * d_v] for i, head in enumerate(heads)])
-""",
-        "W_O is ignored": """
-def contributions(heads, W_O):
-    return torch.stack([head for head in heads])
-""",
-        "heads not in front": """
-def contributions(heads, W_O):
-    return torch.stack(list(heads @ W_O.unflatten(0, (len(heads), -1))), dim=1)
-""",
-        "terms divided by h": """
-def contributions(heads, W_O):
-    return heads @ W_O.unflatten(0, (len(heads), -1)) / len(heads)
-""",
-        "blocks one row apart": """
-def contributions(heads, W_O):
-    d_v = heads.shape[-1]
-    return torch.stack([head @ W_O[i : i + d_v] for i, head in enumerate(heads)])
-""",
-        "the whole output for every head": """
-def contributions(heads, W_O):
-    whole = torch.cat(list(heads), dim=-1) @ W_O
-    return torch.stack([whole for _ in heads])
-""",
-        "running sums": """
-def contributions(heads, W_O):
-    d_v, total, terms = heads.shape[-1], 0, []
-    for i, head in enumerate(heads):
-        total = total + head @ W_O[i * d_v : (i + 1) * d_v]
-        terms.append(total)
-    return torch.stack(terms)
 """,
         "changes its input": """
 def contributions(heads, W_O):
@@ -649,89 +345,31 @@ def contributions(heads, W_O):
         terms.append(alone.transpose(0, 1).flatten(1) @ W_O)
     return torch.stack(terms)
 """,
+        "every h-th row": """
+def contributions(heads, W_O):
+    h, n, d_v = heads.shape
+    W = W_O.reshape(d_v, h, -1).transpose(0, 1)
+    return heads @ W
+""",
     },
     "multihead.cost": {
-        "heads of full width": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + n_heads * 2 * n**2 * d_model, n_heads * n**2
-""",
         "everything times h": """
 def bill(n, d_model, n_heads):
     return n_heads * (4 * n * d_model**2 + 2 * n**2 * d_model), n_heads * n**2
-""",
-        "W^O forgotten": """
-def bill(n, d_model, n_heads):
-    return 3 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
-""",
-        "means forgotten": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + n**2 * d_model, n_heads * n**2
-""",
-        "weights of one head": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * d_model, n**2
-""",
-        "the pair swapped": """
-def bill(n, d_model, n_heads):
-    return n_heads * n**2, 4 * n * d_model**2 + 2 * n**2 * d_model
-""",
-        "projections of full width in every head": """
-def bill(n, d_model, n_heads):
-    return (3 * n_heads + 1) * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
-""",
-        "width of one head only": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * (d_model // n_heads), n_heads * n**2
-""",
-        "one head in all": """
-def bill(n, d_model, n_heads):
-    d_k = d_model // n_heads
-    return 4 * n * d_model * d_k + 2 * n * n * d_k, n_heads * n * n
-""",
-        "no projections": """
-def bill(n, d_model, n_heads):
-    return 2 * n**2 * d_model, n_heads * n**2
-""",
-        "projections only": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2, n_heads * n**2
-""",
-        "additions counted too": """
-def bill(n, d_model, n_heads):
-    return 2 * (4 * n * d_model**2 + 2 * n**2 * d_model), n_heads * n**2
-""",
-        "projections of one word": """
-def bill(n, d_model, n_heads):
-    return 4 * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
-""",
-        "weights as wide as a head": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2 * (d_model // n_heads)
-""",
-        "parameters for weights": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * d_model, 4 * d_model**2
-""",
-        "one weight a word": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n
-""",
-        "weights of a causal model": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n * (n + 1) // 2
 """,
         "no pair": """
 def bill(n, d_model, n_heads):
     return 4 * n * d_model**2 + 2 * n**2 * d_model
 """,
-        "projections of one head": """
+        "heads of full width": """
 def bill(n, d_model, n_heads):
-    d_k = d_model // n_heads
-    return 4 * n * d_model * d_k + n_heads * 2 * n * n * d_k, n_heads * n * n
+    projections = 4 * n * d_model * d_model
+    attention_products = n_heads * 2 * n * n * d_model
+    return projections + attention_products, n_heads * n * n
 """,
-        "n and d_model exchanged": """
+        "weights of one head": """
 def bill(n, d_model, n_heads):
-    return 4 * n * n * d_model + 2 * n * n * d_model, n_heads * n * n
+    return 4 * n * d_model ** 2 + 2 * n ** 2 * d_model, n ** 2
 """,
     },
     "multihead.prune": {
@@ -748,10 +386,6 @@ def prune(cost, n_heads):
         left.remove(best)
     return gone
 """,
-        "asked once": """
-def prune(cost, n_heads):
-    return sorted(range(n_heads), key=lambda i: cost([i]))
-""",
         "most important first": """
 def prune(cost, n_heads):
     order = []
@@ -759,198 +393,21 @@ def prune(cost, n_heads):
         order.append(max((i for i in range(n_heads) if i not in order), key=lambda i: cost(order + [i])))
     return order
 """,
-        "the same head again": """
+        "asked once": """
 def prune(cost, n_heads):
-    order = []
-    for _ in range(n_heads):
-        order.append(min(range(n_heads), key=lambda i: cost(order + [i])))
-    return order
-""",
-        "costs instead of heads": """
-def prune(cost, n_heads):
-    order, costs = [], []
-    for _ in range(n_heads):
-        best = min((i for i in range(n_heads) if i not in order), key=lambda i: cost(order + [i]))
-        order.append(best)
-        costs.append(cost(order))
-    return costs
-""",
-        "order turned round": """
-def prune(cost, n_heads):
-    order = []
-    while len(order) < n_heads:
-        best = min((i for i in range(n_heads) if i not in order), key=lambda i: cost([i] + order))
-        order.insert(0, best)
-    return order
-""",
-        "only the last one stays off": """
-def prune(cost, n_heads):
-    order, left = [], set(range(n_heads))
-    while left:
-        best = min(left, key=lambda i: cost([order[-1], i] if order else [i]))
-        order.append(best)
-        left.remove(best)
-    return order
-""",
-        "on and off exchanged": """
-def prune(cost, n_heads):
-    order, left = [], set(range(n_heads))
-    while left:
-        best = min(left, key=lambda i: cost(list(left - {i})))
-        order.append(best)
-        left.remove(best)
-    return order
+    return sorted(range(n_heads), key=lambda h: cost([h]))
 """,
         "one head left on": """
 def prune(cost, n_heads):
-    order, left = [], set(range(n_heads))
-    while len(left) > 1:
-        best = min(left, key=lambda i: cost([*order, i]))
-        order.append(best)
-        left.remove(best)
-    return order
-""",
-        "cost is ignored": """
-def prune(cost, n_heads):
-    return [i for i in range(n_heads) if cost([i]) is not None]
-""",
-        "by what it costs more than alone": """
-def prune(cost, n_heads):
-    order, left = [], set(range(n_heads))
-    while left:
-        best = min(left, key=lambda i: cost([*order, i]) - cost([i]))
-        order.append(best)
-        left.remove(best)
-    return order
-""",
-        "ranks": """
-def prune(cost, n_heads):
-    order, left = [], set(range(n_heads))
-    while left:
-        order.append(min(left, key=lambda i: cost([*order, i])))
-        left.remove(order[-1])
-    return torch.tensor(order).argsort()
-""",
-        "n_heads is ignored": """
-def prune(cost, n_heads):
-    order, left = [], set(range(4))
-    while left:
-        order.append(min(left, key=lambda i: cost([*order, i])))
-        left.remove(order[-1])
-    return order
+    off = []
+    while len(off) < n_heads - 1:
+        left = [h for h in range(n_heads) if h not in off]
+        costs = [cost(off + [h]) for h in left]
+        off.append(left[costs.index(min(costs))])
+    return off
 """,
     },
     "multihead.cached-step": {
-        "does not see itself": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-""",
-        "forgets the past": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    weights = (q[:, None] @ k[:, :, None] / math.sqrt(k.shape[-1])).softmax(dim=-1)
-    return (weights @ v[:, None])[:, 0], torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-""",
-        "new word in front": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([k[:, None], K], dim=1), torch.cat([v[:, None], V], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "scaled by the length": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "nothing kept": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    keys, values = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ keys.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ values)[:, 0], K, V
-""",
-        "not scaled": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "divided by d_k": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / K.shape[-1]).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "scaled by d_model": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(x.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "asks with its key": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = x @ W_K, x @ W_K, x @ W_V
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "W_V is ignored": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = x @ W_Q, x @ W_K, x @ W_K
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "W_Q and W_K exchanged": """
-def step(x, K, V, W_Q, W_K, W_V):
-    k, q, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "only the new word kept": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], k[:, None], v[:, None]
-""",
-        "K and V exchanged": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], V, K
-""",
-        "overwrites the last": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K[:, :-1], k[:, None]], dim=1), torch.cat([V[:, :-1], v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V)[:, 0], K, V
-""",
-        "an axis too many": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return weights @ V, K, V
-""",
-        "heads joined": """
-def step(x, K, V, W_Q, W_K, W_V):
-    q, k, v = (x @ W for W in (W_Q, W_K, W_V))
-    K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
-    weights = (q[:, None] @ K.mT / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return (weights @ V).flatten(), K, V
-""",
         "no three tensors": """
 def step(x, K, V, W_Q, W_K, W_V):
     q, k, v = (x @ W for W in (W_Q, W_K, W_V))
@@ -965,6 +422,23 @@ def step(x, K, V, W_Q, W_K, W_V):
     K, V = torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
     weights = (q[:, None] @ K.mT).softmax(dim=-1)
     return (weights @ V)[:, 0], K, V
+""",
+        "does not see itself": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q = torch.einsum("d,hdk->hk", x, W_Q)
+    k = torch.einsum("d,hdk->hk", x, W_K)
+    v = torch.einsum("d,hdk->hk", x, W_V)
+    p = torch.softmax(torch.einsum("hk,hmk->hm", q, K) / math.sqrt(q.shape[-1]), dim=-1)
+    out = torch.einsum("hm,hmk->hk", p, V)
+    return out, torch.cat([K, k[:, None]], dim=1), torch.cat([V, v[:, None]], dim=1)
+""",
+        "new word in front": """
+def step(x, K, V, W_Q, W_K, W_V):
+    q, k, v = [torch.einsum("d,hdk->hk", x, W)[:, None] for W in (W_Q, W_K, W_V)]
+    K = torch.cat([k, K], dim=1)
+    V = torch.cat([v, V], dim=1)
+    p = torch.softmax(q @ K.transpose(1, 2) / math.sqrt(K.shape[-1]), dim=-1)
+    return (p @ V)[:, 0], K, V
 """,
     },
 }

@@ -186,84 +186,27 @@ def encode(n, d_model):
     PE[:, 0::2] = angle.cos()
     return PE
 """,
-        "a frequency of its own for the cosine": """
-def encode(n, d_model):
-    column = torch.arange(d_model)
-    angle = torch.arange(n)[:, None] / 10000 ** (column / d_model)
-    return torch.where(column % 2 == 0, angle.sin(), angle.cos())
-""",
-        "sines first, then cosines": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.cat([angle.sin(), angle.cos()], dim=1)
-""",
-        "i in place of 2i": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(d_model // 2) / d_model)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
-        "positions from 1": """
-def encode(n, d_model):
-    angle = torch.arange(1, n + 1)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
-        "half the columns": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return angle.sin()
-""",
-        "angles, not waves": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return angle
-""",
-        "cosine before sine": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angle.cos(), angle.sin()], dim=-1).flatten(1)
-""",
-        "2i doubled": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (2 * torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
-        "frequencies that grow": """
-def encode(n, d_model):
-    angle = torch.arange(n).double()[:, None] * 10000 ** (torch.arange(0, d_model, 2).double() / d_model)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
-        "one frequency for all": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None].expand(n, d_model // 2)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
-        "n in place of d_model": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / n)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
-        "axes exchanged": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).T
-""",
-        "d_model is ignored": """
-def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / 512)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
         "forbidden": """
 def encode(n, d_model):
     from tfm_lib.positional import sinusoidal_encoding
     return sinusoidal_encoding(n, d_model)
 """,
-        "sines only": """
+        "sines first, then cosines": """
 def encode(n, d_model):
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    PE = torch.zeros(n, d_model)
-    PE[:, 0::2] = torch.sin(angle)
-    PE[:, 1::2] = torch.sin(angle)
-    return PE
+    pos = torch.arange(n).float()[:, None]
+    i = torch.arange(d_model // 2)
+    angle = pos / 10000 ** (2 * i / d_model)
+    return torch.cat([angle.sin(), angle.cos()], dim=1)
+""",
+        "i in place of 2i": """
+def encode(n, d_model):
+    pe = torch.zeros(n, d_model)
+    for pos in range(n):
+        for i in range(d_model // 2):
+            angle = pos / 10000 ** (i / d_model)
+            pe[pos, 2 * i] = math.sin(angle)
+            pe[pos, 2 * i + 1] = math.cos(angle)
+    return pe
 """,
     },
     "positional.half-distance": {
@@ -271,81 +214,22 @@ def encode(n, d_model):
 def half_distance(n_heads, h):
     return math.log(2) / 2 ** (-8 * h // n_heads)
 """,
-        "half a score in place of half a weight": """
-def half_distance(n_heads, h):
-    return 0.5 / 2 ** (-8 * h / n_heads)
-""",
-        "powers of 2": """
-def half_distance(n_heads, h):
-    return 2 ** (8 * h / n_heads)
-""",
-        "slope in place of distance": """
-def half_distance(n_heads, h):
-    return math.log(2) * 2 ** (-8 * h / n_heads)
-""",
-        "heads counted from 0": """
-def half_distance(n_heads, h):
-    slopes = [2 ** (-8 * i / n_heads) for i in range(n_heads)]
-    return math.log(2) / slopes[h - 1]
-""",
-        "only the slope": """
-def half_distance(n_heads, h):
-    return 2 ** (-8 * h / n_heads)
-""",
-        "one head too far": """
-def half_distance(n_heads, h):
-    return math.log(2) / 2 ** (-8 * (h + 1) / n_heads)
-""",
-        "negative distance": """
-def half_distance(n_heads, h):
-    return math.log(0.5) / 2 ** (-8 * h / n_heads)
-""",
-        "the 8 forgotten": """
-def half_distance(n_heads, h):
-    return math.log(2) / 2 ** (-h / n_heads)
-""",
-        "n_heads is ignored": """
-def half_distance(n_heads, h):
-    return math.log(2) * 2**h
-""",
-        "h is ignored": """
-def half_distance(n_heads, h):
-    return math.log(2) / 2 ** (-8 / n_heads)
-""",
-        "h and n_heads exchanged": """
-def half_distance(n_heads, h):
-    return math.log(2) * 2 ** (8 * n_heads / h)
-""",
-        "another logarithm": """
-def half_distance(n_heads, h):
-    return math.log10(2) / 2 ** (-8 * h / n_heads)
-""",
-        "a slope by powers of e": """
-def half_distance(n_heads, h):
-    return math.log(2) / math.exp(-8 * h / n_heads)
-""",
-        "rounded": """
-def half_distance(n_heads, h):
-    return math.ceil(math.log(2) / 2 ** (-8 * h / n_heads))
-""",
         "all heads": """
 def half_distance(n_heads, h):
     return [math.log(2) / 2 ** (-8 * i / n_heads) for i in range(1, n_heads + 1)]
 """,
-        "a slope without its power": """
+        "powers of 2": """
 def half_distance(n_heads, h):
-    return math.log(2) / (8 * h / n_heads)
+    slope = 2 ** (-8 * h / n_heads)
+    return 1 / slope
+""",
+        "heads counted from 0": """
+def half_distance(n_heads, h):
+    slope = 2 ** (-8 * (h - 1) / n_heads)
+    return math.log(2) / slope
 """,
     },
     "positional.shift-matrix": {
-        "turned back": """
-def shift_matrix(k, d_model):
-    R = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        b = k / 10000 ** (i / d_model)
-        R[i : i + 2, i : i + 2] = torch.tensor([[math.cos(b), -math.sin(b)], [math.sin(b), math.cos(b)]])
-    return R
-""",
         "two plus signs": """
 def shift_matrix(k, d_model):
     R = torch.zeros(d_model, d_model)
@@ -354,17 +238,6 @@ def shift_matrix(k, d_model):
         R[i : i + 2, i : i + 2] = torch.tensor([[math.cos(b), math.sin(b)], [math.sin(b), math.cos(b)]])
     return R
 """,
-        "one angle for all pairs": """
-def shift_matrix(k, d_model):
-    block = torch.tensor([[math.cos(k), math.sin(k)], [-math.sin(k), math.cos(k)]])
-    return torch.block_diag(*[block] * (d_model // 2))
-""",
-        "sines first, then cosines": """
-def shift_matrix(k, d_model):
-    b = k / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    C, S = torch.diag(b.cos()), torch.diag(b.sin())
-    return torch.cat([torch.cat([C, S], dim=1), torch.cat([-S, C], dim=1)])
-""",
         "two minus signs": """
 def shift_matrix(k, d_model):
     R = torch.zeros(d_model, d_model)
@@ -372,68 +245,6 @@ def shift_matrix(k, d_model):
         b = k / 10000 ** (i / d_model)
         cos, sin = math.cos(b), math.sin(b)
         R[i : i + 2, i : i + 2] = torch.tensor([[cos, -sin], [-sin, cos]])
-    return R
-""",
-        "k is ignored": """
-def shift_matrix(k, d_model):
-    R = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        b = 1 / 10000 ** (i / d_model)
-        cos, sin = math.cos(b), math.sin(b)
-        R[i : i + 2, i : i + 2] = torch.tensor([[cos, sin], [-sin, cos]])
-    return R
-""",
-        "no sines": """
-def shift_matrix(k, d_model):
-    R = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        b = k / 10000 ** (i / d_model)
-        cos, sin = math.cos(b), math.sin(b)
-        R[i : i + 2, i : i + 2] = torch.tensor([[cos, 0.0], [0.0, cos]])
-    return R
-""",
-        "i in place of 2i": """
-def shift_matrix(k, d_model):
-    R = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        b = k / 10000 ** (i / 2 / d_model)
-        cos, sin = math.cos(b), math.sin(b)
-        R[i : i + 2, i : i + 2] = torch.tensor([[cos, sin], [-sin, cos]])
-    return R
-""",
-        "2i doubled": """
-def shift_matrix(k, d_model):
-    R = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        b = k / 10000 ** (2 * i / d_model)
-        cos, sin = math.cos(b), math.sin(b)
-        R[i : i + 2, i : i + 2] = torch.tensor([[cos, sin], [-sin, cos]])
-    return R
-""",
-        "frequencies that grow": """
-def shift_matrix(k, d_model):
-    R = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        b = k * 10000 ** (i / d_model)
-        cos, sin = math.cos(b), math.sin(b)
-        R[i : i + 2, i : i + 2] = torch.tensor([[cos, sin], [-sin, cos]])
-    return R
-""",
-        "a permutation": """
-def shift_matrix(k, d_model):
-    return torch.roll(torch.eye(d_model), k, dims=0)
-""",
-        "one block": """
-def shift_matrix(k, d_model):
-    return torch.tensor([[math.cos(k), math.sin(k)], [-math.sin(k), math.cos(k)]])
-""",
-        "d_model is ignored": """
-def shift_matrix(k, d_model):
-    R = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        b = k / 10000 ** (i / 512)
-        cos, sin = math.cos(b), math.sin(b)
-        R[i : i + 2, i : i + 2] = torch.tensor([[cos, sin], [-sin, cos]])
     return R
 """,
         "forbidden": """
@@ -447,6 +258,16 @@ def rotation(k, d, base=10_000):
 
 def shift_matrix(k, d_model):
     return rotation(k, d_model)
+""",
+        "turned back": """
+def shift_matrix(k, d_model):
+    R = torch.zeros(d_model, d_model)
+    for i in range(0, d_model, 2):
+        a = k / 10000 ** (i / d_model)
+        R[i, i] = R[i + 1, i + 1] = math.cos(a)
+        R[i, i + 1] = -math.sin(a)
+        R[i + 1, i] = math.sin(a)
+    return R
 """,
     },
     "positional.count-by-mask": {
@@ -466,56 +287,6 @@ def count(is_bos, mask):
     nothing = torch.zeros_like(is_bos)
     return 1 / attention(nothing, nothing, is_bos, mask)[0]
 """,
-        "unequal scores": """
-def count(is_bos, mask):
-    from tfm_lib.attention import attention
-    ones = torch.ones_like(is_bos)
-    return 1 / attention(ones, is_bos, is_bos, mask)[0] - 1
-""",
-        "mask forgotten": """
-def count(is_bos, mask):
-    from tfm_lib.attention import attention
-    nothing = torch.zeros_like(is_bos)
-    return 1 / attention(nothing, nothing, is_bos)[0] - 1
-""",
-        "places in place of visible words": """
-def count(is_bos, mask):
-    return torch.arange(len(is_bos)).float()[:, None]
-""",
-        "the row itself not counted": """
-def count(is_bos, mask):
-    from tfm_lib.attention import attention
-    nothing = torch.zeros_like(is_bos)
-    return 1 / attention(nothing, nothing, is_bos, mask)[0] - 2
-""",
-        "the hidden ones": """
-def count(is_bos, mask):
-    from tfm_lib.attention import attention
-    nothing = torch.zeros_like(is_bos)
-    return len(is_bos) - 1 / attention(nothing, nothing, is_bos, mask)[0]
-""",
-        "what is left of the share": """
-def count(is_bos, mask):
-    from tfm_lib.attention import attention
-    nothing = torch.zeros_like(is_bos)
-    return 1 - attention(nothing, nothing, is_bos, mask)[0]
-""",
-        "one axis only": """
-def count(is_bos, mask):
-    from tfm_lib.attention import attention
-    nothing = torch.zeros_like(is_bos)
-    return (1 / attention(nothing, nothing, is_bos, mask)[0] - 1).squeeze(-1)
-""",
-        "who sees me": """
-def count(is_bos, mask):
-    return mask.float().sum(dim=0)[:, None] - 1
-""",
-        "keys and values exchanged": """
-def count(is_bos, mask):
-    from tfm_lib.attention import attention
-    nothing = torch.zeros_like(is_bos)
-    return 1 / attention(nothing, is_bos, nothing, mask)[0] - 1
-""",
         "changes its input": """
 def count(is_bos, mask):
     from tfm_lib.attention import attention
@@ -525,143 +296,27 @@ def count(is_bos, mask):
 """,
     },
     "positional.other-pairs": {
-        "the way back": """
-def order(d_k):
-    return [*range(0, d_k, 2), *range(1, d_k, 2)]
-""",
-        "left as it was": """
-def order(d_k):
-    return list(range(d_k))
-""",
-        "pairs the wrong way round": """
-def order(d_k):
-    return [c for i in range(d_k // 2) for c in (i + d_k // 2, i)]
-""",
         "halves swapped": """
 def order(d_k):
     return [(c + d_k // 2) % d_k for c in range(d_k)]
-""",
-        "odd columns first": """
-def order(d_k):
-    return [*range(1, d_k, 2), *range(0, d_k, 2)]
-""",
-        "first and last paired": """
-def order(d_k):
-    return [c for i in range(d_k // 2) for c in (i, d_k - 1 - i)]
-""",
-        "pairs in a list": """
-def order(d_k):
-    return [[c, c + d_k // 2] for c in range(d_k // 2)]
-""",
-        "counted from 1": """
-def order(d_k):
-    return [c for i in range(1, d_k // 2 + 1) for c in (i, i + d_k // 2)]
-""",
-        "half the columns": """
-def order(d_k):
-    return [c for i in range(d_k // 4) for c in (i, i + d_k // 2)] + [d_k // 4] * (d_k // 2 % 2)
-""",
-        "slow pairs first": """
-def order(d_k):
-    return [c for i in range(d_k // 2 - 1, -1, -1) for c in (i, i + d_k // 2)]
-""",
-        "d_k is ignored": """
-def order(d_k):
-    return [0, 2, 1, 3]
 """,
         "not whole numbers": """
 def order(d_k):
     return [c for i in range(d_k // 2) for c in (i, i + d_k / 2)]
 """,
+        "the way back": """
+def order(d_k):
+    return list(range(0, d_k, 2)) + list(range(1, d_k, 2))
+""",
+        "pairs the wrong way round": """
+def order(d_k):
+    result = []
+    for c in range(d_k // 2):
+        result += [c + d_k // 2, c]
+    return result
+""",
     },
     "positional.buckets": {
-        "rounded": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance / half)).round().long()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "buckets of equal width": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    far = half + half * (distance - half) // (max_distance - half)
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "logarithm in another unit": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log()).floor().long()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "clipped": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    return distance.clamp(max=n_buckets - 1)
-""",
-        "no last bucket": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance / half)).floor().long()
-    return torch.where(distance < half, distance, far)
-""",
-        "rounded up": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance / half)).ceil().long()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "logarithm of the whole distance": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance)).floor().long()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "one bucket too many": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance / half)).floor().long()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets))
-""",
-        "n_buckets is ignored": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = 16
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance / half)).floor().long()
-    return torch.where(distance < half, distance, far.clamp(max=31))
-""",
-        "the exact half is always 16": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = 16
-    ratio = distance.clamp(min=half).double() / half
-    far = half + ((n_buckets - half) * ratio.log() / math.log(max_distance / half)).floor().long()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "max_distance is ignored": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(128 / half)).floor().long()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "no exact half": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance / half)).floor().long()
-    return far.clamp(max=n_buckets - 1)
-""",
-        "far buckets from 0": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = (half * ratio.log() / math.log(max_distance / half)).floor().long().clamp(max=half - 1)
-    return torch.where(distance < half, distance, far)
-""",
         "not whole numbers": """
 def bucket(distance, n_buckets=32, max_distance=128):
     half = n_buckets // 2
@@ -676,6 +331,19 @@ def bucket(distance, n_buckets=32, max_distance=128):
     ratio = distance[far].double() / half
     distance[far] = (half + (half * ratio.log() / math.log(max_distance / half)).long()).clamp(max=n_buckets - 1)
     return distance
+""",
+        "n_buckets is ignored": """
+def bucket(distance, n_buckets=32, max_distance=128):
+    r = distance.clamp_min(16).double()
+    far = 16 + (16 * torch.log(r / 16) / math.log(max_distance / 16)).floor().long()
+    return torch.where(distance < 16, distance, far.clamp_max(31))
+""",
+        "one bucket too many": """
+def bucket(distance, n_buckets=32, max_distance=128):
+    half = n_buckets // 2
+    r = distance.clamp_min(1).double()
+    far = half + (half * torch.log(r / half) / math.log(max_distance / half)).floor().long()
+    return torch.where(distance < half, distance, far.clamp_max(n_buckets))
 """,
     },
 }

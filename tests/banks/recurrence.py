@@ -168,39 +168,6 @@ def speak(step, state, bos_id, eos_id, max_len):
 
 WRONG = {
     "recurrence.clip": {
-        "each by itself": """
-def clip(gradients, max_norm):
-    return [g * min(1.0, max_norm / (g.norm().item() + 1e-12)) for g in gradients]
-""",
-        "each number by itself": """
-def clip(gradients, max_norm):
-    return [g.clamp(-max_norm, max_norm) for g in gradients]
-""",
-        "squared norm": """
-def clip(gradients, max_norm):
-    norm = sum(g.square().sum().item() for g in gradients)
-    return [g * min(1.0, max_norm / norm) for g in gradients]
-""",
-        "norm of the norms' sum": """
-def clip(gradients, max_norm):
-    norm = sum(g.norm().item() for g in gradients)
-    return [g * min(1.0, max_norm / norm) for g in gradients]
-""",
-        "short ones stretched": """
-def clip(gradients, max_norm):
-    norm = math.sqrt(sum(g.square().sum().item() for g in gradients))
-    return [g / norm * max_norm for g in gradients]
-""",
-        "max_norm is ignored": """
-def clip(gradients, max_norm):
-    norm = math.sqrt(sum(g.square().sum().item() for g in gradients))
-    return [g / norm if norm > 1 else g for g in gradients]
-""",
-        "compared with 1": """
-def clip(gradients, max_norm):
-    norm = math.sqrt(sum(g.square().sum().item() for g in gradients))
-    return [g / norm * max_norm if norm > 1 else g for g in gradients]
-""",
         "changes its input": """
 def clip(gradients, max_norm):
     norm = sum((g**2).sum() for g in gradients) ** 0.5
@@ -214,24 +181,6 @@ def clip(gradients, max_norm):
     flat = torch.cat([g.flatten() for g in gradients])
     return flat * min(1.0, max_norm / flat.norm().item())
 """,
-        "last tensor's norm": """
-def clip(gradients, max_norm):
-    for g in gradients:
-        squares = 0.0
-        squares += g.square().sum().item()
-    norm = math.sqrt(squares)
-    return [g * max_norm / norm if norm > max_norm else g for g in gradients]
-""",
-        "never shortened": """
-def clip(gradients, max_norm):
-    norm = math.sqrt(sum(g.square().sum().item() for g in gradients))
-    return [g * max(1.0, max_norm / norm) for g in gradients]
-""",
-        "0 divided by 0": """
-def clip(gradients, max_norm):
-    norm = torch.cat([g.flatten() for g in gradients]).norm()
-    return [torch.minimum(torch.tensor(1.0), max_norm / norm) * (g / norm) * norm for g in gradients]
-""",
         "forbidden": """
 def clip(gradients, max_norm):
     parameters = [torch.nn.Parameter(torch.zeros_like(g)) for g in gradients]
@@ -240,24 +189,21 @@ def clip(gradients, max_norm):
     torch.nn.utils.clip_grad_norm_(parameters, max_norm)
     return [parameter.grad for parameter in parameters]
 """,
-        "mean of the tensors": """
+        "each by itself": """
 def clip(gradients, max_norm):
-    norm = torch.stack([g.norm() ** 2 for g in gradients]).mean().sqrt()
-    return [g * max_norm / norm if norm > max_norm else g for g in gradients]
+    out = []
+    for g in gradients:
+        norm = g.norm()
+        out.append(g * (max_norm / norm) if norm > max_norm else g)
+    return out
+""",
+        "short ones stretched": """
+def clip(gradients, max_norm):
+    total = torch.sqrt(sum((g ** 2).sum() for g in gradients))
+    return [g * max_norm / total for g in gradients]
 """,
     },
     "recurrence.layers-needed": {
-        "the position forgotten": """
-def layers_needed(distance, k):
-    layers = 0
-    while k**layers < distance:
-        layers += 1
-    return layers
-""",
-        "without dilation": """
-def layers_needed(distance, k):
-    return math.ceil(distance / (k - 1))
-""",
         "only the last layer": """
 def layers_needed(distance, k):
     layers = 1
@@ -272,129 +218,23 @@ def layers_needed(distance, k):
         layers += 1
     return layers
 """,
+        "the position forgotten": """
+def layers_needed(distance, k):
+    layers = 0
+    while distance > 0 and (layers == 0 or k ** layers < distance):
+        layers += 1
+    return layers
+""",
         "rounded logarithm": """
 def layers_needed(distance, k):
-    return math.ceil(math.log(distance + 1, k))
-""",
-        "one word a layer": """
-def layers_needed(distance, k):
-    reach, dilation, layers = 0, 1, 0
-    while reach < distance:
-        reach += dilation
-        dilation *= k
-        layers += 1
-    return layers
-""",
-        "dilations that double": """
-def layers_needed(distance, k):
-    reach, layers = 0, 0
-    while reach < distance:
-        reach += (k - 1) * 2**layers
-        layers += 1
-    return layers
-""",
-        "k is ignored": """
-def layers_needed(distance, k):
-    layers = 0
-    while 3**layers - 1 < distance:
-        layers += 1
-    return layers
-""",
-        "one layer too many": """
-def layers_needed(distance, k):
-    layers = 1
-    while k ** (layers - 1) - 1 < distance:
-        layers += 1
-    return layers
-""",
-        "one word too careful": """
-def layers_needed(distance, k):
-    layers = 0
-    while k**layers - 1 <= distance:
-        layers += 1
-    return layers
-""",
-        "distance 0 needs one": """
-def layers_needed(distance, k):
-    layers = 1
-    while k**layers - 1 < distance:
-        layers += 1
-    return layers
+    return math.ceil(math.log(distance + 1) / math.log(k))
 """,
     },
     "recurrence.minimal-gate": {
-        "gate turned round": """
-def one_gate(x, h, W, U, b):
-    (W_f, W_n), (U_f, U_n), (b_f, b_n) = W.chunk(2), U.chunk(2), b.chunk(2)
-    f = (W_f @ x + U_f @ h + b_f).sigmoid()
-    n = (W_n @ x + U_n @ (f * h) + b_n).tanh()
-    return (1 - f) * n + f * h
-""",
-        "gate after the product": """
-def one_gate(x, h, W, U, b):
-    (x_f, x_n), (h_f, h_n) = (W @ x + b).chunk(2), (U @ h).chunk(2)
-    f = (x_f + h_f).sigmoid()
-    n = (x_n + f * h_n).tanh()
-    return (1 - f) * h + f * n
-""",
         "candidate without the gate": """
 def one_gate(x, h, W, U, b):
     f, n = (W @ x + U @ h + b).chunk(2)
     f, n = f.sigmoid(), n.tanh()
-    return (1 - f) * h + f * n
-""",
-        "halves swapped": """
-def one_gate(x, h, W, U, b):
-    (W_n, W_f), (U_n, U_f), (b_n, b_f) = W.chunk(2), U.chunk(2), b.chunk(2)
-    f = (W_f @ x + U_f @ h + b_f).sigmoid()
-    n = (W_n @ x + U_n @ (f * h) + b_n).tanh()
-    return (1 - f) * h + f * n
-""",
-        "nothing kept": """
-def one_gate(x, h, W, U, b):
-    (W_f, W_n), (U_f, U_n), (b_f, b_n) = W.chunk(2), U.chunk(2), b.chunk(2)
-    f = (W_f @ x + U_f @ h + b_f).sigmoid()
-    return f * (W_n @ x + U_n @ (f * h) + b_n).tanh()
-""",
-        "b is ignored": """
-def one_gate(x, h, W, U, b):
-    d = len(h)
-    f = torch.sigmoid(W[:d] @ x + U[:d] @ h)
-    n = torch.tanh(W[d:] @ x + U[d:] @ (f * h))
-    return (1 - f) * h + f * n
-""",
-        "x is ignored": """
-def one_gate(x, h, W, U, b):
-    d = len(h)
-    f = torch.sigmoid(U[:d] @ h + b[:d])
-    n = torch.tanh(U[d:] @ (f * h) + b[d:])
-    return (1 - f) * h + f * n
-""",
-        "U is ignored": """
-def one_gate(x, h, W, U, b):
-    f, n = (W @ x + b).chunk(2)
-    f, n = f.sigmoid(), n.tanh()
-    return (1 - f) * h + f * n
-""",
-        "no sigmoid": """
-def one_gate(x, h, W, U, b):
-    d = len(h)
-    f = W[:d] @ x + U[:d] @ h + b[:d]
-    n = torch.tanh(W[d:] @ x + U[d:] @ (f * h) + b[d:])
-    return (1 - f) * h + f * n
-""",
-        "sigmoid for tanh": """
-def one_gate(x, h, W, U, b):
-    d = len(h)
-    f = torch.sigmoid(W[:d] @ x + U[:d] @ h + b[:d])
-    n = torch.sigmoid(W[d:] @ x + U[d:] @ (f * h) + b[d:])
-    return (1 - f) * h + f * n
-""",
-        "matrices transposed": """
-def one_gate(x, h, W, U, b):
-    d = len(h)
-    f = torch.sigmoid(x @ W[:d] + h @ U[:d] + b[:d])
-    n = torch.tanh(x @ W[d:] + (f * h) @ U[d:] + b[d:])
     return (1 - f) * h + f * n
 """,
         "changes its input": """
@@ -406,70 +246,24 @@ def one_gate(x, h, W, U, b):
     h += f * n
     return h
 """,
-        "two things returned": """
+        "gate turned round": """
 def one_gate(x, h, W, U, b):
     d = len(h)
     f = torch.sigmoid(W[:d] @ x + U[:d] @ h + b[:d])
-    n = torch.tanh(W[d:] @ x + U[d:] @ (f * h) + b[d:])
-    return (1 - f) * h + f * n, f
+    new = torch.tanh(W[d:] @ x + U[d:] @ (f * h) + b[d:])
+    return f * h + (1 - f) * new
 """,
-        "gate without the past": """
+        "gate after the product": """
 def one_gate(x, h, W, U, b):
-    d = len(h)
-    f = torch.sigmoid(W[:d] @ x + b[:d])
-    n = torch.tanh(W[d:] @ x + U[d:] @ (f * h) + b[d:])
-    return (1 - f) * h + f * n
+    d = h.shape[0]
+    from_x = W @ x + b
+    from_h = U @ h
+    f = torch.sigmoid(from_x[:d] + from_h[:d])
+    new = torch.tanh(from_x[d:] + f * from_h[d:])
+    return (1 - f) * h + f * new
 """,
     },
     "recurrence.linear-reach": {
-        "one step too many": """
-def linear_reach(W, U, n):
-    slope, norms = W, []
-    for _ in range(n):
-        slope = U @ slope
-        norms.append(slope.norm())
-    return torch.stack(norms)
-""",
-        "entries raised to a power": """
-def linear_reach(W, U, n):
-    return torch.stack([(U**k @ W).norm() for k in range(n)])
-""",
-        "order turned round": """
-def linear_reach(W, U, n):
-    slope, norms = W, []
-    for _ in range(n):
-        norms.append(slope.norm())
-        slope = slope @ U
-    return torch.stack(norms)
-""",
-        "W is ignored": """
-def linear_reach(W, U, n):
-    return torch.stack([torch.linalg.matrix_power(U, k).norm() for k in range(n)])
-""",
-        "U is ignored": """
-def linear_reach(W, U, n):
-    return torch.full((n,), W.norm().item())
-""",
-        "n is ignored": """
-def linear_reach(W, U, n):
-    return torch.stack([(torch.linalg.matrix_power(U, k) @ W).norm() for k in range(5)])
-""",
-        "product of norms": """
-def linear_reach(W, U, n):
-    return torch.stack([W.norm() * U.norm() ** k for k in range(n)])
-""",
-        "no root": """
-def linear_reach(W, U, n):
-    return torch.stack([(torch.linalg.matrix_power(U, k) @ W).square().sum() for k in range(n)])
-""",
-        "largest stretch": """
-def linear_reach(W, U, n):
-    return torch.stack([torch.linalg.norm(torch.linalg.matrix_power(U, k) @ W, ord=2) for k in range(n)])
-""",
-        "by position, not by distance": """
-def linear_reach(W, U, n):
-    return torch.stack([(torch.linalg.matrix_power(U, n - 1 - k) @ W).norm() for k in range(n)])
-""",
         "changes its input": """
 def linear_reach(W, U, n):
     norms = []
@@ -489,6 +283,19 @@ def linear_reach(W, U, n):
     slopes = torch.autograd.functional.jacobian(last, torch.zeros(n, W.shape[1]))
     return slopes.square().sum(dim=(0, 2)).sqrt().flip(0)
 """,
+        "entries raised to a power": """
+def linear_reach(W, U, n):
+    return torch.stack([torch.linalg.norm(U ** k @ W) for k in range(n)])
+""",
+        "largest stretch": """
+def linear_reach(W, U, n):
+    J = W
+    out = []
+    for _ in range(n):
+        out.append(torch.linalg.matrix_norm(J, ord=2))
+        J = U @ J
+    return torch.stack(out)
+""",
     },
     "recurrence.speak": {
         "always fed the start sign": """
@@ -496,17 +303,6 @@ def speak(step, state, bos_id, eos_id, max_len):
     written = []
     while len(written) < max_len:
         p, state = step(bos_id, state)
-        word = p.index(max(p))
-        if word == eos_id:
-            break
-        written.append(word)
-    return written
-""",
-        "state not handed on": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, written = bos_id, []
-    while len(written) < max_len:
-        p, _ = step(word, state)
         word = p.index(max(p))
         if word == eos_id:
             break
@@ -522,102 +318,27 @@ def speak(step, state, bos_id, eos_id, max_len):
         written.append(word)
     return written
 """,
-        "start sign written": """
+        "state not handed on": """
 def speak(step, state, bos_id, eos_id, max_len):
-    written = [bos_id]
-    for _ in range(max_len):
-        p, state = step(written[-1], state)
-        word = p.index(max(p))
+    word, words = bos_id, []
+    while len(words) < max_len:
+        probs, _ = step(word, state)
+        word = probs.index(max(probs))
         if word == eos_id:
             break
-        written.append(word)
-    return written
-""",
-        "does not stop": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, written = bos_id, []
-    for _ in range(max_len):
-        p, state = step(word, state)
-        word = p.index(max(p))
-        if word != eos_id:
-            written.append(word)
-    return written
-""",
-        "eos_id is ignored": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, written = bos_id, []
-    while len(written) < max_len:
-        p, state = step(word, state)
-        word = p.index(max(p))
-        if word == 2:
-            break
-        written.append(word)
-    return written
-""",
-        "bos_id is ignored": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, written = 1, []
-    while len(written) < max_len:
-        p, state = step(word, state)
-        word = p.index(max(p))
-        if word == eos_id:
-            break
-        written.append(word)
-    return written
-""",
-        "max_len is ignored": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, written = bos_id, []
-    while True:
-        p, state = step(word, state)
-        word = p.index(max(p))
-        if word == eos_id:
-            return written
-        written.append(word)
-""",
-        "state is ignored": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, state, written = bos_id, 0, []
-    while len(written) < max_len:
-        p, state = step(word, state)
-        word = p.index(max(p))
-        if word == eos_id:
-            break
-        written.append(word)
-    return written
-""",
-        "one word too many": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, written = bos_id, []
-    while len(written) <= max_len:
-        p, state = step(word, state)
-        word = p.index(max(p))
-        if word == eos_id:
-            break
-        written.append(word)
-    return written
+        words.append(word)
+    return words
 """,
         "start sign counted": """
 def speak(step, state, bos_id, eos_id, max_len):
-    written = [bos_id]
-    while len(written) < max_len:
-        p, state = step(written[-1], state)
-        word = p.index(max(p))
+    words = [bos_id]
+    while len(words) < max_len:
+        probs, state = step(words[-1], state)
+        word = probs.index(max(probs))
         if word == eos_id:
             break
-        written.append(word)
-    return written[1:]
-""",
-        "least probable word": """
-def speak(step, state, bos_id, eos_id, max_len):
-    word, written = bos_id, []
-    while len(written) < max_len:
-        p, state = step(word, state)
-        word = p.index(min(p))
-        if word == eos_id:
-            break
-        written.append(word)
-    return written
+        words.append(word)
+    return words[1:]
 """,
     },
 }

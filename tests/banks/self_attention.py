@@ -159,76 +159,10 @@ def softmax_backward(p, g):
 
 WRONG = {
     "self_attention.projections": {
-        "softmax over the queries": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = (Q @ K.T / math.sqrt(Q.shape[-1])).softmax(dim=0)
-    return weights @ V, weights
-""",
         "matrices on the wrong side": """
 def self_attend(X, W_Q, W_K, W_V):
     Q, K, V = X @ W_Q.T, X @ W_K.T, X @ W_V.T
     weights = (Q @ K.T / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "√T instead of √d_k": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = (Q @ K.T / math.sqrt(len(Q))).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "no scale": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = (Q @ K.T).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "scale after the softmax": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = F.softmax(Q @ K.T, dim=-1) / math.sqrt(Q.shape[-1])
-    return weights @ V, weights
-""",
-        "V unprojected": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K = X @ W_Q, X @ W_K
-    weights = (Q @ K.T / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights @ X, weights
-""",
-        "Q and K swapped": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = (K @ Q.T / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "W_Q is ignored": """
-def self_attend(X, W_Q, W_K, W_V):
-    K, V = X @ W_K, X @ W_V
-    weights = (K @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "W_K is ignored": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, V = X @ W_Q, X @ W_V
-    weights = (Q @ Q.T / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "swapped": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = (Q @ K.T / math.sqrt(Q.shape[-1])).softmax(dim=-1)
-    return weights, weights @ V
-""",
-        "√d_model instead of √d_k": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = (Q @ K.T / math.sqrt(X.shape[-1])).softmax(dim=-1)
-    return weights @ V, weights
-""",
-        "K not transposed": """
-def self_attend(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    weights = (Q @ K / math.sqrt(Q.shape[-1])).softmax(dim=-1)
     return weights @ V, weights
 """,
         "changes its input": """
@@ -237,47 +171,35 @@ def self_attend(X, W_Q, W_K, W_V):
     weights = (Q @ K.T).softmax(dim=-1)
     return weights @ (X @ W_V), weights
 """,
+        "√d_model instead of √d_k": """
+def self_attend(X, W_Q, W_K, W_V):
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    weights = torch.softmax(Q @ K.T / math.sqrt(X.shape[1]), dim=-1)
+    return weights @ V, weights
+""",
+        "softmax over the queries": """
+def self_attend(X, W_Q, W_K, W_V):
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    weights = torch.softmax(Q @ K.T / math.sqrt(W_K.shape[1]), dim=0)
+    return weights @ V, weights
+""",
     },
     "self_attention.scale": {
-        "variance instead of standard deviation": """
-def score_scale(d_k, var_q, var_k):
-    return d_k * var_q * var_k
-""",
         "only √d_k": """
 def score_scale(d_k, var_q, var_k):
     return math.sqrt(d_k)
-""",
-        "variances outside the root": """
-def score_scale(d_k, var_q, var_k):
-    return math.sqrt(d_k) * var_q * var_k
 """,
         "variances added": """
 def score_scale(d_k, var_q, var_k):
     return math.sqrt(d_k * (var_q + var_k))
 """,
-        "product of the lengths": """
+        "variance instead of standard deviation": """
 def score_scale(d_k, var_q, var_k):
-    return math.sqrt(d_k * var_q) * math.sqrt(d_k * var_k)
+    return d_k * var_q * var_k
 """,
-        "var_k is ignored": """
+        "variances outside the root": """
 def score_scale(d_k, var_q, var_k):
-    return math.sqrt(d_k * var_q)
-""",
-        "var_q is ignored": """
-def score_scale(d_k, var_q, var_k):
-    return math.sqrt(d_k) * var_k**0.5
-""",
-        "d_k is ignored": """
-def score_scale(d_k, var_q, var_k):
-    return math.sqrt(64 * var_q * var_k)
-""",
-        "upside down": """
-def score_scale(d_k, var_q, var_k):
-    return 1 / math.sqrt(d_k * var_q * var_k)
-""",
-        "whole number": """
-def score_scale(d_k, var_q, var_k):
-    return int(math.sqrt(d_k * var_q * var_k))
+    return math.sqrt(d_k) * var_q * var_k
 """,
     },
     "self_attention.looked-at": {
@@ -285,46 +207,20 @@ def score_scale(d_k, var_q, var_k):
 def words_looked_at(weights):
     return -(weights * weights.log()).sum(dim=-1)
 """,
-        "sum over the queries": """
-def words_looked_at(weights):
-    return torch.exp(torch.special.entr(weights).sum(dim=0))
-""",
-        "bits read as nats": """
-def words_looked_at(weights):
-    return torch.exp(-(weights * torch.log2(weights)).sum(dim=-1))
-""",
-        "one over the sum of squares": """
-def words_looked_at(weights):
-    return 1 / weights.square().sum(dim=-1)
-""",
-        "0 · log 0": """
-def words_looked_at(weights):
-    return torch.exp(-(weights * weights.log()).sum(dim=-1))
-""",
-        "one sum for all rows": """
-def words_looked_at(weights):
-    return torch.special.entr(weights).sum().exp()
-""",
-        "nats read as bits": """
-def words_looked_at(weights):
-    return 2 ** torch.special.entr(weights).sum(dim=-1)
-""",
-        "words with any weight": """
-def words_looked_at(weights):
-    return (weights > 0.05).sum(dim=-1)
-""",
-        "sign": """
-def words_looked_at(weights):
-    return torch.special.xlogy(weights, weights).sum(dim=-1).exp()
-""",
-        "logarithm without its weight": """
-def words_looked_at(weights):
-    return torch.exp(-torch.log(weights).mean(dim=-1))
-""",
         "changes its input": """
 def words_looked_at(weights):
     weights[weights == 0] = 1
     return torch.exp(-(weights * weights.log()).sum(dim=-1))
+""",
+        "0 · log 0": """
+def words_looked_at(weights):
+    H = -(weights * torch.log(weights)).sum(dim=-1)
+    return torch.exp(H)
+""",
+        "bits read as nats": """
+def words_looked_at(weights):
+    bits = torch.where(weights > 0, -weights * torch.log2(weights.clamp_min(1e-30)), 0.0)
+    return torch.exp(bits.sum(dim=1))
 """,
     },
     "self_attention.bilinear": {
@@ -332,50 +228,18 @@ def words_looked_at(weights):
 def score_matrix(W_Q, W_K):
     return W_Q.T @ W_K / math.sqrt(W_Q.shape[1])
 """,
+        "changes its input": """
+def score_matrix(W_Q, W_K):
+    W_Q /= math.sqrt(W_Q.shape[1])
+    return W_Q @ W_K.T
+""",
         "queries and keys swapped": """
 def score_matrix(W_Q, W_K):
     return W_K @ W_Q.T / math.sqrt(W_Q.shape[1])
 """,
         "no scale": """
 def score_matrix(W_Q, W_K):
-    return W_Q @ W_K.T
-""",
-        "√d_model instead of √d_k": """
-def score_matrix(W_Q, W_K):
-    return W_Q @ W_K.T / math.sqrt(W_Q.shape[0])
-""",
-        "d_k instead of √d_k": """
-def score_matrix(W_Q, W_K):
-    return W_Q @ W_K.T / W_Q.shape[1]
-""",
-        "not transposed": """
-def score_matrix(W_Q, W_K):
-    return W_Q @ W_K / math.sqrt(W_Q.shape[1])
-""",
-        "W_K is ignored": """
-def score_matrix(W_Q, W_K):
-    return W_Q @ W_Q.T / math.sqrt(W_Q.shape[1])
-""",
-        "W_Q is ignored": """
-def score_matrix(W_Q, W_K):
-    return W_K @ W_K.T / math.sqrt(W_K.shape[1])
-""",
-        "multiplied by √d_k": """
-def score_matrix(W_Q, W_K):
-    return W_Q @ W_K.T * W_Q.shape[1] ** 0.5
-""",
-        "entry by entry": """
-def score_matrix(W_Q, W_K):
-    return W_Q * W_K / math.sqrt(W_Q.shape[1])
-""",
-        "softmax inside": """
-def score_matrix(W_Q, W_K):
-    return (W_Q @ W_K.T / math.sqrt(W_Q.shape[1])).softmax(dim=-1)
-""",
-        "changes its input": """
-def score_matrix(W_Q, W_K):
-    W_Q /= math.sqrt(W_Q.shape[1])
-    return W_Q @ W_K.T
+    return torch.matmul(W_Q, W_K.mT)
 """,
     },
     "self_attention.swap-pair": {
@@ -398,60 +262,6 @@ def swap_pair(X, P, order):
     Y, Z = X + P, X[:, order] + P
     return attention(Y, Y, Y)[0][:, order], attention(Z, Z, Z)[0]
 """,
-        "places travel with the words": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    Z = X + P
-    return attention(Z, Z, Z)[0][order], attention(Z[order], Z[order], Z[order])[0]
-""",
-        "reordered twice": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    def f(Z):
-        return attention(Z, Z, Z)[0]
-    return f(X + P)[order], f(X[order] + P)[order]
-""",
-        "P is ignored": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    return attention(X, X, X)[0][order], attention(X[order], X[order], X[order])[0]
-""",
-        "order is ignored": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    Z = X + P
-    return attention(Z, Z, Z)[0], attention(Z, Z, Z)[0]
-""",
-        "places added to the outputs": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    Z = X[order]
-    return (attention(X, X, X)[0] + P)[order], attention(Z, Z, Z)[0] + P
-""",
-        "first reordered before": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    Z = X[order] + P
-    return attention(Z, Z, Z)[0], attention(Z, Z, Z)[0]
-""",
-        "weights returned": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    stayed, moved = X + P, X[order] + P
-    return attention(stayed, stayed, stayed)[1][order], attention(moved, moved, moved)[1]
-""",
-        "pair turned round": """
-def swap_pair(X, P, order):
-    from tfm_lib.attention import attention
-    stayed, moved = X + P, X[order] + P
-    return attention(moved, moved, moved)[0], attention(stayed, stayed, stayed)[0][order]
-""",
-        "no scale": """
-def swap_pair(X, P, order):
-    def f(Z):
-        return (Z @ Z.T).softmax(dim=-1) @ Z
-    return f(X + P)[order], f(X[order] + P)
-""",
         "changes its input": """
 def swap_pair(X, P, order):
     from tfm_lib.attention import attention
@@ -461,50 +271,6 @@ def swap_pair(X, P, order):
 """,
     },
     "self_attention.softmax-backward": {
-        "each weight by itself": """
-def softmax_backward(p, g):
-    return p * (1 - p) * g
-""",
-        "without the mean": """
-def softmax_backward(p, g):
-    return p * g
-""",
-        "plain mean": """
-def softmax_backward(p, g):
-    return p * (g - g.mean(dim=-1, keepdim=True))
-""",
-        "one sum for all rows": """
-def softmax_backward(p, g):
-    return p * (g - torch.sum(p * g))
-""",
-        "sign turned": """
-def softmax_backward(p, g):
-    return p * ((p * g).sum(dim=-1, keepdim=True) - g)
-""",
-        "axis not kept": """
-def softmax_backward(p, g):
-    return p * (g - (p * g).sum(dim=-1))
-""",
-        "p not in front": """
-def softmax_backward(p, g):
-    return g - (p * g).sum(dim=-1, keepdim=True)
-""",
-        "gradient of the logarithm": """
-def softmax_backward(p, g):
-    return g - p * g.sum(dim=-1, keepdim=True)
-""",
-        "gradient of the cross entropy": """
-def softmax_backward(p, g):
-    return p - g
-""",
-        "g is ignored": """
-def softmax_backward(p, g):
-    return p * (1 - p)
-""",
-        "axis counted from the front": """
-def softmax_backward(p, g):
-    return p * (g - (p * g).sum(dim=1, keepdim=True))
-""",
         "changes its input": """
 def softmax_backward(p, g):
     g -= (p * g).sum(dim=-1, keepdim=True)
@@ -514,6 +280,14 @@ def softmax_backward(p, g):
 def softmax_backward(p, g):
     J = torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
     return (J @ g.unsqueeze(-1)).squeeze(-1)
+""",
+        "each weight by itself": """
+def softmax_backward(p, g):
+    return p * (1 - p) * g
+""",
+        "one sum for all rows": """
+def softmax_backward(p, g):
+    return p * (g - (p * g).sum())
 """,
     },
 }

@@ -187,40 +187,17 @@ def warmup_for(peak, d_model):
 def warmup_for(peak, d_model):
     return d_model / peak**2
 """,
-        "the root of d_model": """
-def warmup_for(peak, d_model):
-    return d_model**-0.5 / peak**2
-""",
-        "d_model ignored": """
-def warmup_for(peak, d_model):
-    return 1 / peak**2
-""",
-        "peak ignored": """
-def warmup_for(peak, d_model):
-    return 4000
-""",
-        "d_model squared": """
-def warmup_for(peak, d_model):
-    return 1 / (d_model * peak) ** 2
-""",
-        "upside down": """
-def warmup_for(peak, d_model):
-    return d_model * peak**2
-""",
-        "the peak, not the warm-up": """
-def warmup_for(peak, d_model):
-    return 1 / math.sqrt(d_model * peak)
-""",
         "a root too many": """
 def warmup_for(peak, d_model):
-    return math.sqrt(1 / (d_model * peak**2))
+    return 1 / (peak * math.sqrt(d_model))
+""",
+        "the rise solved instead": """
+def warmup_for(peak, d_model):
+    # lr = d_model^-0.5 * warmup^-1.5
+    return (peak * d_model ** 0.5) ** (-2 / 3)
 """,
     },
     "training.rates": {
-        "schedule per micro-batch": """
-def rates(n_batches, accumulate, lr):
-    return [lr(i) for i in range(1, n_batches + 1) if i % accumulate == 0 or i == n_batches]
-""",
         "an update for each micro-batch": """
 def rates(n_batches, accumulate, lr):
     return [lr(i // accumulate + 1) for i in range(n_batches)]
@@ -233,152 +210,16 @@ def rates(n_batches, accumulate, lr):
 def rates(n_batches, accumulate, lr):
     return [lr(step) for step in range(1, n_batches // accumulate + 1)]
 """,
-        "accumulate ignored": """
+        "schedule per micro-batch": """
 def rates(n_batches, accumulate, lr):
-    return [lr(step) for step in range(1, n_batches + 1)]
-""",
-        "one update too many": """
-def rates(n_batches, accumulate, lr):
-    return [lr(step) for step in range(1, n_batches // accumulate + 2)]
-""",
-        "the last update lost": """
-def rates(n_batches, accumulate, lr):
-    return [lr(step) for step in range(1, math.ceil(n_batches / accumulate))]
-""",
-        "steps in place of rates": """
-def rates(n_batches, accumulate, lr):
-    return list(range(1, math.ceil(n_batches / accumulate) + 1))
-""",
-        "divided by accumulate": """
-def rates(n_batches, accumulate, lr):
-    n = math.ceil(n_batches / accumulate)
-    return [lr(step) / accumulate for step in range(1, n + 1)]
-""",
-        "one rate for all": """
-def rates(n_batches, accumulate, lr):
-    return [lr(1)] * math.ceil(n_batches / accumulate)
-""",
-        "number of updates": """
-def rates(n_batches, accumulate, lr):
-    return -(-n_batches // accumulate)
-""",
-        "rounded": """
-def rates(n_batches, accumulate, lr):
-    return [lr(step) for step in range(1, round(n_batches / accumulate) + 1)]
+    out = []
+    for i in range(1, n_batches + 1):
+        if i % accumulate == 0 or i == n_batches:
+            out.append(lr(i))
+    return out
 """,
     },
     "training.smoothed-loss": {
-        "no share for the padding's id": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = torch.full_like(logits, epsilon / v)
-    q.scatter_(-1, targets.unsqueeze(-1), 1 - epsilon + epsilon / v)
-    q[..., pad_id] = 0
-    return -(q * logits.log_softmax(-1)).sum(-1)[targets != pad_id].mean()
-""",
-        "padding counted": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=epsilon)
-""",
-        "divided by all places": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.log_softmax(-1)).sum(-1)
-    return each.masked_fill(targets == pad_id, 0).mean()
-""",
-        "the other convention": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = torch.full_like(logits, epsilon / (v - 1)).scatter(-1, targets.unsqueeze(-1), 1 - epsilon)
-    return -(q * logits.log_softmax(-1)).sum(-1)[targets != pad_id].mean()
-""",
-        "a mean of sentences": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    losses = [F.cross_entropy(x, y, label_smoothing=epsilon, ignore_index=pad_id) for x, y in zip(logits, targets)]
-    return torch.stack(losses).mean()
-""",
-        "pad_id ignored": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.log_softmax(-1)).sum(-1)
-    real = targets != 0
-    return each[real].mean()
-""",
-        "epsilon ignored": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    real = targets != pad_id
-    log_p = logits[real].log_softmax(-1)
-    return -log_p.gather(1, targets[real][:, None]).mean()
-""",
-        "not divided": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.log_softmax(-1)).sum(-1)
-    real = targets != pad_id
-    return each[real].sum()
-""",
-        "divided by the batch": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.log_softmax(-1)).sum(-1)
-    real = targets != pad_id
-    return (each * real).sum() / logits.shape[0]
-""",
-        "one loss a token": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.log_softmax(-1)).sum(-1)
-    real = targets != pad_id
-    return each[real]
-""",
-        "a plus sign": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.log_softmax(-1)).sum(-1)
-    real = targets != pad_id
-    return -each[real].mean()
-""",
-        "the true token's part of ε forgotten": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = torch.full_like(logits, epsilon / v).scatter(-1, targets.unsqueeze(-1), 1 - epsilon)
-    return -(q * logits.log_softmax(-1)).sum(-1)[targets != pad_id].mean()
-""",
-        "the others forgotten": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    real = targets != pad_id
-    log_p = logits[real].log_softmax(-1)
-    return -(1 - epsilon) * log_p.gather(1, targets[real][:, None]).mean()
-""",
-        "ε not divided by v": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    real = targets != pad_id
-    log_p = logits[real].log_softmax(-1)
-    right = log_p.gather(1, targets[real][:, None]).squeeze(1)
-    return -((1 - epsilon) * right + epsilon * log_p.sum(-1)).mean()
-""",
-        "log of a softmax": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.softmax(-1).log()).sum(-1)
-    real = targets != pad_id
-    return each[real].mean()
-""",
-        "softmax over the positions": """
-def smoothed_loss(logits, targets, epsilon, pad_id):
-    v = logits.shape[-1]
-    q = F.one_hot(targets, v) * (1 - epsilon) + epsilon / v
-    each = -(q * logits.log_softmax(1)).sum(-1)
-    real = targets != pad_id
-    return each[real].mean()
-""",
         "forbidden": """
 def smoothed_loss(logits, targets, epsilon, pad_id):
     return F.cross_entropy(logits.transpose(1, 2), targets, label_smoothing=epsilon, ignore_index=pad_id)
@@ -390,16 +231,25 @@ def smoothed_loss(logits, targets, epsilon, pad_id):
     right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     return -((1 - epsilon) * right + epsilon / v * logits.sum(-1))[real].mean()
 """,
+        "log of a softmax": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    log_p = torch.log(torch.softmax(logits, dim=-1))
+    q = (1 - epsilon) * F.one_hot(targets, v) + epsilon / v
+    loss = -(q * log_p).sum(-1)
+    keep = targets != pad_id
+    return loss[keep].mean()
+""",
+        "divided by all places": """
+def smoothed_loss(logits, targets, epsilon, pad_id):
+    v = logits.shape[-1]
+    log_p = torch.log_softmax(logits, dim=-1)
+    q = (1 - epsilon) * F.one_hot(targets, v) + epsilon / v
+    loss = -(q * log_p).sum(-1)
+    return (loss * (targets != pad_id)).mean()
+""",
     },
     "training.floor": {
-        "only the true token": """
-def least_loss(vocab_size, epsilon):
-    return -math.log(1 - epsilon + epsilon / vocab_size)
-""",
-        "the other convention": """
-def least_loss(vocab_size, epsilon):
-    return -(1 - epsilon) * math.log(1 - epsilon) - epsilon * math.log(epsilon / (vocab_size - 1))
-""",
         "in bits": """
 def least_loss(vocab_size, epsilon):
     other = epsilon / vocab_size
@@ -410,101 +260,25 @@ def least_loss(vocab_size, epsilon):
 def least_loss(vocab_size, epsilon):
     return 0.0
 """,
-        "one of the others": """
+        "only the true token": """
 def least_loss(vocab_size, epsilon):
-    other = epsilon / vocab_size
-    true = 1 - epsilon + other
-    return -true * math.log(true) - other * math.log(other)
+    return -math.log(1 - epsilon + epsilon / vocab_size)
 """,
-        "v of the others": """
+        "the other convention": """
 def least_loss(vocab_size, epsilon):
-    other = epsilon / vocab_size
-    true = 1 - epsilon + other
-    return -true * math.log(true) - vocab_size * other * math.log(other)
-""",
-        "only the others": """
-def least_loss(vocab_size, epsilon):
-    other = epsilon / vocab_size
-    true = 1 - epsilon + other
-    return -(vocab_size - 1) * other * math.log(other)
-""",
-        "a plus sign": """
-def least_loss(vocab_size, epsilon):
-    other = epsilon / vocab_size
-    true = 1 - epsilon + other
-    return true * math.log(true) + (vocab_size - 1) * other * math.log(other)
-""",
-        "as a perplexity": """
-def least_loss(vocab_size, epsilon):
-    other = epsilon / vocab_size
-    true = 1 - epsilon + other
-    return math.exp(-true * math.log(true) - (vocab_size - 1) * other * math.log(other))
-""",
-        "two shares only": """
-def least_loss(vocab_size, epsilon):
-    return -(1 - epsilon) * math.log(1 - epsilon) - epsilon * math.log(epsilon)
-""",
-        "the true token's part of ε forgotten": """
-def least_loss(vocab_size, epsilon):
-    other = epsilon / vocab_size
-    return -(1 - epsilon) * math.log(1 - epsilon) - (vocab_size - 1) * other * math.log(other)
-""",
-        "vocab_size ignored": """
-def least_loss(vocab_size, epsilon):
-    other = epsilon / 37000
-    true = 1 - epsilon + other
-    return -true * math.log(true) - 36999 * other * math.log(other)
-""",
-        "epsilon ignored": """
-def least_loss(vocab_size, epsilon):
-    other = 0.1 / vocab_size
-    true = 0.9 + other
-    return -true * math.log(true) - (vocab_size - 1) * other * math.log(other)
+    right, other = 1 - epsilon, epsilon / (vocab_size - 1)
+    loss = 0.0
+    if right > 0:
+        loss -= right * math.log(right)
+    if other > 0:
+        loss -= epsilon * math.log(other)
+    return loss
 """,
     },
     "training.accumulate": {
-        "a plain sum": """
-def one_gradient(gradients, tokens):
-    return sum(gradients)
-""",
-        "not divided by all tokens": """
-def one_gradient(gradients, tokens):
-    return sum(n * g for g, n in zip(gradients, tokens))
-""",
-        "divided by the number of micro-batches": """
-def one_gradient(gradients, tokens):
-    return sum(n * g for g, n in zip(gradients, tokens)) / len(gradients)
-""",
-        "tokens ignored": """
-def one_gradient(gradients, tokens):
-    return sum(gradients) / len(gradients)
-""",
-        "the shares turned round": """
-def one_gradient(gradients, tokens):
-    w = [1 / n for n in tokens]
-    return sum(x / sum(w) * g for x, g in zip(w, gradients))
-""",
-        "divided by the tokens of each": """
-def one_gradient(gradients, tokens):
-    return sum(g / n for g, n in zip(gradients, tokens))
-""",
-        "a plain sum, divided by all tokens": """
-def one_gradient(gradients, tokens):
-    return sum(gradients) / sum(tokens)
-""",
         "a share, and a mean of the shares": """
 def one_gradient(gradients, tokens):
     return torch.stack([g * n / sum(tokens) for g, n in zip(gradients, tokens)]).mean(0)
-""",
-        "the last only": """
-def one_gradient(gradients, tokens):
-    for g, n in zip(gradients, tokens):
-        total = g * n / sum(tokens)
-    return total
-""",
-        "a list": """
-def one_gradient(gradients, tokens):
-    return [g * n / sum(tokens) for g, n in zip(gradients, tokens)]
 """,
         "changes its input": """
 def one_gradient(gradients, tokens):
@@ -514,99 +288,17 @@ def one_gradient(gradients, tokens):
         total += n * g
     return total / sum(tokens)
 """,
+        "tokens ignored": """
+def one_gradient(gradients, tokens):
+    return torch.stack(gradients).mean(dim=0)
+""",
+        "divided by the number of micro-batches": """
+def one_gradient(gradients, tokens):
+    total = sum(g * t for g, t in zip(gradients, tokens))
+    return total / len(gradients)
+""",
     },
     "training.adam-step": {
-        "no bias correction": """
-def adam_step(p, g, m, v, t, lr):
-    m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
-    return p - lr * m / (v.sqrt() + 1e-9), m, v
-""",
-        "β₁ and β₂ swapped": """
-def adam_step(p, g, m, v, t, lr):
-    m, v = 0.98 * m + 0.02 * g, 0.9 * v + 0.1 * g**2
-    return p - lr * (m / (1 - 0.98**t)) / ((v / (1 - 0.9**t)).sqrt() + 1e-9), m, v
-""",
-        "corrected means handed on": """
-def adam_step(p, g, m, v, t, lr):
-    m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
-    m, v = m / (1 - 0.9**t), v / (1 - 0.98**t)
-    return p - lr * m / (v.sqrt() + 1e-9), m, v
-""",
-        "no root": """
-def adam_step(p, g, m, v, t, lr):
-    m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / (v / (1 - 0.98**t) + 1e-9), m, v
-""",
-        "t ignored": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (m / 0.1) / ((s / 0.02).sqrt() + 1e-9), m, s
-""",
-        "uphill": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p + lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
-""",
-        "lr ignored": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - 0.001 * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
-""",
-        "old means handed on": """
-def adam_step(p, g, m, s, t, lr):
-    M, S = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (M / (1 - 0.9**t)) / ((S / (1 - 0.98**t)).sqrt() + 1e-9), m, s
-""",
-        "ε inside the root": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / (s / (1 - 0.98**t) + 1e-9).sqrt(), m, s
-""",
-        "ε forgotten": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / (s / (1 - 0.98**t)).sqrt(), m, s
-""",
-        "another ε": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-8), m, s
-""",
-        "PyTorch's β₂": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.999 * s + 0.001 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.999**t)).sqrt() + 1e-9), m, s
-""",
-        "the old means used": """
-def adam_step(p, g, m, s, t, lr):
-    step = lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
-    return p - step, 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-""",
-        "mean not corrected": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (m) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
-""",
-        "square not corrected": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / ((s).sqrt() + 1e-9), m, s
-""",
-        "m ignored": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.1 * g, 0.98 * s + 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
-""",
-        "s ignored": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.02 * g**2
-    return p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9), m, s
-""",
-        "another order": """
-def adam_step(p, g, m, s, t, lr):
-    m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
-    return m, s, p - lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
-""",
         "not three": """
 def adam_step(p, g, m, s, t, lr):
     m, s = 0.9 * m + 0.1 * g, 0.98 * s + 0.02 * g**2
@@ -618,6 +310,22 @@ def adam_step(p, g, m, s, t, lr):
     s.mul_(0.98).add_(0.02 * g**2)
     p -= lr * (m / (1 - 0.9**t)) / ((s / (1 - 0.98**t)).sqrt() + 1e-9)
     return p, m, s
+""",
+        "corrected means handed on": """
+def adam_step(p, g, m, s, t, lr):
+    m = 0.9 * m + 0.1 * g
+    s = 0.98 * s + 0.02 * g ** 2
+    m = m / (1 - 0.9 ** t)
+    s = s / (1 - 0.98 ** t)
+    return p - lr * m / (s.sqrt() + 1e-9), m, s
+""",
+        "PyTorch's β₂": """
+def adam_step(p, g, m, s, t, lr):
+    b1, b2 = 0.9, 0.999
+    m = b1 * m + (1 - b1) * g
+    s = b2 * s + (1 - b2) * g * g
+    m_hat, s_hat = m / (1 - b1 ** t), s / (1 - b2 ** t)
+    return p - lr * m_hat / (torch.sqrt(s_hat) + 1e-9), m, s
 """,
     },
 }

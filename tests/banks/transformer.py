@@ -208,203 +208,41 @@ def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
 
 WRONG = {
     "transformer.shapes": {
-        "source and target swapped": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, m, d_k), (batch, n_heads, n, d_k),
-            (batch, n_heads, m, n), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "heads behind positions": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n, n_heads, d_k), (batch, m, n_heads, d_k),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "heads as wide as the model": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    return ((batch, m, d_model), (batch, n_heads, n, d_model), (batch, n_heads, m, d_model),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "weights lying on their side": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, m, n), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "square weights": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, n), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "the memory as long as the target": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, n, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "not cut into heads": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n, d_model), (batch, m, d_model),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "n_heads ignored": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = 64
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "one matrix for all heads": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n, m), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "the hidden layer as wide as the model": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, n, d_model), (batch, n, vocab_size))
-""",
-        "the hidden layer of the encoder": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, m, d_ff), (batch, n, vocab_size))
-""",
-        "only the last logits": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, vocab_size))
-""",
-        "d_ff ignored": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, n, 4 * d_model), (batch, n, vocab_size))
-""",
-        "vocab_size ignored": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, d_model))
-""",
         "float sizes": """
 def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
     d_k = d_model / n_heads
     return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
             (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
 """,
-        "no batch axis": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return ((m, d_model), (n_heads, n, d_k), (n_heads, m, d_k),
-            (n_heads, n, m), (n, d_ff), (n, vocab_size))
-""",
         "not six shapes": """
 def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
     return (batch, m, d_model)
 """,
+        "weights lying on their side": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    d_k = d_model // n_heads
+    return (
+        (batch, m, d_model),
+        (batch, n_heads, n, d_k),
+        (batch, n_heads, m, d_k),
+        (batch, n_heads, m, n),
+        (batch, n, d_ff),
+        (batch, n, vocab_size),
+    )
+""",
+        "heads as wide as the model": """
+def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
+    return (
+        (batch, m, d_model),
+        (batch, n_heads, n, d_model),
+        (batch, n_heads, m, d_model),
+        (batch, n_heads, n, m),
+        (batch, n, d_ff),
+        (batch, n, vocab_size),
+    )
+""",
     },
     "transformer.cross-attention": {
-        "memory and target swapped": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = H @ W_Q, Z @ W_K, Z @ W_V
-    return (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1) @ V
-""",
-        "self-attention": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, Z @ W_K, Z @ W_V
-    return (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1) @ V
-""",
-        "no scale": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    scores = (Z @ W_Q) @ (H @ W_K).T
-    return scores.masked_fill(~is_word, -torch.inf).softmax(dim=-1) @ (H @ W_V)
-""",
-        "0 instead of −∞": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    scores = (Z @ W_Q) @ (H @ W_K).T / math.sqrt(W_K.shape[-1])
-    return scores.masked_fill(~is_word, 0).softmax(dim=-1) @ (H @ W_V)
-""",
-        "is_word ignored": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    return (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1) @ V
-""",
-        "mask the wrong way round": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(is_word, -torch.inf)
-    return scores.softmax(dim=-1) @ V
-""",
-        "softmax over the queries": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
-    return scores.softmax(dim=0) @ V
-""",
-        "scaled by the width of the model": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / math.sqrt(H.shape[-1])).masked_fill(~is_word, -torch.inf)
-    return scores.softmax(dim=-1) @ V
-""",
-        "scaled by d_k": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / K.shape[-1]).masked_fill(~is_word, -torch.inf)
-    return scores.softmax(dim=-1) @ V
-""",
-        "scaled by the number of keys": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / math.sqrt(len(K))).masked_fill(~is_word, -torch.inf)
-    return scores.softmax(dim=-1) @ V
-""",
-        "a finite number instead of −∞": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -100.0)
-    return scores.softmax(dim=-1) @ V
-""",
-        "hidden after the softmax": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    weights = (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1)
-    return weights * is_word @ V
-""",
-        "W_Q and W_K swapped": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_K, H @ W_Q, H @ W_V
-    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
-    return scores.softmax(dim=-1) @ V
-""",
-        "V unprojected": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
-    return scores.softmax(dim=-1) @ H
-""",
-        "the weights returned": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
-    return scores.softmax(dim=-1)
-""",
-        "no softmax": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    return Q @ K.T / math.sqrt(K.shape[-1]) @ V
-""",
-        "the notes of padding set to 0": """
-def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
-    H = H * is_word.unsqueeze(-1)
-    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
-    return (Q @ K.T / math.sqrt(K.shape[-1])).softmax(dim=-1) @ V
-""",
         "forbidden": """
 def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
     return F.scaled_dot_product_attention(Z @ W_Q, H @ W_K, H @ W_V, attn_mask=is_word.expand(len(Z), -1))
@@ -416,18 +254,40 @@ def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
     scores = (Q @ K.T / math.sqrt(K.shape[-1])).masked_fill(~is_word, -torch.inf)
     return scores.softmax(dim=-1) @ V
 """,
+        "hidden after the softmax": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    weights = torch.softmax(Q @ K.T / math.sqrt(K.shape[-1]), dim=-1)
+    weights = weights * is_word
+    return weights @ V
+""",
+        "scaled by the width of the model": """
+def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
+    Q, K, V = Z @ W_Q, H @ W_K, H @ W_V
+    scores = Q @ K.T / math.sqrt(Z.shape[-1])
+    scores = scores.masked_fill(~is_word, -torch.inf)
+    return torch.softmax(scores, dim=-1) @ V
+""",
     },
     "transformer.tied": {
-        "not scaled": """
+        "places scaled too": """
 def embed(ids, E, places):
-    return E[ids] + places[:len(ids)]
+    return (E[ids] + places[:len(ids)]) * math.sqrt(E.shape[1])
 
 def unembed(Y, E):
     return Y @ E.T
 """,
-        "places scaled too": """
+        "changes its input": """
 def embed(ids, E, places):
-    return (E[ids] + places[:len(ids)]) * math.sqrt(E.shape[1])
+    E *= math.sqrt(E.shape[1])
+    return E[ids] + places[: len(ids)]
+
+def unembed(Y, E):
+    return Y @ E.T
+""",
+        "not scaled": """
+def embed(ids, E, places):
+    return E[ids] + places[:len(ids)]
 
 def unembed(Y, E):
     return Y @ E.T
@@ -439,120 +299,8 @@ def embed(ids, E, places):
 def unembed(Y, E):
     return Y @ E.T
 """,
-        "scaled on the way out": """
-def embed(ids, E, places):
-    return E[ids] * math.sqrt(E.shape[1]) + places[:len(ids)]
-
-def unembed(Y, E):
-    return Y @ (E * math.sqrt(E.shape[1])).T
-""",
-        "probabilities": """
-def embed(ids, E, places):
-    return E[ids] * math.sqrt(E.shape[1]) + places[:len(ids)]
-
-def unembed(Y, E):
-    return (Y @ E.T).softmax(-1)
-""",
-        "scaled by d_model": """
-def embed(ids, E, places):
-    return E.shape[1] * E[ids] + places[: len(ids)]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "divided by √d_model": """
-def embed(ids, E, places):
-    return E[ids] / math.sqrt(E.shape[1]) + places[: len(ids)]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "scaled by the vocabulary": """
-def embed(ids, E, places):
-    return math.sqrt(len(E)) * E[ids] + places[: len(ids)]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "places ignored": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[ids]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "the first place for all": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[ids] + places[0]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "places from 1": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[ids] + places[1 : len(ids) + 1]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "only the places scaled": """
-def embed(ids, E, places):
-    return E[ids] + math.sqrt(E.shape[1]) * places[: len(ids)]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "ids ignored": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[: len(ids)] + places[: len(ids)]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
-        "divided on the way out": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
-
-def unembed(Y, E):
-    return Y @ E.T / math.sqrt(E.shape[1])
-""",
-        "log-probabilities": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
-
-def unembed(Y, E):
-    return (Y @ E.T).log_softmax(dim=-1)
-""",
-        "transposed logits": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
-
-def unembed(Y, E):
-    return E @ Y.T
-""",
-        "ids": """
-def embed(ids, E, places):
-    return math.sqrt(E.shape[1]) * E[ids] + places[: len(ids)]
-
-def unembed(Y, E):
-    return (Y @ E.T).argmax(dim=-1)
-""",
-        "changes its input": """
-def embed(ids, E, places):
-    E *= math.sqrt(E.shape[1])
-    return E[ids] + places[: len(ids)]
-
-def unembed(Y, E):
-    return Y @ E.T
-""",
     },
     "transformer.count": {
-        "three tables of words": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return 3 * vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
-""",
         "no biases": """
 def count(vocab_size, d_model, d_ff, n_layers):
     attention, network = 4 * d_model**2, 2 * d_model * d_ff
@@ -565,149 +313,31 @@ def count(vocab_size, d_model, d_ff, n_layers):
     layer = attention + network + 2 * 2 * d_model
     return vocab_size * d_model + 2 * n_layers * layer
 """,
-        "norms forgotten": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network)
-""",
-        "norms after the stacks": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model) + 4 * d_model
-""",
-        "two tables of words": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return 2 * vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
-""",
-        "vocab_size ignored": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return n_layers * (3 * attention + 2 * network + 10 * d_model)
-""",
-        "a bias on the logits": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * (d_model + 1) + n_layers * (3 * attention + 2 * network + 10 * d_model)
-""",
-        "W_O forgotten": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 3 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
-""",
         "a norm or a bias short": """
 def count(vocab_size, d_model, d_ff, n_layers):
     attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
+    ff = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 2 * 2 * d_model
+    encoder = attention + ff + norms
+    decoder = 2 * attention + ff + norms
+    return vocab_size * d_model + n_layers * (encoder + decoder)
 """,
-        "no biases in the attentions": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * d_model * d_model
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
-""",
-        "β of the norms forgotten": """
+        "three tables of words": """
 def count(vocab_size, d_model, d_ff, n_layers):
     attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 5 * d_model)
-""",
-        "one norm a layer": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 4 * d_model)
-""",
-        "one stack only": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + n_layers * (attention + network + 4 * d_model)
-""",
-        "n_layers ignored": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 2 * d_model * d_ff + d_ff + d_model
-    return vocab_size * d_model + 6 * (3 * attention + 2 * network + 10 * d_model)
-""",
-        "d_ff ignored": """
-def count(vocab_size, d_model, d_ff, n_layers):
-    attention = 4 * (d_model * d_model + d_model)
-    network = 8 * d_model * d_model + 5 * d_model
-    return vocab_size * d_model + n_layers * (3 * attention + 2 * network + 10 * d_model)
+    ff = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norm = 2 * d_model
+    encoder = attention + ff + 2 * norm
+    decoder = 2 * attention + ff + 3 * norm
+    return 3 * vocab_size * d_model + n_layers * (encoder + decoder)
 """,
     },
     "transformer.one-stack": {
-        "causal only": """
-def one_stack_mask(m, n):
-    return torch.ones(m + n, m + n, dtype=torch.bool).tril()
-""",
-        "the source sees the target": """
-def one_stack_mask(m, n):
-    mask = torch.ones(m + n, m + n, dtype=torch.bool).tril()
-    mask[:m] = True
-    return mask
-""",
-        "transposed": """
-def one_stack_mask(m, n):
-    position = torch.arange(m + n)
-    return (position >= position[:, None]) | (position[:, None] < m)
-""",
-        "two kinds of attention apart": """
-def one_stack_mask(m, n):
-    return torch.block_diag(torch.ones(m, m), torch.ones(n, n).tril()).bool()
-""",
-        "off by one": """
-def one_stack_mask(m, n):
-    position = torch.arange(m + n)
-    return (position <= position[:, None]) | (position <= m)
-""",
-        "m and n exchanged": """
-def one_stack_mask(m, n):
-    m, n = n, m
-    position = torch.arange(m + n)
-    return (position <= position[:, None]) | (position < m)
-""",
-        "reversed": """
-def one_stack_mask(m, n):
-    position = torch.arange(m + n)
-    return ~((position <= position[:, None]) | (position < m))
-""",
-        "no limit": """
-def one_stack_mask(m, n):
-    return torch.ones(m + n, m + n, dtype=torch.bool)
-""",
-        "the target does not see itself": """
-def one_stack_mask(m, n):
-    position = torch.arange(m + n)
-    return (position < position[:, None]) | (position < m)
-""",
-        "the target sees only the source": """
-def one_stack_mask(m, n):
-    return (torch.arange(m + n) < m).expand(m + n, -1)
-""",
-        "the target sees its future": """
-def one_stack_mask(m, n):
-    position = torch.arange(m + n)
-    return (position < m) | (position[:, None] >= m)
-""",
         "numbers in place of truth values": """
 def one_stack_mask(m, n):
     mask = torch.ones(m + n, m + n).tril()
     mask[:, :m] = 1
     return mask
-""",
-        "target before source": """
-def one_stack_mask(m, n):
-    position = torch.arange(m + n)
-    return (position >= n) | ((position <= position[:, None]) & (position[:, None] < n))
 """,
         "the source hidden from itself": """
 def one_stack_mask(m, n):
@@ -715,54 +345,18 @@ def one_stack_mask(m, n):
     mask[:m] = False
     return mask
 """,
-        "the first pattern alone": """
+        "causal only": """
 def one_stack_mask(m, n):
-    return torch.cat([torch.ones(n, m), torch.ones(n, n).tril()], dim=1).bool()
+    return torch.ones(m + n, m + n, dtype=torch.bool).tril()
+""",
+        "the source sees the target": """
+def one_stack_mask(m, n):
+    mask = torch.ones(m + n, m + n).tril().bool()
+    mask[:m] = True
+    return mask
 """,
     },
     "transformer.machine": {
-        "decoder layer k reads encoder layer k": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for encode, decode in zip(encoder, decoder):
-        X = encode(X, mask)
-        Y = decode(Y, X, causal, mask)
-    return unembed(Y)
-""",
-        "padding of the source read by the decoder": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, (src_ids != 0)[:, None, :])
-    for layer in decoder:
-        Y = layer(Y, X, causal, None)
-    return unembed(Y)
-""",
-        "the decoder sees the future, but no padding": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    src_mask, tgt_mask = (src_ids != 0)[:, None, :], (tgt_ids != 0)[:, None, :]
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, src_mask)
-    for layer in decoder:
-        Y = layer(Y, X, tgt_mask, src_mask)
-    return unembed(Y)
-""",
-        "a causal encoder": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    def causal(ids):
-        return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
-    mask = (src_ids != 0)[:, None, :]
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, causal(src_ids) & mask)
-    for layer in decoder:
-        Y = layer(Y, X, causal(tgt_ids), mask)
-    return unembed(Y)
-""",
         "no logits": """
 def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
     mask = (src_ids != 0)[:, None, :]
@@ -774,104 +368,7 @@ def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
         Y = layer(Y, X, causal, mask)
     return Y
 """,
-        "the encoder left out": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in decoder:
-        Y = layer(Y, X, causal, mask)
-    return unembed(Y)
-""",
-        "encoder layers not chained": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        H = layer(X, mask)
-    for layer in decoder:
-        Y = layer(Y, H, causal, mask)
-    return unembed(Y)
-""",
-        "decoder layers not chained": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, mask)
-    for layer in decoder:
-        Z = layer(Y, X, causal, mask)
-    return unembed(Z)
-""",
-        "padding of the source read by the encoder": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, None)
-    for layer in decoder:
-        Y = layer(Y, X, causal, mask)
-    return unembed(Y)
-""",
-        "padding of the source read by both": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = None
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, mask)
-    for layer in decoder:
-        Y = layer(Y, X, causal, mask)
-    return unembed(Y)
-""",
-        "the decoder sees the future": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, mask)
-    for layer in decoder:
-        Y = layer(Y, X, None, mask)
-    return unembed(Y)
-""",
-        "the causal mask transposed": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).triu()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, mask)
-    for layer in decoder:
-        Y = layer(Y, X, causal, mask)
-    return unembed(Y)
-""",
-        "the decoder does not see itself": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril(-1)
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, mask)
-    for layer in decoder:
-        Y = layer(Y, X, causal, mask)
-    return unembed(Y)
-""",
-        "masks reversed": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids == 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, mask)
-    for layer in decoder:
-        Y = layer(Y, X, causal, mask)
-    return unembed(Y)
-""",
-        "the first decoder layer only": """
+        "the last logits only": """
 def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
     mask = (src_ids != 0)[:, None, :]
     causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
@@ -880,7 +377,7 @@ def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
         X = layer(X, mask)
     for layer in decoder:
         Y = layer(Y, X, causal, mask)
-        return unembed(Y)
+    return unembed(Y[:, -1])
 """,
         "source and target swapped": """
 def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
@@ -892,17 +389,6 @@ def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
     for layer in decoder:
         Y = layer(Y, X, causal, mask)
     return unembed(Y)
-""",
-        "probabilities": """
-def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
-    mask = (src_ids != 0)[:, None, :]
-    causal = torch.ones(tgt_ids.shape[1], tgt_ids.shape[1], dtype=torch.bool).tril()
-    X, Y = embed(src_ids), embed(tgt_ids)
-    for layer in encoder:
-        X = layer(X, mask)
-    for layer in decoder:
-        Y = layer(Y, X, causal, mask)
-    return unembed(Y).softmax(dim=-1)
 """,
         "forbidden": """
 def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):

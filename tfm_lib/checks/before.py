@@ -231,7 +231,13 @@ def softmax(student: Any, expect: Expect) -> None:
         describe="the probabilities",
     )
     heights = torch.tensor([[1000.0], [-1000.0], [0.0]])
-    large = [torch.randn(3, 5) + heights, 1000 * torch.randn(4), torch.randn(2, 3, 4) - 1000, 1000 + torch.randn(3)]
+    rising = 1000 * torch.randn(4).sort().values
+    large = [
+        torch.randn(3, 5) + heights,
+        torch.stack([rising, rising.flip(0)]),  # the largest is the last, and the first
+        torch.randn(2, 3, 4) - 1000,
+        1000 + torch.randn(3),
+    ]
     expect.agrees(
         told(student.probabilities, {"OverflowError|ZeroDivisionError": ("too large for e", _TOO_LARGE)}),
         _softmax,

@@ -1137,14 +1137,8 @@ _STOPS = [
         lambda open_log_p, score, alpha, max_len: (
             max(open_log_p, default=-math.inf) * ((5 + max_len) / 6) ** alpha <= score
         ),
-        "You multiply by the penalty. A log-probability is negative: the division brings it closer to 0.",
-    ),
-    Slip(
-        "the score divided too",
-        lambda open_log_p, score, alpha, max_len: (
-            max(open_log_p, default=-math.inf) <= score / ((5 + max_len) / 6) ** alpha
-        ),
-        "You divide the score and not the open path. The score has had its penalty; an open path's is still to come.",
+        "You multiply by the penalty, or divide the finished score by it, which comes to the same. That score has had its "
+        "penalty; an open path's is still to come, and as a log-probability is negative, the division brings it closer to 0.",
     ),
     Slip(
         "the 5 forgotten",

@@ -1047,11 +1047,6 @@ def _slips_of_the_gradient() -> list[Slip]:
             "p multiplies the first term only. The second is p (pᵀg).",
         ),
         slip(
-            "product not summed",
-            lambda p, g, mean: p * (g - p * g),
-            "You subtract pⱼgⱼ entry by entry. All of a row are summed first.",
-        ),
-        slip(
             "g is ignored",
             lambda p, g, mean: p * (1 - p),
             "g does not enter. This is the diagonal of the Jacobian, and it is yet to be multiplied with g.",

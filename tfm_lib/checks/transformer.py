@@ -308,12 +308,9 @@ _HIDING = [
     Slip(
         "0 instead of −∞",
         _looking(hide=0.0),
-        "A score of 0 is not a weight of 0: e⁰ = 1. Hide with −∞ before the softmax.",
+        "A score of padding that is set to 0, or multiplied by 0, is not a weight of 0: e⁰ = 1. Hide with −∞ before the softmax.",
     ),
-    *(
-        Slip("a finite number instead of −∞", _looking(hide=number), _FINITE)
-        for number in (-1.0, -10.0, -100.0, -1000.0)
-    ),
+    *(Slip("a finite number instead of −∞", _looking(hide=number), _FINITE) for number in (-1.0, -10.0, -100.0)),
     Slip(
         "mask the wrong way round",
         lambda *case: _across(*case[:-1], ~case[-1]),
@@ -336,13 +333,6 @@ _HIDING = [
             (Z @ W_Q @ (H @ W_K).T / math.sqrt(W_K.shape[1]) + is_word).softmax(dim=-1) @ (H @ W_V)
         ),
         "You added is_word to the scores: the words get 1 more than the padding. Hide with −∞.",
-    ),
-    Slip(
-        "scores multiplied by is_word",
-        lambda Z, H, W_Q, W_K, W_V, is_word: (
-            (Z @ W_Q @ (H @ W_K).T / math.sqrt(W_K.shape[1]) * is_word).softmax(dim=-1) @ (H @ W_V)
-        ),
-        "You multiplied the scores by is_word. A score of 0 is not a weight of 0: e⁰ = 1. Hide with −∞.",
     ),
 ]
 _LOOKS = [
