@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 DONE := $(VENV)/.done
 CONSTRAINTS := constraints.txt
 # -P: the script's own folder stays out of the way of the standard library
-PIP := $(PY) -P tfm_lib/book/installing.py -c $(CONSTRAINTS)
+PIP := $(PY) -P tfm_book/installing.py -c $(CONSTRAINTS)
 # A fetched Node lies in the environment; a machine's own is found behind it.
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
@@ -62,7 +62,7 @@ serve: book  ## build, then show the book at http://localhost:8000
 	@$(PY) -m tfm_lib.cli serve
 
 paper: book $(DONE)/paper  ## build, then print the book into one PDF, _build/book.pdf
-	@$(PY) -m tfm_lib.book.browser
+	@$(PY) -m tfm_book.browser
 	@$(PY) -m tfm_lib.cli paper $(PAPER)
 
 lab: $(DONE)/lab $(BUNDLES)  ## open the chapters as notebooks in JupyterLab, in a working copy under work/
@@ -129,7 +129,7 @@ $(DONE)/npm: $(DONE)/venv frontend/package.json frontend/package-lock.json
 	@touch $@
 
 browser: $(DONE)/dev
-	@$(PY) -m tfm_lib.book.browser
+	@$(PY) -m tfm_book.browser
 
 firefox: $(DONE)/dev
 	@PYTHONPATH=tests:. $(PY) -m browser.firefox
@@ -141,11 +141,11 @@ tried: $(DONE)/dev
 	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) -m "not hub" $(APART) tests)
 
 sandbox: $(DONE)/book
-	@$(PY) -m tfm_lib.classroom.backends
+	@$(PY) -m tfm_grader.backends
 
 # --- products -----------------------------------------------------------------------------------------------------
 
-$(BUNDLES): $(DONE)/npm $(FRONTEND) tfm_lib/book/drawing/tokens.css
+$(BUNDLES): $(DONE)/npm $(FRONTEND) tfm_lib/drawing/tokens.css
 	@echo "Building the widgets."
 	@cd frontend && $(WITH_NODE) node build.mjs >/dev/null
 	@touch $@

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks import build_times, grading, import_time, input_latency, longer, machine, page_weight, rhythm, speed
 from benchmarks.row import Row
-from tfm_lib.book.browser import MissingBrowser
+from tfm_book.browser import MissingBrowser
 
 ROOT = Path(__file__).parents[1]
 PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.row import Row
 from benchmarks.served import served_book
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

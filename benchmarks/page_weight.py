@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.row import Row
 from benchmarks.served import served_book
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 PAGE, WIDGETS = 200, 60  # KB
 FONTS = (".woff2", ".woff", ".ttf", ".otf")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.row import Row
 from benchmarks.served import served_book
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ViewportSize

@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfm_lib.book.browser import find_browser
+from tfm_book.browser import find_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -19,8 +19,8 @@ import torch
 from experiments.evaluation_models import MAKE, SIZES, Model
 from experiments.evaluation_runs import OPTIONS, UPDATES_A_SECOND, Data, trained, updates
 from experiments.record import Made, piece, record
-from tfm_lib.book.drawing.recorded import recorded
 from tfm_lib.cost import training_flops
+from tfm_lib.drawing.recorded import recorded
 from tfm_lib.engine.trainer import TrainOptions
 
 NAME = "evaluation_sweep"

@@ -17,7 +17,7 @@ import { assembled } from "./wat.mjs";
 const here = import.meta.dirname ?? dirname(new URL(import.meta.url).pathname);
 const source = join(here, "src");
 const target = resolve(process.env.TFM_STATIC ?? join(here, "../tfm_lib/widgets/static"));
-const tokens = join(here, "../tfm_lib/book/drawing/tokens.css");
+const tokens = join(here, "../tfm_lib/drawing/tokens.css");
 
 const common = { bundle: true, minify: true, write: false, target: "es2022", charset: "utf8", logLevel: "warning", legalComments: "none" };
 

@@ -14,9 +14,9 @@ from distributions import EXTRAS
 from project import ROOT
 from test_extras import COMMANDS, copied_sources, needed
 
-from tfm_lib.book.notebooks.export import built_wheel, export_notebook
+from tfm_book.notebooks.export import built_wheel, export_notebook
 
-INSTALLING = ROOT / "tfm_lib" / "book" / "installing.py"  # takes torch's CPU build where pip was told of no place
+INSTALLING = ROOT / "tfm_book" / "installing.py"  # takes torch's CPU build where pip was told of no place
 
 #: A chapter as a reader downloads it, cell after cell in one namespace of IPython's.
 DOWNLOADED = """\
@@ -32,15 +32,15 @@ print(sum(cell["cell_type"] == "code" for cell in cells), "cells run")
 GRADE_BOOK = """\
 import sys
 from pathlib import Path
-from tfm_lib.classroom.gradebook import nbgrader
-from tfm_lib.classroom.scores import Row, Score
+from tfm_grader.gradebook import nbgrader
+from tfm_grader.scores import Row, Score
 row = Row("masking.leak-test", "Leaks", "code", "partly right", 2, 3, "", [], [])
 print(nbgrader([Score("ann", "Ann", "1", [row])], Path(sys.argv[1]), "masking"))
 import jupyterhub, nbgitpuller
 """
 CLUSTER = """\
 from dask.distributed import Client, LocalCluster
-from tfm_lib.classroom.cluster import judge_here
+from tfm_grader.cluster import judge_here
 if __name__ == "__main__":
     with LocalCluster(n_workers=1, dashboard_address=None) as cluster, Client(cluster) as client:
         print(client.submit(callable, judge_here).result())

@@ -13,9 +13,9 @@ from typing import Self
 
 from typer.testing import CliRunner
 
-from tfm_lib.classroom import bundle as bundles
-from tfm_lib.classroom import pool
-from tfm_lib.classroom.records import Begin, Bound, ExerciseResult, Job, Judged, NotJudged, Result, TestRow
+from tfm_grader import bundle as bundles
+from tfm_grader import pool
+from tfm_grader.records import Begin, Bound, ExerciseResult, Job, Judged, NotJudged, Result, TestRow
 from tfm_lib.cli import app
 
 DUE = 1_900_000_000  # 2030-03-17T17:46:40 UTC

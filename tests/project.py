@@ -18,9 +18,7 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-IN_THE_SANDBOX = (
-    "tfm_lib.classroom.inside"  # has another name in there, so that its modules import each other relatively
-)
+IN_THE_SANDBOX = "tfm_grader.inside"  # has another name in there, so that its modules import each other relatively
 
 
 def imports(nodes, package: str = "") -> set[str]:
@@ -40,7 +38,7 @@ def imports(nodes, package: str = "") -> set[str]:
 @cache
 def shown() -> list[tuple[str, str, str | None]]:
     """Every piece of code that a chapter shows from a file: (chapter, file, name)."""
-    from tfm_lib.book.notebooks.myst import blocks, within
+    from tfm_book.notebooks.myst import blocks, within
 
     pieces = []
     for chapter in sorted(CHAPTERS.glob("*.md")):

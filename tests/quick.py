@@ -102,7 +102,11 @@ def _nearness(paths: list[str]) -> dict[str, int]:
 @cache
 def _importers() -> tuple[set[str], dict[str, set[str]]]:
     """The files of library and tests, and of each the files that import it; read once, since it takes seconds."""
-    files = {path.relative_to(ROOT).as_posix() for top in ("tfm_lib", "tests") for path in (ROOT / top).rglob("*.py")}
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for top in ("tfm_lib", "tfm_book", "tfm_grader", "tests")
+        for path in (ROOT / top).rglob("*.py")
+    }
     modules = {name: file for file in files for name in _names(file)}
     importers = defaultdict(set)
     for file in files:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from tfm_lib.book.drawing.display import colours
+from tfm_lib.drawing.display import colours
 
 # 0.44, −12, 3·10⁻⁵, 10⁻⁴
 NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?\d+(?:\.\d+)?)")

@@ -68,7 +68,7 @@ ROOMS = {
         True,
     ),
     "theme": Room(
-        r"tfm_lib/book/(site|drawing)/.*|_config\.yml|_toc\.yml",
+        r"tfm_book/site/.*|tfm_lib/drawing/.*|_config\.yml|_toc\.yml",
         (
             "test_pages.py",
             *browser("search", "reading", "anchors", "every_page", "readable", "asks", "predictions"),
@@ -78,7 +78,7 @@ ROOMS = {
         True,
     ),
     "export": Room(
-        r"tfm_lib/book/notebooks/.*|tfm_lib/book/[\w.]+",
+        r"tfm_book/notebooks/.*|tfm_book/(?!commands|installing)[\w.]+",
         (
             "test_export.py",
             "test_taught.py",
@@ -91,7 +91,7 @@ ROOMS = {
         True,
     ),
     "command": Room(
-        r"tfm_lib/cli\.py|tfm_lib/new/.*|tfm_lib/book/installing\.py|Makefile|pyproject\.toml|constraints\.txt",
+        r"tfm_lib/cli\.py|tfm_book/(new/.*|commands\.py|installing\.py)|Makefile|pyproject\.toml|constraints\.txt",
         (
             "test_cli.py",
             "test_new.py",
@@ -103,7 +103,7 @@ ROOMS = {
         ),
     ),
     "grader": Room(
-        r"tfm_lib/classroom/.*|classroom/.*|tests/hostile/.*",
+        r"tfm_grader/.*|classroom/.*|tests/hostile/.*",
         (
             *("test_grades.py", "test_classroom.py", "test_ledger.py", "test_collect.py", "test_nbgrader.py"),
             "test_collect_class.py",

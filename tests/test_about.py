@@ -7,9 +7,9 @@ import yaml
 from bs4 import BeautifulSoup
 from project import ROOT
 
-from tfm_lib.book.notebooks.contents import pages
-from tfm_lib.book.site.about import citation, description, report_link
-from tfm_lib.book.site.search import words_of_formula
+from tfm_book.notebooks.contents import pages
+from tfm_book.site.about import citation, description, report_link
+from tfm_book.site.search import words_of_formula
 
 PAGES = pages(ROOT)
 BOOK = "The Transformer, taken apart"
@@ -62,7 +62,7 @@ def test_a_mistake_is_reported_where_the_book_has_a_repository(built_book: Path,
     assert asked.startswith("https://github.com/a/b/issues/new?title=Mistake%20in%20%E2%80%9CMasking%E2%80%9D&body=")
     assert "/-/issues/new?issue[title]=" in report_link("https://gitlab.com/a/b", "p", "t")
     assert "Report a mistake" not in (built_book / "chapters/masking.html").read_text(encoding="utf-8")
-    toy_book.edit("_config.yml", "[tfm_lib.book.site.cache]", "[tfm_lib.book.site.cache, tfm_lib.book.site.extension]")
+    toy_book.edit("_config.yml", "[tfm_book.site.cache]", "[tfm_book.site.cache, tfm_book.site.extension]")
     toy_book.edit("_config.yml", '{url: ""}', '{url: "https://github.com/a/b"}')
     assert toy_book.build() == 0
     assert 'href="https://github.com/a/b/issues/new?title=Mistake' in toy_book.page("one")

@@ -11,9 +11,9 @@ import torch
 from nbformat import NotebookNode
 from project import CHAPTERS, CORE, ROOT
 
-from tfm_lib.book.notebooks.asks import AGAIN, Ask, asked_again, asks, read_ask
-from tfm_lib.book.notebooks.export import export_notebook
-from tfm_lib.book.notebooks.myst import Block, blocks, split_prediction, within
+from tfm_book.notebooks.asks import AGAIN, Ask, asked_again, asks, read_ask
+from tfm_book.notebooks.export import export_notebook
+from tfm_book.notebooks.myst import Block, blocks, split_prediction, within
 
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md") if asks(path))
 ASKS = [(stem, ask) for stem in STEMS for ask in asks(CHAPTERS / f"{stem}.md")]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tfm_lib.classroom import backends
+from tfm_grader import backends
 
 
 def test_links_outside_of_what_is_visible_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -14,11 +14,11 @@ import nbformat
 import pytest
 import yaml
 
-from tfm_lib.book.notebooks.contents import pages
-from tfm_lib.book.site import cache, runner
-from tfm_lib.book.site.build import NO_SOURCES
-from tfm_lib.book.site.cache import execution_key
-from tfm_lib.book.site.dependencies import dependencies
+from tfm_book.notebooks.contents import pages
+from tfm_book.site import cache, runner
+from tfm_book.site.build import NO_SOURCES
+from tfm_book.site.cache import execution_key
+from tfm_book.site.dependencies import dependencies
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,17 +34,16 @@ LIBRARY = {
     "tfm_lib/cli.py": "print('never imported')",
     "tfm_lib/attention.py": "def attention(): ...",
     "tfm_lib/unused.py": "",
-    "tfm_lib/book/__init__.py": "from tfm_lib.book.drawing.display import show",
-    "tfm_lib/book/drawing/__init__.py": "",
-    "tfm_lib/book/drawing/display.py": 'COLOURS = "tokens.css"',
-    "tfm_lib/book/drawing/tokens.css": ":root {}",
-    "tfm_lib/book/site/__init__.py": "",
-    "tfm_lib/book/site/build.py": "",
-    "tfm_lib/book/site/theme/book.css": "",
+    "tfm_lib/drawing/__init__.py": "from tfm_lib.drawing.display import show",
+    "tfm_lib/drawing/display.py": 'COLOURS = "tokens.css"',
+    "tfm_lib/drawing/tokens.css": ":root {}",
+    "tfm_book/site/__init__.py": "",
+    "tfm_book/site/build.py": "",
+    "tfm_book/site/theme/book.css": "",
     "tfm_lib/widgets/__init__.py": "",
     "tfm_lib/widgets/base.py": 'import json\nSTYLE = "static/widgets.css"',
     "tfm_lib/widgets/dial.py": "from . import base\nfrom ..attention import attention\n"
-    "import tfm_lib.checks\nfrom tfm_lib.book import show",
+    "import tfm_lib.checks\nfrom tfm_lib.drawing import show",
     "tfm_lib/widgets/other.py": "",
     "tfm_lib/widgets/static/widgets.css": "",
     "tfm_lib/widgets/static/dial.js": "",
@@ -60,10 +59,9 @@ CONCERNED = {
     "tfm_lib/__init__.py",
     "tfm_lib/attention.py",
     "tfm_lib/masking.py",
-    "tfm_lib/book/__init__.py",
-    "tfm_lib/book/drawing/__init__.py",
-    "tfm_lib/book/drawing/display.py",
-    "tfm_lib/book/drawing/tokens.css",
+    "tfm_lib/drawing/__init__.py",
+    "tfm_lib/drawing/display.py",
+    "tfm_lib/drawing/tokens.css",
     "tfm_lib/widgets/__init__.py",
     "tfm_lib/widgets/base.py",
     "tfm_lib/widgets/dial.py",
@@ -114,11 +112,13 @@ def test_magics_and_foreign_imports_are_no_obstacle(library: Path) -> None:
 
 
 def test_a_chapter_of_the_book_depends_on_its_module_but_not_on_the_machinery() -> None:
-    found = dependencies(["from tfm_lib.masking import leak\nfrom tfm_lib.book import show"], ROOT / "chapters", ROOT)
+    found = dependencies(
+        ["from tfm_lib.masking import leak\nfrom tfm_lib.drawing import show"], ROOT / "chapters", ROOT
+    )
     names = {path.relative_to(ROOT).as_posix() for path in found}
-    assert {"tfm_lib/masking.py", "tfm_lib/book/drawing/display.py", "tfm_lib/book/drawing/tokens.css"} <= names
+    assert {"tfm_lib/masking.py", "tfm_lib/drawing/display.py", "tfm_lib/drawing/tokens.css"} <= names
     assert "tfm_lib/cli.py" not in names
-    assert not [name for name in names if name.startswith(("tfm_lib/book/site", "tfm_lib/book/notebooks"))]
+    assert not [name for name in names if name.startswith(("tfm_book/site", "tfm_book/notebooks"))]
 
 
 def test_what_no_page_depends_on_is_read_by_sphinx_neither() -> None:
@@ -292,7 +292,7 @@ def test_a_kernel_that_dies_is_said_to_have_died(tmp_path: Path) -> None:
 
 def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> None:
     """A socket whose message is there, and whose `poll` tells so only from the second call on."""
-    from tfm_lib.book.site.patience import PatientChannel, PatientClient
+    from tfm_book.site.patience import PatientChannel, PatientClient
 
     class Socket:
         polls: ClassVar[list[int]] = []
@@ -323,7 +323,7 @@ def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> Non
 
 
 def test_kernels_are_heard_by_patient_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tfm_lib.book.site import patience
+    from tfm_book.site import patience
 
     waits = []
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tfm_book import browser
+from tfm_book.notebooks.working_copy import update
 from tfm_lib import __version__, cli
-from tfm_lib.book import browser
-from tfm_lib.book.notebooks.working_copy import update
 
 ROOT = Path(__file__).parents[1]
 
@@ -82,7 +82,7 @@ def test_build_says_where_the_book_is_and_which_cell_failed(toy_book) -> None:
 def test_a_place_that_cannot_be_written_is_told_in_a_sentence(
     fault: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tfm_lib.book.site import build
+    from tfm_book.site import build
 
     def fails(*_: object) -> int:
         try:

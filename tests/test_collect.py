@@ -13,12 +13,12 @@ from project import ROOT
 from typer.testing import CliRunner
 from users import Users
 
-from tfm_lib.classroom import collect, grade, roster
-from tfm_lib.classroom.bundle import Bundle
-from tfm_lib.classroom.ledger import Ledger
-from tfm_lib.classroom.manifest import manifest
-from tfm_lib.classroom.records import Judged
-from tfm_lib.classroom.report import Report, Sources
+from tfm_grader import collect, grade, roster
+from tfm_grader.bundle import Bundle
+from tfm_grader.ledger import Ledger
+from tfm_grader.manifest import manifest
+from tfm_grader.records import Judged
+from tfm_grader.report import Report, Sources
 from tfm_lib.cli import app
 
 STEMS = ["masking", "self_attention"]

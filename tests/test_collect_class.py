@@ -13,11 +13,11 @@ from tiers import params
 from typer.testing import CliRunner
 from users import Users
 
+from tfm_grader import bundle as bundles
+from tfm_grader import collect, collected, grade, keeping, lock, roster
+from tfm_grader.pool import JudgeProcess, judged
+from tfm_grader.records import Begin, Job, NotJudged
 from tfm_lib._refusal import Refusal
-from tfm_lib.classroom import bundle as bundles
-from tfm_lib.classroom import collect, collected, grade, keeping, lock, roster
-from tfm_lib.classroom.pool import JudgeProcess, judged
-from tfm_lib.classroom.records import Begin, Job, NotJudged
 from tfm_lib.cli import app
 
 STEMS = ["masking"]

@@ -23,9 +23,9 @@ import pytest
 from typer.testing import CliRunner
 from users import Users
 
-from tfm_lib.classroom import claims, collected, sources
-from tfm_lib.classroom.exchange import Exchange
-from tfm_lib.classroom.names import fold
+from tfm_grader import claims, collected, sources
+from tfm_grader.exchange import Exchange
+from tfm_grader.names import fold
 from tfm_lib.cli import app
 
 MANIFEST = {
@@ -278,7 +278,7 @@ def test_a_folder(tmp_path, make: Callable[[Path], None], monkeypatch, request):
 
 
 def test_a_folder_swapped_for_a_link_while_it_is_read(tmp_path):
-    from tfm_lib.classroom.sources import Entry, Folder
+    from tfm_grader.sources import Entry, Folder
 
     write(tmp_path / "kim" / "masking.ipynb", notebook("kim"))
     (tmp_path / "in").mkdir()

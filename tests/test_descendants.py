@@ -367,7 +367,7 @@ def mean(values):
 
 
 def test_the_recorded_digits_are_named_better_than_by_logistic_regression():
-    from tfm_lib.book import recorded  # what stands beside the core is not there where the core is mutated
+    from tfm_lib.drawing import recorded  # what stands beside the core is not there where the core is mutated
 
     vision = recorded("descendants_vision")
     right = mean(run["right"] for run in vision["runs"])
@@ -375,7 +375,7 @@ def test_the_recorded_digits_are_named_better_than_by_logistic_regression():
 
 
 def test_every_recorded_encoder_fills_blanks_that_a_decoder_cannot_know():
-    from tfm_lib.book import recorded  # what stands beside the core is not there where the core is mutated
+    from tfm_lib.drawing import recorded  # what stands beside the core is not there where the core is mutated
 
     runs = recorded("descendants_objectives")["runs"]
     assert min(run["words"] for run in runs["masked words"]) > 2 * max(run["words"] for run in runs["next word"])
@@ -383,7 +383,7 @@ def test_every_recorded_encoder_fills_blanks_that_a_decoder_cannot_know():
 
 
 def test_in_the_record_two_layers_learn_from_their_prompt_and_its_rule_is_what_helps():
-    from tfm_lib.book import recorded  # what stands beside the core is not there where the core is mutated
+    from tfm_lib.drawing import recorded  # what stands beside the core is not there where the core is mutated
 
     result = recorded("descendants_in_context")
     last = result["settings"]["shown"].index(12)
@@ -395,7 +395,7 @@ def test_in_the_record_two_layers_learn_from_their_prompt_and_its_rule_is_what_h
 
 
 def test_in_the_record_experts_fall_asleep_only_without_the_balance_loss():
-    from tfm_lib.book import recorded  # what stands beside the core is not there where the core is mutated
+    from tfm_lib.drawing import recorded  # what stands beside the core is not there where the core is mutated
 
     experts = recorded("descendants_experts")
     idle = {

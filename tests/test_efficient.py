@@ -106,7 +106,7 @@ def test_nothing_larger_than_a_tile_is_made():
 
 
 def test_the_recorded_memory_of_tiles_is_a_tenth_of_the_plain_form_s():
-    from tfm_lib.book import recorded  # what stands beside the core is not there where the core is mutated
+    from tfm_lib.drawing import recorded  # what stands beside the core is not there where the core is mutated
 
     at = recorded("efficient_scaling")["methods"]["8192"]
     for stage in ("forward", "backward"):
@@ -133,7 +133,7 @@ def test_a_window_makes_nothing_that_is_n_by_n():
 
 
 def test_the_recorded_window_grows_with_n():
-    from tfm_lib.book import recorded
+    from tfm_lib.drawing import recorded
 
     slopes = recorded("efficient_scaling")["slopes"]
     assert slopes["window"]["slope"] <= 1.15 and slopes["full"]["slope"] > 1.8

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tfm_lib.book.notebooks.shown_code import excerpt, included_code
+from tfm_book.notebooks.shown_code import excerpt, included_code
 
 WHOLE = '''\
 def steps(
@@ -70,7 +70,7 @@ def test_methods_and_classes_can_be_cut() -> None:
 
 def test_a_page_shows_the_excerpt_and_folds_the_whole(toy_book, capfd: pytest.CaptureFixture[str]) -> None:
     (toy_book.root / "toylib" / "steps.py").write_text(f'"""Steps."""\n\n\n{WHOLE}\n')
-    toy_book.edit("_config.yml", "[tfm_lib.book.site.cache]", "[tfm_lib.book.site.cache, tfm_lib.book.site.extension]")
+    toy_book.edit("_config.yml", "[tfm_book.site.cache]", "[tfm_book.site.cache, tfm_book.site.extension]")
     directive = "```{excerpt} ../toylib/steps.py\n:pyobject: steps\n\nreturn\n```\n"
     toy_book.edit("chapters/two.md", "Some prose", f"{directive}\nSome prose")
     assert toy_book.build() == 0

@@ -13,7 +13,7 @@ import pytest
 from project import CHAPTERS, ROOT
 from torch import Tensor
 
-from tfm_lib.book.notebooks.myst import Block, blocks
+from tfm_book.notebooks.myst import Block, blocks
 from tfm_lib.checks import Verdict, check
 from tfm_lib.checks.judge import _exercises, find, judge_student
 

@@ -24,9 +24,9 @@ from PIL import Image
 from project import CHAPTERS, ROOT
 from tiers import params
 
-from tfm_lib.book.drawing.macros import expand_macros
-from tfm_lib.book.notebooks.export import export_notebook
-from tfm_lib.book.notebooks.myst import blocks, convert, parser, pieces
+from tfm_book.notebooks.export import export_notebook
+from tfm_book.notebooks.myst import blocks, convert, parser, pieces
+from tfm_lib.drawing.macros import expand_macros
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
 FIGURED = [path for path in NOTEBOOKS if "{figure}" in path.read_text(encoding="utf-8")]
@@ -448,7 +448,10 @@ def code_lines(notebook: nbformat.NotebookNode) -> list[str]:
     """The lines of its code, but for those that keep the book's numbers for a comparison."""
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     code = re.sub(
-        r"from tfm_lib\.book import the_book_says\n\nthe_book_says\(.*?^\)$", "", code, flags=re.MULTILINE | re.DOTALL
+        r"from tfm_lib\.drawing import the_book_says\n\nthe_book_says\(.*?^\)$",
+        "",
+        code,
+        flags=re.MULTILINE | re.DOTALL,
     )
     return [line for line in map(str.strip, code.split("\n")) if line]
 
@@ -479,7 +482,7 @@ RUN = ("before", "masking")  # by `make test`; every chapter has run as it is wh
 def test_a_downloaded_notebook_runs_with_the_wheel_alone(
     path: Path, built_book: Path, unpacked_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tfm_lib.book.site.runner import Job, run_notebooks, watcher
+    from tfm_book.site.runner import Job, run_notebooks, watcher
 
     notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)
     assert "a number that the cells" not in markdown(notebook), "a glued number is missing from the download"

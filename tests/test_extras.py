@@ -15,8 +15,8 @@ from family_folders import folder_of
 from project import CHAPTERS, CORE, ROOT
 from tiers import params
 
+from tfm_book.notebooks.export import built_wheel
 from tfm_lib import _extras
-from tfm_lib.book.notebooks.export import built_wheel
 
 ABSENT = """\
 import sys
@@ -197,11 +197,11 @@ for name in sys.argv[1:]:
 """
 #: a room that Python code imports, and the extra that is asked for where it is entered; commands: as `tfm` says it
 ROOMS = {
-    "corpora": "train",
-    "engine": "train",
-    "widgets": "notebook",
-    "book/notebooks": "lab",
-    "book/site": "book",
+    "tfm_lib/corpora": "train",
+    "tfm_lib/engine": "train",
+    "tfm_lib/widgets": "notebook",
+    "tfm_book/notebooks": "lab",
+    "tfm_book/site": "book",
 }
 
 
@@ -209,8 +209,8 @@ def test_a_room_that_is_entered_without_its_extra_says_which(sources):
     """Each of its modules is imported with what the library itself requires, or refuses with the sentence."""
     rooms = {}
     for room in ROOMS:
-        for path in sorted((ROOT / "tfm_lib" / room).glob("*.py")):
-            rooms[f"tfm_lib.{room.replace('/', '.')}.{path.stem}".removesuffix(".__init__")] = room
+        for path in sorted((ROOT / room).glob("*.py")):
+            rooms[f"{room.replace('/', '.')}.{path.stem}".removesuffix(".__init__")] = room
     names = [name for name in rooms if not name.endswith(".commands")]
     done = python("-c", ENTERED, *names, missing=not_brought(), library=ROOT, cwd=sources)
     assert done.returncode == 0, done.stderr
@@ -226,17 +226,17 @@ def test_a_room_that_is_entered_without_its_extra_says_which(sources):
 
 def test_a_room_asks_for_its_own_extra_where_what_it_stands_on_is_there(sources):
     for package, module, extra in (
-        ("sphinx", "book.site.build", "book"),
-        ("nbformat", "book.notebooks.export", "lab"),
-        ("anywidget", "widgets.masking", "notebook"),
+        ("sphinx", "tfm_book.site.build", "book"),
+        ("nbformat", "tfm_book.notebooks.export", "lab"),
+        ("anywidget", "tfm_lib.widgets.masking", "notebook"),
     ):
-        done = python("-c", ENTERED, f"tfm_lib.{module}", missing=[package], library=ROOT, cwd=sources)
+        done = python("-c", ENTERED, module, missing=[package], library=ROOT, cwd=sources)
         assert f"This needs {package}, which is not installed" in done.stdout
         assert done.stdout.endswith(f"-e '.[{extra}]'\n")
 
 
 def test_a_figure_without_matplotlib_says_how_to_get_it(sources):
-    code = "from tfm_lib.book import figure; figure()"
+    code = "from tfm_lib.drawing import figure; figure()"
     done = python("-c", code, missing=["matplotlib"], library=ROOT, cwd=sources)
     assert "This needs matplotlib, which is not installed" in done.stderr
     assert done.stderr.rstrip().endswith("-e '.[notebook]'")

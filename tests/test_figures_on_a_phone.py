@@ -3,8 +3,8 @@
 import pytest
 from matplotlib.lines import Line2D
 
-from tfm_lib.book.drawing.display import figure, show
-from tfm_lib.book.drawing.phone import NARROW, narrow
+from tfm_lib.drawing.display import figure, show
+from tfm_lib.drawing.phone import NARROW, narrow
 
 LONG = "the very long name of some arm of a trial"
 

@@ -11,9 +11,9 @@ from hostile.cases import notebook
 from project import ROOT
 from tiers import every, params
 
-from tfm_lib.classroom.manifest import manifest as decoded_manifest
-from tfm_lib.classroom.pool import JudgeProcess
-from tfm_lib.classroom.records import Begin, Graded, Job
+from tfm_grader.manifest import manifest as decoded_manifest
+from tfm_grader.pool import JudgeProcess
+from tfm_grader.records import Begin, Graded, Job
 
 ALL = habits()
 

@@ -9,10 +9,10 @@ import pytest
 from one_of_each import BAND, Course, Verdicts
 from project import ROOT
 
+from tfm_grader import collect, pool
+from tfm_grader.ledger import Ledger
+from tfm_grader.words import digests
 from tfm_lib._refusal import Refusal
-from tfm_lib.classroom import collect, pool
-from tfm_lib.classroom.ledger import Ledger
-from tfm_lib.classroom.words import digests
 
 STEMS = ["masking", "self_attention"]
 GIVEN = {
@@ -147,7 +147,7 @@ def test_who_hands_in_again_is_judged_by_that(course):
 
 
 def test_a_notebook_that_cannot_be_read_has_a_status_of_its_own(course, monkeypatch):
-    from tfm_lib.classroom.records import Unreadable
+    from tfm_grader.records import Unreadable
 
     monkeypatch.setattr(
         Verdicts, "_judged", lambda self, job: Unreadable(unreadable="it is not JSON, as a notebook is")
@@ -183,10 +183,10 @@ def test_a_folder_whose_name_no_result_can_bear_is_a_sentence(course, name):
 
 
 def test_a_notebook_of_another_hand_out_is_said(tmp_path):
-    from tfm_lib.classroom.bundle import Bundle
-    from tfm_lib.classroom.judge_process import Judge
-    from tfm_lib.classroom.manifest import Chapter, Manifest
-    from tfm_lib.classroom.records import OTHER_HANDOUT, Job
+    from tfm_grader.bundle import Bundle
+    from tfm_grader.judge_process import Judge
+    from tfm_grader.manifest import Chapter, Manifest
+    from tfm_grader.records import OTHER_HANDOUT, Job
 
     judge = Judge.__new__(Judge)
     judge.bundle = Bundle(Manifest("a", "s", {"masking": Chapter([], handouts={"ann": "a1", "ben": "b1"})}), {})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from tfm_lib.book.installing import CPU_BUILDS, cause, command_line
+from tfm_book.installing import CPU_BUILDS, cause, command_line
 
 TORCH = ["-c", "constraints.txt", "torch", "hatchling"]
 
@@ -63,7 +63,7 @@ def test_what_nobody_foresaw_has_no_cause_made_up() -> None:
 
 
 def test_pips_words_and_code_reach_who_called() -> None:
-    script = ROOT / "tfm_lib" / "book" / "installing.py"
+    script = ROOT / "tfm_book" / "installing.py"
     run = subprocess.run(
         [sys.executable, "-P", str(script), "--no-index", "--no-deps", "no-such-package-of-anybody"],
         capture_output=True,

@@ -14,8 +14,9 @@ from distributions import EXTRAS, brought, foreign
 from project import CHAPTERS, CORE, IN_THE_SANDBOX, PRIVATE, ROOT, imports, shown, tree
 
 PACKAGE = ROOT / "tfm_lib"
-BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "book", "classroom", "families", "new", "cli")
-FOREIGN_TO_THE_CORE = ("IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
+PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")
+BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "drawing", "families", "cli")
+FOREIGN_TO_THE_CORE = ("tfm_book", "tfm_grader", "IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
 
 
 def reading_order() -> list[str]:
@@ -151,12 +152,20 @@ def test_importing_the_package_brings_in_nothing_heavy():
 # names and what they import
 
 
+def modules() -> dict[str, Path]:
+    """Every module of the three packages by its dotted name."""
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+
+
 def test_imports_make_no_circle():
-    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
-    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    def of(path: Path) -> list[ast.stmt]:  # its own statements, those for types among them
+        body = tree(path).body
+        return [*body, *(inner for node in body if isinstance(node, ast.If) for inner in node.body)]
+
     graph = {
-        name: imports(tree(path).body, name.rpartition(".")[0]) & (modules.keys() - {name, IN_THE_SANDBOX})
-        for name, path in modules.items()
+        name: imports(of(path), name.rpartition(".")[0]) & (modules().keys() - {name, IN_THE_SANDBOX})
+        for name, path in modules().items()
     }
     try:
         TopologicalSorter(graph).prepare()
@@ -171,52 +180,49 @@ def test_no_name_is_defined_twice_in_the_core():
     assert {name for name, count in times.items() if count > 1} == set()
 
 
-# the rooms of the book
+# the three packages
 
-#: room → the rooms that it may use, and the extras with each of which it has all that it imports
-ROOMS = {
-    "drawing": ((), (("notebook",),)),
-    "notebooks": (("drawing",), (("lab",), ("classroom",))),
-    "site": (("drawing", "notebooks"), (("book",),)),
-}
-OUTSIDE = {
-    "cli": ("drawing", "notebooks", "site"),
-    "classroom": ("drawing", "notebooks"),
-    "new": ("notebooks",),
-    "widgets": ("drawing",),
+#: place → the places of ours that it may import from, anywhere in its text, and the extras with each of which it has
+#: all that it imports. Private modules of the library are open to all.
+CORE_AND_BESIDE = tuple(f"tfm_lib.{name}" for name in [*CORE, *BESIDE_THE_CORE])
+PLACES = {
+    "tfm_lib": (CORE_AND_BESIDE, ()),
+    "tfm_lib/drawing": (("tfm_lib.drawing",), (("notebook",),)),
+    "tfm_book/notebooks": (("tfm_lib.drawing", "tfm_book.notebooks"), (("lab",), ("classroom",))),
+    "tfm_book/site": (
+        ("tfm_lib.drawing", "tfm_lib.engine.translator", "tfm_book.notebooks", "tfm_book.site"),
+        (("book",),),
+    ),
+    "tfm_book/new": (("tfm_book.notebooks", "tfm_book.new"), ()),
+    "tfm_book": (("tfm_lib.", "tfm_book"), ()),
+    "tfm_grader": (("tfm_lib.checks", "tfm_lib.drawing", "tfm_book.notebooks", "tfm_grader"), ()),
 }
 
 
 def imports_of(place: Path) -> set[str]:
-    """What the module at `place`, or each module in that folder, imports anywhere, also inside functions."""
-    return set().union(
-        *(
-            imports(ast.walk(tree(path)), ".".join(path.relative_to(ROOT).parts[:-1]))
-            for path in ([place] if place.is_file() else place.rglob("*.py"))
-        )
-    )
+    """What each module in a folder imports anywhere, also inside functions and for types only."""
+    paths = place.rglob("*.py")
+    return set().union(*(imports(ast.walk(tree(path)), ".".join(path.relative_to(ROOT).parts[:-1])) for path in paths))
 
 
-def rooms_in(names: set[str]) -> set[str]:
-    return {name.split(".")[2] for name in names if name.startswith("tfm_lib.book.")} & ROOMS.keys()
+@pytest.mark.parametrize("place", PLACES)
+def test_a_package_imports_only_from_where_it_may(place):
+    ours = imports_of(ROOT / place) & modules().keys() - set(PACKAGES)
+    allowed = (*PLACES[place][0], "tfm_lib._")
+    strange = {name for name in ours if not name.startswith(allowed)}
+    assert not strange, f"{place} imports {strange}."
 
 
-def test_every_module_of_the_book_stands_in_a_room_or_is_none_of_theirs():
-    folders = {path.parent.name for path in (PACKAGE / "book").glob("*/*.py")}
-    assert folders == ROOMS.keys()
-    for path in (PACKAGE / "book").glob("*.py"):  # what make and the tests run, and what chapters import
-        assert rooms_in(imports_of(path)) <= {"drawing"}
+def test_the_grader_takes_checks_from_the_library_and_notebooks_from_the_book():
+    """A law that nothing tests would be green: each of its arrows is there."""
+    found = imports_of(ROOT / "tfm_grader")
+    assert {"tfm_lib.checks.judge", "tfm_lib.drawing.display", "tfm_book.notebooks.export"} <= found
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_only_from_rooms_before_it(room):
-    assert rooms_in(imports_of(PACKAGE / "book" / room)) <= {room, *ROOMS[room][0]}
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_extras_of_a_room_bring_all_that_it_imports(room):
-    names = {name for name in imports_of(PACKAGE / "book" / room) if not name.startswith("tfm_lib")}
-    for extras in ROOMS[room][1]:
+@pytest.mark.parametrize("place", [place for place in PLACES if PLACES[place][1]])
+def test_the_extras_of_a_place_bring_all_that_it_imports(place):
+    names = {name for name in imports_of(ROOT / place) if not name.startswith(PACKAGES)}
+    for extras in PLACES[place][1]:
         assert foreign(names, extras) == set(), f"pyproject.toml: [{', '.join(extras)}] does not bring these"
 
 
@@ -225,14 +231,6 @@ def test_a_missing_declaration_would_be_seen():
     assert foreign({"sphinx.application", "docutils"}, ("book",)) == set()
     assert "jupyterlab-server" in brought("lab") - brought()
     assert EXTRAS.keys() >= {"book", "lab", "classroom"}
-
-
-@pytest.mark.parametrize(
-    "place", sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")} - {"book"})
-)
-def test_only_the_command_line_enters_the_room_of_the_site(place):
-    stem = place.removesuffix(".py")
-    assert rooms_in(imports_of(PACKAGE / place)) <= set(OUTSIDE.get(stem, ()))
 
 
 # what a chapter says of its time

@@ -9,9 +9,9 @@ import pytest
 from one_of_each import BAND, LATENCY, Course, Verdicts
 from project import ROOT
 
+from tfm_grader import grader, pool
+from tfm_grader.ledger import Judgement, Ledger, Marked, Withdrawn
 from tfm_lib._refusal import Refusal
-from tfm_lib.classroom import grader, pool
-from tfm_lib.classroom.ledger import Judgement, Ledger, Marked, Withdrawn
 
 MARKS = "student,exercise,points,reason\nann,masking.latency,1.5,The twelve is missing.\n"
 
@@ -117,9 +117,9 @@ def test_what_another_grader_judged_is_noticed_and_not_judged_again_in_silence(c
 def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monkeypatch):
     import shutil
 
-    package = tmp_path / "tfm_lib"
-    shutil.copytree(ROOT / "tfm_lib", package, ignore=shutil.ignore_patterns("__pycache__", "static", "theme"))
-    monkeypatch.setattr(grader, "PACKAGE", package)
+    for name in ("tfm_lib", "tfm_book", "tfm_grader"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "static", "theme"))
+    monkeypatch.setattr(grader, "HOME", tmp_path)
 
     def now(*modules: str) -> str:
         grader.grader.cache_clear()
@@ -129,14 +129,15 @@ def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monk
         plain, masks = now(), now("checks.masking", "masking")
         assert plain != masks and plain == now()
         for path, changes in {
-            "classroom/grading.py": (True, True), "classroom/inside/values.py": (True, True),
-            "checks/judge.py": (True, True), "checks/masking.py": (False, True), "masking.py": (False, True),
-            "classroom/feedback.py": (False, False), "checks/layers.py": (False, False),
+            "tfm_grader/grading.py": (True, True), "tfm_grader/inside/values.py": (True, True),
+            "tfm_lib/checks/judge.py": (True, True), "tfm_lib/checks/masking.py": (False, True),
+            "tfm_lib/masking.py": (False, True),
+            "tfm_grader/feedback.py": (False, False), "tfm_lib/checks/layers.py": (False, False),
         }.items():  # fmt: skip
-            kept = (package / path).read_bytes()
-            (package / path).write_bytes(kept + b"# another\n")
+            kept = (tmp_path / path).read_bytes()
+            (tmp_path / path).write_bytes(kept + b"# another\n")
             assert (now() != plain, now("checks.masking", "masking") != masks) == changes, path
-            (package / path).write_bytes(kept)
+            (tmp_path / path).write_bytes(kept)
     finally:
         monkeypatch.undo()
         grader.grader.cache_clear()

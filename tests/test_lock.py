@@ -11,15 +11,15 @@ import pytest
 from project import ROOT
 from typer.testing import CliRunner
 
+from tfm_grader import lock
+from tfm_grader.lock import Busy, only_one
 from tfm_lib._refusal import Refusal
-from tfm_lib.classroom import lock
-from tfm_lib.classroom.lock import Busy, only_one
 from tfm_lib.cli import app
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from tfm_lib.classroom.lock import only_one
+from tfm_grader.lock import only_one
 with only_one(Path(sys.argv[1]), "tfm grade"):
     print("held", flush=True)
     time.sleep(60)

@@ -10,18 +10,18 @@ import pytest
 from project import ROOT
 from test_classroom import Tags, refusal, tfm
 
-from tfm_lib.classroom import marks
-from tfm_lib.classroom.bundle import Bundle
-from tfm_lib.classroom.feedback import student_page
-from tfm_lib.classroom.manifest import Chapter, Criterion, Entry, Manifest
-from tfm_lib.classroom.marking import Desk, holds_more, require_within
-from tfm_lib.classroom.marks import BadMarks
-from tfm_lib.classroom.names import digest
-from tfm_lib.classroom.overview import class_page
-from tfm_lib.classroom.records import Bound, Graded, TestRow
-from tfm_lib.classroom.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
-from tfm_lib.classroom.tables import DIRECTION
-from tfm_lib.classroom.waivers import Waiver
+from tfm_grader import marks
+from tfm_grader.bundle import Bundle
+from tfm_grader.feedback import student_page
+from tfm_grader.manifest import Chapter, Criterion, Entry, Manifest
+from tfm_grader.marking import Desk, holds_more, require_within
+from tfm_grader.marks import BadMarks
+from tfm_grader.names import digest
+from tfm_grader.overview import class_page
+from tfm_grader.records import Bound, Graded, TestRow
+from tfm_grader.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
+from tfm_grader.tables import DIRECTION
+from tfm_grader.waivers import Waiver
 
 RUBRIC = [Criterion("the mechanism", 1), Criterion("=a number", 0.5)]
 WORDS = Entry(
@@ -144,7 +144,7 @@ def test_a_title_with_dollars_is_no_formula():
 def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):
     from playwright.sync_api import sync_playwright
 
-    from tfm_lib.book.browser import find_browser
+    from tfm_book.browser import find_browser
 
     scores = a_class(4)
     path = tmp_path / "marking.html"

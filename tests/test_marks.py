@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tfm_lib.classroom import marks
-from tfm_lib.classroom.marks import BadMarks
+from tfm_grader import marks
+from tfm_grader.marks import BadMarks
 
 MOST = {("kim", "a.words"): 3.0, ("@ann", "a.words"): 3.0, ("kim", "a.band"): 4.0}
 HEAD = "student,exercise,points,reason\n"

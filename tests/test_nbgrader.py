@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from tfm_lib.classroom import gradebook
-from tfm_lib.classroom.exports import CannotExport
-from tfm_lib.classroom.scores import Row, Score
+from tfm_grader import gradebook
+from tfm_grader.exports import CannotExport
+from tfm_grader.scores import Row, Score
 
 
 def score(student: str, points: float, late: float = 1.0) -> Score:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.book import FROM_NOTHING, LOOPBACK, this_run, without_network
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,11 +14,11 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 from project import CHAPTERS, CORE, ROOT
 
-from tfm_lib.book.drawing.display import figure, svg_text, weights_colormap
-from tfm_lib.book.notebooks.asks import AGAIN, KINDS, OPENING, asks
-from tfm_lib.book.notebooks.contents import pages
-from tfm_lib.book.site.boxes import what_it_shows
-from tfm_lib.book.site.page_widgets import LostWidget, StockWidget, page_state
+from tfm_book.notebooks.asks import AGAIN, KINDS, OPENING, asks
+from tfm_book.notebooks.contents import pages
+from tfm_book.site.boxes import what_it_shows
+from tfm_book.site.page_widgets import LostWidget, StockWidget, page_state
+from tfm_lib.drawing.display import figure, svg_text, weights_colormap
 from tfm_lib.widgets.multihead import HeadAblation
 from tfm_lib.widgets.recurrence import GradientReach
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
@@ -301,7 +301,7 @@ def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, sou
     assert words and not missing, (
         "take the glossary's syllables from Noto Sans KR again: pyftsubset NotoSansKR-Regular.ttf --flavor=woff "
         "--no-hinting --layout-features= --text-file=chapters/glossary.md "
-        "--output-file=tfm_lib/book/site/theme/fonts/noto-sans-kr-glossary.woff"
+        "--output-file=tfm_book/site/theme/fonts/noto-sans-kr-glossary.woff"
     )
 
 
@@ -311,7 +311,7 @@ def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, sou
         ("def f(x):\n    return x\n\nassert f(1) == 1", "the code: <code>f</code>"),
         ("class A: ...\ndef b(): ...\ndef c(): ...", "the code: <code>A</code>, <code>b</code> …"),
         ("from tfm_lib.masking import leak, causal_mask\nassert_close(leak(1), 2)", "the code: <code>leak</code>, <code>causal_mask</code>"),
-        ("from tfm_lib.book.drawing.display import show\nassert 1 < 2", "the check"),
+        ("from tfm_lib.drawing.display import show\nassert 1 < 2", "the check"),
         ("for x in y:\n    torch.testing.assert_close(x, y)", "the check"),
         ("%matplotlib inline", "the code"),
         ("a = 1", "the code"),
@@ -390,8 +390,8 @@ def test_a_stock_widget_is_named_and_refused() -> None:
 def test_what_would_be_dead_mute_or_unreadable_fails_the_build(toy_book, capfd) -> None:
     toy_book.edit(
         "_config.yml",
-        "[tfm_lib.book.site.cache]",
-        "[sphinx_exercise, tfm_lib.book.site.cache, tfm_lib.book.site.extension]",
+        "[tfm_book.site.cache]",
+        "[sphinx_exercise, tfm_book.site.cache, tfm_book.site.extension]",
     )
     toy_book.edit(
         "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from tfm_lib.book.site import patches
-from tfm_lib.book.site.highlighting import coloured, few_words
+from tfm_book.site import patches
+from tfm_book.site.highlighting import coloured, few_words
 
-HOME = ROOT / "tfm_lib" / "book" / "site" / "patches.py"
-OURS = [path for path in (ROOT / "tfm_lib").rglob("*.py") if path != HOME]
+HOME = ROOT / "tfm_book" / "site" / "patches.py"
+OURS = [path for path in (ROOT / "tfm_book").rglob("*.py") if path != HOME]
 
 
 def foreign_names(tree: ast.Module) -> set[str]:

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfm_lib.classroom import grade_commands, grading, pool
-from tfm_lib.classroom.inside.channel import TimeUp
-from tfm_lib.classroom.loading import Loaded, Program
-from tfm_lib.classroom.manifest import Limits
-from tfm_lib.classroom.records import Job, NotJudged
-from tfm_lib.classroom.sandbox import Cell
+from tfm_grader import grade_commands, grading, pool, tasks
+from tfm_grader.inside.channel import TimeUp
+from tfm_grader.loading import Loaded, Program
+from tfm_grader.manifest import Limits
+from tfm_grader.records import Job, NotJudged
+from tfm_grader.sandbox import Cell
 
-TASK = grading.Task("masking.band", ("band",), (grading.Test("a test", 2, lambda student, expect: None),))
+TASK = tasks.Task("masking.band", ("band",), (tasks.Test("a test", 2, lambda student, expect: None),))
 
 
 class Machine:

@@ -10,13 +10,13 @@ from project import ROOT
 from pypdf import PdfReader
 from test_cli import tfm
 
-from tfm_lib.book.notebooks.contents import pages, parts
+from tfm_book.notebooks.contents import pages, parts
 
 PARTS = [("", ["chapters/intro"]), ("The pieces", ["chapters/masking"]), ("To look up", ["chapters/glossary"])]
 PRINT = """\
 import sys
 from pathlib import Path
-from tfm_lib.book.paper import print_book
+from tfm_book.paper import print_book
 tell = lambda name, sheets: print(name, sheets)
 print(print_book(Path(sys.argv[1]), {parts!r}, Path(sys.argv[2]), "The book", tell))
 """

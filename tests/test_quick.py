@@ -12,7 +12,7 @@ import quick
 from project import ROOT
 
 MASKING, SCRIPT, PAGE = "tfm_lib/masking.py", "frontend/src/masking/mask_editor.js", "chapters/masking.md"
-BANK, MAKEFILE, NAMES = "tests/banks/masking.py", "Makefile", "tfm_lib/classroom/names.py"
+BANK, MAKEFILE, NAMES = "tests/banks/masking.py", "Makefile", "tfm_grader/names.py"
 
 
 @cache

@@ -5,8 +5,8 @@ import re
 import pytest
 from project import CHAPTERS, CORE, ROOT
 
-from tfm_lib.book.notebooks.export import export_notebook
-from tfm_lib.book.notebooks.reading_order import listed, teaser
+from tfm_book.notebooks.export import export_notebook
+from tfm_book.notebooks.reading_order import listed, teaser
 
 LISTED = {*CORE, "before"}  # what leads to the first idea has no module of its own
 
@@ -37,8 +37,8 @@ def test_the_list_numbers_the_chapters_in_the_order_of_the_table_of_contents():
 def test_page_and_notebook_follow_the_table_of_contents(toy_book):
     toy_book.edit(
         "_config.yml",
-        "[tfm_lib.book.site.cache]",
-        "[sphinx_exercise, tfm_lib.book.site.cache, tfm_lib.book.site.extension]",
+        "[tfm_book.site.cache]",
+        "[sphinx_exercise, tfm_book.site.cache, tfm_book.site.extension]",
     )
     toy_book.edit(
         "_config.yml", "repository:", "parse: {myst_enable_extensions: [colon_fence, dollarmath]}\nrepository:"

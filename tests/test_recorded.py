@@ -19,10 +19,10 @@ from experiments import record as recording
 from experiments.record import complaints, cpu_seconds, curve, piece, record, short
 from experiments.sampling import first_of, sample_of
 from tests.project import ROOT
-from tfm_lib.book import basis, recorded
-from tfm_lib.book.site.dependencies import dependencies
+from tfm_book.site.dependencies import dependencies
 from tfm_lib.corpora import _CORPORA, load_corpus
 from tfm_lib.corpora.real import REAL
+from tfm_lib.drawing import basis, recorded
 from tfm_lib.engine.presets import PRESETS
 
 RESULTS = sorted((ROOT / "experiments" / "results").glob("*.json"))
@@ -63,7 +63,7 @@ def test_what_was_never_recorded_is_told_with_its_command() -> None:
 
 def test_a_page_depends_on_the_results_it_quotes_and_on_no_other() -> None:
     quoted = RESULTS[0]
-    cells = ["from tfm_lib.book import recorded", f"recorded({quoted.stem!r})"]
+    cells = ["from tfm_lib.drawing import recorded", f"recorded({quoted.stem!r})"]
     found = dependencies(cells, ROOT / "chapters", ROOT)
     assert [path for path in found if path.suffix == ".json"] == [quoted]
 

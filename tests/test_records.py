@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from hostile.assignment import HIDDEN, MANIFEST
 
-from tfm_lib.classroom import bundle, results
-from tfm_lib.classroom.manifest import BadBundle, Limits, manifest
-from tfm_lib.classroom.records import Bound, ChapterResult, ExerciseResult, Job, StudentResult, TestRow, Took
+from tfm_grader import bundle, results
+from tfm_grader.manifest import BadBundle, Limits, manifest
+from tfm_grader.records import Bound, ChapterResult, ExerciseResult, Job, StudentResult, TestRow, Took
 
 ENTRY = {"id": "masking.band", "title": "A band", "kind": "assigned", "answers": ["band"], "points": 3}
 

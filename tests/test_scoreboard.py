@@ -6,9 +6,9 @@ import pytest
 from bs4 import BeautifulSoup
 from project import CHAPTERS, ROOT
 
-from tfm_lib.book.drawing.recorded import recorded
-from tfm_lib.book.notebooks.contents import pages
-from tfm_lib.book.notebooks.scoreboard import PIECES, listed, rows
+from tfm_book.notebooks.contents import pages
+from tfm_book.notebooks.scoreboard import PIECES, listed, rows
+from tfm_lib.drawing.recorded import recorded
 
 STEMS = list(PIECES)
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tfm_lib.classroom.similar import pairs
+from tfm_grader.similar import pairs
 
 ODD = """
 def band(n):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfm_grader import tables
 from tfm_lib._refusal import Refusal
-from tfm_lib.classroom import tables
 
 ATTACKS = [
     "=1+1", "+1+1", "-1+1", "@SUM(A1)", "|x", "%x", "=cmd|'/C calc'!A0", "-2+3+cmd|' /C calc'!A0",

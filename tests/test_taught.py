@@ -13,10 +13,10 @@ from nbclient import NotebookClient
 from project import CHAPTERS, ROOT
 from tiers import params
 
-from tfm_lib.book.drawing.measured import LATER, Measured
-from tfm_lib.book.notebooks.export import Order, export_notebook
-from tfm_lib.book.notebooks.myst import Block, blocks
-from tfm_lib.book.notebooks.taught import Part, Taught, statements
+from tfm_book.notebooks.export import Order, export_notebook
+from tfm_book.notebooks.myst import Block, blocks
+from tfm_book.notebooks.taught import Part, Taught, statements
+from tfm_lib.drawing.measured import LATER, Measured
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
 TEACHING = [path for path in NOTEBOOKS if path.stem != "intro"]  # which shows, and has no code to read
@@ -31,7 +31,7 @@ def cell(code: str, tags: str = "") -> Block:
 
 TRAINING = """\
 import math
-from tfm_lib.book import colours, figure, glue, show
+from tfm_lib.drawing import colours, figure, glue, show
 from tfm_lib.widgets.masking import MaskEditor
 
 def loss(w):
@@ -96,7 +96,7 @@ def test_of_a_cell_that_the_page_hides_only_its_widget_is_open() -> None:
 )
 def test_what_a_statement_does(code: str, does: str) -> None:
     taught = Taught()
-    taught.parts(cell("from tfm_lib.book import colours\nc, run = colours(), read()", "hide-input"))
+    taught.parts(cell("from tfm_lib.drawing import colours\nc, run = colours(), read()", "hide-input"))
     assert [taught.does(node) for node, _ in statements(code)] == [does]
 
 

@@ -22,9 +22,9 @@ from tiers import every, params
 from experiments import translator_switches
 from experiments.translator_twin import MARGIN, Answer, Both, Numbers, Oracle, Twin, largest, told_off
 from tfm_lib._trace import trace
-from tfm_lib.book import recorded
 from tfm_lib.data import Tokenizer
 from tfm_lib.decoding import filter_logits
+from tfm_lib.drawing import recorded
 from tfm_lib.engine.trained import BITS, load_trained, save_trained
 from tfm_lib.engine.translator import Translator
 from tfm_lib.training import label_smoothed_loss

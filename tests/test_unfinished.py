@@ -10,8 +10,8 @@ SAYS_THE_SIGN = {
     "CONTRIBUTING.md",
     "tests/test_unfinished.py",
     "tests/test_new.py",
-    "tfm_lib/new/__init__.py",
-    "tfm_lib/new/commands.py",
+    "tfm_book/new/__init__.py",
+    "tfm_book/new/commands.py",
 }
 
 

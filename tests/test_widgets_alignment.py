@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from samples.alignment import EXAMPLE
 
 from tfm_lib.alignment import MemoryNetwork, alignment_error_rate
-from tfm_lib.book import recorded
 from tfm_lib.corpora import load_corpus, memory_tensors
+from tfm_lib.drawing import recorded
 from tfm_lib.widgets.alignment import Alignment, MemoryHops, walks_of
 
 

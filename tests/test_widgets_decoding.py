@@ -9,8 +9,8 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from tfm_lib.book import recorded
 from tfm_lib.decoding import beam_search, filter_logits
+from tfm_lib.drawing import recorded
 from tfm_lib.engine.trained import load_trained, save_trained
 from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer, TransformerConfig

@@ -7,7 +7,7 @@ from golden_evaluation import TABLES
 from matplotlib.figure import Figure
 from project import ROOT
 
-from tfm_lib.book import recorded
+from tfm_lib.drawing import recorded
 from tfm_lib.widgets.evaluation import ARMS, TABLE_2, UNGUESSED, AblationTable, BleuCost, power, recorded_ablations
 
 

@@ -10,7 +10,7 @@ from golden_multihead import measured
 from matplotlib.figure import Figure
 from torch import nn
 
-from tfm_lib.book import recorded
+from tfm_lib.drawing import recorded
 from tfm_lib.engine.trained import WEIGHTS
 from tfm_lib.engine.translator import shipped_folder
 from tfm_lib.masking import causal_mask

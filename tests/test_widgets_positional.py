@@ -8,8 +8,8 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from tfm_lib.book import recorded
-from tfm_lib.book.drawing.display import svg_text
+from tfm_lib.drawing import recorded
+from tfm_lib.drawing.display import svg_text
 from tfm_lib.positional import rotary, sinusoidal_encoding
 from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from samples.self_attention import of
 
 from tfm_lib.attention import dot_score, scaled_dot_score
-from tfm_lib.book.drawing.display import svg_text
+from tfm_lib.drawing.display import svg_text
 from tfm_lib.self_attention import SelfAttention, entropy, softmax_jacobian
 from tfm_lib.widgets.self_attention import KEYS, PAIRS, QUERIES, SIZES, AttentionWeights, SoftmaxSaturation
 

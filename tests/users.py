@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfm_lib.classroom import exchange, sources
+from tfm_grader import exchange, sources
 
 
 class Users:

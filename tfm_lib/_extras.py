@@ -43,7 +43,7 @@ def missing(package: str, words: Sequence[str]) -> str:
     """The sentence about a `package` that `tfm` with these `words` misses; nothing where no extra is known to bring it."""
     name = package.partition(".")[0]
     extra = APART.get(name) or EXTRA_OF.get(next(iter(words), ""), "command" if name in ("typer", "rich") else "")
-    return _sentence(name, extra) if extra and name != "tfm_lib" else ""
+    return _sentence(name, extra) if extra and not name.startswith("tfm_") else ""
 
 
 def needs(extra: str, *packages: str) -> None:

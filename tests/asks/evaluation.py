@@ -28,7 +28,7 @@ def _too_short() -> list[float]:
 def _opposite_wins() -> None:
     from project import CHAPTERS
 
-    from tfm_lib.book.notebooks.asks import asks
+    from tfm_book.notebooks.asks import asks
 
     ask = next(ask for ask in asks(CHAPTERS / "evaluation.md") if ask.name == "not-seen")
     scores = [bleu([answer.said.strip("*")], [REFERENCE]).score for answer in ask.answers]

@@ -53,7 +53,7 @@ def _as_it_is_told() -> None:
     """As shown it stops where batch and heads differ, and runs where they are equal."""
     from project import CHAPTERS
 
-    from tfm_lib.book.notebooks.asks import asks
+    from tfm_book.notebooks.asks import asks
 
     ask = next(ask for ask in asks(CHAPTERS / "multihead.md") if ask.name == "head-axis")
     names = _given()

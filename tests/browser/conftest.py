@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from browser.driving import DESKTOP, PATIENCE, until
-from tfm_lib.book.browser import MissingBrowser, find_browser
+from tfm_book.browser import MissingBrowser, find_browser
 
 
 class Quiet(SimpleHTTPRequestHandler):

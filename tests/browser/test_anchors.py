@@ -11,7 +11,7 @@ from tiers import params
 
 from browser.conftest import settled
 from browser.driving import DESKTOP, PHONE, until
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 TEACHING = [
     name for name in pages(ROOT) if "\n## Exercises\n" in (CHAPTERS.parent / f"{name}.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from tiers import CHAPTERS as KEPT
 from tiers import params
 
 from browser.driving import BEFORE, PHONE
-from tfm_lib.book.notebooks.asks import Answer, Ask, asks
+from tfm_book.notebooks.asks import Answer, Ask, asks
 
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md") if asks(path))
 ALL = {stem: asks(CHAPTERS / f"{stem}.md") for stem in STEMS}

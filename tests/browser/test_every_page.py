@@ -23,7 +23,7 @@ from browser.asked import (
     small_letters,
 )
 from browser.driving import DESKTOP, PHONE, Widget, places
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
 #: Those of which `make test` asks axe a second time, in the dark on a phone; of the others the long tier asks it there.

@@ -25,7 +25,7 @@ from playwright.sync_api import Page
 from samples import MODULES, importing, sample, sampled
 
 from browser.driving import Widget
-from tfm_lib.book.notebooks.working_copy import lab_settings
+from tfm_book.notebooks.working_copy import lab_settings
 
 pytestmark = pytest.mark.long  # a server and a kernel, two minutes before the first question
 SAMPLED = sampled()

@@ -15,7 +15,7 @@ from project import ROOT
 from tiers import params
 
 from browser.driving import DESKTOP, PHONE, Widget, places
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
 MOST = 20

@@ -6,7 +6,7 @@ from project import CHAPTERS, ROOT
 from tiers import params
 
 from browser.driving import BEFORE
-from tfm_lib.book.notebooks.contents import pages
+from tfm_book.notebooks.contents import pages
 
 WITH_PREDICTIONS = [
     page for page in pages(ROOT) if "{predict}" in (CHAPTERS.parent / f"{page}.md").read_text(encoding="utf-8")

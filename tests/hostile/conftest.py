@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from hostile.assignment import HIDDEN, MANIFEST
-from tfm_lib.classroom.manifest import manifest
-from tfm_lib.classroom.pool import JudgeProcess
-from tfm_lib.classroom.records import Begin, Job
+from tfm_grader.manifest import manifest
+from tfm_grader.pool import JudgeProcess
+from tfm_grader.records import Begin, Job
 
 CANARY = "a file of the instructor's: 41c9"
 

@@ -8,9 +8,9 @@ from tiers import every, params
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
-from tfm_lib.classroom.manifest import manifest
-from tfm_lib.classroom.pool import JudgeProcess
-from tfm_lib.classroom.records import Begin, Job
+from tfm_grader.manifest import manifest
+from tfm_grader.pool import JudgeProcess
+from tfm_grader.records import Begin, Job
 
 HIDDEN = """
 @hidden("masking.halve", points=2, hint="A hidden test did not hold.")

@@ -32,7 +32,7 @@ def test_an_odd_reply_earns_nothing_and_is_no_fault_of_the_grader(judge_of, name
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_slow_to_read_is_read_in_time(name):
-    from tfm_lib.classroom.notebook import NotANotebook, read
+    from tfm_grader.notebook import NotANotebook, read
 
     began = time.process_time()
     with pytest.raises(NotANotebook):

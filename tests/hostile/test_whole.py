@@ -12,12 +12,12 @@ from tiers import every, params
 
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import BAND, IMPORTS, LIE, TRIANGLE, notebook
-from tfm_lib.classroom import selftest
-from tfm_lib.classroom.backends import NoSandbox
-from tfm_lib.classroom.inside import cells
-from tfm_lib.classroom.manifest import manifest
-from tfm_lib.classroom.pool import JudgeProcess
-from tfm_lib.classroom.records import Begin, ExerciseResult, Graded, Job
+from tfm_grader import selftest
+from tfm_grader.backends import NoSandbox
+from tfm_grader.inside import cells
+from tfm_grader.manifest import manifest
+from tfm_grader.pool import JudgeProcess
+from tfm_grader.records import Begin, ExerciseResult, Graded, Job
 
 LIAR = f"def band(n, back, ahead): return {LIE}"
 ATTACKS = {
@@ -97,7 +97,7 @@ assert checks.check("masking.band", None)
 {LIAR}""",
     "a magic of its own": f"""
 get_ipython().register_magic_function(lambda line, cell: None, "cell", "time")
-get_ipython().user_ns["__name__"] = "tfm_lib.classroom"
+get_ipython().user_ns["__name__"] = "tfm_grader"
 get_ipython().ex("import sys; sys.modules['inside.peer'].Peer.changed = None")
 {LIAR}""",
     "a task that never ends": f"""

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hub import course
-from tfm_lib.classroom.inside.kernel import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
-from tfm_lib.classroom.unprivileged import open_the_way
+from tfm_grader.inside.kernel import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
+from tfm_grader.unprivileged import open_the_way
 
 FIRST = 61_500  # numbers that no user has
 PASSWORD = "only on this machine"

@@ -69,7 +69,7 @@ class ToyBook:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def build(self, *chapters: str, force: bool = False) -> int:
-        from tfm_lib.book.site.build import build
+        from tfm_book.site.build import build
 
         return build(self.root, chapters=chapters, force=force)
 
@@ -90,7 +90,7 @@ copyright: "2026"
 execute: {execute_notebooks: cache, timeout: 60}
 repository: {url: ""}
 exclude_patterns: [toylib]
-sphinx: {extra_extensions: [tfm_lib.book.site.cache]}
+sphinx: {extra_extensions: [tfm_book.site.cache]}
 """
 
 

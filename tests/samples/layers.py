@@ -6,7 +6,7 @@ import numpy as np
 from reading import cells, column, heading, points
 
 from samples import Sample
-from tfm_lib.book.drawing.display import colours
+from tfm_lib.drawing.display import colours
 from tfm_lib.widgets.layers import GradientThroughDepth, LayerNormByHand, RankCollapse, measure_cuts, measure_words
 
 

@@ -9,7 +9,7 @@ from matplotlib.patches import PathPatch
 from reading import bars, chosen, column, heading, numbers, points
 
 from samples import Sample, changed
-from tfm_lib.book import recorded
+from tfm_lib.drawing import recorded
 from tfm_lib.positional import rotary
 from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
 

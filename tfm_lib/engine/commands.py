@@ -101,6 +101,11 @@ def train(
     _run(corpus, preset, folder, checkpoint_every, _bits(bits, half), fresh)
 
 
+def register(app: typer.Typer) -> None:
+    app.command()(train)
+    app.command()(translate)
+
+
 def _preset(config: str, asked: dict[str, Any], seed: int, precision: str, dropout: float | None) -> Preset:
     """The preset called `config`, with what was asked in the place of its own."""
     from tfm_lib.engine.presets import PRESETS

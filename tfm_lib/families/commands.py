@@ -48,3 +48,7 @@ def load(
     except OSError as error:
         raise Refusal(f"{to} cannot be written ({error.strerror}). Name another place: --to PAGE.html") from None
     console.print(f"{to}: open it in a browser.", markup=False)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(load)

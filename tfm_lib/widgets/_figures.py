@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfm_lib.book.drawing.display import colours, figure
+from tfm_lib.drawing.display import colours, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

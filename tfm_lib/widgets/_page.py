@@ -70,7 +70,7 @@ def _script(name: str) -> str:
 
 
 def _picture(widget: Widget, alt: str) -> str:
-    from tfm_lib.book.drawing.display import svg_text
+    from tfm_lib.drawing.display import svg_text
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # the browser's fonts have what matplotlib's lack

@@ -252,7 +252,7 @@ def sentence_error_rate(weights, links: Iterable, possible: Iterable = ()) -> fl
 
 
 def _recorded_examples() -> list[dict[str, Any]]:
-    from tfm_lib.book import recorded
+    from tfm_lib.drawing import recorded
 
     return recorded("alignment_error")["examples"]
 

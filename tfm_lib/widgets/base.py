@@ -97,7 +97,7 @@ class Widget(anywidget.AnyWidget):
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None or os.environ.get("TFM_BOOK") != "1":
             return bundle
-        from tfm_lib.book.drawing.display import svg_text
+        from tfm_lib.drawing.display import svg_text
 
         data, metadata = bundle
         still = {"alt": self.alt, "still": svg_text(self.figure())}

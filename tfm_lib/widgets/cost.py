@@ -218,7 +218,7 @@ def short(x: float) -> str:
 
 def recorded_times() -> dict[str, Any]:
     """Forward and backward together, in milliseconds: of the recorded run of chapter `cost`, the middle of its passes."""
-    from tfm_lib.book import recorded
+    from tfm_lib.drawing import recorded
 
     run = recorded("cost_table")
 

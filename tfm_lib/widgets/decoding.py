@@ -11,7 +11,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from tfm_lib.book.drawing.recorded import recorded
+from tfm_lib.drawing.recorded import recorded
 from tfm_lib.decoding import Beam, Hypothesis, filter_logits
 from tfm_lib.self_attention import entropy
 from tfm_lib.widgets import _figures as draw

@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from tfm_lib.book.drawing.recorded import recorded
+from tfm_lib.drawing.recorded import recorded
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Widget, Words, one_of, within
 

@@ -232,7 +232,7 @@ class HeadAblation(Live):
 
     def __init__(self, measured: Mapping[str, Any] | None = None, **kwargs):
         if measured is None:
-            from tfm_lib.book import recorded
+            from tfm_lib.drawing import recorded
 
             measured = recorded("multihead_ablation")
         super().__init__(measured={key: measured[key] for key in MEASURED if key in measured}, **kwargs)

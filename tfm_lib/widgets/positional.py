@@ -318,7 +318,7 @@ class Extrapolation(Widget):
     chance = traitlets.Float(read_only=True).tag(sync=True)
 
     def __init__(self, value=32, job=None, **kwargs):
-        from tfm_lib.book import recorded
+        from tfm_lib.drawing import recorded
 
         run = recorded("positional_extrapolation")
         for name, kept in (("short", "short"), ("longest", "long"), ("group", "group"), ("chance", "chance")):

@@ -303,7 +303,7 @@ def strength(norm: float) -> float:
 
 def recorded_reach(every: int = 1) -> tuple[dict[str, list], list[int], list[str]]:
     """Norms, distances and stages of the recorded run, every so many distances."""
-    from tfm_lib.book import recorded
+    from tfm_lib.drawing import recorded
 
     run = recorded("recurrence_reach")
     names = {"rnn": "RNN", "rnn ×4": "RNN, U × 4", "lstm": "LSTM", "gru": "GRU"}

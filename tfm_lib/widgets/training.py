@@ -400,7 +400,7 @@ class TrainingReplay(Widget):
 
 def recorded_replay() -> dict[str, Any]:
     """The recorded run of chapter `training`."""
-    from tfm_lib.book import recorded
+    from tfm_lib.drawing import recorded
 
     return recorded("training_replay")
 

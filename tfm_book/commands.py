@@ -1,0 +1,200 @@
+"""`tfm build`, `serve`, `paper`, `lab`, `bench`: make the book, show it, work in it, measure it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tfm_lib import _extras
+from tfm_lib._refusal import Refusal
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def build(
+    chapters: Annotated[
+        list[str] | None, typer.Argument(metavar="[CHAPTER]...", help="Execute these only, as `masking`; all if none.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Execute and build again although nothing changed.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Build into this folder instead of _build.")] = None,
+) -> None:
+    """Execute what is stale and build the book into _build/html."""
+    import time
+
+    from tfm_book.notebooks.contents import find_root
+    from tfm_book.site.build import build as build_book
+
+    root, began = find_root(), time.monotonic()
+    code = build_book(root, out and out.resolve(), chapters or [], force)
+    page = (out or root / "_build") / "html" / "index.html"
+    if code == 0:
+        console.print(f"The book is built ({time.monotonic() - began:.1f} s): {_relative(page)}", soft_wrap=True)
+    else:
+        errors.print("[red]The book has faults:[/] see above. Pages without a fault are built.")
+    raise typer.Exit(code)
+
+
+def serve(
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
+) -> None:
+    """Show the built book at http://localhost:PORT, to this machine only."""
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    from tfm_book.notebooks.contents import find_root
+
+    html = find_root() / "_build" / "html"
+    if not (html / "index.html").is_file():
+        raise Refusal("The book is not built yet. Build it first: tfm build")
+
+    class Handler(SimpleHTTPRequestHandler):
+        def end_headers(self) -> None:
+            self.send_header("Cache-Control", "no-cache")  # a rebuilt page is seen at the next look
+            super().end_headers()
+
+        def log_request(self, code: object = "-", size: object = "-") -> None:
+            pass
+
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(html)))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise Refusal(
+                f"Port {port} is taken by another program. Take a free one: tfm serve --port {_free_port(port)}"
+            ) from None
+        if error.errno == errno.EACCES:
+            raise Refusal(f"Port {port} is not open to you. Take one above 1023: tfm serve --port 8000") from None
+        raise
+    with server:
+        console.print(f"The book is at http://localhost:{port} (stop with Ctrl-C).")
+        sys.stdout.flush()
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            console.print()
+
+
+def paper(
+    to: Annotated[Path | None, typer.Option(help="The PDF to write; _build/book.pdf if none.")] = None,
+) -> None:
+    """Print the built book into one PDF, with an outline and links that lead to its own pages."""
+    import time
+
+    from tfm_book.notebooks.contents import book_title, find_root, pages, parts
+    from tfm_book.paper import print_book
+
+    root, began = find_root(), time.monotonic()
+    html, names = root / "_build" / "html", pages(root)
+    absent = [name for name in names if not (html / f"{name}.html").is_file()]
+    if absent:
+        raise Refusal(f"{len(absent)} of {len(names)} pages are not built yet. Build the book first: tfm build")
+    target = (to or root / "_build" / "book.pdf").resolve()
+    if not target.parent.is_dir():
+        raise Refusal(f"There is no folder {target.parent} to write {target.name} into. Make it, or name another: --to")
+    done = iter(range(1, len(names) + 1))
+
+    def tell(name: str, sheets: int) -> None:
+        console.print(f"  printed {name.rpartition('/')[2]}: {sheets} sheets ({next(done)}/{len(names)})")
+
+    sheets = print_book(html, parts(root), target, book_title(root), tell)
+    took = time.monotonic() - began
+    console.print(f"The book is printed ({took:.0f} s): {_relative(target)}, {sheets} sheets", soft_wrap=True)
+
+
+def lab(
+    to: Annotated[
+        Path | None, typer.Option(help="The folder of the working copy; work/ beside the chapters if none.")
+    ] = None,
+    start: Annotated[
+        bool, typer.Option("--start/--no-start", help="Open JupyterLab, or write the notebooks only.")
+    ] = True,
+) -> None:
+    """Open the chapters as notebooks in JupyterLab. They are yours: what you changed is never overwritten."""
+    from importlib.util import find_spec
+
+    from tfm_book.notebooks.contents import find_root, pages
+    from tfm_book.notebooks.export import export_notebook
+    from tfm_book.notebooks.working_copy import lab_settings, update
+
+    if start and find_spec("jupyterlab") is None:
+        raise Refusal(f"JupyterLab is not installed: {_extras.command('lab')}")
+    root = find_root()
+    folder = (to or root / "work").resolve()
+    sources = [root / f"{page}.md" for page in pages(root)]
+    chapters = [path for path in sources if path.is_file() and "{code-cell}" in path.read_text(encoding="utf-8")]
+    try:
+        report = update(
+            chapters,
+            folder,
+            lambda chapter: export_notebook(chapter, root, beside=True),
+            lambda chapter: export_notebook(chapter, root, values={}, beside=True),
+        )
+    except PermissionError as error:
+        raise Refusal(
+            f"{error.filename or folder} cannot be written. Put the notebooks into a folder of your own: "
+            "tfm lab --to FOLDER"
+        ) from None
+    console.print(
+        f"{len(report.written)} notebooks written, {len(report.kept)} left as they were: {_relative(folder)}",
+        soft_wrap=True,
+    )
+    for yours, new in report.beside:
+        console.print(
+            f"  You have changed {yours}: it stays yours. The chapter's new version is {new}.", soft_wrap=True
+        )
+    if start:
+        sys.stdout.flush()
+        options = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        first = [str(folder / f"{chapters[0].stem}.ipynb")] if chapters else []
+        command = [sys.executable, "-m", "jupyterlab", *first, f"--ServerApp.root_dir={folder}", *options]
+        try:
+            raise typer.Exit(subprocess.call(command, cwd=folder, env={**os.environ, **lab_settings()}))
+        except KeyboardInterrupt:
+            pass
+
+
+def bench(
+    only: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WHAT]...", help="Some of: pages, build, import, input, speed, grading."),
+    ] = None,
+) -> None:
+    """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""
+    from tfm_book.notebooks.contents import find_root
+
+    root = find_root()
+    if not (root / "benchmarks" / "__main__.py").is_file():
+        raise Refusal(
+            f"There are no benchmarks in {root}: they are part of the book's sources, not of the installed library."
+        )
+    raise typer.Exit(subprocess.call([sys.executable, "-m", "benchmarks", *(only or [])], cwd=root))
+
+
+def register(app: typer.Typer) -> None:
+    for command in (build, serve, paper, lab, bench):
+        app.command()(command)
+
+
+def _free_port(taken: int) -> int:
+    import socket
+
+    for port in [*range(taken + 1, min(taken + 50, 65536)), 0]:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
+    raise AssertionError("port 0 is always free")
+
+
+def _relative(path: Path) -> str:
+    return os.path.relpath(path) if Path.cwd() in path.resolve().parents else str(path)

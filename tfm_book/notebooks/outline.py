@@ -1,0 +1,98 @@
+"""What a chapter's references can point to: its title, sections, figures, equations and exercises, numbered as in the book."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from tfm_book.notebooks.myst import Block, blocks, within
+
+
+@dataclass
+class Outline:
+    """The numbers and names of one chapter."""
+
+    path: Path
+    title: str = ""
+    equations: dict[str, int] = field(default_factory=dict)
+    exercises: dict[str, int] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)  # of sections and exercises, by label
+    figures: dict[str, int] = field(default_factory=dict)  # by label, else by file
+    assigned: set[str] = field(default_factory=set)
+
+    def figure_number(self, block: Block) -> int | str:
+        return self.figures.get(block.options.get("name") or block.argument, "")
+
+    def refer(self, role: str, target: str) -> str:
+        """What the text says at a reference to `target`, in this chapter or another."""
+        if role == "doc":
+            stem = target.rsplit("/", 1)[-1].removesuffix(".md")
+            other = self.path.with_name(f"{stem}.md")
+            return f"*{outline(other).title}*" if other.exists() else stem
+        for chapter in self._here_first():
+            found = chapter._found(target)
+            if found:
+                return found if chapter.path == self.path else f"{found} in *{chapter.title}*"
+        raise ValueError(f"{self.path.name}: nothing in the book is called {target!r}.")
+
+    def _found(self, target: str) -> str:
+        if target in self.equations:
+            return f"({self.equations[target]})"
+        if target in self.figures:
+            return f"Figure {self.figures[target]}"
+        if target in self.exercises:
+            return f"Exercise {self.exercises[target]}"
+        return self.titles.get(target, "")
+
+    def _here_first(self) -> Iterator[Outline]:
+        yield self
+        yield from (outline(path) for path in sorted(self.path.parent.glob("*.md")) if path != self.path)
+
+
+def outline(path: Path) -> Outline:
+    """The outline of the chapter at `path`."""
+    return _outline(path, path.stat().st_mtime_ns)
+
+
+def plotted(block: Block) -> dict[str, str]:
+    """The name and the caption of the figure that a code cell plots; nothing where it plots none that is numbered."""
+    if block.name != "code-cell" or "mystnb" not in block.options:
+        return {}
+    import yaml
+
+    return yaml.safe_load(block.options["mystnb"]).get("figure", {})
+
+
+@cache
+def _outline(path: Path, changed: int) -> Outline:
+    made = Outline(path)
+    waiting: list[str] = []
+    read = blocks(path.read_text(encoding="utf-8"))
+    for block in chain.from_iterable(map(within, read)):
+        if block.kind == "target":
+            waiting.append(block.name)
+            continue
+        if block.kind == "heading":
+            title = re.sub(r"[`*$]", "", block.lines[0])
+            made.title = made.title or title
+            made.titles.update(dict.fromkeys(waiting, title))
+        label = block.options.get("label", "")
+        if (block.kind == "math" and block.name) or (block.name == "math" and label):
+            made.equations[block.name if block.kind == "math" else label] = len(made.equations) + 1
+        if block.name == "figure" and any(line.strip() for line in block.lines):
+            name = block.options.get("name") or (waiting[0] if waiting else block.argument)
+            made.figures[name] = len(made.figures) + 1
+        if plot := plotted(block):
+            made.figures[plot["name"]] = len(made.figures) + 1
+        if block.name == "exercise":
+            made.titles[label] = block.argument
+            if "nonumber" not in block.options:
+                made.exercises[label] = len(made.exercises) + 1
+            if "assigned" in block.options.get("class", "").split():
+                made.assigned.add(label)
+        waiting = []
+    return made

@@ -1,0 +1,67 @@
+"""The scoreboard: one task for every machine of Parts I and II, a row for each chapter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import mean
+
+from tfm_lib.drawing.recorded import basis, recorded
+
+#: What the machine of a chapter is, or has more than the one of the row above it.
+PIECES = {
+    "recurrence": "two GRUs, one vector between them",
+    "attention": "a look-up among all states",
+    "alignment": "a score that is learned",
+    "self_attention": "attention in place of the GRUs",
+    "masking": "the causal mask",
+    "multihead": "four heads",
+    "positional": "positions",
+    "layers": "norms, feed-forward networks",
+    "transformer": "twice as many layers",
+}
+TITLE = "One task, chapter by chapter"
+TASK = "BLEU on {sentences} test sentences of Tatoeba, English to French, written greedily; {basis}, the same for all rows."
+
+
+@dataclass(frozen=True)
+class Row:
+    """How well the machine of the chapter `stem` does: BLEU, a number a seed."""
+
+    stem: str
+    piece: str
+    scores: list[float]
+
+    @property
+    def mean(self) -> float:
+        return mean(self.scores)
+
+    @property
+    def by_seed(self) -> str:
+        return ", ".join(f"{score:.1f}" for score in self.scores)
+
+    @property
+    def name(self) -> str:
+        return self.stem.replace("_", "-").capitalize()
+
+
+def rows(stem: str) -> list[Row]:
+    """The rows up to the chapter `stem`; ValueError if it has none."""
+    if stem not in PIECES:
+        raise ValueError(f"The scoreboard has no row for {stem}; it has {', '.join(PIECES)}.")
+    chapters = recorded("scoreboard")["chapters"]
+    until = list(PIECES)[: list(PIECES).index(stem) + 1]
+    return [Row(name, PIECES[name], [run["test"]["bleu"] for run in chapters[name]["runs"]]) for name in until]
+
+
+def task() -> str:
+    """What the numbers are."""
+    record = recorded("scoreboard")
+    return TASK.format(sentences=f"{record['judged']:,}", basis=basis(record, *PIECES))
+
+
+def listed(stem: str) -> str:
+    """The table in Markdown, for a notebook."""
+    lines = [f"| {row.name} | {row.piece} | {row.mean:.1f} ({row.by_seed}) |" for row in rows(stem)]
+    return "\n".join(
+        [f"**{TITLE}.** {task()}", "", "| chapter | what is new | BLEU (a number a seed) |", "|---|---|---|", *lines]
+    )

@@ -1,0 +1,209 @@
+"""Boxes and what else makes a page the book's own: the kicker, what folds without a script, exercises, listings."""
+
+from __future__ import annotations
+
+import ast
+import html
+import re
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+from sphinx_exercise.nodes import is_exercise_node, is_solution_node
+
+from tfm_book.notebooks.reading_order import listed
+from tfm_book.site.pictures import slim
+
+MOST_NAMED = 2  # of what a folded cell defines or uses
+
+
+class Kicker(SphinxDirective):
+    """`:::{kicker} Part II · The pieces · 25 minutes`: the line above a chapter's title."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self):
+        return [nodes.paragraph(self.arguments[0], self.arguments[0], classes=["tfm-kicker"])]
+
+
+class ReadingOrder(SphinxDirective):
+    """`:::{reading-order}`: the chapters in the order of the table of contents, each with its teaser."""
+
+    has_content = True
+
+    def run(self):
+        shown = listed(Path(self.env.srcdir))
+        self.env.metadata[self.env.docname]["tfm_reading_order"] = shown
+        box = nodes.Element()
+        self.state.nested_parse(StringList(shown.splitlines(), source=str(self.env.doc2path(self.env.docname))), 0, box)
+        return box.children
+
+
+def _with_another_order(app: Sphinx, env, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages whose list of chapters is not the book's: a page depends on no whole chapter for one sentence."""
+    listing = {docname: known.get("tfm_reading_order") for docname, known in env.metadata.items()}
+    return [docname for docname, shown in listing.items() if shown and shown != listed(Path(env.srcdir))]
+
+
+class folded(nodes.General, nodes.Element):
+    """A box that opens on a click, with no script: `<details>`."""
+
+
+class Dropdown(SphinxDirective):
+    """`:::{dropdown} Title`, with `:class: hint` for hints and `:open:`: a folded box."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec: ClassVar = {"class": directives.class_option, "open": directives.flag, "name": directives.unchanged}
+
+    def run(self):
+        title, messages = self.state.inline_text(self.arguments[0], self.lineno)
+        node = fold(title, [], self.options.get("class", ["more"]), opened="open" in self.options)
+        self.add_name(node)
+        self.set_source_info(node)
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return [node, *messages]
+
+
+class Tidy(SphinxPostTransform):
+    """Gives a page the form that the book's style and the rules of accessibility ask for."""
+
+    default_priority = 150
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for section in self.document.findall(nodes.section):
+            section["classes"] = [name for name in section["classes"] if not name.endswith("_ignore")]  # for MathJax
+        for raw in self.document.findall(nodes.raw):
+            if raw.get("format") == "html" and "tfm-figure" in raw.astext() and "<svg" in raw.astext():
+                raw.children = [nodes.Text(slim(raw.astext()))]
+        for node in list(self.document.findall(nodes.Admonition)):
+            self._fold_or_mend(node)
+        for table in list(self.document.findall(nodes.table)):
+            box = nodes.container(classes=["tfm-scroll"])
+            table.replace_self(box)
+            box += table
+        for code in list(self.document.findall(nodes.literal_block)):
+            self._name_the_file(code)
+        for span in list(self.document.findall(nodes.inline)):
+            if "ko" in span["classes"]:
+                text = f'<span class="ko" lang="ko">{html.escape(span.astext())}</span>'
+                span.replace_self(nodes.raw(text, text, format="html"))
+        for kicker in list(self.document.findall(nodes.paragraph)):
+            if "tfm-kicker" in kicker["classes"] and isinstance(kicker.parent, nodes.section):
+                section = kicker.parent
+                section.remove(kicker)
+                section.insert(0, kicker)  # above the title
+
+    def _fold_or_mend(self, node: nodes.Element) -> None:
+        """Solutions and folded admonitions become `<details>`; exercises lose an id that sphinx-exercise repeats."""
+        if is_exercise_node(node):
+            _unwrap(node)
+            title = node[0].children
+            if len(title) > 2 and title[-1].astext() == ")":  # "Exercise 1 (The leak test)"
+                node[0].children = [nodes.Text(" · "), *title[1:-1]]
+        elif is_solution_node(node):
+            _unwrap(node)
+            title, exercise = [nodes.Text("Solution")], node.get("target_label")
+            node.replace_self(fold(title, node[1:], ["solution"], node.get("ids"), exercise=exercise))
+        elif "dropdown" in node.get("classes", ()):
+            classes = [name for name in node["classes"] if name != "dropdown"]
+            node.replace_self(fold(node[0].children, node[1:], classes, node.get("ids")))
+
+    def _name_the_file(self, code: nodes.literal_block) -> None:
+        """Above code that comes from the library, the name of its file."""
+        shown = re.search(r"tfm_lib/[\w/]+\.py$", Path(code.get("source") or "").as_posix())
+        if shown:
+            file = nodes.paragraph(shown[0], shown[0], classes=["tfm-file"])
+            code.parent.insert(code.parent.index(code), file)
+
+
+def _unwrap(node: nodes.Element) -> None:
+    for child in list(node.children):
+        if (
+            isinstance(child, nodes.section)
+            and child["ids"]
+            and child["ids"][0] in ("exercise-content", "solution-content")
+        ):
+            at = node.index(child)  # not replace_self, which would hand the id on
+            node.remove(child)
+            node[at:at] = child.children
+
+
+def fold(title, body, classes, ids=(), opened=False, exercise=None) -> folded:
+    """`body` in a box that opens on a click on its `title`."""
+    node = folded("", *body, classes=["tfm-fold", *classes], ids=list(ids or ()), opened=opened)
+    node.insert(0, _summary("", "", *title))
+    if exercise:
+        node["exercise"] = exercise
+    return node
+
+
+class _summary(nodes.General, nodes.TextElement):
+    pass
+
+
+def _visit_folded(self, node: folded) -> None:
+    attributes = {"open": "open"} if node.get("opened") else {}
+    if node.get("exercise"):
+        attributes["data-exercise"] = node["exercise"]
+    self.body.append(self.starttag(node, "details", **attributes))
+
+
+def _tags(open_tag: str, close_tag: str):
+    return (lambda self, node: self.body.append(open_tag)), (lambda self, node: self.body.append(close_tag))
+
+
+def what_it_shows(source: str) -> str:
+    """What a folded cell holds, in a few words of HTML: what it defines, else which parts of the library it uses, else that it checks."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a command for Jupyter
+        return "the code"
+    names = [part.name for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)]
+    if not names:
+        ours = (part for part in tree.body if isinstance(part, ast.ImportFrom) and _of_core(part.module or ""))
+        names = [name.name for part in ours for name in part.names]
+    if names:
+        shown = ", ".join(f"<code>{html.escape(name)}</code>" for name in names[:MOST_NAMED])
+        return f"the code: {shown}{' …' if len(names) > MOST_NAMED else ''}"
+    return "the check" if any(map(_is_check, ast.walk(tree))) else "the code"
+
+
+def _of_core(module: str) -> bool:
+    return re.fullmatch(r"tfm_lib\.[a-z]\w*", module) is not None
+
+
+def _is_check(node: ast.AST) -> bool:
+    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return isinstance(node, ast.Assert) or "assert" in called
+
+
+def _visit_hidden_cell(self, node: HideCodeCellNode) -> None:
+    if "below-input" in node["classes"]:
+        what = "the output"
+    else:
+        what = what_it_shows("\n".join(block.astext() for block in node.findall(nodes.literal_block)))
+        if node.parent.next_node(nodes.figure):
+            what = "the code of this figure"
+    self.body.append(f'<details class="tfm-fold tfm-hidden-cell"><summary>Show {what}</summary>\n')
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("kicker", Kicker)
+    app.add_directive("dropdown", Dropdown, override=True)
+    app.add_directive("reading-order", ReadingOrder)
+    app.connect("env-get-outdated", _with_another_order)
+    app.add_node(folded, html=(_visit_folded, _tags("", "</details>\n")[1]))
+    app.add_node(_summary, html=_tags("<summary>", "</summary>\n"))
+    app.add_node(HideCodeCellNode, override=True, html=(_visit_hidden_cell, _tags("", "</details>\n")[1]))
+    app.add_post_transform(Tidy)

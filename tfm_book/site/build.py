@@ -1,0 +1,134 @@
+"""The build of the book: what changed since the last one decides how much of it is done again.
+
+Nothing changed: nothing is done. A chapter or the library changed: Sphinx reads the pages concerned, and
+`cache` executes what must be. The machinery itself changed (this package, the widgets' bundles, an installed
+package): every page is made again, from outputs that are still right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tfm_book.notebooks.contents import pages, pages_named
+from tfm_book.site.patches import build_sphinx, require_sphinx
+from tfm_lib._refusal import BuildStopped
+
+NO_SOURCES = {
+    "_build",
+    "benchmarks",
+    "frontend",
+    "node_modules",
+    "tests",
+    "work",
+    "__pycache__",
+}  # nor is what begins with a dot
+MACHINERY = ("_config.yml", "tfm_book", "tfm_lib/drawing", "tfm_lib/widgets/static")
+PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
+STATE = ".state.json"
+
+
+def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), force: bool = False) -> int:
+    """Builds the book at `root` into `out/html` (`_build/html`); the exit code is 1 if a page has a fault, else 0.
+
+    With `chapters` only these are executed, and others only if they never were. `force` does it all again,
+    or, with `chapters`, executes these again.
+    """
+    out = out or root / "_build"
+    html = out / "html"
+    only = pages_named(chapters, root)
+    before = _read(out / STATE)
+    now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, _sources(root), _packages())}
+    if not force and before.get("sources") == now["sources"] and _all_there(html, before.get("pages", {})):
+        return 0
+    require_sphinx()  # where this fails, the book of the last build stays
+    if force and not only:
+        for name in PRODUCTS:
+            shutil.rmtree(out / name, ignore_errors=True)
+    (out / STATE).unlink(missing_ok=True)
+    anew = (
+        before.get("machinery") != now["machinery"]
+    )  # which also holds after a build with faults: they are said again
+    result = build_sphinx(
+        root,
+        html,
+        noconfig=True,  # no conf.py: its place is taken by _config.yml
+        confoverrides={
+            "external_toc_path": str(root / "_toc.yml"),
+            "tfm_only": tuple(only),
+            "tfm_force": force and bool(only),
+            "latex_individualpages": False,
+        },
+        quiet=True,
+        warningiserror=True,
+        keep_going=True,
+        freshenv=anew,
+        force_all=anew,
+    )
+    if isinstance(result, KeyboardInterrupt):
+        raise KeyboardInterrupt
+    if isinstance(result, BaseException):
+        raise BuildStopped(f"The build stopped: {result}") from result
+    if result != 0:
+        return 1
+    _remove_orphans(html, root)
+    now["pages"] = {path.relative_to(html).as_posix(): path.stat().st_size for path in sorted(html.rglob("*.html"))}
+    if only:
+        del now["sources"]  # the others may be stale
+    (out / STATE).write_text(json.dumps(now), encoding="utf-8")
+    return 0
+
+
+def _read(state: Path) -> dict:
+    try:
+        return json.loads(state.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _sources(root: Path) -> list[str]:
+    """What the build may read: all folders but those that are known not to matter, and the settings beside them."""
+    return sorted(
+        path.name
+        for path in root.iterdir()
+        if not path.name.startswith(".")
+        and path.name not in NO_SOURCES
+        and (path.is_dir() or path.suffix in (".yml", ".bib"))
+    )
+
+
+def _hash(root: Path, names: Iterable[str], more: str) -> str:
+    digest = hashlib.sha256(more.encode())
+    for name in names:
+        path = root / name
+        for file in [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file()):
+            part = file.relative_to(root).as_posix()
+            if not NO_SOURCES.intersection(part.split("/")) and "/." not in part:
+                digest.update(part.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _packages() -> str:
+    """The installed packages with their versions, by the names of their folders."""
+    folders = {
+        path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")
+    }
+    return " ".join(sorted(path.name for path in folders))
+
+
+def _all_there(html: Path, sizes: dict[str, int]) -> bool:
+    return bool(sizes) and all(
+        (html / name).is_file() and (html / name).stat().st_size == size for name, size in sizes.items()
+    )
+
+
+def _remove_orphans(html: Path, root: Path) -> None:
+    """Pages whose chapter is no longer in the table of contents."""
+    known = set(pages(root))
+    for path in (html / "chapters").glob("*.html"):
+        if path.relative_to(html).with_suffix("").as_posix() not in known:
+            path.unlink()

@@ -1,0 +1,164 @@
+"""Executes the chapters that need it before Sphinx reads them, and keeps the outputs in Jupyter's cache.
+
+A chapter is executed again when its code cells change, or a file that they depend on, or the main versions;
+not when its prose changes. A Sphinx extension, so that `jupyter-book build .` does the same as `tfm build`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable
+from glob import escape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfm_book.site.dependencies import dependencies
+from tfm_book.site.runner import Job, Run, run_notebooks, watcher
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+MAIN_PACKAGES = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget")
+
+
+def execution_key(cells: Iterable[str], folder: Path, root: Path) -> str:
+    """The hash of all that an execution of code `cells` in `folder` depends on."""
+    cells = list(cells)
+    digest = hashlib.sha256(_versions().encode())
+    for cell in cells:
+        digest.update(b"\0cell\0" + cell.encode())
+    for path in dependencies(cells, folder, root):
+        name = path.relative_to(root).as_posix() if root in path.parents else path.name
+        digest.update(b"\0file\0" + name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def execute_chapters(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Executes what is stale and returns the pages whose outputs differ from those they were last read with."""
+    if env.mystnb_config.execution_mode != "cache":
+        return []
+    from jupyter_cache import get_cache
+
+    cache = get_cache(env.mystnb_config.execution_cache_path)
+    only = app.config.tfm_only
+    states: dict[str, str] = {}  # page → what its outputs come from
+    shown_without_outputs: list[str] = []
+    jobs: dict[str, tuple[str, str]] = {}  # name → page, key
+    work: list[Job] = []
+    for page, notebook in _notebooks(env):
+        path = Path(env.doc2path(page))
+        cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+        if not cells:
+            shown_without_outputs.append(page)
+            continue
+        key = execution_key(cells, path.parent, Path(app.srcdir))
+        record = _record(cache, notebook)
+        fresh = record is not None and record.data.get("key") == key
+        if only and page not in only and record is not None:
+            states[page] = record.data.get("key", "")  # perhaps stale, but another chapter was asked for
+        elif fresh and not (app.config.tfm_force and (not only or page in only)):
+            states[page] = key
+        else:
+            _forget(cache, path)
+            name = page.removeprefix("chapters/")
+            jobs[name] = page, key
+            work.append(Job(name, notebook, path.parent))
+
+    failed: list[Run] = []
+
+    def keep(run: Run) -> None:
+        page, key = jobs[run.job.name]
+        if run.failure:
+            states[page] = "failed"
+            shown_without_outputs.append(page)
+            failed.append(run)
+        else:
+            states[page] = key
+            _remember(cache, Path(env.doc2path(page)), run, key)
+
+    if work:
+        with watcher(len(work)) as watching:
+            run_notebooks(work, watching, timeout=env.mystnb_config.execution_timeout, done=keep)
+    _report(app, failed)
+    env.mystnb_config = env.mystnb_config.copy(
+        execution_excludepatterns=[
+            *env.mystnb_config.execution_excludepatterns,
+            *(escape(env.doc2path(page)) for page in shown_without_outputs),
+        ]
+    )
+    before = getattr(env, "tfm_executions", {})
+    env.tfm_executions = states
+    executed = {page for page, _ in jobs.values()}
+    return [page for page in states if page in executed or states[page] != before.get(page)]
+
+
+def _notebooks(env: BuildEnvironment) -> Iterable[tuple[str, NotebookNode]]:
+    """The pages that are notebooks, read as myst-nb reads them; what cannot be read is left to its complaint."""
+    from myst_nb.core.read import MystMetadataParsingError, create_nb_reader
+
+    for page in sorted(env.found_docs):
+        path = env.doc2path(page)
+        text = Path(path).read_text(encoding="utf-8")
+        reader = create_nb_reader(path, env.myst_config, env.mystnb_config, text)
+        if reader is not None:
+            try:
+                yield page, reader.read(text)
+            except MystMetadataParsingError:
+                continue
+
+
+def _record(cache: Any, notebook: NotebookNode) -> Any:
+    try:
+        return cache.match_cache_notebook(notebook)
+    except KeyError:
+        return None
+
+
+def _forget(cache: Any, path: Path) -> None:
+    """Drops every older execution of the notebook at `path`."""
+    for record in cache.list_cache_records():
+        if record.uri == str(path):
+            cache.remove_cache(record.pk)
+
+
+def _remember(cache: Any, path: Path, run: Run, key: str) -> None:
+    from jupyter_cache.base import CacheBundleIn
+
+    data = {"execution_seconds": run.seconds, "key": key}
+    bundle = CacheBundleIn(run.job.notebook, str(path), data=data)
+    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
+def _report(app: Sphinx, failed: list[Run]) -> None:
+    """Says which cells failed; what their pages then lack (outputs, glued numbers) is not worth a second complaint."""
+    from sphinx.util.logging import getLogger
+
+    logger = getLogger(__name__)
+    for run in failed:
+        logger.warning("chapter %s, %s", run.job.name, run.failure, type="tfm", subtype="execution")
+    if failed:  # this build fails; the next one says what else myst-nb has to say
+        app.config.suppress_warnings = [*app.config.suppress_warnings, "mystnb", "myst-nb"]
+
+
+def _versions() -> str:
+    def of(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "-"
+
+    python = ".".join(platform.python_version_tuple()[:2])
+    return " ".join([f"python {python}", *(f"{package} {of(package)}" for package in MAIN_PACKAGES)])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_config_value("tfm_only", (), "")  # the pages to execute; the others keep the outputs that they have
+    app.add_config_value("tfm_force", False, "")  # execute although nothing changed
+    app.connect("env-get-outdated", execute_chapters)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

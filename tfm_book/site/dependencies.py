@@ -1,0 +1,96 @@
+"""What a chapter's execution depends on, read from its code without running it.
+
+The files found are the modules of the book's own packages that the code imports, directly or through
+others, and the data that those sources name: a file beside a module (`"tokens.css"`), a check's
+judges (`"masking.leak-test"`), recorded results and the shipped models (`recorded("x")`, `"models/x.json"`).
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+RECORDED = ("experiments", "models")  # folders whose files are recorded results; naming the folder names them all
+BUILT = "static"  # the widgets' bundles: a page takes them from the front end, not from an execution
+CHECKS = "tfm_lib.checks"
+READER = "tfm_lib.drawing.recorded"  # names the folder of all results; a call says which is meant
+NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
+
+
+def dependencies(cells: Iterable[str], folder: Path, root: Path) -> list[Path]:
+    """The files that code `cells`, run in `folder` of the book at `root`, depend on; sorted, each once."""
+    bases = [root] if (root / "tfm_lib").is_dir() else [root, Path(__file__).parents[2]]
+    found: set[Path] = set()
+    waiting = [(_facts(cell), folder, "") for cell in cells]
+    while waiting:
+        (imports, strings), place, package = waiting.pop()
+        names = [_absolute(name, level, package) for name, level in imports]
+        if not package:  # named in a cell, as `check("masking.leak-test", …)` does
+            names += [f"{CHECKS}.{text.partition('.')[0]}" for text in strings if re.fullmatch(r"\w+\.[\w-]+", text)]
+        for name in names:
+            for path in _modules(name, bases):
+                if path not in found:
+                    found.add(path)
+                    here = name if path.name == "__init__.py" else name.rpartition(".")[0]
+                    imported, named = _facts(path.read_text(encoding="utf-8"))
+                    waiting.append(((imported, () if name == READER else named), path.parent, here or name))
+        for text in strings:
+            found.update(_data(text, place, root))
+    return sorted(found)
+
+
+@lru_cache(maxsize=512)  # chapters share most of what they import
+def _facts(source: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """What a source imports, as (name, level), and the strings in it that may name something."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a cell with %magics or !commands
+        try:
+            tree = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
+        except SyntaxError:  # which its execution will tell better
+            tree = ast.Module([], [])
+    imports, strings = [], []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imports += [(alias.name, 0) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imports.append((node.module or "", node.level))
+            imports += [
+                (f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names
+            ]  # perhaps a module
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "recorded":
+            strings += [f"experiments/results/{arg.value}.json" for arg in node.args if isinstance(arg, ast.Constant)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMES.fullmatch(node.value):
+            strings.append(node.value)
+    return tuple(imports), tuple(strings)
+
+
+def _absolute(name: str, level: int, package: str) -> str:
+    parents = package.split(".")
+    return ".".join(filter(None, [*(parents[: len(parents) - level + 1] if level else []), name]))
+
+
+def _modules(name: str, bases: list[Path]) -> Iterator[Path]:
+    """The files that importing `name` runs: each parent package, then the module; nothing for a foreign name."""
+    parts = name.split(".")
+    for base in bases:
+        for depth in range(1, len(parts) + 1):
+            path = base.joinpath(*parts[:depth])
+            if (path / "__init__.py").is_file():
+                yield path / "__init__.py"
+            elif path.with_suffix(".py").is_file():
+                yield path.with_suffix(".py")
+
+
+def _data(text: str, place: Path, root: Path) -> Iterator[Path]:
+    recorded = [root / name for name in RECORDED]
+    for path in {Path(os.path.normpath(place / text)), Path(os.path.normpath(root / text))}:
+        inside = any(path == folder or folder in path.parents for folder in recorded)
+        if inside and path.is_dir():
+            yield from (file for file in path.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc"))
+        elif (inside or (place in path.parents and BUILT not in path.parts)) and path.is_file():
+            yield path

@@ -1,0 +1,61 @@
+"""The Sphinx extension of the book: each part of a page lives in a module beside this one."""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from tfm_book.site import (
+    about,
+    assets,
+    board,
+    boxes,
+    downloads,
+    excerpts,
+    highlighting,
+    maths,
+    numbering,
+    page_model,
+    page_widgets,
+    pictures,
+    policy,
+    predictions,
+    questions,
+    search,
+    terms,
+)
+
+
+def _configure(app: Sphinx, config: Config) -> None:
+    config.templates_path.insert(0, str(assets.THEME / "templates"))
+    config.html_copy_source = False  # the page offers sources that can be used: see `downloads`
+    config.html_show_sourcelink = False
+    config.html_use_index = False
+    config.html_domain_indices = False
+    config.html_permalinks_icon = "#"
+    config.exercise_style = "solution_follow_exercise"
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    app.connect("config-inited", _configure, priority=900)
+    for part in (
+        about,
+        assets,
+        board,
+        boxes,
+        downloads,
+        excerpts,
+        highlighting,
+        maths,
+        numbering,
+        page_model,
+        page_widgets,
+        pictures,
+        policy,
+        predictions,
+        questions,
+        search,
+        terms,
+    ):
+        part.setup(app)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,46 @@
+"""The shipped translator as a page can load it from a folder: classic scripts, its weights in base64, byte for byte."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from tfm_book.site.assets import write
+from tfm_book.site.page_widgets import FOLDER
+
+#: Bytes a script: a reader sees the progress, and no script holds the page up for long.
+PART = 900_000
+
+
+def model_scripts(folder: Path) -> Iterator[tuple[str, str]]:
+    """Names and texts of the scripts for the model in `folder`: `about`, then its weights in parts, `0`, `1`, …
+
+    Each calls `tfmPart`, which `frontend/src/twin/index.js` defines. `about` has the CRC-32 of each part: a page takes
+    none that came otherwise.
+    """
+    weights = (folder / "model.safetensors").read_bytes()
+    parts = [weights[start : start + PART] for start in range(0, len(weights), PART)]
+    files = {
+        name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "tokenizer")
+    }
+    about = {"sums": [zlib.crc32(part) for part in parts], "size": len(weights), **files}
+    yield "about", f"tfmPart({json.dumps(about, ensure_ascii=False, separators=(',', ':'))});\n"
+    for i, part in enumerate(parts):
+        yield str(i), f'tfmPart("{base64.b64encode(part).decode()}");\n'
+
+
+def write_model(app: Sphinx) -> None:
+    """Put the scripts beside the widgets' bundles; a page fetches them when its reader asks for the machine."""
+    from tfm_lib.engine.translator import SHIPPED, shipped_folder
+
+    for name, text in model_scripts(shipped_folder()):
+        write(Path(app.outdir, FOLDER, SHIPPED, f"{name}.js"), text.encode())
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", write_model)

@@ -1,0 +1,323 @@
+"""Executes notebooks in fresh kernels, a few at a time, and tells which cell failed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+CELL_TIMEOUT = 60  # seconds of processor time
+PATIENCE = 5  # times as long by the clock: other programs may want the processor too
+PATIENT = "tfm_book.site.patience.PatientClient"
+SLICE = 0.25  # seconds between two looks
+
+
+@dataclass
+class Job:
+    """A notebook to execute: its `name` for the reader, the notebook itself (changed in place), and where it runs."""
+
+    name: str
+    notebook: NotebookNode
+    folder: Path
+
+
+@dataclass
+class Failure:
+    """The code cell that failed (counted from 1, as a reader counts them), its first line, and what it said last."""
+
+    cell: int
+    source: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"code cell {self.cell} (`{self.source}`) failed" if self.cell else "its kernel did not start"
+        return f"{where}:\n{self.message}"
+
+
+@dataclass
+class Run:
+    """What came of a job."""
+
+    job: Job
+    seconds: float
+    failure: Failure | None
+
+
+class Watcher(Protocol):
+    """Sees the work go on: when a notebook starts, when one of its code cells starts, when it ends."""
+
+    def start(self, name: str, cells: int) -> None: ...
+
+    def cell(self, name: str, number: int) -> None: ...
+
+    def end(self, run: Run) -> None: ...
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_notebooks(
+    jobs: Iterable[Job],
+    watcher: Watcher,
+    workers: int | None = None,
+    timeout: float = CELL_TIMEOUT,
+    done: Callable[[Run], None] = lambda run: None,
+) -> list[Run]:
+    """Executes every job, `workers` at a time; `done` hears of each as it ends. A job that fails stops no other.
+
+    A cell may take `timeout` seconds of its kernel's processor time, and `PATIENCE` times as long by the clock.
+    """
+    jobs = list(jobs)
+    if not jobs:
+        return []
+    workers = min(workers or cores(), len(jobs), 4)  # each kernel holds a torch: memory ends before cores do
+
+    async def work(folder: Path) -> list[Run]:
+        turn = asyncio.Semaphore(workers)
+        environment = kernel_environment(folder)
+        stopping = asyncio.Event()
+
+        async def one(number: int, job: Job) -> Run:
+            async with turn:
+                run = await _execute(job, watcher, environment, folder / str(number), timeout, stopping)
+            done(run)
+            return run
+
+        runs = await asyncio.gather(*(one(number, job) for number, job in enumerate(jobs)), return_exceptions=True)
+        for run in runs:
+            if isinstance(run, BaseException):
+                raise KeyboardInterrupt if stopping.is_set() else run
+        return runs
+
+    with tempfile.TemporaryDirectory(prefix="tfm-") as folder:
+        return asyncio.run(work(Path(folder)))
+
+
+def kernel_environment(profile: Path) -> dict[str, str]:
+    """What a chapter's kernel finds in its environment: one thread, hashes that repeat, a bare profile.
+
+    A chapter's tensors are small. Two threads gain little on quiet cores, and on busy ones they wait for each other.
+    """
+    return {
+        **os.environ,
+        "TFM_BOOK": "1",
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, whatever the user has registered
+        "IPYTHONDIR": str(profile),  # no start-up files of the user
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the debugger that would stand in the page
+    }
+
+
+async def _execute(
+    job: Job, watcher: Watcher, environment: dict[str, str], socket: Path, timeout: float, stopping: asyncio.Event
+) -> Run:
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
+    from traitlets.config import Config
+
+    code = [index for index, cell in enumerate(job.notebook.cells) if cell.cell_type == "code"]
+    current, spent = 0, _Spent()
+
+    def start(cell: NotebookNode, cell_index: int) -> None:
+        nonlocal current, spent
+        if cell_index in code:
+            current, spent = code.index(cell_index) + 1, _Spent(client.km.provisioner.pid)
+            watcher.cell(job.name, current)
+
+    async def seed(notebook: NotebookNode) -> None:
+        message = client.kc.execute(_seeds(notebook), silent=True, store_history=False)
+        await client.async_wait_for_reply(message)
+
+    client = NotebookClient(
+        job.notebook,
+        # Files, because a port may be taken by another between being chosen and being bound.
+        config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket), "client_class": PATIENT}}),
+        timeout=None,  # watched here, by the processor's time
+        shutdown_kernel="immediate",
+        kernel_name="python3",
+        record_timing=False,  # times in the outputs would differ from build to build
+        resources={"metadata": {"path": str(job.folder)}},
+        on_notebook_start=seed,
+        on_cell_start=start,
+    )
+    if stopping.is_set():
+        raise asyncio.CancelledError
+    watcher.start(job.name, len(code))
+    began, failure = time.monotonic(), None
+    try:
+        with socket.with_suffix(".log").open("wb") as log:  # a kernel's complaints about its own end are no reader's
+            work = asyncio.ensure_future(client.async_execute(env=environment, stderr=log))
+            try:
+                while not (await asyncio.wait([work], timeout=SLICE))[0]:
+                    _hear_of_interrupts(stopping)
+                    if stopping.is_set():
+                        raise asyncio.CancelledError
+                    if current and (late := spent.too_much(timeout)):
+                        raise TimeoutError(late)
+                await work
+            finally:
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+    except CellExecutionError as error:
+        failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
+    except TimeoutError as error:
+        failure = _failure(job, code, current, str(error))
+    except DeadKernelError:
+        last_words = socket.with_suffix(".log").read_text(errors="replace").strip()[-500:]
+        failure = _failure(job, code, current, f"the kernel died (out of memory?) {last_words}".strip())
+    except RuntimeError as error:
+        if current:
+            raise
+        failure = _failure(job, code, current, str(error))
+    run = Run(job, time.monotonic() - began, failure)
+    watcher.end(run)
+    return run
+
+
+def _hear_of_interrupts(stopping: asyncio.Event) -> None:
+    """Ctrl-C stops the work. nbclient's own handler, set with each kernel, lets it go on without its kernels."""
+    with contextlib.suppress(NotImplementedError):  # Windows has none
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopping.set)
+
+
+class _Spent:
+    """What a cell has used since it began: time by the clock, and its kernel's time of the processor."""
+
+    def __init__(self, pid: int | None = None) -> None:
+        import psutil
+
+        self._kernel = psutil.Process(pid) if pid else None
+        self._began, self._before = time.monotonic(), self._processor()
+
+    def _processor(self) -> float:
+        import psutil
+
+        try:
+            return sum(self._kernel.cpu_times()[:4]) if self._kernel else 0.0  # its own and its ended children's
+        except psutil.Error:
+            return 0.0
+
+    def too_much(self, timeout: float) -> str:
+        """Why the cell has to end; empty while it has not."""
+        passed, used = time.monotonic() - self._began, self._processor() - self._before
+        if used > timeout:
+            return f"it had used {timeout:g} seconds of the processor, the most a cell may take"
+        if passed > PATIENCE * timeout:
+            return (
+                f"it was still running after {PATIENCE * timeout:g} seconds, in which the processor gave it {used:.1f}. "
+                "Either it waits for something, or the machine is busy: run the command again when it is quiet"
+            )
+        return ""
+
+
+def _seeds(notebook: NotebookNode) -> str:
+    """Code that seeds what the notebook may draw from. It binds no name: a chapter that forgets an import must fail."""
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    seeds = ["__import__('random').seed(0)"]
+    if re.search(r"\b(numpy|torch|tfm_lib)\b", code):
+        seeds += ["__import__('numpy').random.seed(0)", "__import__('torch').manual_seed(0)"]
+    return "; ".join(seeds)
+
+
+def _failure(job: Job, code: list[int], current: int, message: str) -> Failure:
+    source = job.notebook.cells[code[current - 1]].source.strip() if current else ""
+    return Failure(current, source.partition("\n")[0], message)
+
+
+def _last_lines(traceback: str, error: str, count: int = 6) -> str:
+    """The end of a traceback without its colours: the line that raised, and the error."""
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", traceback).splitlines() if line.strip()]
+    arrow = max(
+        (number for number, line in enumerate(lines) if line.startswith(("---->", "-->", "---> "))), default=None
+    )
+    where = [] if arrow is None else [lines[arrow].strip()]
+    return "\n".join([*where, *error.strip().splitlines()[-count:]])
+
+
+class Lines:
+    """A watcher for logs: one line when a notebook ends."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.ended = total, 0
+
+    def start(self, name: str, cells: int) -> None:
+        pass
+
+    def cell(self, name: str, number: int) -> None:
+        pass
+
+    def end(self, run: Run) -> None:
+        self.ended += 1
+        word = "failed" if run.failure else "executed"
+        print(
+            f"  {word} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", file=sys.stderr, flush=True
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Bars(Lines):
+    """A watcher for terminals: a line for each notebook at work, with its cell and its seconds so far."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        super().__init__(total)
+        self.tasks: dict[str, int] = {}
+        self.progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("cell"),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+
+    def start(self, name: str, cells: int) -> None:
+        self.tasks[name] = self.progress.add_task(name, total=cells)
+
+    def cell(self, name: str, number: int) -> None:
+        self.progress.update(self.tasks[name], completed=number - 1)
+
+    def end(self, run: Run) -> None:
+        self.progress.remove_task(self.tasks[run.job.name])
+        self.ended += 1
+        mark = "[red]failed[/]" if run.failure else "[green]executed[/]"
+        self.progress.console.print(
+            f"  {mark} {run.job.name} in {run.seconds:.1f} s ({self.ended}/{self.total})", highlight=False
+        )
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+
+def watcher(total: int) -> Lines:
+    """The watcher that suits where the messages go."""
+    return Bars(total) if sys.stderr.isatty() else Lines(total)

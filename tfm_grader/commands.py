@@ -1,0 +1,158 @@
+"""The commands of a class: assign, collect, grade, report."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tfm_grader.grade_commands import console, grade, report
+from tfm_grader.names import counted
+from tfm_lib._refusal import Refusal
+
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    for command in (assign, collect, grade, report):
+        app.command()(command)
+
+
+def assign(
+    chapters: Annotated[
+        list[str], typer.Argument(metavar="CHAPTER...", help="Chapters whose exercises to take, as `masking`.")
+    ],
+    to: Annotated[Path, typer.Option(help="The folder to make: student/, solution/ and bundle/.")],
+    seed: Annotated[
+        str,
+        typer.Option(metavar="WORD", help="Chooses parameters and hidden random inputs; drawn by the system if none."),
+    ] = "",
+    private: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Your own exercises with hidden tests, as DIR/<chapter>.md.")
+    ] = None,
+    exercise: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")
+    ] = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="The class, a column `student` at least: each gets numbers of their own."),
+    ] = None,
+    name: Annotated[str, typer.Option(help="The title of the assignment.")] = "",
+    due: Annotated[str, typer.Option(metavar="DATE", help="When it is due, as 2027-03-01T23:59+01:00.")] = "",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Move what is there aside first, with what you changed in it.")
+    ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Grade solutions and empty notebooks first.")
+    ] = True,
+) -> None:
+    """Make notebooks for students, with solutions for you, and the bundle that grades them.
+
+    Made again, it keeps what you changed in the bundle.
+    """
+    from tfm_book.notebooks.contents import find_root
+    from tfm_grader import assign as assigning
+    from tfm_grader import roster as rosters
+    from tfm_grader.backends import NoSandbox
+    from tfm_grader.kept import Before, move_aside
+    from tfm_grader.verify import require_gradable
+
+    if private and not private.is_dir():
+        raise Refusal(
+            f"There is no folder {private}. Your own exercises lie in a folder outside the book, as {private}/masking.md."
+        )
+    class_ = rosters.read(roster) if roster else None
+    students = class_.students if class_ else ()
+    stems = list(dict.fromkeys(chapters))
+    before = Before(to) if fresh else Before.of(to)
+    drawn = not (seed or before.seed)
+    seed = seed or before.seed or secrets.token_hex(8)
+    wishes = assigning.Wishes(find_root(), stems, seed, private, frozenset(exercise or ()), students, name, due)
+    made = assigning.make(wishes, None if fresh else before)
+    try:
+        if verify:
+            require_gradable(made, stems)
+    except NoSandbox as none:
+        raise Refusal(f"{none} To make the assignment without trying it: tfm assign --no-verify") from None
+    if fresh and (aside := move_aside(to)):
+        console.print(f"What was there is in {aside}.", soft_wrap=True)
+    missing = made.write(to)
+    if class_:
+        rosters.put(class_, to / "bundle")
+    else:
+        (to / "bundle" / rosters.FILE).unlink(missing_ok=True)
+    tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
+    notebooks = sum(name.endswith(".ipynb") for name in made.students)
+    for line in (
+        f"{to / 'student'}: {counted(notebooks, 'notebook')} for students, without a piece of solution or hidden test.",
+        f"{to / 'solution'}: {counted(len(made.solutions), 'notebook')} with solutions. {to / 'bundle'}: points, limits, tests ({tried}).",
+        *(
+            [f"Drawn for this class, and kept in the manifest: the seed {seed}, by which tests draw their inputs."]
+            * drawn
+        ),
+        *([f"  {missing}"] if missing else []),
+    ):
+        console.print(line, soft_wrap=True, markup=False)
+
+
+def collect(
+    source: Annotated[
+        Path, typer.Argument(help="A folder, a zip archive of Canvas or Moodle, or an nbgrader exchange.")
+    ],
+    to: Annotated[Path, typer.Option(help="The folder to fill: one folder for each student.")],
+    bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
+    kind: Annotated[
+        str, typer.Option(help="What the source is: folder, canvas, moodle or nbgrader; auto looks at its top level.")
+    ] = "auto",
+    roster: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="The class: student, folder, lms id, login; that of `tfm assign` if none."),
+    ] = None,
+    dates: Annotated[
+        str, typer.Option(help="mtime: a folder's files were handed in at the dates that they bear.")
+    ] = "",
+    assignment: Annotated[str, typer.Option(help="Which of several in an nbgrader exchange.")] = "",
+    recognised: Annotated[
+        bool, typer.Option("--recognised", help="Also take notebooks whose names fit no chapter, by their contents.")
+    ] = False,
+) -> None:
+    """Sort submissions into one folder for each student. Nothing is run; what is refused is said."""
+    from tfm_grader import bundle as bundles
+    from tfm_grader import collect as collecting
+    from tfm_grader import roster as rosters
+    from tfm_grader import told
+    from tfm_grader.claims import KINDS
+    from tfm_grader.words import Handed
+
+    if kind not in ("auto", *KINDS):
+        raise Refusal(f"There is no kind {kind!r}. There are auto, folder, canvas, moodle and nbgrader.")
+    if dates not in ("", "mtime"):
+        raise Refusal(f"There are no dates {dates!r}. `mtime` believes the dates that a folder's files bear.")
+    if source.exists() and (_within(to, source) or _within(source, to)):
+        raise Refusal(f"{to} and {source} lie in each other. Collect into a folder beside it.")
+    loaded = bundles.load(bundle)
+    known = rosters.read(roster) if roster else rosters.kept(to) or rosters.kept(bundle)
+    own = {stem: frozenset(texts) - {""} for stem, texts in loaded.tests.items() if set(texts) - {""}}
+    given = {stem: Handed.of(loaded.manifest.chapters[stem]).lines for stem in loaded.stems}
+    wishes = collecting.Wishes(known, dates, assignment, own, given, recognised)
+    found = collecting.collect(source, loaded.stems, kind, wishes)
+    collecting.write(found, to)
+    for line in told.after(found):
+        console.print(line, soft_wrap=True, markup=False)
+    for line in told.refused(found):
+        errors.print(line, markup=False)
+    students = len({one.student for one in found.kept})
+    console.print(
+        f"{counted(len(found.kept), 'notebook')} of {counted(students, 'student')}, {len(found.refused)} refused: {to}",
+        soft_wrap=True,
+    )
+    if not found.kept:
+        raise typer.Exit(1)
+
+
+def _within(inner: Path, outer: Path) -> bool:
+    return outer.is_dir() and inner.resolve().is_relative_to(outer.resolve())

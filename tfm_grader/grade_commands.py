@@ -1,0 +1,331 @@
+"""The commands that make numbers: grade judges, report writes what the judging became."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from tfm_grader.lock import FILE as HELD
+from tfm_grader.written import FILE as WRITTEN
+from tfm_lib._refusal import Refusal
+
+if TYPE_CHECKING:
+    from tfm_grader.bundle import Bundle
+    from tfm_grader.cluster import Cluster
+    from tfm_grader.grade import Plan
+    from tfm_grader.ledger import Ledger
+    from tfm_grader.lms import Filled
+    from tfm_grader.pool import Pool
+    from tfm_grader.records import Begin, StudentResult
+    from tfm_grader.report import Report
+    from tfm_grader.scores import Score
+
+console = Console(highlight=False)
+
+
+def say(text: str) -> None:
+    """Print `text`, in which names and a student's words may stand, without what a terminal would obey."""
+    console.print("".join(char if char.isprintable() else "?" for char in text), soft_wrap=True, markup=False)
+
+
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="The folder with one folder for each student.")],
+    bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
+    to: Annotated[Path | None, typer.Option(help="Where results go; results/ beside the submissions if none.")] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(min=0, help="How many submissions are judged at a time (0: as many as there are processors)."),
+    ] = 0,
+    only: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Judge all anew, and show what would change; with --only, one exercise.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write what --again has shown.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Judge again what has a result, and write it.")] = False,
+    engine: Annotated[str, typer.Option(help="local, or dask: on the workers of a scheduler.")] = "local",
+    scheduler: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="For dask: the scheduler, as tcp://host:8786.")
+    ] = "",
+) -> None:
+    """Judge submissions by the bundle's tests, each in a sandbox. What was judged before is not judged again."""
+    from tfm_grader import again as anew
+    from tfm_grader import bundle as bundles
+    from tfm_grader import grade as grading
+    from tfm_grader.backends import require_outside
+    from tfm_grader.ledger import Ledger
+    from tfm_grader.lock import only_one
+    from tfm_grader.records import Begin
+
+    if engine not in ("local", "dask") or (engine == "dask") != bool(scheduler):
+        raise Refusal("Give --engine dask together with --scheduler tcp://host:8786, or neither.")
+    to = to or submissions.resolve().parent / "results"
+    if not submissions.is_dir():
+        raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
+    _require_beside(to, submissions)
+    loaded, wanted = bundles.load(bundle), set(only or ())
+    require_outside([submissions, bundle, to.parent])
+    _require_known(wanted, loaded)
+    with only_one(to, "tfm grade"):
+        found, ledger = grading.submissions_in(submissions, loaded), Ledger(to)
+        if not found:
+            raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
+        if again or not write:
+            place = anew.beside(to) if again else to
+            plan = grading.plan(loaded, found, place, wanted, force or again)
+            private = [str(path.resolve()) for path in (submissions, bundle, to)]
+            begin = Begin(loaded.manifest, loaded.tests, private)
+            with _engine(begin, scheduler, jobs, len(plan.jobs)) as pool:
+                _judge(loaded, plan, pool, place, None if again else ledger)
+        if _wanted(to, write) if again else write:
+            say(f"The numbers of {anew.write(to, loaded, found, ledger)} students were written: {to}")
+
+
+def _require_beside(to: Path, submissions: Path) -> None:
+    """Nothing is written among the students' folders, where it would be one of them."""
+    if to.resolve().is_relative_to(submissions.resolve()):
+        raise Refusal(f"{to} lies in {submissions}, where every folder is a student's. Name one beside it with --to.")
+
+
+def _require_known(only: set[str], bundle: Bundle) -> None:
+    known = {entry.id for stem in bundle.stems for entry in bundle.exercises(stem)}
+    if unknown := only - known:
+        raise Refusal(f"The bundle has no exercise {', '.join(sorted(unknown))}. It has {', '.join(sorted(known))}.")
+
+
+def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | Pool:
+    """Where judging happens: on a cluster if there is a scheduler, else here, by no more processes than there is work for."""
+    from tfm_grader.cluster import Cluster
+    from tfm_grader.pool import Pool
+
+    if scheduler:
+        return Cluster(begin.but(private=[]), scheduler)
+    return Pool(begin, min(jobs or os.cpu_count() or 1, max(1, waiting)))
+
+
+def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger: Ledger | None) -> None:
+    """Carry out `plan`, and tell how it went."""
+    from tfm_grader.grade import carry_out
+    from tfm_grader.names import counted
+
+    if plan.jobs:
+        say(f"The sandbox holds: {', '.join(pool.start())}.")
+    seen: dict[str, str] = {}
+    try:
+        _watch(seen, carry_out(bundle, plan, pool, place, ledger), len(plan.jobs), pool.at_work)
+    except KeyboardInterrupt:
+        say(f"Stopped after {len(seen)} of {counted(len(plan.jobs), 'notebook')}, which are kept in {place}.")
+        say("Run the same command again to judge the rest.")
+        raise typer.Exit(130) from None
+    students = len({student for student, _ in plan.submissions})
+    judged = f"{counted(len(plan.jobs), 'notebook')} judged, {counted(plan.cached, 'exercise')} judged before"
+    say(f"{counted(students, 'student')}, {judged}: {place}")
+    _tell_troubles(seen, plan.foreign)
+
+
+def _tell_troubles(seen: dict[str, str], foreign: int) -> None:
+    for status, meaning in (
+        ("stopped", "something ended before its time"),
+        ("unreadable", "no notebook that can be read; blank until it is handed in again"),
+        ("infrastructure", "not judged; run again"),
+    ):
+        if names := sorted(student for student, result in seen.items() if result == status):
+            say(f"  {status} ({meaning}): {', '.join(names)}")
+    if foreign:
+        say(f"  {foreign} of them by another grader; `tfm grade --again` shows what this one would change")
+
+
+def _wanted(to: Path, write: bool) -> bool:
+    """Show what was judged anew, and whether it is to count."""
+    from tfm_grader import again as anew
+
+    found = anew.changes(to)
+    for change in found.made:
+        say(f"  {change.told}")
+    students = len({change.student for change in found.made})
+    say(f"{len(found.made)} numbers of {students} students would change, {found.same} stay.")
+    if found.failed:
+        say(f"  could not be judged anew, and stay as they are: {', '.join(found.failed)}")
+    (to / anew.FOLDER / anew.SHOWN).write_text(found.as_csv(), encoding="utf-8")
+    if write or (sys.stdin.isatty() and typer.confirm("Write them?")):
+        return True
+    say("Nothing was written. To write it: the same command with --write in place of --again.")
+    return False
+
+
+class AtWork(ProgressColumn):
+    """The students whose submissions are being judged."""
+
+    def __init__(self, at_work: Callable[[], list[str]]):
+        super().__init__()
+        self.at_work = at_work
+
+    def render(self, task: Task) -> Text:
+        return Text(", ".join(self.at_work()))
+
+
+def _watch(seen: dict[str, str], judged: Iterable[StudentResult], total: int, at_work: Callable[[], list[str]]) -> None:
+    """Put each student's status into `seen`, with a line of progress while it comes, that names those at work."""
+    columns = TextColumn("Judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), AtWork(at_work)
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=total)
+        for result in judged:
+            seen[result.student] = result.status
+            progress.advance(task)
+
+
+def report(
+    results: Annotated[Path, typer.Argument(help="The folder that `tfm grade` filled.")],
+    bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
+    to: Annotated[Path | None, typer.Option(help="Where reports go; report/ beside the results if none.")] = None,
+    submissions: Annotated[
+        Path | None, typer.Option(help="The collected submissions; beside the results if none.")
+    ] = None,
+    marks: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Marks by hand: student,exercise,points,reason.")
+    ] = None,
+    waivers: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Late days that do not count: student,chapter,days,reason.")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="blank|zero", help="For what was not handed in; the manifest's word if none.")
+    ] = "",
+    canvas: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="The grade book that Canvas exported, to be filled in.")
+    ] = None,
+    moodle: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="The grading worksheet that Moodle exported, to be filled in.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write over scores that stand in Canvas's or Moodle's file.")
+    ] = False,
+    nbgrader: Annotated[
+        Path | None, typer.Option(metavar="DB", help="nbgrader's gradebook.db, to be filled in.")
+    ] = None,
+    column: Annotated[str, typer.Option(help="What the LMS calls the assignment; its title if none.")] = "",
+    pseudonyms: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="Codes in place of names, into a new folder; the file keeps the key."),
+    ] = None,
+    as_judged: Annotated[
+        bool, typer.Option("--as-judged", help="Write numbers although what they were made from has changed.")
+    ] = False,
+) -> None:
+    """Write feedback for each student, grades for your records and your LMS, and a page about the class."""
+    from tfm_grader import bundle as bundles
+    from tfm_grader import gradebook
+    from tfm_grader.ledger import Ledger
+    from tfm_grader.lock import only_one
+    from tfm_grader.pseudonyms import require_empty
+    from tfm_grader.report import Report, Sources, exported
+    from tfm_grader.written import replace
+
+    if missing not in ("", "blank", "zero"):
+        raise Refusal(f"--missing is blank or zero, and not {missing!r}.")
+    if pseudonyms and (canvas or moodle or nbgrader):
+        raise Refusal(
+            "A grade book names its students. Fill it in without --pseudonyms, and give the codes by themselves."
+        )
+    if not results.is_dir():
+        raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
+    beside = results.resolve().parent
+    to = to or beside / ("pseudonyms" if pseudonyms else "report")
+    if to.resolve() == results.resolve():
+        raise Refusal(f"{to} holds the results. Name another folder for the report.")
+    submissions = submissions or beside / "submissions"
+    _require_beside(to, submissions)
+    if pseudonyms:
+        require_empty(to, pseudonyms)
+    loaded = bundles.load(bundle)
+    nothing = 0.0 if (missing or loaded.manifest.missing) == "zero" else None
+    sources = Sources(results, loaded, submissions, marks, waivers, nothing)
+    with only_one(results, "tfm report"), only_one(to, "tfm report"):
+        try:
+            ledger = Ledger(results)
+            made = Report.of(sources, ledger)
+            if not made.scores:
+                raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
+            _require_fresh(made.stale, as_judged)
+            column, notes = column or made.assignment, [*made.notes, *made.blanks()]
+            shown = made.under_pseudonyms(pseudonyms) if pseudonyms else made
+            files = shown.files()
+            for name, filled in _filled(made.scores, column, canvas, moodle, overwrite):
+                files[name], notes = filled.text, [*notes, *filled.notes]
+            if nbgrader:
+                notes += gradebook.nbgrader(made.scores, nbgrader, column)
+        except OSError as fault:
+            raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
+        files, sheet = _beside_marks(files, made, to)
+        replace(to, files)
+        ledger.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
+    if pseudonyms:
+        for name in (HELD, WRITTEN):
+            (to / name).unlink(missing_ok=True)
+    say(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
+    if sheet:
+        say(f"{made.desk.waiting} answers in words wait for a mark: {to / 'marking.html'}, or {to / sheet}.")
+    for line in notes:
+        say(f"  {line}")
+
+
+def _filled(
+    scores: list[Score], column: str, canvas: Path | None, moodle: Path | None, overwrite: bool
+) -> Iterator[tuple[str, Filled]]:
+    """The grade books that an LMS exported, filled in, under the names that they get in the report."""
+    from tfm_grader import lms, tables
+
+    if canvas:
+        yield "canvas.csv", lms.canvas(scores, tables.read_text(canvas), column, overwrite)
+    if moodle:
+        yield "moodle.csv", lms.moodle_worksheet(scores, tables.read_text(moodle), overwrite)
+
+
+def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], str]:
+    """`files`, with the sheet for marks under a name that writes over none that somebody gave; that name."""
+    from tfm_grader import marking, marks
+    from tfm_grader.tables import BadTable
+
+    if "marking.csv" not in files:
+        return files, ""
+    name, number = "marking.csv", 1
+    while (to / name).exists():
+        try:
+            if not marking.holds_more(marks.lines(to / name), made.desk):
+                break
+        except BadTable:
+            pass
+        number += 1
+        name = f"marking-{number}.csv"
+    return {
+        **{other: each for other, each in files.items() if other != "marking.csv"},
+        name: files["marking.csv"],
+    }, name
+
+
+def _require_fresh(stale: list[str], as_judged: bool) -> None:
+    """Refuse numbers that are not of what lies there now, unless told to write them."""
+    if not stale:
+        return
+    lines = "\n".join(f"  {line}" for line in stale)
+    if as_judged:
+        say(f"As they were judged, and not of what lies there now:\n{lines}")
+        return
+    raise Refusal(
+        f"Some numbers are not of what lies there now. Nothing was written.\n{lines}\n"
+        f"To write them as they were judged: tfm report --as-judged"
+    )

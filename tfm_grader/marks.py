@@ -1,0 +1,159 @@
+"""Marks that people gave: for answers in words, and in place of what the tests gave. One line of a CSV each."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Container
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfm_grader.tables import BadTable, cell, read_rows
+
+COLUMNS = ("student", "exercise", "points", "reason")
+MORE = (
+    "author",
+    "time",
+    "text",
+    "criterion",
+)  # may be there; `text` is the SHA-256 of what was marked, or its beginning
+NUMBER = re.compile(r"-?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
+WHOLE = "as a whole"  # the criterion in a sheet of an answer without a rubric
+TEXT = re.compile(r"[0-9a-f]{8,64}")
+
+
+class BadMarks(BadTable):
+    """The file of marks cannot be used; the message says which line, and why."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a person gave one student for one exercise: one line, or one for each criterion of a rubric."""
+
+    student: str
+    exercise: str
+    points: float
+    reason: str
+    author: str = ""
+    time: str = ""
+    text: str = ""
+    criteria: tuple[tuple[str, float], ...] = ()
+    line: int = 0
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.student, self.exercise
+
+    @property
+    def said(self) -> tuple:
+        """What makes it the same mark as one seen before."""
+        return self.student, self.exercise, self.points, self.reason, self.author, self.time, self.text, self.criteria
+
+
+@dataclass(frozen=True)
+class Marks:
+    """All marks of a file, by (student, exercise), and those whose rubric is filled in only in part."""
+
+    given: dict[tuple[str, str], Mark]
+    unfinished: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    cells: dict[str, str]
+    points: float | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.cells["student"], self.cells["exercise"]
+
+
+def read(path: Path) -> Marks:
+    """The marks in the file at `path`; a line without points is none yet. Raises BadMarks."""
+    found: dict[tuple[str, str], list[_Line]] = {}
+    for number, cells in read_rows(path, COLUMNS, MORE):
+        line = _Line(number, cells, _points(cells["points"], f"{path}, line {number}"))
+        for earlier in found.setdefault(line.key, []):
+            if earlier.cells["criterion"] == cells["criterion"] or "" in (
+                earlier.cells["criterion"],
+                cells["criterion"],
+            ):
+                raise BadMarks(
+                    f"{path}, line {number}: {line.key[0]} has a mark for {line.key[1]} in line {earlier.number} already. "
+                    f"Keep one of the two; a rubric names a criterion of its own in each line."
+                )
+        found[line.key].append(line)
+    given = {key: _mark(lines, path) for key, lines in found.items() if all(line.points is not None for line in lines)}
+    begun = {key for key, lines in found.items() if key not in given and any(line.points is not None for line in lines)}
+    return Marks(given, frozenset(begun))
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    """The lines of the file at `path`, as it has them; raises BadTable."""
+    return [cells for _, cells in read_rows(path, COLUMNS, MORE)]
+
+
+def _points(text: str, where: str) -> float | None:
+    if not text:
+        return None
+    if not NUMBER.fullmatch(text):
+        raise BadMarks(f"{where}: the points must be a number, as 1.5, and not {text[:40]!r}.")
+    return float(text.replace(",", "."))
+
+
+def _mark(lines: list[_Line], path: Path) -> Mark:
+    student, exercise = lines[0].key
+    cells = [line.cells for line in lines]
+    criteria = tuple((line.cells["criterion"], line.points or 0.0) for line in lines if line.cells["criterion"])
+    if [name for name, _ in criteria] == [WHOLE]:
+        criteria = ()
+    reason = "; ".join(filter(None, (_said(line) for line in lines)))
+    if not reason and not cells[0]["criterion"]:
+        raise BadMarks(f"{path}, line {lines[0].number}: a mark needs a reason. The student reads it.")
+    text = next((each["text"].lower() for each in cells if each["text"]), "")
+    if text and not TEXT.fullmatch(text):
+        raise BadMarks(
+            f"{path}, line {lines[0].number}: the column text holds the SHA-256 of the answer that was marked, "
+            f"or eight or more of its signs, and not {text[:40]!r}. Leave it empty if you have none."
+        )
+    author = ", ".join(dict.fromkeys(each["author"] for each in cells if each["author"]))
+    times = max((each["time"] for each in cells), default="")
+    points = math.fsum(line.points or 0.0 for line in lines)
+    return Mark(student, exercise, points, reason, author, times, text, criteria, lines[0].number)
+
+
+def _said(line: _Line) -> str:
+    """The reason of one line, with its criterion and that one's points."""
+    reason, criterion = line.cells["reason"], line.cells["criterion"]
+    if criterion in ("", WHOLE):
+        return reason
+    return f"{criterion}: {line.points:g}{f' ({reason})' if reason else ''}"
+
+
+def require_known(
+    marks: Marks, most: dict[tuple[str, str], float], path: Path, left: Container[str] = frozenset()
+) -> Marks:
+    """`marks` with students by their own names, all of them possible by `most`, the points that each may have.
+
+    Marks of those who `left` the class are left out. Raises BadMarks.
+    """
+    guarded = {(cell(student), exercise): (student, exercise) for student, exercise in most}  # as a sheet writes them
+    given = {}
+    for key, mark in marks.given.items():
+        known = key if key in most else guarded.get(key)
+        if known is None and mark.student in left:
+            continue
+        if known is None:
+            raise BadMarks(
+                f"{path}, line {mark.line}: the marks name {mark.student!r} and {mark.exercise!r}, for whom and which "
+                f"there is no result. Mind the spelling."
+            )
+        if not 0 <= mark.points <= most[known]:
+            raise BadMarks(
+                f"{path}, line {mark.line}: {mark.student} cannot have {mark.points:g} points for {mark.exercise}; "
+                f"there are 0 to {most[known]:g}."
+            )
+        given[known] = Mark(*known, *mark.said[2:], mark.line)
+    begun = frozenset(guarded.get(key, key) for key in marks.unfinished)
+    return Marks(given, begun)

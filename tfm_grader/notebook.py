@@ -1,0 +1,107 @@
+"""A submitted notebook, read as what it is: bytes from a stranger."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from tfm_grader.words import Answer, Handed, found, is_python
+
+MAX_BYTES = 20 << 20
+MAX_CODE = 1 << 20
+MAX_CELLS = 5000
+MAX_LISTS = 2 << 20  # in its JSON, for each costs memory and time of its own
+
+
+class NotANotebook(Exception):
+    """The file cannot be read as a notebook; the message says why."""
+
+
+@dataclass
+class Submitted:
+    """The code cells of a notebook, and the answers to questions in words, by exercise."""
+
+    code: list[str]
+    texts: dict[str, Answer] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    handout: str = ""  # what it was marked with when it was handed out
+
+
+def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | None = None) -> Submitted:
+    """The notebook that `data` holds, its chapter's as `handed` out; raises NotANotebook.
+
+    A cell of another type that defines one of `answers` counts as code: its author clicked the wrong menu.
+    """
+    if len(data) > MAX_BYTES:
+        raise NotANotebook(f"it has {len(data) >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
+    if not data.strip():
+        raise NotANotebook("it is empty")
+    cells, about = _parsed(data)
+    read, words = Submitted([], handout=_text(_part(about, "tfm"), "handout")), []
+    for cell in cells:
+        if not isinstance(cell, dict):
+            raise NotANotebook("one of its cells is none")
+        kind, text = cell.get("cell_type"), _source(cell)
+        if kind == "code":
+            read.code.append(text)
+            words.append((kind, text, _asked(cell)))
+        elif any(
+            re.search(rf"^(?:def|class) +{re.escape(name)}\b", text, re.MULTILINE) for name in answers
+        ) and is_python(text):
+            read.code.append(text)
+            read.notes.append("A cell with an answer is not a code cell; it was taken as one.")
+        else:
+            words.append((kind, text, _asked(cell)))
+    read.texts = found(words, handed or Handed())
+    if sum(map(len, read.code)) > MAX_CODE:
+        raise NotANotebook(f"it holds more than {MAX_CODE >> 20} MB of code")
+    return read
+
+
+def sources(data: bytes) -> list[str]:
+    """The text of every cell; raises NotANotebook."""
+    return [_source(cell) for cell in _parsed(data)[0] if isinstance(cell, dict)]
+
+
+def _parsed(data: bytes) -> tuple[list, dict]:
+    """The cells and the metadata."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise NotANotebook("it is not text") from None
+    if text.count("[") + text.count("{") > MAX_LISTS:
+        raise NotANotebook(f"it holds more than {MAX_LISTS >> 20} million lists")
+    try:
+        made = json.loads(text)  # which ends nesting beyond what Python's stack holds
+    except RecursionError:
+        raise NotANotebook("it is nested too deep") from None
+    except (ValueError, MemoryError):
+        raise NotANotebook("it is not JSON, as a notebook is") from None
+    cells = made.get("cells") if isinstance(made, dict) else None
+    if not isinstance(cells, list) or len(cells) > MAX_CELLS:
+        raise NotANotebook("it has no list of cells, or too long a one")
+    return cells, _part(made, "metadata")
+
+
+def _source(cell: dict) -> str:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def _asked(cell: dict) -> str:
+    """The question that the cell was made for."""
+    return _text(_part(_part(cell, "metadata"), "tfm"), "text")
+
+
+def _part(made: dict, name: str) -> dict:
+    found = made.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(made: dict, name: str) -> str:
+    found = made.get(name)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,50 @@
+"""A folder of files that is made again and again: what an earlier run left, and this one does not make, goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from tfm_grader.names import digest
+from tfm_lib._refusal import Refusal
+
+FILE = ".written"
+
+
+def replace(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write `files` into `folder` by their names, and take away what was written here before and is not among them.
+
+    All are written beside their places first, so that a full disk changes nothing; raises Refusal then. Only what is as it was written goes: a file that somebody has worked in stays.
+    """
+    made = {name: text if isinstance(text, bytes) else text.encode() for name, text in files.items()}
+    stale = {name: before for name, before in _before(folder).items() if name not in made}
+    digests = {name: digest(data) for name, data in made.items()}
+    made[FILE] = json.dumps(digests, indent=1).encode() + b"\n"
+    beside = {name: (folder / name).with_name(f".{Path(name).name}.new") for name in made}
+    try:
+        for name, data in made.items():
+            beside[name].parent.mkdir(parents=True, exist_ok=True)
+            beside[name].write_bytes(data)
+    except OSError as fault:
+        for path in beside.values():
+            path.unlink(missing_ok=True)
+        raise Refusal(f"{folder} cannot be written: {fault.strerror}. What stood there before is as it was.") from None
+    for name, path in beside.items():
+        path.replace(folder / name)
+    for name, before in stale.items():
+        path = folder / name
+        if path.is_file() and digest(path.read_bytes()) == before:
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+
+
+def _before(folder: Path) -> dict[str, str]:
+    """The files that the last run wrote, as far as their names lead into the folder, with their hashes."""
+    try:
+        made = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    whole = folder.resolve()
+    return {name: before for name, before in made.items() if (whole / name).resolve().is_relative_to(whole)}

@@ -1,7 +1,0 @@
-"""What chapters use around the core: figures, glued numbers, recorded runs. The rooms beside say what each needs."""
-
-from tfm_lib.book.drawing.display import colours, figure, glue, show, weights_colormap
-from tfm_lib.book.drawing.measured import the_book_says
-from tfm_lib.book.drawing.recorded import basis, recorded
-
-__all__ = ["basis", "colours", "figure", "glue", "recorded", "show", "the_book_says", "weights_colormap"]
