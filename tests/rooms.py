@@ -91,10 +91,9 @@ ROOMS = {
         True,
     ),
     "command": Room(
-        r"tfm_lib/cli\.py|tfm_book/(new/.*|commands\.py|installing\.py)|Makefile|pyproject\.toml|constraints\.txt",
+        r"tfm_lib/cli\.py|tfm_book/(commands|installing)\.py|Makefile|pyproject\.toml|constraints\.txt",
         (
             "test_cli.py",
-            "test_new.py",
             "test_installing.py",
             "test_packaging.py",
             "test_export.py",

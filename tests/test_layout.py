@@ -13,6 +13,8 @@ import yaml
 from distributions import EXTRAS, brought, foreign
 from project import CHAPTERS, CORE, IN_THE_SANDBOX, PRIVATE, ROOT, imports, shown, tree
 
+import tfm_lib
+
 PACKAGE = ROOT / "tfm_lib"
 PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")
 BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "drawing", "families", "cli")
@@ -193,7 +195,6 @@ PLACES = {
         ("tfm_lib.drawing", "tfm_lib.engine.translator", "tfm_book.notebooks", "tfm_book.site"),
         (("book",),),
     ),
-    "tfm_book/new": (("tfm_book.notebooks", "tfm_book.new"), ()),
     "tfm_book": (("tfm_lib.", "tfm_book"), ()),
     "tfm_grader": (("tfm_lib.checks", "tfm_lib.drawing", "tfm_book.notebooks", "tfm_grader"), ()),
 }
@@ -258,6 +259,22 @@ def test_a_kicker_that_speaks_of_practice_has_the_common_form():
         if re.search(r"\{kicker\}.*(practise|exercises)", path.read_text(encoding="utf-8"))
     }
     assert spoken == TIMED.keys()
+
+
+# what the guides name
+
+
+def test_the_guide_names_tests_and_commands_that_are_there():
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"tests/[\w/]+\.py", guide)}
+    assert len(named) > 8 and all((ROOT / name).is_file() for name in named)
+    targets = {*re.findall(r"^make ([\w-]+)", guide, re.MULTILINE), *re.findall(r"`make ([\w-]+)`", guide)}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert targets and all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_the_readme_names_the_wheel_of_this_version():
+    assert f"'./tfm_lib-{tfm_lib.__version__}-py3-none-any.whl[notebook]'" in (ROOT / "README.md").read_text("utf-8")
 
 
 # git

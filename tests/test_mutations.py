@@ -2,16 +2,13 @@
 
 The mutations of `tfm_lib/<stem>.py` stand in `tests/test_<stem>.py`, as `MUTATIONS = {what: (old, new, test)}`: `old`
 becomes `new` in the module's text, and `test` must turn red. Those of another module say so: `MUTATED = "_errors"`.
-With `WRONG_ANSWERS = (exercise, function, test)` each wrong answer in the exercise's bank takes the function's place.
 """
 
 import ast
 import json
 import os
-import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,20 +41,7 @@ def mutations() -> dict[str, Mutation]:
         module = literal(tree, "MUTATED", path.stem.removeprefix("test_"))
         for what, (old, new, test) in literal(tree, "MUTATIONS", {}).items():
             found[f"{module}: {what}"] = Mutation(module, old, new, test if "::" in test else f"{path.name}::{test}")
-        for exercise, function, test in filter(None, [literal(tree, "WRONG_ANSWERS", None)]):
-            for what, new in in_place_of(module, function, exercise):
-                found[f"{module}: {what}"] = Mutation(module, *new, f"{path.name}::{test}")
     return found
-
-
-def in_place_of(module: str, function: str, exercise: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The wrong answers to `exercise`, each as what it replaces in the module and what it puts there."""
-    bank = Path(__file__).parent / "banks" / f"{module}.py"
-    source = (ROOT / "tfm_lib" / f"{module}.py").read_text(encoding="utf-8")
-    written = (node for node in ast.parse(source).body if getattr(node, "name", None) == function)
-    old = "".join(ast.get_source_segment(source, node) for node in written)
-    for what, answer in (runpy.run_path(str(bank))["WRONG"].get(exercise, {}) if bank.exists() else {}).items():
-        yield what, (old, answer.strip())
 
 
 CASES = mutations()
@@ -144,7 +128,4 @@ def test_what_a_mutation_names_is_there_and_is_tried_by_make_test():
 
 def test_every_core_module_has_mutations():
     without = set(CORE) - {mutation.module for mutation in CASES.values()}
-    assert without == set(), (
-        f"No mutations of {without}: write MUTATIONS into tests/test_<name>.py, or the wrong answers to the exercise that "
-        "its WRONG_ANSWERS names."
-    )
+    assert without == set(), f"No mutations of {without}: write MUTATIONS into tests/test_<name>.py."

@@ -24,7 +24,6 @@ EXTRA_OF = {  # by the first word after `tfm`, the extra that brings what the co
     "grade": "classroom",
     "report": "classroom",
     "bench": "dev",
-    "new": "book",
 }
 APART = {"distributed": "dask", "nbgrader": "hub", "datasets": "wmt14"}  # what a command needs for some of its options
 

@@ -23,7 +23,6 @@ COMMANDS = (  # found by their names: the library imports neither the book nor t
     "tfm_lib.engine.commands",
     "tfm_lib.families.commands",
     "tfm_grader.commands",
-    "tfm_book.new.commands",
 )
 
 app = typer.Typer(
