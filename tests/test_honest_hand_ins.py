@@ -4,12 +4,13 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from one_of_each import BAND, Course, Verdicts
 from project import ROOT
 
-from tfm_grader import collect, pool
+from tfm_grader import collect, grade, pool
 from tfm_grader.ledger import Ledger
 from tfm_grader.words import digests
 from tfm_lib._refusal import Refusal
@@ -52,6 +53,16 @@ def test_the_only_notebook_of_a_student_is_taken_under_any_name(tmp_path, name):
     report = handed_in(tmp_path, {f"ann/{name}": solved}, ["masking"])
     assert [(one.student, one.stem, one.data) for one in report.kept] == [("ann", "masking", solved)]
     assert report.refused == []
+
+
+def test_the_only_notebook_of_a_student_is_not_taken_where_nothing_of_the_chapter_is_in_it(tmp_path):
+    thesis = json.dumps({"cells": [{"cell_type": "code", "source": "print('my thesis')"}], "metadata": {}}).encode()
+    files = {"ann/thesis.ipynb": thesis, "ben/own.ipynb": notebook("masking", "    return n"), "eve/cut.ipynb": b"{"}
+    report = handed_in(tmp_path, files, ["masking"])
+    assert [one.student for one in report.kept] == ["ben", "eve"]  # one that cannot be read is told when it is graded
+    assert report.refused == [
+        ("ann/thesis.ipynb", "its name fits no chapter, and no line of it was handed out in masking")
+    ]
 
 
 def test_of_several_chapters_a_notebook_is_known_by_its_contents_and_taken_when_that_is_confirmed(tmp_path):
@@ -192,3 +203,11 @@ def test_a_notebook_of_another_hand_out_is_said(tmp_path):
     judge.bundle = Bundle(Manifest("a", "s", {"masking": Chapter([], handouts={"ann": "a1", "ben": "b1"})}), {})
     job = Job(student="ann", stem="masking", ids=[], data=b"")
     assert [judge._handout(job, mark) for mark in ("a1", "b1", "")] == [[], [OTHER_HANDOUT], []]
+
+
+def test_a_folder_under_the_name_of_a_notebook_is_told_and_stops_nobody(tmp_path):
+    (tmp_path / "ann" / "masking.ipynb").mkdir(parents=True)
+    (tmp_path / "ben").mkdir()
+    (tmp_path / "ben" / "masking.ipynb").write_bytes(notebook("masking"))
+    ann, ben = grade.submissions_in(tmp_path, SimpleNamespace(stems=["masking"]))
+    assert (ann.data, ann.trouble) == (b"", "it is not a file") and ben.data and not ben.trouble

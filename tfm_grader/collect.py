@@ -147,6 +147,9 @@ class _Collection:
         for entry, claim in unnamed:
             where, only = shown + entry.path, self.stems[0] if len(self.stems) == 1 else ""
             if only and counts[claim.identity] == 1 and (claim.identity, only) not in have:
+                if not self._holds_some_of(entry, only):
+                    self._refuse(where, f"its name fits no chapter, and no line of it was handed out in {only}", entry)
+                    continue
                 self.report.notes.append(f"{plain(where)} is taken as {only}: it is the only notebook of its student.")
                 yield entry, claim, only
                 continue
@@ -159,6 +162,14 @@ class _Collection:
             if stem and (claim.identity, stem) not in have:
                 why += f", but its contents are those of {stem}; to take it, collect with --recognised"
             self._refuse(where, why, entry)
+
+    def _holds_some_of(self, entry: Entry, stem: str) -> bool:
+        """Whether a line of a notebook was handed out in the chapter; yes where that is not known or it cannot be read."""
+        given = self.wishes.given.get(stem)
+        try:
+            return not given or bool(known_lines(sources(self._read(entry)), given)[0])
+        except Exception:  # noqa: BLE001 (a broken entry raises whatever it likes; grading says what is amiss)
+            return True
 
     def _by_contents(self, entry: Entry) -> str:
         """The chapter most of whose lines a notebook holds; "" where that is none, or it cannot be read."""

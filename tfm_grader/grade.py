@@ -84,10 +84,11 @@ def _submission(path: Path, student: str, stem: str) -> Submission:
         return Submission(student=student, stem=stem)
     except OSError:
         return unread("it is a link, or may not be read")
+    about = os.fstat(number)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(number)
+        return unread("it is not a file")
     with os.fdopen(number, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            return unread("it is not a file")
         if about.st_size > MAX_BYTES:
             return unread(f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
         return Submission(student=student, stem=stem, data=file.read(MAX_BYTES + 1))

@@ -54,6 +54,8 @@ def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | 
             read.notes.append("A cell with an answer is not a code cell; it was taken as one.")
         else:
             words.append((kind, text, _asked(cell)))
+    if not any(isinstance(cell, dict) and _source(cell).strip() for cell in cells):
+        raise NotANotebook("its cells are empty" if cells else "it has no cells")
     read.texts = found(words, handed or Handed())
     if sum(map(len, read.code)) > MAX_CODE:
         raise NotANotebook(f"it holds more than {MAX_CODE >> 20} MB of code")
