@@ -120,6 +120,12 @@ def test_no_directive_role_or_traceback_is_shown(soups, page: str) -> None:
     assert "None" not in [span.get_text() for span in article.select("span.pasted-text")]
 
 
+def test_thousands_have_a_comma(soups) -> None:
+    spaced = re.compile("(?<![\\d.])\\d{1,3}[\u00a0\u202f\u2009]\\d{3}(?!\\d)")
+    found = {page: numbers for page, soup in soups.items() if (numbers := spaced.findall(soup.article.get_text()))}
+    assert found == {}
+
+
 def test_no_page_lets_in_what_the_book_did_not_write(soups) -> None:
     for page, soup in soups.items():
         policy = soup.select_one('head > meta[http-equiv="Content-Security-Policy"]')

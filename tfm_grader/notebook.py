@@ -56,6 +56,8 @@ def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | 
             words.append((kind, text, _asked(cell)))
     if not any(isinstance(cell, dict) and _source(cell).strip() for cell in cells):
         raise NotANotebook("its cells are empty" if cells else "it has no cells")
+    if answers and not read.code and not (handed and handed.questions):
+        raise NotANotebook("it has no code cell")
     read.texts = found(words, handed or Handed())
     if sum(map(len, read.code)) > MAX_CODE:
         raise NotANotebook(f"it holds more than {MAX_CODE >> 20} MB of code")

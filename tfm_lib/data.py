@@ -294,7 +294,7 @@ def batches(
     `pool` · `max_tokens` tokens, and the batches of a pool shuffled; without one they come sorted
     by length.
 
-    Source: Vaswani et al. (2017), section 5.1: about 25 000 tokens a side.
+    Source: Vaswani et al. (2017), section 5.1: about 25,000 tokens a side.
     """
     require_rows("examples", examples, "be pairs of lists of ids")
     require_whole("max_tokens", max_tokens, 1, "be at least 1")

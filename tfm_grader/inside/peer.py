@@ -30,24 +30,26 @@ class Raised(Exception):
 
 
 class Foreign:
-    """Something of the other side's that cannot be sent. It may be called, if it can be; it is never true, equal or long."""
+    """Something of the other side's that cannot be sent; it is never true, equal or long. Its class has the name that its
+    class has there, so that a sentence about it reads as one about the thing itself.
+    """
 
-    __slots__ = ("_call", "_kind")
+    __slots__ = ()
 
-    def __init__(self, kind: str, call: Callable[..., Any]):
-        self._kind, self._call = kind, call
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
+    @staticmethod
+    def of(kind: str, call: Callable[..., Any] | None) -> Foreign:
+        """What stands for a thing of class `kind`; it can be called if there is a `call`."""
+        named = {"__call__": lambda self, *args, **kwargs: call(*args, **kwargs)} if call else {}
+        return type(kind if kind.isidentifier() else "object", (Foreign,), {"__slots__": (), **named})()
 
     def _refuse(self, *_: Any) -> Any:
-        raise TypeError(f"a {self._kind} was given back, where plain values or tensors are asked for")
+        raise TypeError(f"a {type(self).__name__} was given back, where plain values or tensors are asked for")
 
     __bool__ = __eq__ = __ne__ = __len__ = __iter__ = __getitem__ = __float__ = __int__ = __index__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<a {self._kind}>"
+        return f"<a {type(self).__name__}>"
 
 
 class Peer:
@@ -186,13 +188,18 @@ class Peer:
 
     def _keep(self, value: Any) -> dict[str, Any]:
         self._kept.append(value)
-        return {"$": "handle", "i": len(self._kept) - 1, "k": type(value).__name__[:80]}
+        return {
+            "$": "handle",
+            "i": len(self._kept) - 1,
+            "k": type(value).__name__[:80],
+            "called": callable(value),
+        }
 
     def _foreign(self, made: dict[str, Any]) -> Foreign:
-        number, kind = made.get("i"), made.get("k")
-        if type(number) is not int or type(kind) is not str:
+        number, kind, called = made.get("i"), made.get("k"), made.get("called", True)
+        if type(number) is not int or type(kind) is not str or type(called) is not bool:
             raise BadValue("not a handle")
-        return Foreign(kind[:80], lambda *args, **kwargs: self.call(number, args, kwargs))
+        return Foreign.of(kind[:80], (lambda *args, **kwargs: self.call(number, args, kwargs)) if called else None)
 
 
 def _number(tensor: Tensor, among: list[Tensor]) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import collections
 import math
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,8 @@ MAX_INTEGER = 1 << 4096  # beyond this Python would refuse to write the digits
 MAX_EMPTY = 1 << 22  # lists within lists that a tensor without numbers may become
 MAX_ALIKE = 32  # keys with one hash: each is compared with all others
 MAX_GRADIENTS = 4096
+#: What gives values one after the other and is nothing more: iterators, and what a dictionary shows of itself.
+ONE_BY_ONE = (Iterator, KeysView, ValuesView, ItemsView, collections.deque)
 Keep = Callable[[Any], dict[str, Any]]
 
 
@@ -49,6 +53,8 @@ def encode(
         return {"$": "stub"}
     if kind is complex:
         return {"$": "complex", "v": [repr(value.real), repr(value.imag)]}
+    if depth < MAX_DEPTH and isinstance(value, ONE_BY_ONE):  # read here, up to what a message may hold
+        return [encode(item, keep, gradient, depth + 1) for item in islice(value, MAX_ITEMS)]
     if depth < MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
         items = [encode(item, keep, gradient, depth + 1) for item in value]
         if kind is list:

@@ -634,7 +634,7 @@ def everyone(student, expect):
     expect.true(
         max(made.numbers, counter.get_total_flops()) < 400 * 500,
         "nothing is n × m",
-        "The answer is right, and it goes through all pairs, 200 000 numbers for 400 queries and 500 keys. Multiply "
+        "The answer is right, and it goes through all pairs, 200,000 numbers for 400 queries and 500 keys. Multiply "
         "keys and values first: they give d_k × d_v.",
         "a matrix of all pairs",
     )

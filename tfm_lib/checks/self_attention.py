@@ -275,8 +275,8 @@ def scale(student: Any, expect: Expect) -> None:
     spread = float(((q * k).sum(-1) / torch.as_tensor(student.score_scale(48, 4.0, 9.0))).var())
     expect.true(
         abs(spread - 1) < 0.1,
-        holds="20 000 random pairs, divided by your scale, have variance 1 to within a tenth",
-        otherwise=f"20 000 random pairs, divided by your scale, have variance {spread:.2f} instead of 1.",
+        holds="20,000 random pairs, divided by your scale, have variance 1 to within a tenth",
+        otherwise=f"20,000 random pairs, divided by your scale, have variance {spread:.2f} instead of 1.",
     )
 
 

@@ -450,7 +450,7 @@ def least_loss(student, expect):
     )
     more = [(37_000, 0.1), (2, 0.3), (5000, 0.02)]
     expect.agrees(
-        student.least_loss, _floor, more, "and the paper's 37 000 tokens", _FLOORS, tolerance=1e-3, describe=what
+        student.least_loss, _floor, more, "and the paper's 37,000 tokens", _FLOORS, tolerance=1e-3, describe=what
     )
 
 
@@ -543,7 +543,7 @@ _FLOORS = [
     Slip(
         "vocab_size ignored",
         lambda v, epsilon: _floor(37_000, epsilon),
-        "That is the floor of a vocabulary of 37 000, whatever `vocab_size` is.",
+        "That is the floor of a vocabulary of 37,000, whatever `vocab_size` is.",
     ),
     Slip("epsilon ignored", lambda v, epsilon: _floor(v, 0.1), "That is the floor for ε = 0.1, whatever `epsilon` is."),
 ]

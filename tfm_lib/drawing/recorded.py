@@ -20,7 +20,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def basis(result: dict[str, Any], *arms: str) -> str:
-    """What numbers of a record rest on, for a sentence: "3 seeds, 2 000 updates each".
+    """What numbers of a record rest on, for a sentence: "3 seeds, 2,000 updates each".
 
     Arms of another size are told apart, each with its name, so that a sentence that compares them cannot hide it.
     """
@@ -41,5 +41,4 @@ def _size(entry: dict[str, Any]) -> str:
     if high == 0:
         return seeds
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    number = number.replace(",", "\N{NO-BREAK SPACE}")
     return f"{seeds}, {number} updates{' each' * (count > 1)}"

@@ -77,7 +77,7 @@ PERCENTS = 0.006  # how far a recorded weight may be from what it was: percentag
 class LearningRate(Widget):
     """The paper's learning rate against the step, with its peak; `value` is the step that is read.
 
-    `d_model` is one of 64 to 1024, `warmup` 10 to 16 000 steps, `factor` multiplies all, `steps` is the length of the run.
+    `d_model` is one of 64 to 1024, `warmup` 10 to 16,000 steps, `factor` multiplies all, `steps` is the length of the run.
     `accumulate` above 1 adds the curve of a schedule that steps for each micro-batch by mistake. `compare` adds
     "constant", "inverse root" (no warm-up), "cosine", "linear", or "all" of them; `log` makes both axes logarithmic.
     """
@@ -193,7 +193,7 @@ class LabelSmoothing(Live):
     """The smoothed target, a model's answer to it, and the loss; `value` is the model's probability of the right word.
 
     What is left the model shares evenly among the wrong words. `epsilon` is 0 to 0.5, `vocabulary` the number of words, one
-    of 2 to 37 000; `convention` spreads ε over "all" words (the paper, PyTorch) or over the "others" (tensor2tensor).
+    of 2 to 37,000; `convention` spreads ε over "all" words (the paper, PyTorch) or over the "others" (tensor2tensor).
     Of a reader's own sentence it takes what `translator_smoothing` says: `word` is the place of the one that is read.
     """
 
