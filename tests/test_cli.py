@@ -98,6 +98,14 @@ def test_a_place_that_cannot_be_written_is_told_in_a_sentence(
     assert told in capsys.readouterr().err.replace("\n", " ")
 
 
+@pytest.mark.parametrize("words", [("lab", "--no-start", "--to", "afile"), ("assign", "masking", "--to", "afile")])
+def test_a_file_where_a_folder_is_asked_for_is_told_in_a_sentence(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "afile").touch()
+    done = tfm(*words, cwd=tmp_path)
+    assert done.returncode == 1 and "afile" in done.stderr and "Name another file or folder." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 # --- serve ---------------------------------------------------------------------------------------------------------
 
 

@@ -88,13 +88,13 @@ def test_a_students_own_archive_is_opened(tmp_path):
     report = handed_in(tmp_path, {"ann/my homework.zip": zipped(inside)})
     assert [(one.student, one.stem) for one in report.kept] == [("ann", "masking")]
     assert [why for _, why in report.refused] == [
-        "it is not a notebook (.ipynb)",
         "its name leads out of the archive",
+        "it is not a notebook (.ipynb)",
     ]
 
 
 def test_of_a_students_huge_archive_the_rest_is_told(tmp_path):
-    inside = {"masking.ipynb": notebook("masking", "x = 1")} | {f"{place}.txt": b"" for place in range(600)}
+    inside = {f"{place}.txt": b"" for place in range(600)} | {"work/masking.ipynb": notebook("masking", "x = 1")}
     report = handed_in(tmp_path, {"ann/all.zip": zipped(inside)})
     assert [one.student for one in report.kept] == ["ann"]
     assert ("ann/all.zip", "it holds more than 500 files; the rest was not looked at") in report.refused
@@ -179,6 +179,10 @@ def test_a_result_that_the_ledger_tells_otherwise_is_named_before_anything_is_wr
     with pytest.raises(Refusal, match=f"{BAND}: results/ says 0 of 4 .*the ledger 4 of 4 .*--force.*: ann"):
         course.reported(marks=False)
     assert not (course.report / "grades.csv").exists()
+    made["chapters"]["masking"]["exercises"][0] |= {"points": 4, "reason": "written by hand"}
+    path.write_text(json.dumps(made), encoding="utf-8")
+    with pytest.raises(Refusal, match=f"{BAND}: results/ tells of its tests what the ledger does not.*--force.*: ann"):
+        course.reported(marks=False)
     course.grade("--force")
     course.reported(marks=False)
     assert Ledger(course.results).judged["ann", BAND].event.points == 4

@@ -92,6 +92,9 @@ def _require_as_noted(line: Line, row: ExerciseResult, said: _Lines) -> None:
         what = f"{row.id}: results/ says {row.points:g} of {row.of:g} ({row.status})"
         told = f"and the ledger {noted.points:g} of {noted.of:g} ({noted.status})"
         said.old(f"{what}, {told}; `tfm grade --force` judges it again", noted.student)
+    elif isinstance(noted, Judgement) and (noted.reason, list(noted.tests)) != (row.reason, row.tests):
+        what = f"{row.id}: results/ tells of its tests what the ledger does not"
+        said.old(f"{what}; `tfm grade --force` judges it again", noted.student)
 
 
 @dataclass

@@ -198,15 +198,16 @@ class OwnArchive:
         self.entry = entry
 
     def entries(self) -> Iterator[Entry]:
-        """Its files, the first MAX_FILES of them; archives in it are not opened."""
-        for info in self._zip.infolist()[:MAX_FILES]:
+        """Its files, MAX_FILES of them and the notebooks first; archives in it are not opened."""
+        infos = sorted(self._zip.infolist(), key=lambda info: not info.filename.lower().endswith(".ipynb"))
+        for info in infos[:MAX_FILES]:
             if not info.filename.endswith("/"):
                 name = _name(info).replace("\\", "/")
                 trouble = "its name leads out of the archive" if leads_out(Entry(name)) else _trouble(info)
                 path, when, outer = f"{self.entry.path}/{name}", _date(info), self.entry
                 handle = (self._zip, info)
                 yield Entry(path, info.file_size, when, trouble, outer.owner, outer.changed, handle, outer)
-        if len(self._zip.infolist()) > MAX_FILES:
+        if len(infos) > MAX_FILES:
             yield replace(self.entry, trouble=f"it holds more than {MAX_FILES} files; the rest was not looked at")
 
 

@@ -86,6 +86,8 @@ def _told(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, ModuleNotFoundError):
         return _extras.missing(error.name or "", sys.argv[1:]) or None
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename} cannot be used: {error.strerror}. Name another file or folder."
     return None
 
 
