@@ -281,6 +281,14 @@ def test_a_link_brings_the_sentence_and_what_is_broken(visit, built_book: Path) 
     assert other.look() == left
 
 
+@pytest.mark.parametrize("part", ["toString", "__proto__", "decoder.9"])
+def test_a_part_that_it_does_not_have_is_not_off(visit, built_book: Path, part: str) -> None:
+    start = opened(visit, built_book)
+    link = start.link().split("#")[1]
+    widget = opened(visit, built_book, hash=f"#{link}&breaking=true&off={part}")
+    assert "left out" in widget.look() and widget.model()["off"] == ""
+
+
 def test_a_word_tells_what_it_looked_at_and_the_beam_is_a_tree(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     typed(widget, SENTENCE)

@@ -113,7 +113,18 @@ def test_a_link_opens_the_widget_as_it_was_left(stage: Stage, visit) -> None:
 def test_what_is_no_state_changes_nothing(stage: Stage) -> None:
     """The kit refuses it, whatever the widget."""
     place, widget = next(stage.widgets())
-    for nonsense in ("={", "=null", "=[]", '="x"', '={"value": "nonsense"}', "&value=nonsense", "&&&", "&value=%"):
+    inherited = ("&value=toString", "&value=__proto__", "&off=constructor")  # names that every object has
+    for nonsense in (
+        "={",
+        "=null",
+        "=[]",
+        '="x"',
+        '={"value": "nonsense"}',
+        "&value=nonsense",
+        "&&&",
+        "&value=%",
+        *inherited,
+    ):
         widget.go(f"#tfm={widget.box.get_attribute('data-module')}.{place.index}{nonsense}")
     widget.reset()
     assert widget.look() == stage.fresh(place)
@@ -128,7 +139,7 @@ def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, bui
     for name in known & {*widget.model()}:
         least = widget.box.locator(f'[data-control="{name}"]').get_attribute("min")
         below = "-777" if least and float(least) <= -7 else "-7"  # a shift may be −7
-        bad = ["1e9", below] if isinstance(widget.model()[name], int | float) else ["zzz", "x" * 30_000]
+        bad = ["1e9", below] if isinstance(widget.model()[name], int | float) else ["zzz", "toString", "x" * 30_000]
         for value in bad:
             widget.go(f"#tfm={module}.{place.index}&{name}={value}")
             look = widget.look()

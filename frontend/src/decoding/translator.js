@@ -66,7 +66,7 @@ function from(before, here, count) {
 /* Whether a machine of this size has the part that is to be off. */
 function isPart(name, layers, heads) {
   const [, stack, layer, kind, head] = name.match(/^(encoder|decoder)\.(\d+)(?:\.(self|cross)_attention\.(\d+))?$/) ?? [];
-  return name in WORDS.parts || (stack && layer < layers && (!kind || (head < heads && `${stack}.${kind}` in WORDS.rows)));
+  return Object.hasOwn(WORDS.parts, name) || (stack && layer < layers && (!kind || (head < heads && `${stack}.${kind}` in WORDS.rows)));
 }
 
 function render({ model, el }) {

@@ -66,7 +66,7 @@ function thumbnail(mask) {
 }
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "sentence", "epoch", "focus"], fits: { value: (name) => name in model.get("shared").names, focus: below(100) } });
+  const ui = card({ model, el, state: ["value", "sentence", "epoch", "focus"], fits: { value: (name) => Object.hasOwn(model.get("shared").names, name), focus: below(100) } });
   const { names, how, signs } = ui.get("shared");
   const words = () => wordsOf(String(ui.get("sentence")));
   const now = (name = ui.get("value")) => family(words(), name, ui.get("epoch"), signs);
