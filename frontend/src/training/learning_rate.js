@@ -28,7 +28,7 @@ const WORDS = {
 };
 
 const RIVALS = ["constant", "inverse root", "cosine", "linear"];
-const LOOKS = { constant: ["soft", "2 3"], "inverse root": ["two", "8 4"], cosine: ["three", "9 3 2 3"], linear: ["decoder", "5 3"] };
+const LOOKS = { constant: ["soft", "2 3"], "inverse root": ["two", "8 4"], cosine: ["one", "9 3 2 3"], linear: ["ink", "5 3"] };
 const POINTS = 240;
 
 /* The rate at a step by every schedule, as tfm_lib.widgets.training.rates; the others have the paper's peak. */
@@ -91,7 +91,7 @@ function render({ model, el }) {
     const miscounted = state.accumulate > 1 ? [told(WORDS.micro, batches), h("span", { class: "tfm-bad" }, told(WORDS.wrong, wrong))] : [];
     ui.say(
       h("div", {}, told(WORDS.peak, { rate: h("b", {}, rate(peak)), step: whole(state.warmup), late: state.warmup > state.steps && WORDS.late, first: rate(first.paper) })),
-      h("div", {}, told(WORDS.told, { step: h("b", { class: "tfm-one" }, told(WORDS.here, { step: whole(state.step) })), rate: rate(here.paper) }), ...miscounted),
+      h("div", {}, told(WORDS.told, { step: h("b", { class: "tfm-three" }, told(WORDS.here, { step: whole(state.step) })), rate: rate(here.paper) }), ...miscounted),
       ...rivals(state.compare).map((name) => h("div", {}, told(WORDS.rival, { name: WORDS.rivals[name], rate: rate(here[name]), first: rate(first[name]) }))),
     );
   }
@@ -115,9 +115,9 @@ function build(ui, log) {
   });
   const others = Object.fromEntries(RIVALS.map((name) => [name, plane.line({ colour: LOOKS[name][0], dash: LOOKS[name][1] })]));
   const miscounted = plane.line({ colour: "broken", dash: "10 3" });
-  const paper = plane.line({ colour: "one" });
+  const paper = plane.line({ colour: "three" });
   const top = plane.dot({ colour: "ink", r: 5 });
-  const drag = plane.handle({ control: "value", colour: "one", label: WORDS.step, along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
+  const drag = plane.handle({ control: "value", colour: "three", label: WORDS.step, along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
   return {
     el: plane.el,
     update(state, names) {
@@ -145,7 +145,7 @@ function legend(paperName) {
   const wrong = entry(line("broken", "10 3"), WORDS.stepped);
   const rest = RIVALS.map((name) => entry(line(...LOOKS[name]), WORDS.rivals[name]));
   return {
-    el: h("div", { class: "tfm-legend" }, entry(line("one"), paperName), wrong, rest),
+    el: h("div", { class: "tfm-legend" }, entry(line("three"), paperName), wrong, rest),
     update(miscounted, names) {
       range(RIVALS.length).forEach((k) => show(rest[k], names.includes(RIVALS[k])));
       show(wrong, miscounted);

@@ -56,8 +56,8 @@ function render({ model, el }) {
   const floor = curve.rule({ colour: "soft" });
   const here = curve.dot({ colour: "one", r: 6 });
   const rates = plot(ui, { x: { label: ui.get("shared").step, domain: [0, end] }, y: { label: WORDS.rate, domain: [0, 1.15 * Math.max(...ui.get("rates"))] }, height: 140, label: WORDS.rates });
-  const whole = rates.line({ colour: "two" });
-  const at = rates.dot({ colour: "two", r: 5 });
+  const whole = rates.line({ colour: "three" });
+  const at = rates.dot({ colour: "three", r: 5 });
   const map = heatmap(ui, {
     rows: tgt(),
     cols: src(),
