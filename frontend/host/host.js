@@ -198,6 +198,11 @@ function keep(links) {
   }
 }
 
+/** Whether the page is loaded again, or gone back to: then what the reader changed counts more than the link that opened it. */
+function returned() {
+  return /reload|back/.test(globalThis.performance?.getEntriesByType?.("navigation")[0]?.type);
+}
+
 /** A widget hears such a link as if the reader had opened it in the page; the address stays what it is. */
 function comeBack(link) {
   const { href } = location;
@@ -226,7 +231,7 @@ export async function start(page = document, registry = (globalThis.tfmWidgets ?
     const model = models.get(box.dataset.model);
     const [key, first] = [`${model?.get("_module")}.${boxes.indexOf(box)}`, model?.copy()];
     await show(box, model, registry);
-    if (links[key] && !location.hash.startsWith(`#tfm=${key}`)) comeBack(links[key]);
+    if (links[key] && (returned() || !location.hash.startsWith(`#tfm=${key}`))) comeBack(links[key]);
     if (model) shown.push(() => (links[key] = linkTo(key, model.copy(), first)));
   };
   globalThis.addEventListener?.("pagehide", () => {

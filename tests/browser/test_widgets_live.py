@@ -187,6 +187,30 @@ def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, 
     assert leave_and_return() == fresh
 
 
+@pytest.mark.parametrize("again", ["reload", "back"])
+def test_what_was_changed_after_a_link_counts_more_than_the_link(visit, built_book: Path, again: str) -> None:
+    place = places(built_book, "self_attention/attention_weights")[0]
+    page = visit(place.page, hash=f"#tfm=self_attention/attention_weights.{place.index}&value=3")
+    widget = Widget(page, place.index)
+    linked, address = widget.look(), page.url
+    name = next(name for name in widget.usable() if name != "sentence")
+    widget.reach(name)
+    widget.press(*widget.moves(name)[0])
+    left = widget.look()
+    assert left != linked
+    if again == "reload":
+        page.reload()
+    else:
+        page.goto(page.url.split("#")[0].replace(place.page, "search"))
+        page.go_back()
+    settle(page)
+    assert widget.look() == left and page.url == address
+    page.goto(address.split("#")[0].replace(place.page, "search"))
+    page.goto(address)  # the link itself, opened anew
+    settle(page)
+    assert widget.look() == linked
+
+
 def settle(page: Page) -> None:
     until(page, "[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)")
 
