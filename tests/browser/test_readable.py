@@ -31,6 +31,25 @@ LABELS = """() => [...document.querySelectorAll(".tfm-figure svg text")].filter(
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 
 
+# Of each formula and table that can be scrolled: the colour of the ground behind it, and that which its shadow is covered with.
+GROUNDS = """() => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  return [...document.querySelectorAll(".tfm-formula, .tfm-scroll")].map((box) => {
+    let ground = box.parentElement;
+    while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
+    box.style.outlineColor = "var(--tfm-behind, var(--tfm-paper))";
+    return [getComputedStyle(ground).backgroundColor, getComputedStyle(box).outlineColor, getComputedStyle(box).backgroundImage];
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_can_be_scrolled_shows_it_in_boxes_too(visit, scheme: str) -> None:
+    grounds = [each for stem in KEPT for each in visit(f"chapters/{stem}", scheme=scheme).evaluate(GROUNDS)]
+    assert len({ground for ground, *_ in grounds}) > 1, "on paper and in boxes"
+    assert all(ground == cover and image.count("gradient") == 4 for ground, cover, image in grounds)
+
+
 @pytest.mark.parametrize("some", params([True, False], [True], lambda some: "some" if some else "all"))
 def test_every_label_of_a_figure_is_large_enough_on_a_phone(visit, some: bool) -> None:
     """And stands whole in its figure, which need not be scrolled."""
