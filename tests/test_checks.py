@@ -142,6 +142,21 @@ def test_stub_is_unsolved(ask, answer):
     assert "stub" in verdict.message
 
 
+def bare_return(x):
+    return None
+
+
+def passing(x):
+    pass
+
+
+def test_a_body_that_only_returns_none_is_no_stub(ask):
+    verdict = ask(doubled, bare_return)
+    assert (verdict.status, verdict.mistake) == ("refused", "no return")
+    assert "returns None whatever it is given" in verdict.message
+    assert ask(doubled, passing).status == "unsolved"
+
+
 def test_one_stub_among_several_answers_is_unsolved(ask):
     assert ask(doubled, lambda x: 2 * x, None, names=("double", "half")).status == "unsolved"
 

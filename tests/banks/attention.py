@@ -409,6 +409,20 @@ def weights_at(scores, temperature):
         ],
     },
     "attention.set-test": {
+        "one pair swapped": [
+            """
+def is_a_set(attend, Q, K, V):
+    order = list(range(len(K)))
+    order[-2:] = order[:-3:-1]
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K[order], V[order])[0], atol=1e-5)
+""",
+            """
+def is_a_set(attend, Q, K, V):
+    K_other, V_other = K.clone(), V.clone()
+    K_other[[0, -1]], V_other[[0, -1]] = K[[-1, 0]], V[[-1, 0]]
+    return torch.allclose(attend(Q, K, V)[0], attend(Q, K_other, V_other)[0], rtol=1e-4, atol=1e-4)
+""",
+        ],
         "loose tolerance": [
             """
 def is_a_set(attend, Q, K, V):

@@ -236,6 +236,25 @@ def in_test(source, target):
 
 WRONG = {
     "data.best-pair": {
+        "tie by the left symbol only": """
+def best_pair(words):
+    counts = {}
+    for pieces, count in words:
+        for pair in zip(pieces, pieces[1:]):
+            counts[pair] = counts.get(pair, 0) + count
+    return sorted(counts, key=lambda p: (-counts[p], p[0]))[0]
+""",
+        "tie by the right symbol first": """
+def best_pair(words):
+    counts, best = {}, None
+    for pieces, count in words:
+        for pair in zip(pieces, pieces[1:]):
+            counts[pair] = counts.get(pair, 0) + count
+    for left, right in sorted(counts, key=lambda pair: (pair[1], pair[0])):
+        if best is None or counts[left, right] > counts[best]:
+            best = (left, right)
+    return best
+""",
         "tie by the joined text": """
 def best_pair(words):
     counts = {}

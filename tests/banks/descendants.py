@@ -234,6 +234,57 @@ def cut(images, size):
 """,
     },
     "descendants.unspan": {
+        "first word of a span unseen": """
+def restore(src, tgt):
+    words = []
+    for token in src:
+        if token[0] != "<":
+            words.append(token)
+            continue
+        at = tgt.index(token) + 1
+        while True:
+            words.append(tgt[at])
+            at += 1
+            if at == len(tgt) or tgt[at][0] == "<":
+                break
+    return words
+""",
+        "a sign without words stays": """
+def restore(src, tgt):
+    spans = {}
+    for word in tgt:
+        if word.startswith("<"):
+            sign = word
+        else:
+            spans.setdefault(sign, []).append(word)
+    return [word for token in src for word in spans.get(token, [token])]
+""",
+        "signs taken for numbers": """
+def restore(src, tgt):
+    spans = {}
+    for word in tgt:
+        if word.startswith("<"):
+            newest = spans[int(word[1:-1])] = []
+        else:
+            newest.append(word)
+    words = []
+    for word in src:
+        words += spans[int(word[1:-1])] if word.startswith("<") else [word]
+    return words
+""",
+        "a < anywhere": """
+def restore(src, tgt):
+    words = []
+    for token in src:
+        if '<' not in token:
+            words.append(token)
+            continue
+        for word in tgt[tgt.index(token) + 1:]:
+            if '<' in word:
+                break
+            words.append(word)
+    return words
+""",
         "words of a span once": """
 def restore(src, tgt):
     spans = {}
@@ -365,5 +416,36 @@ def induction_scores(weights, ids):
         last[token] = i
     return total / max(count, 1)
 """,
+    },
+}
+
+# other ways to make a mistake that is known already
+ALSO_WRONG = {
+    "descendants.unspan": {
+        "signs taken for numbers": [
+            """
+import re
+def restore(src, tgt):
+    spans = {}
+    for word in tgt:
+        if re.fullmatch(r"<[0-9]+>", word):
+            span = spans[word] = []
+        else:
+            span.append(word)
+    return [w for word in src for w in spans.get(word, [word])]
+""",
+        ],
+        "a < anywhere": [
+            """
+def restore(src, tgt):
+    spans = {}
+    for word in tgt:
+        if "<" in word:
+            span = spans[word] = []
+        else:
+            span += [word]
+    return sum((spans[word] if "<" in word else [word] for word in src), [])
+""",
+        ],
     },
 }

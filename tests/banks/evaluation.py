@@ -402,6 +402,13 @@ def least_size(difference, sizes):
 
 WRONG = {
     "evaluation.several-references": {
+        "n-grams glued to one word": """
+def matches(hypothesis, references, n):
+    def ngrams(words):
+        return [''.join(words[i:i + n]) for i in range(len(words) - n + 1)]
+    ours, theirs = ngrams(hypothesis), [ngrams(reference) for reference in references]
+    return sum(min(ours.count(gram), max(grams.count(gram) for grams in theirs)) for gram in set(ours))
+""",
         "the reference of nearest length": """
 def matches(hypothesis, references, n):
     def ngrams(words):

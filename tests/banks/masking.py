@@ -424,6 +424,11 @@ def find_leaks(model_fn, n, d):
             """
 def find_leaks(model_fn, n, d):
     slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d))
+    return [(i, j) for i in range(n) for j in range(i + 1, n) if slopes[i, :, j].abs().max() >= 0.005]
+""",
+            """
+def find_leaks(model_fn, n, d):
+    slopes = torch.autograd.functional.jacobian(model_fn, torch.randn(n, d))
     depends = slopes.abs().amax(dim=(1, 3)) > 0.04
     return [(i, j) for i in range(n) for j in range(i + 1, n) if depends[i, j]]
 """,

@@ -124,7 +124,7 @@ def bill(n, d_model, n_heads):
 """,
         "product by product": """
 def bill(n, d_model, n_heads):
-    d_k, total, weights = d_model / n_heads, 0, 0
+    d_k, total, weights = d_model // n_heads, 0, 0
     for _ in range(n_heads):
         total += 3 * n * d_model * d_k  # this head's Q, K, V
         total += n * d_k * n + n * n * d_k
@@ -353,6 +353,16 @@ def contributions(heads, W_O):
 """,
     },
     "multihead.cost": {
+        "a float": """
+def bill(n, d_model, n_heads):
+    d_k, total, weights = d_model / n_heads, 0, 0
+    for _ in range(n_heads):
+        total += 3 * n * d_model * d_k  # this head's Q, K, V
+        total += n * d_k * n + n * n * d_k
+        total += n * d_k * d_model  # its rows of W^O
+        weights += n * n
+    return [total, weights]
+""",
         "everything times h": """
 def bill(n, d_model, n_heads):
     return n_heads * (4 * n * d_model**2 + 2 * n**2 * d_model), n_heads * n**2

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from tfm_lib.attention import AdditiveScore, attention
+from tfm_lib.checks.drawing import different, whole
 from tfm_lib.checks.judge import Expect, Slip, exercise
 
 NO_SCALE = "These are the weights of the bare dot product. Divide the scores by √d_k before the softmax."
@@ -1073,6 +1074,7 @@ def set_test(student: Any, expect: Expect) -> None:
         posed(partial(_by_place_in_balance), False, 7, 10),
         posed(_with_bias(torch.arange(9.0).sub(3).clamp(min=0)), False, 4, 9),
         posed(_with_bias(torch.arange(12.0).sub(4).clamp(min=0)), False, 5, 12),
+        *[posed(_favouring(row, m), False, n, m) for row, n, m in _favourites()],
     ]
     expect.agrees(
         student.is_a_set,
@@ -1083,6 +1085,15 @@ def set_test(student: Any, expect: Expect) -> None:
         describe="the verdict",
     )
     _judge_lone_shuffles(student, expect)
+
+
+def _favourites() -> list[tuple[int, int, int]]:
+    """The first of many rows, one in the middle, and the last; with how many queries, among how many rows.
+
+    They are many, so that a shuffle at random seldom leaves the row in question where it was.
+    """
+    counts, sizes = different(3, 7, 15), different(3, 300, 500)
+    return [(row, n, m) for row, n, m in zip([0, whole(5, 290), sizes[2] - 1], counts, sizes)]
 
 
 def _judge_lone_shuffles(student: Any, expect: Expect) -> None:
@@ -1216,6 +1227,11 @@ def _with_bias(bias: Tensor) -> Attend:
     return attend
 
 
+def _favouring(row: int, m: int) -> Attend:
+    """An attention to `m` rows that prefers the one in this place to all others."""
+    return _with_bias(10.0 * (torch.arange(m) == row))
+
+
 def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
     def test(
         order: Callable[[int], Tensor] = torch.randperm,
@@ -1232,6 +1248,12 @@ def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
 
     def first_two(m: int) -> Tensor:
         return torch.tensor([1, 0, *range(2, m)])
+
+    def last_two(m: int) -> Tensor:
+        return torch.tensor([*range(m - 2), m - 1, m - 2])
+
+    def ends(m: int) -> Tensor:
+        return torch.tensor([m - 1, *range(1, m - 1), 0])
 
     return [
         Slip(
@@ -1289,6 +1311,18 @@ def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
             "You say True of an attention to which only late rows differ. Swapping the first two does not show it: "
             "shuffle at random, more than once.",
         ),
+        Slip(
+            "one pair swapped",
+            test(order=last_two),
+            "You say True of an attention that prefers the first row. Swapping the last two does not show it: move every "
+            "row. Shuffle at random, more than once.",
+        ),
+        Slip(
+            "one pair swapped",
+            test(order=ends),
+            "You say True of an attention that prefers a row in the middle. Swapping the first row and the last does not "
+            "show it: move every row. Shuffle at random, more than once.",
+        ),
         *[
             Slip(
                 "loose tolerance",
@@ -1306,7 +1340,7 @@ def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
         ),
         Slip(
             "one equal entry is enough",
-            test(agree=lambda a, b: bool(torch.isclose(a[0], b[0], atol=1e-4).any())),
+            test(agree=lambda a, b: bool(torch.isclose(a[0], b[0], atol=1e-5).any())),
             "With `any`, one entry that stays the same is enough. All of them must stay the same: all.",
         ),
     ]

@@ -42,6 +42,8 @@ def best_pair(student, expect):
 
     def tied() -> tuple[Words]:
         c, d, a, b = different(4, ord("c"), ord("y"))
+        if whole(0, 1):  # two pairs that begin alike
+            a = c
         count = whole(3, 9)
         words = [([chr(c), chr(d)], count), ([chr(a), chr(b)], count), (["z", "z"], count - 2)]
         return (words,)
@@ -226,6 +228,18 @@ _TIES = [
         lambda words: min(_counts(words), key=lambda pair: (-_counts(words)[pair], "".join(pair))),
         "Two pairs are equally frequent, and you compare each as one joined text. Compare the left symbols first, and the "
         "right ones only where the left ones are equal: that is how Python compares tuples.",
+    ),
+    Slip(
+        "tie by the left symbol only",
+        lambda words: min(_counts(words), key=lambda pair: (-_counts(words)[pair], pair[0])),
+        "Two pairs are equally frequent and begin with the same symbol, and yours is the one that you met first. Where the left "
+        "symbols are equal, the right ones decide: compare the whole pairs.",
+    ),
+    Slip(
+        "tie by the right symbol first",
+        lambda words: min(_counts(words), key=lambda pair: (-_counts(words)[pair], pair[::-1])),
+        "Two pairs are equally frequent, and you compare their right symbols first. The left symbols decide, as in a dictionary, "
+        "and the right ones only where the left ones are equal.",
     ),
 ]
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tfm_lib.checks.judge import Slip, exercise
+from tfm_lib.checks.judge import Slip, exercise, told
 
 
 def _sizes(count: int, low: int, high: int) -> list[int]:
@@ -202,6 +202,25 @@ def _in_turn(src: Sequence[str], tgt: Sequence[str]) -> list[str]:
     return [word for token in src for word in (spans.pop(0) if token.startswith("<") else [token])]
 
 
+def _from_the_next(sign: str, tgt: Sequence[str]) -> list[str]:
+    """What follows the sign in the target up to the next sign, the first word whatever it is."""
+    at = tgt.index(sign) + 1
+    ends = (place for place in range(at + 1, len(tgt)) if tgt[place].startswith("<"))
+    return [*tgt[at : next(ends, len(tgt))]]
+
+
+def _by_signs(src: Sequence[str], tgt: Sequence[str], is_sign: Callable[[str], bool]) -> list[str]:
+    """The spans put back where `is_sign` says what is a sign."""
+    spans: dict[str, list[str]] = {}
+    newest: list[str] = []
+    for token in tgt:
+        if is_sign(token):
+            newest = spans[token] = []
+        else:
+            newest.append(token)
+    return [word for token in src for word in spans.get(token, [token])]
+
+
 SPAN_SLIPS = [
     Slip(
         "spans at the end",
@@ -268,6 +287,40 @@ SPAN_SLIPS = [
 ]
 
 
+EMPTY_SLIPS = [
+    Slip(
+        "first word of a span unseen",
+        lambda src, tgt: [w for token in src for w in (_from_the_next(token, tgt) if token[0] == "<" else [token])],
+        "You take what stands behind a sign without looking at it. Where two signs stand side by side in the target, the first "
+        "one stands for no words at all: check for a sign before you take the first word, too.",
+    ),
+    Slip(
+        "a sign without words stays",
+        lambda src, tgt: [w for token in src for w in _restore([token], tgt) or [token]],
+        "A sign came back as a word. Where two signs stand side by side in the target, the first one stands for no words, and "
+        "disappears. An empty list counts as False in `or` and `if`: ask whether the sign is in the dictionary.",
+    ),
+]
+NO_NUMBER = (
+    "You read a number between < and >. A sign is any word that begins with <, such as <a>: match it by its whole name, as a "
+    "key of the dictionary."
+)
+NAME_SLIPS = [
+    Slip(
+        "signs taken for numbers",
+        lambda src, tgt: _by_signs(src, tgt, lambda token: bool(re.match(r"<\d", token))),
+        NO_NUMBER,
+    ),
+]
+INSIDE_SLIPS = [
+    Slip(
+        "a < anywhere",
+        lambda src, tgt: _by_signs(src, tgt, lambda token: "<" in token),
+        "You take every word with a < in it for a sign, such as x<y. A sign *begins* with <: `startswith`.",
+    ),
+]
+
+
 @exercise("descendants.unspan", answer="restore")
 def unspan(student, expect):
     words = "the keeper listened to the ships and wrote down what she was hearing".split()
@@ -294,6 +347,27 @@ def unspan(student, expect):
     expect.agrees(
         student.restore, _restore, ends, "a sentence may begin and end with a span", SPAN_SLIPS, describe="the sentence"
     )
+    a, b, c, d, e, f, g = ("".join(map(chr, row)) for row in (torch.randperm(26)[:21].view(7, 3) + ord("a")).tolist())
+    empty = [
+        ([a, "<1>", b, "<2>"], ["<1>", "<2>", c, d, "<3>"]),
+        (["<2>", a, "<1>", b, "<3>", c], ["<1>", d, e, "<2>", "<3>", f, "<4>"]),
+    ]
+    holds = "where two signs stand side by side, nothing comes back"
+    expect.agrees(student.restore, _restore, empty, holds, EMPTY_SLIPS, describe="the sentence")
+    named = [
+        (["<1>", a, c, f"<{b}>"], ["<1>", d, f"<{b}>", e, f, "<2>"]),
+        ([f"<{d}>", a, "<1>", c, f"<{b}>"], ["<1>", g, f"<{b}>", e, f"<{d}>", f, f, "<2>"]),
+    ]
+    known = {"invalid literal for int": ("signs taken for numbers", NO_NUMBER)}
+    holds = "a sign need not be a number"
+    expect.agrees(told(student.restore, known), _restore, named, holds, NAME_SLIPS, describe="the sentence")
+    inside = [
+        ([a, "<1>", b, "<2>"], ["<1>", c, f"{d}<{e}", f, "<2>", g, "<3>"]),
+        (["<2>", a, "<1>", b], ["<1>", c, "<2>", f"{d}<{e}", f, g, "<3>"]),
+        ([a, f"{b}<{c}", "<1>", d], ["<1>", e, f, g, "<2>"]),
+    ]
+    holds = "a word with < inside is no sign"
+    expect.agrees(student.restore, _restore, inside, holds, INSIDE_SLIPS, describe="the sentence")
 
 
 # the masked loss

@@ -37,6 +37,14 @@ def several_references(student, expect):
         slips=_REFERENCES,
         describe="the matches",
     )
+    expect.agrees(
+        student.matches,
+        _matches,
+        [_cut_elsewhere(n) for n in (2, 3, 2)],
+        holds="word by word, wherever the same letters are cut",
+        slips=_SEAMS,
+        describe="the matches",
+    )
     hypothesis, references, _ = draw()
     edges = [
         ([], references, 1),
@@ -46,6 +54,24 @@ def several_references(student, expect):
         (hypothesis, [references[0][:1], hypothesis[:3]], 3),
     ]
     expect.agrees(student.matches, _matches, edges, "empty and short sentences as well", describe="a short sentence")
+
+
+def _cut_elsewhere(n: int) -> tuple[Words, list[Words], int]:
+    """Sentences in which the same letters are cut into other words, as *in to* and *i nto*; their last two words match."""
+    letters = chance().sample("abcdefghijklmnoprstuvw", 9)
+    x, y, z, *rest = ("".join(letters[place : place + 2]) for place in range(0, 8, 2))
+    end = [*rest, letters[8] * 3]
+    return [x, y + z, *end], [[x + y, z, *end], [x, y, z, *end[:1]]], n
+
+
+def _joined_up(hypothesis: Words, references: list[Words], n: int) -> int:
+    def glued(words: Words) -> Counter:
+        return Counter("".join(words[start : start + n]) for start in range(len(words) - n + 1))
+
+    most = Counter()
+    for reference in references:
+        most |= glued(reference)
+    return (glued(hypothesis) & most).total()
 
 
 def _ngrams(words: Words, n: int) -> Counter:
@@ -111,6 +137,14 @@ def _blocks(hypothesis: Words, references: list[Words], n: int) -> int:
     return (cut(hypothesis) & most).total()
 
 
+_SEAMS = [
+    Slip(
+        "n-grams glued to one word",
+        _joined_up,
+        "You glue the words of an n-gram together, so that *in to* and *i nto* become the same. They are different words: "
+        "compare tuples of words.",
+    ),
+]
 _REFERENCES = [
     Slip(
         "references joined",

@@ -689,16 +689,13 @@ SLOPE_SLIPS = {
     "a threshold too high": (
         lambda slopes: slopes.abs().amax(dim=(1, 3)) > 0.1,
         (
-            "You miss a weak leak, with a slope of 0.008. A model that cannot see the future has a slope of exactly 0: let "
-            "the threshold be far lower."
+            "You miss a weak leak. However small a slope is, it is a leak: a causal model's slope is exactly 0. Compare with 0, "
+            "or, after a change of the input, with what rounding makes, 1e-6."
         ),
     ),
     "a threshold so high": (
         lambda slopes: slopes.abs().amax(dim=(1, 3)) > 0.5,
-        (
-            "You miss all but the strongest leaks. A model that cannot see the future has a slope of exactly 0: let the "
-            "threshold be far lower."
-        ),
+        ("You miss all but the strongest leaks. A causal model's slope is exactly 0: let the threshold be far lower."),
     ),
 }
 
@@ -768,12 +765,13 @@ def _suspects(n: int, d: int) -> list[tuple[Model, int, int]]:
     reader, read = (torch.randperm(d - 1)[:2] + 1).tolist()  # never feature 0
     one = torch.nn.functional.one_hot(torch.tensor(reader), d).float()
     turn = torch.randn(d, d)  # so that features that move together do not cancel with the rest
+    weak = 0.0005 * (1 + torch.rand(()).item())  # a secret, so that no threshold can be fitted to it
 
     def far(x: Tensor) -> dict[int, Tensor]:
         return {i: 0.3 * x[..., i + 2, :], i + 1: -0.8 * x[..., -1, :]}
 
     def weak_and_in_one_feature(x: Tensor) -> dict[int, Tensor]:
-        return {i: -0.008 * x[..., i + 2, :], i + 1: 0.6 * x[..., i + 2, :] * one.to(x)}
+        return {i: -weak * x[..., i + 2, :], i + 1: 0.6 * x[..., i + 2, :] * one.to(x)}
 
     def near(x: Tensor) -> dict[int, Tensor]:
         return {i: x[..., i + 1, :] @ turn.to(x)}

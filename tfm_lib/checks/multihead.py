@@ -632,6 +632,14 @@ def cost(student, expect):
         tolerance=1e-6,
         describe="the number of weights",
     )
+    rounded = any(torch.as_tensor(part).is_floating_point() for args in inputs for part in pair(*args))
+    expect.true(
+        not rounded,
+        "both of them whole numbers",
+        "The numbers are right, but at least one of them is a float, such as 96.0, and whole numbers are asked for. `/` always makes "
+        "a float, which is exact only up to 2⁵³: divide with `//`.",
+        "a float",
+    )
 
 
 # which head goes next

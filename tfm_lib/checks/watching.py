@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import dis
+import inspect
 import os
 import signal
 import sys
+import textwrap
 import threading
 import time
 import traceback
@@ -66,6 +68,9 @@ def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
             raise Refused(_describe_exception(name, args, error)) from None
         if result is ... or (result is None and _is_stub(answer)):
             raise Unsolved
+        if result is None and _is_idle(answer):
+            useless = f"{name} returns None whatever it is given, which is nothing useful. Put what it computes behind `return`."
+            raise Refused(useless, "no return")
         if result is None:
             raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
         for place, (old, new) in enumerate(zip(before, [*args, *kwargs.values()])):
@@ -168,9 +173,25 @@ def _describe_exception(name: str, args: tuple, error: BaseException) -> str:
 
 
 def _is_stub(answer: Any) -> bool:
-    """Whether a function's body is empty but for its docstring and `...`, so that nothing was tried."""
+    """Whether a function's body is empty but for its docstring, `...` and `pass`, so that nothing was tried."""
+    return _is_idle(answer) and not _says_return(answer)
+
+
+def _is_idle(answer: Any) -> bool:
+    """Whether a function does nothing but return a constant."""
     idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
     return hasattr(answer, "__code__") and {step.opname for step in dis.get_instructions(answer)} <= idle
+
+
+def _says_return(answer: Any) -> bool:
+    """Whether a function's source has a `return`, which its code does not tell from a body of `pass`; False without source."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(answer)))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    name = answer.__code__.co_name
+    defined = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name), None)
+    return defined is not None and any(isinstance(node, ast.Return) for node in ast.walk(defined))
 
 
 # ── ending ────────────────────────────────────────────────────────────────
