@@ -409,6 +409,30 @@ def test_the_story_lacks_two_letters_that_the_chapter_calls_unknown():
     assert len(story_words()) > 700
 
 
+NO_EXAMPLES = {
+    "each of {}": ([([4], [5])], [Example([4], [5]), [4, 5]]),
+    "both sides of {}": ([Example("a", "b")], [Example([4], "b")], [Example(4, [5])], [Example([4], None)]),
+}
+MISFITS = {
+    "batches of what is no Example": (
+        lambda **given: list(batches(**given)),
+        dict(examples=[Example([4], [5])], max_tokens=9),
+        {f"examples → {said.format('examples')}": bad for said, bad in NO_EXAMPLES.items()},
+    ),
+    "padding_waste of what is no Example": (
+        padding_waste,
+        dict(groups=[[Example([4], [5])]]),
+        {f"groups → {said.format('groups')}": [[each] for each in bad] for said, bad in NO_EXAMPLES.items()}
+        | {"groups": ([[]],)},
+    ),
+    "Tokenizer.train on nothing": (
+        Tokenizer.train,
+        dict(sentences=["a"], vocab_size=20),
+        dict(sentences=([], [""], ["", " \n"])),
+    ),
+}
+
+
 # mutations
 
 

@@ -497,6 +497,18 @@ def test_a_decoder_alone_samples_and_beams():
             assert_close(each.log_p, sum(log_p[i, token].item() for i, token in enumerate(steps)))
 
 
+SAMPLED = dict(model=small_model().float(), src_ids=sources(), bos_id=BOS, eos_id=EOS, max_len=3, temperature=1.0)
+MISFITS = {
+    "sample with a temperature that rounds to 0": (sample, SAMPLED, dict(temperature=(1e-320, 5e-324, 1e-39))),
+    "sample with half the bits": (sample, {**SAMPLED, "model": small_model().half()}, dict(temperature=(1e-320, 1e-6))),
+}
+
+
+def test_a_low_temperature_is_greedy_down_to_the_smallest():
+    model, src = small_model().float(), sources()
+    assert sample(model, src, BOS, EOS, 6, temperature=1e-30).equal(greedy_decode(model, src, BOS, EOS, 6))
+
+
 # mutations
 
 

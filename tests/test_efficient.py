@@ -98,6 +98,59 @@ def test_tiles_have_the_first_and_second_derivatives_that_finite_differences_fin
     assert torch.autograd.gradgradcheck(lambda *inputs: tiled_attention(*inputs, size=2), words(5, 4))
 
 
+@pytest.mark.parametrize("in_dims", [(0, 0, 0), (0, None, None), (None, 1, None), (2, None, 0)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_tiles_go_under_vmap_whoever_has_the_axis(in_dims, masked):
+    torch.manual_seed(0)
+    inputs = [X.detach() for X in words(5, 4)]
+    inputs = [X if dim is None else torch.stack([X, -X, X + 1], dim) for X, dim in zip(inputs, in_dims)]
+    mask = torch.tensor([[True, False, True, True]]) if masked else None
+    plain = torch.vmap(lambda *inputs: attention(*inputs, mask)[0], in_dims)(*inputs)
+    assert_close(torch.vmap(lambda *inputs: tiled_attention(*inputs, mask, size=2), in_dims)(*inputs), plain)
+
+
+def test_tiles_go_under_vmap_with_a_mask_for_each():
+    torch.manual_seed(0)
+    inputs = [X.detach() for X in words(5, 4)]
+    masks = torch.rand(3, 5, 4) < 0.7
+    masks[..., 0] = True
+    tiled = torch.vmap(lambda mask: tiled_attention(*inputs, mask, size=2))(masks)
+    assert_close(tiled, torch.stack([attention(*inputs, mask)[0] for mask in masks]))
+
+
+TRANSFORMS = {
+    "grad": lambda attend, *inputs: torch.func.grad(lambda *X: attend(*X).sin().sum(), (0, 1, 2))(*inputs),
+    "jacrev": lambda attend, *inputs: torch.func.jacrev(attend, (0, 1, 2))(*inputs),
+    "a slope for each example": lambda attend, *inputs: torch.vmap(
+        torch.func.grad(lambda *X: attend(*X).sin().sum(), (0, 1, 2)), (0, None, 0)
+    )(inputs[0], inputs[1][0], inputs[2]),
+    "a slope through many examples": lambda attend, *inputs: torch.func.grad(
+        lambda Q, K, V: torch.vmap(attend, (0, None, None))(Q, K[0], V[0]).sin().sum(), (0, 1, 2)
+    )(*inputs),
+    "the second derivative": lambda attend, *inputs: torch.func.jacrev(
+        torch.func.grad(lambda *X: attend(*X).sin().sum(), (0, 1, 2)), (0, 1, 2)
+    )(*inputs),
+}
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_tiles_have_the_derivatives_of_attention_in_torch_func(name, masked):
+    torch.manual_seed(0)
+    inputs = [X.detach() for X in words(3, 4, 2, 2)]
+    mask = torch.tensor([[True, False, True, True]]) if masked else None
+    tiled = TRANSFORMS[name](lambda *X: tiled_attention(*X, mask, size=2), *inputs)
+    plain = TRANSFORMS[name](lambda *X: attention(*X, mask)[0], *inputs)
+    assert_close(tiled, plain, atol=1e-10, rtol=0)
+
+
+def test_no_query_is_no_trouble_for_tiles():
+    Q, K, V = words(0, 4)
+    O = tiled_attention(Q, K, V, size=2)
+    assert O.shape == (2, 0, 3)
+    assert all((slope == 0).all() for slope in torch.autograd.grad(O.sum(), (Q, K, V)))
+
+
 def test_nothing_larger_than_a_tile_is_made():
     inputs = words(200, 300)
     with Largest() as made:
@@ -513,7 +566,8 @@ MISFITS = {
         accept_drafts,
         dict(p=P, q=P[:1], drafted=DRAFTED, draw=lambda p: int(p.argmax())),
         {
-            "p": (None, P.tolist(), P * 2, P[:1]), "q": (None, P, P[:1, :1]), "drafted": (3, "0"), "draw": CALLABLE,
+            "p": (None, P.tolist(), P * 2, P[:1]), "q": (None, P, P[:1, :1]), "drafted": (3, "0"),
+            "draw": (*CALLABLE, *(lambda p, drawn=drawn: drawn for drawn in (None, "a", 1.5, True, 99, -1))),
             "drafted → each id of drafted": ([0.5], [2], [-1], [True]), "drafted → q": ([0, 1], []),
             "q → drafted": [torch.tensor([[1.0, 0.0]])],
         },
@@ -523,8 +577,10 @@ MISFITS = {
         dict(model=MODEL, draft=MODEL, src_ids=SRC, bos_id=1, eos_id=2),
         dict(
             model=(None, 3, torch.nn.Linear(2, 2)), draft=(None, tiny(0, 11)), src_ids=(None, SRC.float(), SRC[0], SRC[:, :0]),
-            bos_id=(*WHOLE, -1), eos_id=(*WHOLE, -1), ahead=SIZE, max_len=SIZE, chances=CALLABLE, draw=CALLABLE,
-        ),
+            bos_id=(*WHOLE, -1), eos_id=(*WHOLE, -1), ahead=SIZE, max_len=SIZE,
+            chances=(*CALLABLE, lambda logits: None, lambda logits: logits[..., :3].softmax(-1)),
+            draw=(*CALLABLE, lambda p: 'a', lambda p: 12),
+        ) | {"chances → what chances returns": (lambda logits: logits, lambda logits: logits.exp(), lambda logits: logits * math.nan)},
     ),
 }  # fmt: skip
 
@@ -557,7 +613,7 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_tiles_have_the_first_and_second_derivatives_that_finite_differences_find",
     ),
     "one tile as large as the matrix": (
-        "return (slice(start, start + size) for start in range(0, X.shape[-2], size))",
+        "return (slice(start, start + size) for start in range(0, max(X.shape[-2], 1), size))",
         "return (slice(start, None) for start in (0,))",
         "test_nothing_larger_than_a_tile_is_made",
     ),

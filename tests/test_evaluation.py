@@ -193,9 +193,10 @@ def test_of_two_equally_good_systems_one_is_rarely_called_better():
 
 
 TEXT = (None, "one text", 3)
+NO_WORDS = {f"{side} → each of {side}": ([["a"]], [3], [None], ["a", ("a",)]) for side in ("hypothesis", "reference")}
 MISFITS = {
     "bleu_words": (bleu_words, dict(text="a b"), dict(text=(None, 3, ["a"]))),
-    "ngram_matches": (ngram_matches, dict(hypothesis=["a"], reference=["a"], n=1), dict(n=SIZE)),
+    "ngram_matches": (ngram_matches, dict(hypothesis=["a"], reference=["a"], n=1), NO_WORDS | {"n": SIZE}),
     "bleu": (bleu, dict(hypotheses=["a"], references=["a"]), dict(hypotheses=TEXT, references=(*TEXT, [], ["a", "b"]))),
     "chrf": (
         chrf,

@@ -392,6 +392,16 @@ def test_a_causal_encoder_layer_under_combined_masks_equals_each_sentence_alone(
     assert_close(together[0, :3], layer(X[:1, :3], causal_mask(3))[0][0])
 
 
+NO_LAYERS = (lambda *sizes: None, lambda *sizes: 3)
+LAYER = dict(d_model=4, n_heads=2, d_ff=8)
+PARTS = dict(attention=(*NO_LAYERS, nn.MultiheadAttention), feed_forward=NO_LAYERS, norm_layer=NO_LAYERS)
+MISFITS = {
+    "EncoderLayer of other parts": (EncoderLayer, LAYER, PARTS),
+    "DecoderLayer of other parts": (DecoderLayer, LAYER, PARTS),
+    "Residual around no norm": (Residual, dict(d_model=4), dict(norm_layer=NO_LAYERS)),
+}
+
+
 # mutations
 
 

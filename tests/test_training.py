@@ -355,6 +355,29 @@ def test_a_model_trains_on_no_padding_whatever_its_id():
         next(train(model, [Batch.of(pairs)], lambda step: 0.01))
 
 
+BATCH = Batch.of([Example([4, 5], [6]), Example([4], [5, 6, 7])])
+MISFITS = {
+    "train on what is no Batch": (
+        lambda **given: list(train(small_model(), lr=lambda step: 0.1, **given)),
+        dict(batches=[BATCH]),
+        {
+            "batches → each of batches": ([tuple(BATCH)], [BATCH, None], [[4, 5]], BATCH),
+            "batches → tgt_out of batches": [
+                [BATCH._replace(tgt_out=ids)] for ids in ("c", None, [[4]], BATCH.tgt_out[0], BATCH.tgt_out.float())
+            ],
+        },
+    ),
+    "Batch.of what is no Example": (
+        Batch.of,
+        dict(examples=[Example([4], [5])]),
+        {
+            "examples → each of examples": ([([4], [5])], [Example([4], [5]), [4, 5]]),
+            "examples → both sides of examples": ([Example("a", [5])], [Example([4], "b")], [Example(4, 5)]),
+        },
+    ),
+}
+
+
 # mutations
 
 

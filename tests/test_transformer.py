@@ -639,6 +639,18 @@ def test_bad_input_gets_a_sentence(name):
     assert str(caught.value) == sentence
 
 
+NO_PARTS = dict(
+    positions=(lambda n, d: torch.zeros(n, d + 1), lambda n, d: torch.zeros(n, 1), lambda n, d: torch.zeros(n - 1, d), lambda n, d: None, nn.Linear),
+    attention=(nn.MultiheadAttention, lambda *sizes: None),
+    feed_forward=(lambda *sizes: None,),
+    norm_layer=(lambda d_model: None,),
+)  # fmt: skip
+MISFITS = {
+    f"{kind.__name__} of other parts": (kind, dict(config=config()), NO_PARTS)
+    for kind in (Transformer, EncoderOnly, DecoderOnly)
+}
+
+
 # mutations
 
 

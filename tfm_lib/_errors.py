@@ -6,7 +6,7 @@ been looked at is remembered until somebody writes into it, however many layers 
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -79,6 +79,42 @@ def require_model_sizes(config: object) -> None:
     require_below("pad_id", config.pad_id, config.vocab_size)
 
 
+def require_temperature(temperature: float, logits: Tensor) -> None:
+    """The largest of the `logits` must be finite after a division by `temperature`."""
+
+    def too_large(logits: Tensor) -> Tensor:
+        best = logits.amax(dim=-1)
+        return (best.isfinite() & ~(best / temperature).isfinite()).any()
+
+    if _numbers(logits, too_large):
+        must = f"leave logits / temperature finite in {logits.dtype}; greedy_decode is the limit of small ones"
+        raise bad_input("temperature", must, temperature)
+
+
+def require_chances(p: Tensor, logits: Tensor) -> None:
+    """What the function `chances` made of `logits`, `p`, must be as many distributions."""
+    if not isinstance(p, Tensor) or p.shape != logits.shape or not p.is_floating_point():
+        must = f"return probabilities of {shape_of(logits)}, that of the logits"
+        raise bad_input("chances", must, shown(p), TypeError)
+    require_distribution("what chances returns", p)
+
+
+def require_layers(**layers: Callable) -> None:
+    """What each of these factories made must be a layer, and not torch's attention, whose arguments are others."""
+    for factory, layer in layers.items():
+        if not callable(layer):
+            raise bad_input(factory, "return a layer", shown(layer), TypeError)
+        if isinstance(layer, torch.nn.MultiheadAttention):
+            must = "return a layer that is called as a MultiHeadAttention of this library is"
+            raise bad_input(factory, must, "a torch.nn.MultiheadAttention", TypeError)
+
+
+def require_table(argument: str, table: Tensor, rows: int, width: int) -> None:
+    """The function `argument` must have returned a tensor of shape (rows, width)."""
+    if not isinstance(table, Tensor) or table.shape != (rows, width):
+        raise bad_input(argument, f"return a tensor of shape {(rows, width)}", shown(table))
+
+
 def require_choice(argument: str, value: str, choices: Iterable[str], must: str = "") -> None:
     """`value` must be one of the words in `choices`."""
     if not isinstance(value, str) or value not in choices:
@@ -145,11 +181,24 @@ def require_ids_in_rows(argument: str, rows: Iterable) -> None:
             )
 
 
-def require_examples(argument: str, examples: Iterable) -> None:
-    """`examples` must be at least one pair of lists of ids."""
+def require_examples(argument: str, examples: Iterable, least: int = 0) -> None:
+    """`examples` must be pairs `src` and `tgt` of lists of ids, `least` of them."""
     require_rows(argument, examples, "be pairs of lists of ids")
-    if not len(examples):
+    if len(examples) < least:
         raise bad_input(argument, "hold at least one example", "none")
+    for example in examples:
+        if not (hasattr(example, "src") and hasattr(example, "tgt")):
+            raise bad_input(f"each of {argument}", "be an Example(src, tgt)", shown(example), TypeError)
+        for side in (example.src, example.tgt):
+            if not _is_sequence(side):
+                raise bad_input(f"both sides of {argument}", "be lists of ids", shown(side), TypeError)
+
+
+def require_words(argument: str, words: Iterable[str]) -> None:
+    """`words` must be a sequence of strings, such as a string is."""
+    require_kind(argument, words, Sequence, "be a sequence of words")
+    for word in () if isinstance(words, str) else words:
+        require_kind(f"each of {argument}", word, str, "be a string")
 
 
 def require_rows(argument: str, rows: Iterable, must: str) -> None:

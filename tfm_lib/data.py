@@ -12,7 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tfm_lib._errors import (
-    bad_input, require_counts, require_ids_in_rows, require_kind, require_merges,
+    bad_input, require_counts, require_examples, require_ids_in_rows, require_kind, require_merges,
     require_path, require_rows, require_whole,
 )  # fmt: skip
 from tfm_lib._shapes import checked
@@ -133,6 +133,8 @@ class Tokenizer:
             raise bad_input("vocab_size", must, vocab_size)
         require_whole("min_count", min_count, 0)
         sentences = _texts("sentences", sentences)
+        if not any(map(str.strip, sentences)):
+            raise bad_input("sentences", "hold at least one letter", "none")
         # room is made for all pieces at once, and no text has more of them than letters
         vocab_size = min(vocab_size, 1000 + 20 * sum(len(sentence) + 1 for sentence in sentences))
         backend = Backend(models.BPE(unk_token=Vocabulary.special[cls.unk_id]))
@@ -296,7 +298,7 @@ def batches(
 
     Source: Vaswani et al. (2017), section 5.1: about 25,000 tokens a side.
     """
-    require_rows("examples", examples, "be pairs of lists of ids")
+    require_examples("examples", examples)
     require_whole("max_tokens", max_tokens, 1, "be at least 1")
     require_whole("pool", pool, 1)
     if seed is not None:
@@ -336,6 +338,8 @@ def padding_waste(groups: Sequence[Sequence[Example]]) -> float:
     require_rows("groups", groups, "be lists of examples, as batches gives them")
     if not groups:
         raise bad_input("groups", "hold at least one batch", "none")
+    for group in groups:
+        require_examples("groups", group, least=1)
     real = sum(_length(example)[0] for group in groups for example in group)
     places = sum(len(group) * max(_length(example)[0] for example in group) for group in groups)
     return 1 - real / places

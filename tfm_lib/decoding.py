@@ -11,7 +11,8 @@ from torch import Tensor
 
 from tfm_lib._errors import (
     bad_input, require_column, require_continuations, require_no_nan,
-    require_number, require_rows_of, require_sizes, require_token_ids, require_whole, shape_of,
+    require_number, require_rows_of, require_sizes, require_temperature, require_token_ids,
+    require_whole, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.transformer import DecoderOnly, Memory, Transformer, decoder_caches
@@ -111,6 +112,7 @@ def sample(
     require_number("temperature", temperature, lambda temperature: temperature > 0, must)
 
     def draw(logits: Tensor) -> Tensor:
+        require_temperature(temperature, logits)
         p = filter_logits(logits / temperature, top_k, top_p).softmax(dim=-1)
         return torch.multinomial(p, 1, generator=generator).squeeze(-1)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -10,8 +11,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_below, require_distribution, require_ids, require_ids_in_rows, require_sizes,
-    require_token_ids, require_values, require_whole, require_whole_numbers, shape_of,
+    bad_input, require_below, require_chances, require_distribution, require_ids,
+    require_ids_in_rows, require_sizes, require_token_ids, require_values, require_whole,
+    require_whole_numbers, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.attention import attention
@@ -68,7 +70,7 @@ class TiledAttention(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, Q, K, V, mask, size):
+    def forward(Q, K, V, mask, size):
         O = V.new_empty(*Q.shape[:-1], V.shape[-1])
         L = Q.new_empty(*Q.shape[:-1], 1)
         for rows in _tiles(Q, size):
@@ -83,29 +85,42 @@ class TiledAttention(torch.autograd.Function):
                 top = higher
             O[..., rows, :] = mixed / total
             L[..., rows, :] = top + total.log()
-        ctx.save_for_backward(Q, K, V, mask, O, L)
-        ctx.size = size
         return O, L
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        *tensors, ctx.size = inputs
+        ctx.save_for_backward(*tensors, *output)
 
     @staticmethod
     def backward(ctx, dO, dL):  # ∂L/∂sⱼ = aⱼ; through L a second derivative reaches the scores
         Q, K, V, mask, O, L = ctx.saved_tensors
-        dQ, dK, dV = torch.zeros_like(Q), torch.zeros_like(K), torch.zeros_like(V)
+        dQ, dK, dV = ([0.0 for _ in _tiles(X, ctx.size)] for X in (Q, K, V))  # tile by tile
         D = (dO * O).sum(dim=-1, keepdim=True)  # Σⱼ aⱼ · ∂loss/∂aⱼ
-        for rows in _tiles(Q, ctx.size):
+        for i, rows in enumerate(_tiles(Q, ctx.size)):
             own = dO[..., rows, :]
-            for cols in _tiles(K, ctx.size):
+            for j, cols in enumerate(_tiles(K, ctx.size)):
                 A = (_tile_of_scores(Q, K, mask, rows, cols) - L[..., rows, :]).exp()
-                dV[..., cols, :] += A.mT @ own
+                dV[j] = dV[j] + A.mT @ own
                 dA = own @ V[..., cols, :].mT
                 dS = A * (dA - D[..., rows, :] + dL[..., rows, :]) / math.sqrt(Q.shape[-1])
-                dQ[..., rows, :] += dS @ K[..., cols, :]
-                dK[..., cols, :] += dS.mT @ Q[..., rows, :]
-        return dQ, dK, dV, None, None
+                dQ[i] = dQ[i] + dS @ K[..., cols, :]
+                dK[j] = dK[j] + dS.mT @ Q[..., rows, :]
+        return *(torch.cat(tiles, dim=-2) for tiles in (dQ, dK, dV)), None, None
+
+    @staticmethod
+    def vmap(info, in_dims, *inputs):
+        """Under `torch.vmap`: its axis becomes one more axis of the batch."""
+        *tensors, size = inputs
+        for i, (X, dim) in enumerate(zip(tensors, in_dims)):
+            if X is not None:
+                is_shared = dim is None  # by all examples
+                tensors[i] = X.expand(info.batch_size, *X.shape) if is_shared else X.movedim(dim, 0)
+        return TiledAttention.apply(*tensors, size), (0, 0)
 
 
 def _tiles(X: Tensor, size: int) -> Iterator[slice]:
-    return (slice(start, start + size) for start in range(0, X.shape[-2], size))
+    return (slice(start, start + size) for start in range(0, max(X.shape[-2], 1), size))
 
 
 def _tile_of_scores(Q: Tensor, K: Tensor, mask: Tensor | None, rows: slice, cols: slice) -> Tensor:
@@ -396,6 +411,7 @@ def accept_drafts(
     Source: Leviathan, Kalman and Matias (2023), section 2.3 and algorithm 1.
     """
     _require_drafts(p, q, drafted)
+    draw = partial(_drawn, draw)
     for t, token in enumerate(drafted):
         stays = (p[t, token] / q[t, token]).clamp(max=1)
         if draw(torch.stack([stays, 1 - stays])) == 1:
@@ -445,6 +461,7 @@ def speculative_decode(
     _require_pair(model, draft, src_ids)
     require_token_ids(bos_id=bos_id, eos_id=eos_id)
     require_sizes(ahead=ahead, max_len=max_len)
+    chances, draw = partial(_chances, chances), partial(_drawn, draw)
     large, small = _Reader(model, src_ids), _Reader(draft, src_ids)
     ids, per_call = [bos_id], []
     while ids[-1] != eos_id and len(ids) <= max_len:
@@ -459,6 +476,20 @@ def speculative_decode(
         large.forget(len(ids) - 1)
         small.forget(len(ids) - 1)
     return Written(ids[1:], per_call)
+
+
+def _chances(chances: Callable[[Tensor], Tensor], logits: Tensor) -> Tensor:
+    """What `chances` makes of `logits`, which must be distributions."""
+    p = chances(logits)
+    require_chances(p, logits)
+    return p
+
+
+def _drawn(draw: Callable[[Tensor], int], p: Tensor) -> int:
+    """What `draw` makes of `p`, which must be one of its indices."""
+    index = draw(p)
+    require_whole("draw", index, 0, f"return an index from 0 to {len(p) - 1}", len(p) - 1)
+    return index
 
 
 class _Reader:

@@ -11,7 +11,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tfm_lib._errors import bad_input, require_kind, require_number, require_sizes, require_texts, require_whole
+from tfm_lib._errors import (
+    bad_input, require_kind, require_number, require_sizes, require_texts, require_whole,
+    require_words,
+)  # fmt: skip
 
 __all__ = ["Bleu", "Difference", "bleu", "bleu_words", "chrf", "ngram_matches", "paired_bootstrap"]
 
@@ -49,7 +52,7 @@ def ngram_matches(hypothesis: Sequence[str], reference: Sequence[str], n: int) -
     """
     require_sizes(n=n)
     for name, words in (("hypothesis", hypothesis), ("reference", reference)):
-        require_kind(name, words, Sequence, "be a sequence of words")
+        require_words(name, words)
     return (_ngrams(hypothesis, n) & _ngrams(reference, n)).total()
 
 

@@ -8,7 +8,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfm_lib._errors import require_norm, require_share, require_sizes, require_values
+from tfm_lib._errors import (
+    require_layers, require_norm, require_share, require_sizes, require_values,
+)  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 
@@ -89,6 +91,7 @@ class Residual(nn.Module):
         super().__init__()
         require_share("dropout", dropout)
         self.norm = norm_layer(d_model)
+        require_layers(norm_layer=self.norm)
         self.dropout = nn.Dropout(dropout)
         self.is_post = norm == "post"
 
@@ -133,6 +136,7 @@ class EncoderLayer(nn.Module):
         self.d_model = d_model
         self.self_attention = attention(d_model, n_heads, dropout)
         self.feed_forward = feed_forward(d_model, d_ff)
+        require_layers(attention=self.self_attention, feed_forward=self.feed_forward)
         around = (Residual(d_model, dropout, norm, norm_layer) for _ in range(2))
         self.residuals = nn.ModuleList(around)
 
@@ -173,6 +177,7 @@ class DecoderLayer(nn.Module):
         self.self_attention = attention(d_model, n_heads, dropout)
         self.cross_attention = MultiHeadAttention(d_model, n_heads, dropout)  # no distance here
         self.feed_forward = feed_forward(d_model, d_ff)
+        require_layers(attention=self.self_attention, feed_forward=self.feed_forward)
         around = (Residual(d_model, dropout, norm, norm_layer) for _ in range(3))
         self.residuals = nn.ModuleList(around)
 

@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    require_a_loss, require_examples, require_kind, require_number, require_padding, require_range,
-    require_rate, require_share, require_sizes, require_targets, require_trainable,
+    require_a_loss, require_examples, require_ids, require_kind, require_number, require_padding,
+    require_range, require_rate, require_share, require_sizes, require_targets, require_trainable,
     require_vocabulary, require_whole,
 )  # fmt: skip
 from tfm_lib._shapes import checked
@@ -96,7 +96,7 @@ class Batch(NamedTuple):
 
         What the ids of these and of the padding are, `vocabulary` says, as a `Tokenizer` does.
         """
-        require_examples("examples", examples)
+        require_examples("examples", examples, least=1)
         require_vocabulary(vocabulary)
         bos, eos, pad_id = vocabulary.bos_id, vocabulary.eos_id, vocabulary.pad_id
         return cls(
@@ -170,4 +170,7 @@ def _groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
     """`size` batches at a time; the last group may be smaller."""
     rest = iter(batches)
     while group := list(islice(rest, size)):
+        for batch in group:
+            require_kind("each of batches", batch, Batch, "be a Batch, as Batch.of makes it")
+            require_ids("tgt_out of batches", batch.tgt_out)
         yield group

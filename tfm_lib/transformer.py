@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     require_caches, require_model_sizes, require_no_padding_first, require_room, require_sizes,
-    require_tokens, require_whole,
+    require_table, require_tokens, require_whole,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib._trace import trace
@@ -85,7 +85,9 @@ class Embedding(nn.Module):
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)  # 1 / scale
         self.make_positions = partial(positions, config.max_len, config.d_model)
-        self.register_buffer("positions", self.make_positions(), persistent=False)
+        table = self.make_positions()
+        require_table("positions", table, config.max_len, config.d_model)
+        self.register_buffer("positions", table, persistent=False)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
