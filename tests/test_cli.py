@@ -48,7 +48,7 @@ def test_an_unknown_chapter_is_answered_with_those_of_a_like_name() -> None:
     run = tfm("build", "maskin")
     assert run.returncode == 1
     assert run.stderr.strip() == "There is no chapter maskin. Did you mean masking?"
-    assert "There are intro, notation, " in tfm("build", "zzzz").stderr
+    assert "There are intro, before, " in tfm("build", "zzzz").stderr
 
 
 def test_build_says_where_the_book_is_and_which_cell_failed(toy_book) -> None:

@@ -95,18 +95,18 @@ class TiledAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx, dO, dL):  # ∂L/∂sⱼ = aⱼ; through L a second derivative reaches the scores
         Q, K, V, mask, O, L = ctx.saved_tensors
-        dQ, dK, dV = ([0.0 for _ in _tiles(X, ctx.size)] for X in (Q, K, V))  # tile by tile
+        dQ, dK, dV = (dO.new_zeros(X.shape) for X in (Q, K, V))
         D = (dO * O).sum(dim=-1, keepdim=True)  # Σⱼ aⱼ · ∂loss/∂aⱼ
-        for i, rows in enumerate(_tiles(Q, ctx.size)):
+        for rows in _tiles(Q, ctx.size):
             own = dO[..., rows, :]
-            for j, cols in enumerate(_tiles(K, ctx.size)):
+            for cols in _tiles(K, ctx.size):
                 A = (_tile_of_scores(Q, K, mask, rows, cols) - L[..., rows, :]).exp()
-                dV[j] = dV[j] + A.mT @ own
+                dV[..., cols, :] += A.mT @ own
                 dA = own @ V[..., cols, :].mT
                 dS = A * (dA - D[..., rows, :] + dL[..., rows, :]) / math.sqrt(Q.shape[-1])
-                dQ[i] = dQ[i] + dS @ K[..., cols, :]
-                dK[j] = dK[j] + dS.mT @ Q[..., rows, :]
-        return *(torch.cat(tiles, dim=-2) for tiles in (dQ, dK, dV)), None, None
+                dQ[..., rows, :] += dS @ K[..., cols, :]
+                dK[..., cols, :] += dS.mT @ Q[..., rows, :]
+        return dQ, dK, dV, None, None
 
     @staticmethod
     def vmap(info, in_dims, *inputs):

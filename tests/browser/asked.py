@@ -179,7 +179,7 @@ QUERIES_KEYS_VALUES = {
     "alignment-stages": "qkv", "alignment-two-dates": "qk", "decoding-kept": "k", "efficient-ideas": "qk", "cost-growth": "qk",
     "fig-lookup": "qkv", "fig-shapes": "qkv", "masking-shift": "qk", "multihead-ask": "qv", "multihead-shapes": "qv",
     "multihead-subspaces": "qkv", "positional-leak": "q", "positional-turned": "qk", "self-attention-ask": "qkv",
-    "self-attention-shapes": "qkv", "transformer-arrangements": "qk", "transformer-asks": "q",
+    "self-attention-shapes": "qkv", "transformer-arrangements": "qk", "transformer-asks": "q", "transformer-memory": "kv",
     "transformer-shapes": "qkv", "the big picture": "qkv",
 }  # fmt: skip
 

@@ -1087,15 +1087,6 @@ def set_test(student: Any, expect: Expect) -> None:
     _judge_lone_shuffles(student, expect)
 
 
-def _favourites() -> list[tuple[int, int, int]]:
-    """The first of many rows, one in the middle, and the last; with how many queries, among how many rows.
-
-    They are many, so that a shuffle at random seldom leaves the row in question where it was.
-    """
-    counts, sizes = different(3, 7, 15), different(3, 300, 500)
-    return [(row, n, m) for row, n, m in zip([0, whole(5, 290), sizes[2] - 1], counts, sizes)]
-
-
 def _judge_lone_shuffles(student: Any, expect: Expect) -> None:
     """Two rows, which one shuffle in two leaves as they are, twelve times."""
     Q, K, V = torch.randn(3, 4), torch.randn(2, 4), torch.randn(2, 3)
@@ -1225,6 +1216,15 @@ def _with_bias(bias: Tensor) -> Attend:
         return weights @ V, weights
 
     return attend
+
+
+def _favourites() -> list[tuple[int, int, int]]:
+    """The first of many rows, one in the middle, and the last; with how many queries, among how many rows.
+
+    They are many, so that a shuffle at random seldom leaves the row in question where it was.
+    """
+    counts, sizes = different(3, 7, 15), different(3, 300, 500)
+    return [(row, n, m) for row, n, m in zip([0, whole(5, 290), sizes[2] - 1], counts, sizes)]
 
 
 def _favouring(row: int, m: int) -> Attend:
