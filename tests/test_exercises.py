@@ -5,6 +5,7 @@ import gc
 import re
 import runpy
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from types import SimpleNamespace
@@ -204,6 +205,13 @@ def test_solution_passes(id):
     assert verdict.held
 
 
+def solved(id: str) -> dict[str, Callable]:
+    """The answers of the chapter's solution by their names."""
+    namespace = {}
+    exec(f"{EXERCISES[id].imports}\n{EXERCISES[id].solution}", namespace)  # noqa: S102 (our own answers)
+    return {name: namespace[name] for name in find(id).answers}
+
+
 def plain(value: object) -> object:
     """`value` as something that can be compared; functions are all one."""
     if isinstance(value, Tensor):
@@ -216,8 +224,7 @@ def plain(value: object) -> object:
 @every_exercise
 def test_a_grader_chooses_the_inputs_by_its_seed(id):
     """Each seed asks something else, and what is right passes with each."""
-    namespace = {}
-    exec(f"{EXERCISES[id].imports}\n{EXERCISES[id].solution}", namespace)  # noqa: S102 (our own answers)
+    right = solved(id)
 
     def asked(seed: int) -> list:
         calls = []
@@ -225,7 +232,7 @@ def test_a_grader_chooses_the_inputs_by_its_seed(id):
         def noting(answer):
             return lambda *args: (calls.append(plain(args)), answer(*args))[1]
 
-        student = SimpleNamespace(**{name: noting(namespace[name]) for name in find(id).answers})
+        student = SimpleNamespace(**{name: noting(answer) for name, answer in right.items()})
         verdict = judge_student(find(id), student, seed)
         assert verdict.passed, f"seed {seed}: {verdict}"
         return calls

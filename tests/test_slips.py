@@ -5,12 +5,11 @@ of the judge is about. Where it is named in neither, as another slip is that is 
 bank holds an answer with it.
 """
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-from test_exercises import EXERCISES, bank, every_exercise
+from test_exercises import bank, every_exercise, solved
 
 from tfm_lib.checks import check, judge
 from tfm_lib.checks.judge import Expect, Slip, Verdict, find, judge_student
@@ -59,13 +58,6 @@ class Noting(Expect):
     def true(self, condition, holds, otherwise, mistake=None):
         self.names |= {mistake} - {None}
         super().true(condition, holds, otherwise, mistake)
-
-
-def solved(id: str) -> dict[str, Callable]:
-    """The answers of the chapter's solution by their names."""
-    namespace = {}
-    exec(f"{EXERCISES[id].imports}\n{EXERCISES[id].solution}", namespace)  # noqa: S102 (our own answers)
-    return {name: namespace[name] for name in find(id).answers}
 
 
 def known(id: str, put: Asked | None = None) -> tuple[Verdict, list[Asked], set[str]]:

@@ -163,19 +163,21 @@ class _Collection:
                 why += f", but its contents are those of {stem}; to take it, collect with --recognised"
             self._refuse(where, why, entry)
 
+    def _texts(self, entry: Entry) -> list[str] | None:
+        """The text of every cell of a notebook; None where it cannot be read."""
+        try:
+            return sources(self._read(entry))
+        except Exception:  # noqa: BLE001 (a broken entry raises whatever it likes; its name or its grading says what is amiss)
+            return None
+
     def _holds_some_of(self, entry: Entry, stem: str) -> bool:
         """Whether a line of a notebook was handed out in the chapter; yes where that is not known or it cannot be read."""
-        given = self.wishes.given.get(stem)
-        try:
-            return not given or bool(known_lines(sources(self._read(entry)), given)[0])
-        except Exception:  # noqa: BLE001 (a broken entry raises whatever it likes; grading says what is amiss)
-            return True
+        given, texts = self.wishes.given.get(stem), self._texts(entry)
+        return not given or texts is None or bool(known_lines(texts, given)[0])
 
     def _by_contents(self, entry: Entry) -> str:
         """The chapter most of whose lines a notebook holds; "" where that is none, or it cannot be read."""
-        try:
-            texts = sources(self._read(entry))
-        except Exception:  # noqa: BLE001 (a broken entry raises whatever it likes; it is refused by its name)
+        if (texts := self._texts(entry)) is None:
             return ""
         shares = {
             stem: len(known_lines(texts, given)[0]) / len(given)
