@@ -141,7 +141,7 @@ tried: $(DONE)/dev
 	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) -m "not hub" $(APART) tests)
 
 sandbox: $(DONE)/book
-	@$(PY) -m tfm_grader.backends
+	@$(PY) -m tfm_grader.sandbox.bubblewrap
 
 # --- products -----------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.row import Row
-from tfm_grader.manifest import manifest
-from tfm_grader.pool import JudgeProcess
+from tfm_grader.assignment.manifest import manifest
+from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Job, Judged
 
 BAR, CLASS = 1.3, 20  # seconds, submissions; nbgrader takes 2.1 s for the same

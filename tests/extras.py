@@ -32,15 +32,15 @@ print(sum(cell["cell_type"] == "code" for cell in cells), "cells run")
 GRADE_BOOK = """\
 import sys
 from pathlib import Path
-from tfm_grader.gradebook import nbgrader
-from tfm_grader.scores import Row, Score
+from tfm_grader.exports.nbgrader import nbgrader
+from tfm_grader.scoring.scores import Row, Score
 row = Row("masking.leak-test", "Leaks", "code", "partly right", 2, 3, "", [], [])
 print(nbgrader([Score("ann", "Ann", "1", [row])], Path(sys.argv[1]), "masking"))
 import jupyterhub, nbgitpuller
 """
 CLUSTER = """\
 from dask.distributed import Client, LocalCluster
-from tfm_grader.cluster import judge_here
+from tfm_grader.judging.cluster import judge_here
 if __name__ == "__main__":
     with LocalCluster(n_workers=1, dashboard_address=None) as cluster, Client(cluster) as client:
         print(client.submit(callable, judge_here).result())

@@ -13,8 +13,8 @@ from typing import Self
 
 from typer.testing import CliRunner
 
-from tfm_grader import bundle as bundles
-from tfm_grader import pool
+from tfm_grader.assignment import bundle as bundles
+from tfm_grader.judging import pool
 from tfm_grader.records import Begin, Bound, ExerciseResult, Job, Judged, NotJudged, Result, TestRow
 from tfm_lib.cli import app
 

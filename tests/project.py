@@ -18,7 +18,9 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-IN_THE_SANDBOX = "tfm_grader.inside"  # has another name in there, so that its modules import each other relatively
+IN_THE_SANDBOX = (
+    "tfm_grader.sandbox.process.inside"  # has another name in there, so that its modules import each other relatively
+)
 
 
 def imports(nodes, package: str = "") -> set[str]:

@@ -88,7 +88,7 @@ def test_the_folder_holds_all_that_the_first_cell_needs(tmp_path):
 
 
 def test_a_missing_wheel_is_said_with_what_makes_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("tfm_grader.handout.built_wheel", lambda root: None)
+    monkeypatch.setattr("tfm_grader.assignment.handout.built_wheel", lambda root: None)
     said = assign(tmp_path)
     assert re.search(r"tfm_lib-.*whl is not built, so students cannot install it: make wheel", said)
     assert not list(tmp_path.rglob("*.whl"))
@@ -227,9 +227,9 @@ def test_an_exercise_that_is_left_out_takes_its_files_with_it_unless_it_was_chan
 
 def test_notebooks_handed_out_before_are_known_after_another_run(tmp_path):
     """A student answers in the notebook of the first run; the points in it, since changed, are no part of the answer."""
-    from tfm_grader.bundle import load
+    from tfm_grader.assignment.bundle import load
     from tfm_grader.notebook import read
-    from tfm_grader.words import Answer, Handed
+    from tfm_grader.written_answers import Answer, Handed
 
     assign(tmp_path)
     old = json.loads((tmp_path / "student" / "masking.ipynb").read_text(encoding="utf-8"))

@@ -308,7 +308,7 @@ def test_only_where_the_text_asks_for_it_may_an_answer_change_its_input(course, 
 
 
 def test_a_leak_is_found_wherever_it_stands():
-    from tfm_grader.leaks import Leak, require_none
+    from tfm_grader.assignment.leaks import Leak, require_none
 
     secret = {"the solution": "def f(x):\n    return x.softmax(dim=-1) @ values + residual"}
     for place in (
@@ -328,7 +328,7 @@ def test_commands_say_what_is_missing(tmp_path):
 
 
 def test_no_bubblewrap_is_a_sentence_with_a_remedy(monkeypatch):
-    from tfm_grader.backends import NoSandbox, command
+    from tfm_grader.sandbox.bubblewrap import NoSandbox, command
 
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NoSandbox, match="sudo apt install bubblewrap"):
@@ -337,7 +337,7 @@ def test_no_bubblewrap_is_a_sentence_with_a_remedy(monkeypatch):
 
 @pytest.mark.parametrize(("root", "found"), [(True, True), (False, False)])
 def test_set_up_brings_bubblewrap_where_it_can(monkeypatch, tmp_path, root, found):
-    from tfm_grader.backends import NoSandbox, install_bubblewrap
+    from tfm_grader.sandbox.bubblewrap import NoSandbox, install_bubblewrap
 
     program = tmp_path / "apt-get"
     lines = ["#!/bin/sh", '[ "$*" = "install -y -q --no-install-recommends bubblewrap" ] || exit 0', f"cd {tmp_path}"]

@@ -15,9 +15,9 @@ from project import ROOT
 from typer.testing import CliRunner
 
 from tfm_grader import commands
-from tfm_grader.cluster import Cluster, NoCluster
-from tfm_grader.cluster_keys import NoKeys, make_keys
-from tfm_grader.manifest import manifest
+from tfm_grader.assignment.manifest import manifest
+from tfm_grader.judging.cluster import Cluster, NoCluster
+from tfm_grader.judging.cluster_keys import NoKeys, make_keys
 from tfm_grader.records import Begin, Job
 from tfm_lib.cli import app
 
@@ -118,7 +118,7 @@ def test_a_cluster_with_a_key_grades_and_hears_nobody_without_it(tmp_path):
     distributed, dask = __import__("distributed"), __import__("dask")
     keys, strangers = tmp_path / "keys", tmp_path / "others"
     made = subprocess.run(
-        [sys.executable, "-m", "tfm_grader.cluster_keys", str(keys)],
+        [sys.executable, "-m", "tfm_grader.judging.cluster_keys", str(keys)],
         check=False,
         cwd=ROOT,
         capture_output=True,

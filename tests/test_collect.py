@@ -13,12 +13,13 @@ from project import ROOT
 from typer.testing import CliRunner
 from users import Users
 
-from tfm_grader import collect, grade, roster
-from tfm_grader.bundle import Bundle
-from tfm_grader.ledger import Ledger
-from tfm_grader.manifest import manifest
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.manifest import manifest
+from tfm_grader.collecting import collect, roster
+from tfm_grader.judging import grade
+from tfm_grader.judging.audit_log import Ledger
 from tfm_grader.records import Judged
-from tfm_grader.report import Report, Sources
+from tfm_grader.reports.report import Report, Sources
 from tfm_lib.cli import app
 
 STEMS = ["masking", "self_attention"]

@@ -23,8 +23,8 @@ import pytest
 from typer.testing import CliRunner
 from users import Users
 
-from tfm_grader import claims, collected, sources
-from tfm_grader.exchange import Exchange
+from tfm_grader.collecting import archives, identity, record
+from tfm_grader.collecting.nbgrader_exchange import Exchange
 from tfm_grader.names import fold
 from tfm_lib.cli import app
 
@@ -88,7 +88,7 @@ class Class:
 
     @property
     def days(self) -> dict[str, float | None]:
-        return collected.late_days(self.to, DUE)
+        return record.late_days(self.to, DUE)
 
 
 def notebook(name: str) -> bytes:
@@ -278,13 +278,13 @@ def test_a_folder(tmp_path, make: Callable[[Path], None], monkeypatch, request):
 
 
 def test_a_folder_swapped_for_a_link_while_it_is_read(tmp_path):
-    from tfm_grader.sources import Entry, Folder
+    from tfm_grader.collecting.archives import SourceFile, Folder
 
     write(tmp_path / "kim" / "masking.ipynb", notebook("kim"))
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "mallory").symlink_to(tmp_path / "kim")
     with pytest.raises(OSError):
-        Folder(tmp_path / "in").read(Entry("mallory/masking.ipynb"))
+        Folder(tmp_path / "in").read(SourceFile("mallory/masking.ipynb"))
 
 
 def test_what_one_student_hands_in_by_the_hundred_takes_few_lines(tmp_path):
@@ -304,14 +304,14 @@ def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path, monkeypatch):
     """Root opens everything; so the disk's refusal is played."""
     for name in ("ann", "kim", "mallory"):
         write(tmp_path / "handed-in" / name / "masking.ipynb", notebook(name))
-    items = sources.Folder._items
+    items = archives.Folder._items
 
     def closed(self, parts):
         if parts == ("mallory",):
             raise PermissionError(13, "Permission denied")
         return items(self, parts)
 
-    monkeypatch.setattr(sources.Folder, "_items", closed)
+    monkeypatch.setattr(archives.Folder, "_items", closed)
     made = Class(tmp_path)
     said = made.collect(tmp_path / "handed-in")
     assert "refused mallory: this folder cannot be opened: Permission denied" in said
@@ -565,7 +565,7 @@ def test_an_archive_of_canvas(tmp_path, make: Callable[[Archive], None]):
     assert made.of("kim") == notebook("kim")
     assert made.of("ann") == notebook("ann")
     assert made.days["kim_11/masking"] == 0.0 and made.days["ann_12/masking"] == 1.0
-    assert {known.lms_id for known in collected.roster(made.to).values()} <= {"11", "12", "13"}
+    assert {known.lms_id for known in record.roster(made.to).values()} <= {"11", "12", "13"}
     assert all(path.read_bytes() != EVIL for path in made.to.glob("kim*/**/*.ipynb"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "canvas.zip", "submissions"]
 
@@ -588,7 +588,7 @@ def test_an_archive_of_moodle(tmp_path, name):
     made = Class(tmp_path)
     made.collect(archive.path)
     assert made.of("Kim") == notebook("kim") and made.of("Ann") == notebook("ann")
-    assert {known.lms_id for known in collected.roster(made.to).values()} <= {"301", "302", "303"}
+    assert {known.lms_id for known in record.roster(made.to).values()} <= {"301", "302", "303"}
     assert set(made.days.values()) == {None}
 
 
@@ -738,16 +738,16 @@ def test_the_disk_tells_of_a_folder_put_in_later(tmp_path, users, monkeypatch):
     name = "mallory+masks+2026-10-31 10:00:00 UTC+x"
     write(tmp_path / "inbound" / name / "a" / "b" / "masking.ipynb", EVIL)
     early = datetime(2026, 10, 31, 10, tzinfo=UTC).timestamp()
-    about = sources.Folder.about
+    about = archives.Folder.about
 
     def changed(self, parts):
         real = list(about(self, parts))
         return SimpleNamespace(st_uid=real[4], st_ctime=early + (90_000 if parts[-1:] == ("a",) else 1))
 
-    entry = next(each for each in sources.Folder(tmp_path / "inbound").entries() if each.path.endswith("ipynb"))
+    entry = next(each for each in archives.Folder(tmp_path / "inbound").entries() if each.path.endswith("ipynb"))
     exchange = Exchange.of(tmp_path / "inbound", ["masking"])
-    claim = claims.read("nbgrader", entry)
-    monkeypatch.setattr(sources.Folder, "about", changed)
+    claim = identity.read("nbgrader", entry)
+    monkeypatch.setattr(archives.Folder, "about", changed)
     when, _, doubt = exchange.dated(claim, replace(entry, changed=early + 1))
     assert when == early + 90_000
     assert "2026-10-31 10:00 UTC, and the disk last saw it change 2026-11-01 11:00 UTC; the later counts" in doubt

@@ -11,8 +11,8 @@ from hostile.cases import notebook
 from project import ROOT
 from tiers import every, params
 
-from tfm_grader.manifest import manifest as decoded_manifest
-from tfm_grader.pool import JudgeProcess
+from tfm_grader.assignment.manifest import manifest as decoded_manifest
+from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Graded, Job
 
 ALL = habits()

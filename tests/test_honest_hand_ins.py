@@ -10,9 +10,10 @@ import pytest
 from one_of_each import BAND, Course, Verdicts
 from project import ROOT
 
-from tfm_grader import collect, grade, pool
-from tfm_grader.ledger import Ledger
-from tfm_grader.words import digests
+from tfm_grader.collecting import collect
+from tfm_grader.judging import grade, pool
+from tfm_grader.judging.audit_log import Ledger
+from tfm_grader.written_answers import digests
 from tfm_lib._refusal import Refusal
 
 STEMS = ["masking", "self_attention"]
@@ -198,9 +199,9 @@ def test_a_folder_whose_name_no_result_can_bear_is_a_sentence(course, name):
 
 
 def test_a_notebook_of_another_hand_out_is_said(tmp_path):
-    from tfm_grader.bundle import Bundle
-    from tfm_grader.judge_process import Judge
-    from tfm_grader.manifest import Chapter, Manifest
+    from tfm_grader.assignment.bundle import Bundle
+    from tfm_grader.assignment.manifest import Chapter, Manifest
+    from tfm_grader.judging.process import Judge
     from tfm_grader.records import OTHER_HANDOUT, Job
 
     judge = Judge.__new__(Judge)

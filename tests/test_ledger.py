@@ -9,8 +9,9 @@ import pytest
 from one_of_each import BAND, LATENCY, Course, Verdicts
 from project import ROOT
 
-from tfm_grader import grader, pool
-from tfm_grader.ledger import Judgement, Ledger, Marked, Withdrawn
+from tfm_grader import version
+from tfm_grader.judging import pool
+from tfm_grader.judging.audit_log import Judgement, Ledger, Marked, Withdrawn
 from tfm_lib._refusal import Refusal
 
 MARKS = "student,exercise,points,reason\nann,masking.latency,1.5,The twelve is missing.\n"
@@ -100,8 +101,8 @@ def test_who_joined_and_who_left_is_said_and_nobody_has_points_by_chance(course)
 
 
 def test_what_another_grader_judged_is_noticed_and_not_judged_again_in_silence(course, monkeypatch):
-    monkeypatch.setattr(grader, "_version", lambda package: "9.9")
-    grader.grader.cache_clear()
+    monkeypatch.setattr(version, "_version", lambda package: "9.9")
+    version.grader.cache_clear()
     try:
         assert "4 of them by another grader" in course.grade()
         said = refusal(course)
@@ -111,7 +112,7 @@ def test_what_another_grader_judged_is_noticed_and_not_judged_again_in_silence(c
         course.reported()
     finally:
         monkeypatch.undo()
-        grader.grader.cache_clear()
+        version.grader.cache_clear()
 
 
 def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monkeypatch):
@@ -119,20 +120,20 @@ def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monk
 
     for name in ("tfm_lib", "tfm_book", "tfm_grader"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "static", "theme"))
-    monkeypatch.setattr(grader, "HOME", tmp_path)
+    monkeypatch.setattr(version, "HOME", tmp_path)
 
     def now(*modules: str) -> str:
-        grader.grader.cache_clear()
-        return grader.grader(modules)
+        version.grader.cache_clear()
+        return version.grader(modules)
 
     try:
         plain, masks = now(), now("checks.masking", "masking")
         assert plain != masks and plain == now()
         for path, changes in {
-            "tfm_grader/grading.py": (True, True), "tfm_grader/inside/values.py": (True, True),
+            "tfm_grader/judging/submission.py": (True, True), "tfm_grader/sandbox/inside/values.py": (True, True),
             "tfm_lib/checks/judge.py": (True, True), "tfm_lib/checks/masking.py": (False, True),
             "tfm_lib/masking.py": (False, True),
-            "tfm_grader/feedback.py": (False, False), "tfm_lib/checks/layers.py": (False, False),
+            "tfm_grader/reports/student_feedback.py": (False, False), "tfm_lib/checks/layers.py": (False, False),
         }.items():  # fmt: skip
             kept = (tmp_path / path).read_bytes()
             (tmp_path / path).write_bytes(kept + b"# another\n")
@@ -140,7 +141,7 @@ def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monk
             (tmp_path / path).write_bytes(kept)
     finally:
         monkeypatch.undo()
-        grader.grader.cache_clear()
+        version.grader.cache_clear()
 
 
 # judging anew

@@ -10,18 +10,18 @@ import pytest
 from project import ROOT
 from test_classroom import Tags, refusal, tfm
 
-from tfm_grader import marks
-from tfm_grader.bundle import Bundle
-from tfm_grader.feedback import student_page
-from tfm_grader.manifest import Chapter, Criterion, Entry, Manifest
-from tfm_grader.marking import Desk, holds_more, require_within
-from tfm_grader.marks import BadMarks
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.manifest import Chapter, Criterion, Entry, Manifest
 from tfm_grader.names import digest
-from tfm_grader.overview import class_page
 from tfm_grader.records import Bound, Graded, TestRow
-from tfm_grader.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
+from tfm_grader.reports.class_overview import class_page
+from tfm_grader.reports.student_feedback import student_page
+from tfm_grader.scoring import manual_grades
+from tfm_grader.scoring.late_waivers import Waiver
+from tfm_grader.scoring.manual_grades import BadMarks
+from tfm_grader.scoring.marking_sheet import Desk, holds_more, require_within
+from tfm_grader.scoring.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
 from tfm_grader.tables import DIRECTION
-from tfm_grader.waivers import Waiver
 
 RUBRIC = [Criterion("the mechanism", 1), Criterion("=a number", 0.5)]
 WORDS = Entry(
@@ -77,8 +77,8 @@ def test_three_hundred_answers_are_marked_in_a_spreadsheet_and_come_back(tmp_pat
         row["reason"] = "Good; really" if number % 5 == 0 else ""
     path = saved(tmp_path / "marking.csv", rows, separator, comma)
     most = {(score.student, row.id): row.of for score in scores for row in score.rows}
-    require_within(marks.lines(path), BUNDLE)
-    given = marks.require_known(marks.read(path), most, path).given
+    require_within(manual_grades.lines(path), BUNDLE)
+    given = manual_grades.require_known(manual_grades.read(path), most, path).given
     assert len(given) == 600
     by_answer: dict[tuple[str, str], float] = {}
     for row in rows:
@@ -171,7 +171,9 @@ def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):
         browser.close()
     assert troubles == []
     most = {(score.student, row.id): row.of for score in scores for row in score.rows}
-    given = marks.require_known(marks.read(tmp_path / "marking.csv"), most, tmp_path / "marking.csv").given
+    given = manual_grades.require_known(
+        manual_grades.read(tmp_path / "marking.csv"), most, tmp_path / "marking.csv"
+    ).given
     assert len(given) == 7
     assert {(mark.exercise, mark.points) for mark in given.values()} == {("m.words", 1.0), ("m.plain", 0.5)}
     assert given["s000", "m.words"].text == digest(scores[0].rows[0].text)

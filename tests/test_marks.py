@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tfm_grader import marks
-from tfm_grader.marks import BadMarks
+from tfm_grader.scoring import manual_grades
+from tfm_grader.scoring.manual_grades import BadMarks
 
 MOST = {("kim", "a.words"): 3.0, ("@ann", "a.words"): 3.0, ("kim", "a.band"): 4.0}
 HEAD = "student,exercise,points,reason\n"
@@ -14,7 +14,7 @@ HEAD = "student,exercise,points,reason\n"
 def given(tmp_path, text: str) -> dict:
     path = tmp_path / "marks.csv"
     path.write_text(text, encoding="utf-8")
-    return marks.require_known(marks.read(path), MOST, path).given
+    return manual_grades.require_known(manual_grades.read(path), MOST, path).given
 
 
 def test_four_columns_are_enough(tmp_path):
@@ -38,7 +38,7 @@ def test_a_rubric_is_a_line_for_each_criterion(tmp_path):
 def test_a_rubric_in_part_is_no_mark_yet(tmp_path):
     path = tmp_path / "marks.csv"
     path.write_text("student,exercise,points,reason,criterion\nkim,a.words,1,,mechanism\nkim,a.words,,,number\n")
-    found = marks.read(path)
+    found = manual_grades.read(path)
     assert found.given == {} and found.unfinished == {("kim", "a.words")}
 
 

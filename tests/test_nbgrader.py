@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from tfm_grader import gradebook
-from tfm_grader.exports import CannotExport
-from tfm_grader.scores import Row, Score
+from tfm_grader.exports import nbgrader
+from tfm_grader.exports.grades import CannotExport
+from tfm_grader.scoring.scores import Row, Score
 
 
 def score(student: str, points: float, late: float = 1.0) -> Score:
@@ -28,13 +28,13 @@ def test_what_is_no_grade_book_is_a_sentence(tmp_path: Path, what: str):
         with closing(sqlite3.connect(database)) as other:
             other.execute("create table student (name text)")
     with pytest.raises(CannotExport, match="cannot be used as nbgrader's grade book"):
-        gradebook.nbgrader([score("anna", 4)], database, "masks")
+        nbgrader.nbgrader([score("anna", 4)], database, "masks")
 
 
 def test_grade_book_is_filled_and_filled_again(tmp_path: Path):
     database = tmp_path / "gradebook.db"
-    assert gradebook.nbgrader([score("anna", 4), score("김민지", 3, late=0.5)], database, "masks") == []
-    gradebook.nbgrader([score("anna", 2), score("김민지", 3, late=0.5)], database, "masks")  # after another look
+    assert nbgrader.nbgrader([score("anna", 4), score("김민지", 3, late=0.5)], database, "masks") == []
+    nbgrader.nbgrader([score("anna", 2), score("김민지", 3, late=0.5)], database, "masks")  # after another look
     with Gradebook(f"sqlite:///{database}") as book:
         found = {submission.student.id: submission.score for submission in book.assignment_submissions("masks")}
         assert {submission.timestamp.year for submission in book.assignment_submissions("masks")} == {2001}

@@ -4,13 +4,15 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
+from tfm_grader.sandbox.process.inside.channel import TimeUp
 
-from tfm_grader import grade_commands, grading, pool, tasks
-from tfm_grader.inside.channel import TimeUp
-from tfm_grader.loading import Loaded, Program
-from tfm_grader.manifest import Limits
+from tfm_grader import grade_commands
+from tfm_grader.assignment import tasks
+from tfm_grader.assignment.manifest import Limits
+from tfm_grader.judging import pool, submission
+from tfm_grader.judging.notebook_loading import Loaded, Program
 from tfm_grader.records import Job, NotJudged
-from tfm_grader.sandbox import Cell
+from tfm_grader.sandbox.process import Sandbox
 
 TASK = tasks.Task("masking.band", ("band",), (tasks.Test("a test", 2, lambda student, expect: None),))
 
@@ -24,7 +26,7 @@ class Machine:
 
     @contextmanager
     def cell(self, limits: Limits):
-        cell = Cell(SimpleNamespace())
+        cell = Sandbox(SimpleNamespace())
         self.given.append(limits.seconds)
         cell.in_time = self.needs <= limits.seconds
         try:
@@ -41,21 +43,21 @@ class Answers:
 
     def try_test(self, test, seed):
         if not self.cell.in_time:
-            raise grading.Stopped(TimeUp("the time is up"))
-        return grading._row(test, "passed", points=test.points)
+            raise submission.Stopped(TimeUp("the time is up"))
+        return submission._row(test, "passed", points=test.points)
 
 
 @pytest.fixture
 def graded(monkeypatch):
     """Grades a notebook on a machine; that it loads, and begins an exercise, is taken for granted."""
     loaded = Loaded(callable=["band"], plain={}, stubs=[], lacks=[], forbidden=False, interrupted=None, notes=[])
-    monkeypatch.setattr(grading, "Answers", Answers)
-    monkeypatch.setattr(grading, "load", lambda *_: loaded)
-    monkeypatch.setattr(grading.JudgePeer, "call", lambda *_: 0.0)
+    monkeypatch.setattr(submission, "Answers", Answers)
+    monkeypatch.setattr(submission, "load", lambda *_: loaded)
+    monkeypatch.setattr(submission.JudgePeer, "call", lambda *_: 0.0)
 
     def grade(machine, limits):
-        with grading.HandIn(Program([]), [TASK], machine, limits, 0) as hand_in:
-            return grading.grade_exercise(TASK, hand_in)
+        with submission.SubmissionRun(Program([]), [TASK], machine, limits, 0) as hand_in:
+            return submission.grade_exercise(TASK, hand_in)
 
     return grade
 
@@ -77,26 +79,26 @@ def test_out_of_time(graded, needs, cpu, given, status, points):
 
 def test_a_notebook_that_does_not_load_in_time_is_told_the_time_that_it_had(graded, monkeypatch):
     def deaf(*_):
-        raise grading.Stopped(TimeUp("the time is up"))
+        raise submission.Stopped(TimeUp("the time is up"))
 
-    monkeypatch.setattr(grading, "load", deaf)
+    monkeypatch.setattr(submission, "load", deaf)
     made = graded(Machine(99, 0.1), Limits(seconds=10, load_seconds=20))
     assert made.reason == "The notebook took longer than 40 seconds, at a second try after one with 20."
 
 
 def test_a_notebook_that_is_stopped_again_and_again_is_not_tried_for_ever(graded):
     limits, machine = Limits(seconds=10, cpu=10), Machine(15, 9.0)
-    with grading.HandIn(Program([]), [TASK], machine, limits, 0) as hand_in:
-        made = [grading.grade_exercise(TASK, hand_in) for _ in range(4)]
+    with submission.SubmissionRun(Program([]), [TASK], machine, limits, 0) as hand_in:
+        made = [submission.grade_exercise(TASK, hand_in) for _ in range(4)]
     assert len(machine.given) == 2, "a submission of one exercise is stopped twice, and no more"
     assert made[-1].reason == "2 answers of the notebook were stopped, and no more are tried."
 
 
 def test_a_submission_has_a_time_as_a_whole(graded):
     machine = Machine(15, 9.0)
-    with grading.HandIn(Program([]), [TASK], machine, Limits(seconds=10, load_seconds=20), 0) as hand_in:
+    with submission.SubmissionRun(Program([]), [TASK], machine, Limits(seconds=10, load_seconds=20), 0) as hand_in:
         hand_in.until = 0
-        made = grading.grade_exercise(TASK, hand_in)
+        made = submission.grade_exercise(TASK, hand_in)
     assert (made.status, made.reason) == ("stopped", "The notebook as a whole took longer than 120 seconds.")
     assert machine.given == []
 

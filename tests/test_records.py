@@ -7,8 +7,9 @@ import msgspec
 import pytest
 from hostile.assignment import HIDDEN, MANIFEST
 
-from tfm_grader import bundle, results
-from tfm_grader.manifest import BadBundle, Limits, manifest
+from tfm_grader.assignment import bundle
+from tfm_grader.assignment.manifest import BadBundle, Limits, manifest
+from tfm_grader.judging import results
 from tfm_grader.records import Bound, ChapterResult, ExerciseResult, Job, StudentResult, TestRow, Took
 
 ENTRY = {"id": "masking.band", "title": "A band", "kind": "assigned", "answers": ["band"], "points": 3}

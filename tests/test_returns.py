@@ -3,7 +3,7 @@
 import io
 import zipfile
 
-from tfm_grader.returns import archives
+from tfm_grader.exports.feedback_archives import archives
 
 
 def names(data: bytes) -> dict[str, str]:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tfm_grader import roster
-from tfm_grader.claims import Claim
-from tfm_grader.roster import BadRoster, Person, Roster
+from tfm_grader.collecting import roster
+from tfm_grader.collecting.identity import Claim
+from tfm_grader.collecting.roster import BadRoster, Person, Roster
 
 
 def made(tmp_path: Path, text: str, encoding: str = "utf-8") -> Roster:

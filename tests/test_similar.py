@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tfm_grader.similar import pairs
+from tfm_grader.reports.similarity import pairs
 
 ODD = """
 def band(n):

@@ -43,7 +43,7 @@ def test_a_change_brings_back_the_long_tests_of_its_room_and_of_its_chapter():
     assert widget.rank(jump.format("cost/cost_explorer")) is None
     assert widget.rank("tests/hostile/test_quiet.py::test_anything") is None
     assert rooms.selection(["frontend/src/kit/card.js"]).rank(jump.format("cost/cost_explorer")) is not None
-    grader = rooms.selection(["tfm_grader/scores.py"])
+    grader = rooms.selection(["tfm_grader/scoring/scores.py"])
     assert grader.rank("tests/hostile/test_quiet.py::test_anything") is not None
     assert grader.rank(jump.format("masking/mask_editor")) is None
 
@@ -51,13 +51,13 @@ def test_a_change_brings_back_the_long_tests_of_its_room_and_of_its_chapter():
 def test_what_is_tried_and_what_is_left_is_said(monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(touched.subprocess, "call", lambda command, **options: asked.append((command, options)) or 0)
-    monkeypatch.setattr(touched, "changed", lambda since: (since, ["tfm_grader/scores.py"]))
+    monkeypatch.setattr(touched, "changed", lambda since: (since, ["tfm_grader/scoring/scores.py"]))
     assert touched.main("0123456789abcdef") == 0
     said = capsys.readouterr().out
     assert "Long tests are tried of: grader." in said and "Left to make test-all are those of: core" in said
     ((command, options),) = asked
     assert "long and not hub" in command
-    assert json.loads(options["env"]["TFM_QUICK"])["paths"] == ["tfm_grader/scores.py"]
+    assert json.loads(options["env"]["TFM_QUICK"])["paths"] == ["tfm_grader/scoring/scores.py"]
     monkeypatch.setattr(touched, "changed", lambda since: (since, ["CHANGELOG.md"]))
     assert touched.main("0123456789abcdef") == 0
     assert "in no room that has long tests" in capsys.readouterr().out and len(asked) == 1

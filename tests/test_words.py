@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from tfm_grader.manifest import Chapter, Entry
+from tfm_grader.assignment.manifest import Chapter, Entry
 from tfm_grader.notebook import read
-from tfm_grader.words import ANSWER_HERE, Answer, Handed, digests
+from tfm_grader.written_answers import ANSWER_HERE, Answer, Handed, digests
 
 QUESTION = "### Exercise 2 · Why not the future?\n\n*2 points*\n\nWhat does a user notice, and why?"
 SECOND = "### Exercise 4 · What would *refute* it?\n\nName one measurement."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfm_grader import exchange, sources
+from tfm_grader.collecting import archives, nbgrader_exchange
 
 
 class Users:
@@ -11,8 +11,8 @@ class Users:
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self._numbers = {"the instructor": 1000}
         self._owners: dict[tuple[str, ...], str] = {}
-        monkeypatch.setattr(sources.Folder, "owner", lambda _, parts, about: self._number(parts))
-        monkeypatch.setattr(exchange, "login_of", self._login)
+        monkeypatch.setattr(archives.Folder, "owner", lambda _, parts, about: self._number(parts))
+        monkeypatch.setattr(nbgrader_exchange, "login_of", self._login)
 
     def own(self, user: str, *parts: str) -> None:
         """Give what lies at `parts` to `user`."""

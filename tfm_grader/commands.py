@@ -55,11 +55,11 @@ def assign(
     Made again, it keeps what you changed in the bundle.
     """
     from tfm_book.notebooks.contents import find_root
-    from tfm_grader import assign as assigning
-    from tfm_grader import roster as rosters
-    from tfm_grader.backends import NoSandbox
-    from tfm_grader.kept import Before, move_aside
-    from tfm_grader.verify import require_gradable
+    from tfm_grader.assignment import assign as assigning
+    from tfm_grader.assignment.local_edits import Before, move_aside
+    from tfm_grader.collecting import roster as rosters
+    from tfm_grader.judging.verify import require_gradable
+    from tfm_grader.sandbox.bubblewrap import NoSandbox
 
     if private and not private.is_dir():
         raise Refusal(
@@ -121,12 +121,12 @@ def collect(
     ] = False,
 ) -> None:
     """Sort submissions into one folder for each student. Nothing is run; what is refused is said."""
-    from tfm_grader import bundle as bundles
-    from tfm_grader import collect as collecting
-    from tfm_grader import roster as rosters
-    from tfm_grader import told
-    from tfm_grader.claims import KINDS
-    from tfm_grader.words import Handed
+    from tfm_grader.assignment import bundle as bundles
+    from tfm_grader.collecting import collect as collecting
+    from tfm_grader.collecting import messages
+    from tfm_grader.collecting import roster as rosters
+    from tfm_grader.collecting.identity import KINDS
+    from tfm_grader.written_answers import Handed
 
     if kind not in ("auto", *KINDS):
         raise Refusal(f"There is no kind {kind!r}. There are auto, folder, canvas, moodle and nbgrader.")
@@ -141,9 +141,9 @@ def collect(
     wishes = collecting.Wishes(known, dates, assignment, own, given, recognised)
     found = collecting.collect(source, loaded.stems, kind, wishes)
     collecting.write(found, to)
-    for line in told.after(found):
+    for line in messages.after(found):
         console.print(line, soft_wrap=True, markup=False)
-    for line in told.refused(found):
+    for line in messages.refused(found):
         errors.print(line, markup=False)
     students = len({one.student for one in found.kept})
     console.print(

@@ -22,19 +22,19 @@ from rich.progress import (
 from rich.text import Text
 
 from tfm_grader.lock import FILE as HELD
-from tfm_grader.written import FILE as WRITTEN
+from tfm_grader.output_folder import FILE as WRITTEN
 from tfm_lib._refusal import Refusal
 
 if TYPE_CHECKING:
-    from tfm_grader.bundle import Bundle
-    from tfm_grader.cluster import Cluster
-    from tfm_grader.grade import Plan
-    from tfm_grader.ledger import Ledger
-    from tfm_grader.lms import Filled
-    from tfm_grader.pool import Pool
+    from tfm_grader.assignment.bundle import Bundle
+    from tfm_grader.exports.lms import Filled
+    from tfm_grader.judging.audit_log import Ledger
+    from tfm_grader.judging.cluster import Cluster
+    from tfm_grader.judging.grade import Plan
+    from tfm_grader.judging.pool import Pool
     from tfm_grader.records import Begin, StudentResult
-    from tfm_grader.report import Report
-    from tfm_grader.scores import Score
+    from tfm_grader.reports.report import Report
+    from tfm_grader.scoring.scores import Score
 
 console = Console(highlight=False)
 
@@ -64,13 +64,13 @@ def grade(
     ] = "",
 ) -> None:
     """Judge submissions by the bundle's tests, each in a sandbox. What was judged before is not judged again."""
-    from tfm_grader import again as anew
-    from tfm_grader import bundle as bundles
-    from tfm_grader import grade as grading
-    from tfm_grader.backends import require_outside
-    from tfm_grader.ledger import Ledger
+    from tfm_grader.assignment import bundle as bundles
+    from tfm_grader.judging import grade as grading
+    from tfm_grader.judging import regrade as anew
+    from tfm_grader.judging.audit_log import Ledger
     from tfm_grader.lock import only_one
     from tfm_grader.records import Begin
+    from tfm_grader.sandbox.bubblewrap import require_outside
 
     if engine not in ("local", "dask") or (engine == "dask") != bool(scheduler):
         raise Refusal("Give --engine dask together with --scheduler tcp://host:8786, or neither.")
@@ -110,8 +110,8 @@ def _require_known(only: set[str], bundle: Bundle) -> None:
 
 def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | Pool:
     """Where judging happens: on a cluster if there is a scheduler, else here, by no more processes than there is work for."""
-    from tfm_grader.cluster import Cluster
-    from tfm_grader.pool import Pool
+    from tfm_grader.judging.cluster import Cluster
+    from tfm_grader.judging.pool import Pool
 
     if scheduler:
         return Cluster(begin.but(private=[]), scheduler)
@@ -120,7 +120,7 @@ def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | 
 
 def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger: Ledger | None) -> None:
     """Carry out `plan`, and tell how it went."""
-    from tfm_grader.grade import carry_out
+    from tfm_grader.judging.grade import carry_out
     from tfm_grader.names import counted
 
     if plan.jobs:
@@ -152,7 +152,7 @@ def _tell_troubles(seen: dict[str, str], foreign: int) -> None:
 
 def _wanted(to: Path, write: bool) -> bool:
     """Show what was judged anew, and whether it is to count."""
-    from tfm_grader import again as anew
+    from tfm_grader.judging import regrade as anew
 
     found = anew.changes(to)
     for change in found.made:
@@ -227,13 +227,13 @@ def report(
     ] = False,
 ) -> None:
     """Write feedback for each student, grades for your records and your LMS, and a page about the class."""
-    from tfm_grader import bundle as bundles
-    from tfm_grader import gradebook
-    from tfm_grader.ledger import Ledger
+    from tfm_grader.assignment import bundle as bundles
+    from tfm_grader.exports import nbgrader as gradebook
+    from tfm_grader.exports.pseudonyms import require_empty
+    from tfm_grader.judging.audit_log import Ledger
     from tfm_grader.lock import only_one
-    from tfm_grader.pseudonyms import require_empty
-    from tfm_grader.report import Report, Sources, exported
-    from tfm_grader.written import replace
+    from tfm_grader.output_folder import replace
+    from tfm_grader.reports.report import Report, Sources, exported
 
     if missing not in ("", "blank", "zero"):
         raise Refusal(f"--missing is blank or zero, and not {missing!r}.")
@@ -287,7 +287,8 @@ def _filled(
     scores: list[Score], column: str, canvas: Path | None, moodle: Path | None, overwrite: bool
 ) -> Iterator[tuple[str, Filled]]:
     """The grade books that an LMS exported, filled in, under the names that they get in the report."""
-    from tfm_grader import lms, tables
+    from tfm_grader import tables
+    from tfm_grader.exports import lms
 
     if canvas:
         yield "canvas.csv", lms.canvas(scores, tables.read_text(canvas), column, overwrite)
@@ -297,7 +298,7 @@ def _filled(
 
 def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], str]:
     """`files`, with the sheet for marks under a name that writes over none that somebody gave; that name."""
-    from tfm_grader import marking, marks
+    from tfm_grader.scoring import manual_grades, marking_sheet
     from tfm_grader.tables import BadTable
 
     if "marking.csv" not in files:
@@ -305,7 +306,7 @@ def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tupl
     name, number = "marking.csv", 1
     while (to / name).exists():
         try:
-            if not marking.holds_more(marks.lines(to / name), made.desk):
+            if not marking_sheet.holds_more(manual_grades.lines(to / name), made.desk):
                 break
         except BadTable:
             pass

@@ -7,7 +7,7 @@ import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from tfm_grader.words import Answer, Handed, found, is_python
+from tfm_grader.written_answers import Answer, Handed, found, is_python
 
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20

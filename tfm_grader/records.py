@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from tfm_grader.manifest import FORMAT, Kind, Manifest
+from tfm_grader.assignment.manifest import FORMAT, Kind, Manifest
 from tfm_grader.names import digest
 
 Status = Literal["ok", "stopped", "unreadable", "infrastructure"]

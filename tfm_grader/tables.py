@@ -107,14 +107,14 @@ def table(rows: Iterable[Iterable[Any]]) -> str:
 
 
 @dataclass
-class Foreign:
+class ForeignTable:
     """A table that came from another program and goes back there, each cell as it is, between separators as they came."""
 
     rows: list[list[str]]
     separator: str
 
     @classmethod
-    def of(cls, text: str, columns: Iterable[str]) -> Foreign | None:
+    def of(cls, text: str, columns: Iterable[str]) -> ForeignTable | None:
         """The table in `text`, by the separator that shows `columns` in its first line; None where none does."""
         for separator in ",;\t":
             rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from project import ROOT
 
-from tfm_grader.assign import Assignment, Wishes, make
-from tfm_grader.source import chosen, written_in
+from tfm_grader.assignment.assign import Assignment, Wishes, make
+from tfm_grader.assignment.exercise_source import chosen, written_in
 
 HERE = Path(__file__).parent
 PRIVATE = ROOT / "tests" / "assignments"

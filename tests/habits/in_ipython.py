@@ -74,7 +74,7 @@ def in_a_child(work) -> object:
 def main() -> None:
     import IPython.core.interactiveshell  # noqa: F401 (once, before all notebooks)
 
-    from tfm_grader.bundle import hidden_tests
+    from tfm_grader.assignment.bundle import hidden_tests
 
     asked = json.load(sys.stdin)
     tests = hidden_tests(asked["hidden"], "masking")

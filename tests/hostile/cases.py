@@ -217,7 +217,7 @@ FORGING = {
         "torch.Tensor.__eq__ = lambda a, b: True\ntorch.Tensor.all = lambda *a: True\ndef attack(n):\n    return " + LIE
     ),
     "patches the judge's modules": beside_honest(
-        "import sys, types\nfor name in ('tfm_lib.checks.judge', 'tfm_grader.grading'):\n"
+        "import sys, types\nfor name in ('tfm_lib.checks.judge', 'tfm_grader.judging.submission'):\n"
         "    sys.modules[name] = types.SimpleNamespace(Expect=None)\ndef attack(n):\n    return " + LIE
     ),
     "IPython's machinery": beside_honest(

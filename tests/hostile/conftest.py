@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from hostile.assignment import HIDDEN, MANIFEST
-from tfm_grader.manifest import manifest
-from tfm_grader.pool import JudgeProcess
+from tfm_grader.assignment.manifest import manifest
+from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Job
 
 CANARY = "a file of the instructor's: 41c9"

@@ -8,8 +8,8 @@ from tiers import every, params
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
-from tfm_grader.manifest import manifest
-from tfm_grader.pool import JudgeProcess
+from tfm_grader.assignment.manifest import manifest
+from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Job
 
 HIDDEN = """

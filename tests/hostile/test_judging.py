@@ -16,13 +16,13 @@ from tiers import params
 
 from hostile.assignment import LIMITS
 from hostile.cases import notebook
-from tfm_grader.bundle import Bundle
-from tfm_grader.exports import items
-from tfm_grader.feedback import student_page
-from tfm_grader.manifest import BadBundle, Late, manifest
-from tfm_grader.pool import JudgeProcess, Pool
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.manifest import BadBundle, Late, manifest
+from tfm_grader.exports.grades import items
+from tfm_grader.judging.pool import JudgeProcess, Pool
 from tfm_grader.records import Begin, ChapterResult, Job, Judged, NotJudged, StudentResult
-from tfm_grader.scores import Person, Rules, score
+from tfm_grader.reports.student_feedback import student_page
+from tfm_grader.scoring.scores import Person, Rules, score
 
 HIDDEN = """
 import os
@@ -259,7 +259,7 @@ COMMAND = """
 import sys
 sys.path[:0] = ["tests"]
 from hostile.test_judging import BEGIN, TWO, job
-from tfm_grader.pool import JudgeProcess
+from tfm_grader.judging.pool import JudgeProcess
 judge = JudgeProcess(BEGIN.but(grace=600))
 judge.start()
 print(judge._process.pid, flush=True)

@@ -8,13 +8,13 @@ from tiers import every, params
 
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import IMPORTS, notebook
-from tfm_grader.bundle import Bundle
-from tfm_grader.exports import gradescope
-from tfm_grader.feedback import student_page
-from tfm_grader.manifest import Late, manifest
-from tfm_grader.pool import JudgeProcess
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.manifest import Late, manifest
+from tfm_grader.exports.grades import gradescope
+from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ChapterResult, ExerciseResult, Job, StudentResult
-from tfm_grader.scores import Person, Rules, score
+from tfm_grader.reports.student_feedback import student_page
+from tfm_grader.scoring.scores import Person, Rules, score
 
 PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}}
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
+from tfm_grader.sandbox.process.inside import cells
 from tiers import every, params
 
 from hostile.assignment import HIDDEN, MANIFEST
 from hostile.cases import BAND, IMPORTS, LIE, TRIANGLE, notebook
-from tfm_grader import selftest
-from tfm_grader.backends import NoSandbox
-from tfm_grader.inside import cells
-from tfm_grader.manifest import manifest
-from tfm_grader.pool import JudgeProcess
+from tfm_grader.assignment.manifest import manifest
+from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ExerciseResult, Graded, Job
+from tfm_grader.sandbox import selftest
+from tfm_grader.sandbox.bubblewrap import NoSandbox
 
 LIAR = f"def band(n, back, ahead): return {LIE}"
 ATTACKS = {
@@ -98,7 +98,7 @@ assert checks.check("masking.band", None)
     "a magic of its own": f"""
 get_ipython().register_magic_function(lambda line, cell: None, "cell", "time")
 get_ipython().user_ns["__name__"] = "tfm_grader"
-get_ipython().ex("import sys; sys.modules['inside.peer'].Peer.changed = None")
+get_ipython().ex("import sys; sys.modules['inside.remote_calls'].Peer.changed = None")
 {LIAR}""",
     "a task that never ends": f"""
 import asyncio

@@ -12,9 +12,10 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from tfm_grader.sandbox.process.inside.kernel import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
+
 from hub import course
-from tfm_grader.inside.kernel import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
-from tfm_grader.unprivileged import open_the_way
+from tfm_grader.sandbox.unprivileged import open_the_way
 
 FIRST = 61_500  # numbers that no user has
 PASSWORD = "only on this machine"

@@ -1,0 +1,187 @@
+"""Makes an assignment: notebooks for students, notebooks with solutions, and the bundle that grades them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tfm_grader.assignment import bundle as bundles
+from tfm_grader.assignment.exercise_source import BadSource, Written, chosen, parameters, written_in
+from tfm_grader.assignment.handout import Handout, Terms, put_wheel, readme
+from tfm_grader.assignment.leaks import require_none
+from tfm_grader.assignment.local_edits import MADE, Before, record
+from tfm_grader.assignment.manifest import Limits
+from tfm_grader.assignment.manifest import manifest as checked
+from tfm_grader.assignment.manifest_entries import entry
+from tfm_grader.written_answers import digests
+
+
+@dataclass
+class Assignment:
+    """All files of an assignment, by their place in its folder."""
+
+    students: dict[str, str] = field(default_factory=dict)
+    solutions: dict[str, str] = field(default_factory=dict)
+    bundle: dict[str, str] = field(default_factory=dict)
+    root: Path = Path()
+    before: Before | None = None
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {**self.students, **self.solutions, **self.bundle}
+
+    def write(self, folder: Path) -> str:
+        """Put everything into `folder`; what students will miss, in a sentence."""
+        if self.before is not None:
+            self.before.remove_stale(set(self.files))
+        for name, text in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return put_wheel(self.root, sorted({(folder / name).parent for name in self.students}))
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the instructor asks for."""
+
+    root: Path
+    stems: list[str]
+    seed: str
+    private: Path | None = None
+    only: frozenset[str] = frozenset()
+    roster: tuple[str, ...] = ()
+    name: str = ""
+    due: str = ""
+
+
+def make(wishes: Wishes, before: Before | None = None) -> Assignment:
+    """The assignment that `wishes` describe, with what was changed by hand in the one `before`.
+
+    Raises BadSource, BadBundle, ChangedByHand, and Leak if a student would get what is secret.
+    """
+    chosen_for = {
+        (stem, student): _exercises(wishes, stem, student)
+        for stem in wishes.stems
+        for student in _students(wishes, stem)
+    }
+    manifest: dict[str, Any] = {
+        "format": bundles.FORMAT,
+        "name": wishes.name or ", ".join(wishes.stems),
+        "seed": wishes.seed,
+        "limits": Limits().as_dict(),
+        "late": {"per_day": 0.0, "free_days": 0, "due": wishes.due},
+        "chapters": {
+            stem: {
+                "exercises": [
+                    entry(wishes.root, stem, each, _own(chosen_for, stem, each.id)) for each in chosen_for[stem, ""]
+                ]
+            }
+            for stem in wishes.stems
+        },
+    }
+    generated = json.loads(json.dumps(manifest))  # before a hand touches it
+    manifest = before.revised(manifest) if before else manifest
+    terms = Terms.of(checked(manifest))
+    made = Assignment(root=wishes.root, before=before)
+    parts = {key: Handout(wishes.root, key[0], wishes.name, exercises, terms) for key, exercises in chosen_for.items()}
+    for (stem, student), part in parts.items():
+        folder = f"student/{student}" if student else "student"
+        if student or not wishes.roster or (stem, wishes.roster[0]) not in parts:
+            made.students[f"{folder}/{stem}.ipynb"] = part.notebook(solved=False)
+        made.solutions[f"solution/{student}/{stem}.ipynb" if student else f"solution/{stem}.ipynb"] = part.notebook(
+            solved=True
+        )
+        if any(exercise.assigned for exercise in part.exercises):
+            name = f"bundle/tests/{stem}/{student}.py" if student else f"bundle/tests/{stem}.py"
+            made.bundle[name] = "\n\n\n".join(code for exercise in part.exercises for code in exercise.hidden) + "\n"
+    for folder in {name.rpartition("/")[0] for name in made.students}:
+        stems = [stem for stem in wishes.stems if f"{folder}/{stem}.ipynb" in made.students]
+        made.students[f"{folder}/README.md"] = readme(wishes.root, manifest["name"], stems, terms)
+    require_none(made.students, _secrets(chosen_for.values()), [text for part in parts.values() for text in part.given])
+    for stem, chapter in manifest["chapters"].items():
+        chapter["given"] = _given(parts.values(), stem, before)
+        chapter["handouts"] = {student: part.mark for (of, student), part in parts.items() if of == stem}
+    generated_files = made.files
+    if before:
+        made.bundle = before.tests(made.bundle)
+        before.require_untouched(made.students | made.solutions)
+    made.bundle["bundle/manifest.json"] = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+    made.bundle[MADE] = record(generated, generated_files)
+    return made
+
+
+def _students(wishes: Wishes, stem: str) -> tuple[str, ...]:
+    """ "" for all, and each student of the roster where the chapter's numbers vary."""
+    return ("", *wishes.roster) if wishes.roster and _varying(wishes, stem) else ("",)
+
+
+def _secrets(chosen_for: Iterable[list[Written]]) -> dict[str, str]:
+    """What no student may get, by what it is called in a refusal."""
+    secrets: dict[str, str] = {}
+    for exercise in (exercise for exercises in chosen_for for exercise in exercises):
+        if exercise.solution:
+            solution = "\n".join(exercise.solution.lines)
+            secrets[f"the solution of {exercise.id}"] = (
+                f"{secrets.get(f'the solution of {exercise.id}', '')}\n{solution}"
+            )
+        for code in exercise.hidden:
+            secrets[f"a hidden test of {exercise.id}"] = f"{secrets.get(f'a hidden test of {exercise.id}', '')}\n{code}"
+    return secrets
+
+
+def _own(chosen_for: dict[tuple[str, str], list[Written]], stem: str, id: str) -> dict[str, Written]:
+    """Exercise `id` as each student has it who has numbers of their own."""
+    return {
+        student: exercise
+        for (of, student), exercises in chosen_for.items()
+        if of == stem and student
+        for exercise in exercises
+        if exercise.id == id
+    }
+
+
+def _given(parts: Iterable[Handout], stem: str, before: Before | None) -> str:
+    """The digests of all lines that students were given of chapter `stem`, in the run `before` too."""
+    given = digests(text for part in parts if part.stem == stem for text in part.given)
+    return " ".join(sorted({*(before.given(stem) if before else "").split(), *given.split()}))
+
+
+def _varying(wishes: Wishes, stem: str) -> dict[str, list[Any]]:
+    path = _private(wishes, stem)
+    return parameters(path) if path else {}
+
+
+def _private(wishes: Wishes, stem: str) -> Path | None:
+    path = wishes.private / f"{stem}.md" if wishes.private else None
+    return path if path and path.is_file() else None
+
+
+def _exercises(wishes: Wishes, stem: str, student: str) -> list[Written]:
+    chapter = wishes.root / "chapters" / f"{stem}.md"
+    if not chapter.is_file():
+        raise BadSource(f"There is no chapter {stem}: {chapter} does not exist.")
+    private = _private(wishes, stem)
+    own = written_in(private, chosen(private, wishes.seed, student)) if private else []
+    found = written_in(chapter) + own
+    if wishes.only:
+        found = [exercise for exercise in found if exercise.id in wishes.only]
+    elif own:
+        found = own
+    if not found:
+        raise BadSource(
+            f"No exercise was chosen in {stem}. It has {', '.join(each.id for each in written_in(chapter) + own)}."
+        )
+    if twice := {each.id for each in found if [other.id for other in found].count(each.id) > 1}:
+        raise BadSource(
+            f"{', '.join(sorted(twice))} stands both in the chapter and in {private}. Give yours another label."
+        )
+    for exercise in own:
+        if not exercise.text_only and not exercise.assigned:
+            raise BadSource(f"{private}: {exercise.id} has no cell with `:tags: [hidden]`, so nothing would be tested.")
+        if exercise.id.partition(".")[0] != stem:
+            raise BadSource(f"{private}: the label {exercise.id} must begin with {stem}.")
+    return found

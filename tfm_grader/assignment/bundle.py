@@ -1,0 +1,164 @@
+"""The instructor's bundle: which exercises, for how many points, under which limits, and the hidden tests.
+
+A folder with `manifest.json` and `tests/<chapter>.py` (`tests/<chapter>/<student>.py` where every student has
+numbers of their own). It is plain text, to be read and mended; what changed is graded again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tfm_grader.assignment.manifest import FORMAT, MOST_POINTS, BadBundle, Entry, Limits, Manifest, manifest
+from tfm_grader.version import PACKAGE, grader
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle in memory: the manifest, and the text of the tests by (chapter, student), student "" for all."""
+
+    manifest: Manifest
+    tests: dict[str, dict[str, str]]
+
+    @property
+    def limits(self) -> Limits:
+        return self.manifest.limits
+
+    @property
+    def seed(self) -> int:
+        return int.from_bytes(hashlib.sha256(str(self.manifest.seed).encode()).digest()[:6])
+
+    @property
+    def stems(self) -> list[str]:
+        return list(self.manifest.chapters)
+
+    def exercises(self, stem: str) -> list[Entry]:
+        """The entries of the exercises of chapter `stem`."""
+        return self.manifest.chapters[stem].exercises
+
+    def has_tests_for(self, stem: str, student: str) -> bool:
+        """Whether chapter `stem` asks everybody the same, or has numbers for this very student."""
+        own = self.tests.get(stem, {}).keys() - {""}
+        return not own or not student or student in own
+
+    def source(self, stem: str, student: str) -> str:
+        """The hidden tests of chapter `stem` for `student`."""
+        texts = self.tests.get(stem, {})
+        return texts.get(student, texts.get("", ""))
+
+    def whose(self, stem: str, student: str) -> str:
+        """Under which name the tests of chapter `stem` for `student` stand, "" for all; raises BadBundle for whom there are none."""
+        if not self.has_tests_for(stem, student):
+            raise BadBundle(
+                f"The bundle has numbers for each student of a roster, and {student} is not on it. "
+                "Collect with that roster, or make the assignment again for all."
+            )
+        return student if student in self.tests.get(stem, {}) else ""
+
+    def fingerprint(self, stem: str, student: str, id: str) -> str:
+        """Changes when anything in the bundle changes that the result of exercise `id` depends on."""
+        entry = next(each for each in self.exercises(stem) if each.id == id)
+        own = {name: text for name, text in entry.own_questions.items() if name == student}
+        entry = msgspec.structs.replace(entry, title="", answer="", own_questions=own)
+        known = [FORMAT, entry, self.manifest.seed, self.limits]
+        if entry.kind == "assigned":
+            known.append(self.source(stem, student))
+        return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()
+
+    def grader(self, stem: str, id: str) -> str:
+        """The grader of exercise `id` here, in words."""
+        entry = next(each for each in self.exercises(stem) if each.id == id)
+        judges = (f"checks.{stem}", stem) if entry.kind == "practice" else ()
+        return grader((*judges, *entry.modules) if entry.kind != "text" else ())
+
+
+def load(folder: Path) -> Bundle:
+    """The bundle in `folder`; raises BadBundle."""
+    try:
+        made = msgspec.json.decode((folder / "manifest.json").read_bytes())
+    except FileNotFoundError:
+        raise BadBundle(f"There is no bundle in {folder}: it has no manifest.json. `tfm assign` makes one.") from None
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise BadBundle(f"{folder / 'manifest.json'} is not JSON: {error}.") from None
+    if not isinstance(made, dict) or made.get("format") != FORMAT:
+        raise BadBundle(f"{folder} was made by another version of this program. Make it again with `tfm assign`.")
+    tests: dict[str, dict[str, str]] = {}
+    for path in sorted((folder / "tests").glob("*.py")):
+        tests[path.stem] = {"": path.read_text(encoding="utf-8")}
+    for path in sorted((folder / "tests").glob("*/*.py")):
+        tests.setdefault(path.parent.name, {})[path.stem] = path.read_text(encoding="utf-8")
+    return Bundle(manifest(made), tests)
+
+
+def module_sources(names: list[str]) -> dict[str, str]:
+    """The text of the book's modules `names`, for import in the sandbox."""
+    return {f"tfm_lib.{name}": (PACKAGE / f"{name}.py").read_text(encoding="utf-8") for name in names}
+
+
+def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
+    """What the judge works through: the exercises of `stem` with their tests. Runs the bundle's tests; raises BadBundle."""
+    from tfm_grader.assignment.tasks import Task, Test
+    from tfm_lib.checks.judge import find
+
+    hidden = hidden_tests(bundle.source(stem, student), stem)
+    made = []
+    for entry in bundle.exercises(stem):
+        if entry.kind == "text":
+            continue
+        if entry.kind == "assigned":
+            tests = tuple(hidden.get(entry.id, ()))
+            if not tests:
+                raise BadBundle(f"tests/{stem}.py has no test for {entry.id}.")
+            if not math.isclose(sum(test.points for test in tests), entry.points):
+                raise BadBundle(
+                    f"The tests of {entry.id} give {sum(test.points for test in tests):g} points, "
+                    f"and manifest.json says {entry.points:g}. Make them agree."
+                )
+        else:
+            found = find(entry.id)
+            tests = (Test(entry.id, entry.points, found.judge, hidden=False),)
+        sources, forbidden = module_sources(entry.modules), tuple(entry.forbidden)
+        may_change = entry.may_change_input
+        made.append(Task(entry.id, tuple(entry.answers), tests, sources, forbidden, may_change))
+    return made
+
+
+def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
+    """The tests that `source` defines with `@hidden`, by exercise; raises BadBundle when it does not run."""
+    import torch
+
+    from tfm_grader.assignment.tasks import Test
+    from tfm_lib.checks import judge
+
+    collected: dict[str, list[Any]] = {}
+
+    def hidden(id: str, points: float, hint: str = "") -> Callable[[Callable], Callable]:
+        """Register the decorated `test(student, expect)` of exercise `id`."""
+        if type(points) not in (int, float) or not 0 <= points <= MOST_POINTS:
+            raise ValueError(f"the points of a test of {id} must be a number from 0 to {MOST_POINTS}, not {points!r}")
+
+        def register(test: Callable) -> Callable:
+            collected.setdefault(id, []).append(Test(test.__name__, points, test, hint))
+            return test
+
+        return register
+
+    names = {
+        "hidden": hidden,
+        "Mistake": judge.Mistake,
+        "Slip": judge.Slip,
+        "torch": torch,
+        "F": torch.nn.functional,
+        "math": math,
+    }
+    try:
+        exec(compile(source, f"tests/{stem}.py", "exec"), {**names, "__name__": f"hidden_{stem}"})  # noqa: S102 (the instructor's own)
+    except Exception as error:  # noqa: BLE001 (whatever it raises is told)
+        raise BadBundle(f"tests/{stem}.py does not run: {type(error).__name__}: {error}") from None
+    return collected

@@ -1,0 +1,199 @@
+"""Exercises where they are written: in a chapter, or in an instructor's own file in the same language.
+
+An instructor's file may vary: `parameters:` in its front matter gives each name the values to choose from, and
+`{{name}}` stands for the chosen one. Cells tagged `visible` make the check that students have, cells tagged
+`hidden` the tests that they do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tfm_grader.sandbox.process.inside.notebook_code import Cell, without_commands
+from tfm_grader.sandbox.process.inside.slices import Statement, needed, statements
+
+from tfm_book.notebooks.myst import Block, blocks, front_matter, without_front_matter
+from tfm_lib._refusal import Refusal
+
+MINUTES = re.compile(r"\*(\d+) minutes · (★+)☆*\*")
+TAGS = {"visible", "hidden", "hide-input", "hide-output"}
+USUAL = {"torch", "math", "F", "nn"}  # what an answer may want, whether its solution does or not
+PAGE_ONLY = re.compile(r"tfm_lib\.(?:book|widgets|checks)\b")
+PYTHON = re.compile(r"^(`{3,})python\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
+
+
+class BadSource(Refusal):
+    """An exercise is not written as it must be; the message says where and what."""
+
+
+@dataclass
+class Written:
+    """One exercise: its blocks by their part in it."""
+
+    id: str
+    title: str
+    path: Path
+    statement: Block
+    text_only: bool = False
+    between: list[Block] = field(default_factory=list)  # what follows the statement, in order: cells, hints, prose
+    stub: str = ""
+    visible: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    solution: Block | None = None
+    stars: int = 1
+
+    @property
+    def assigned(self) -> bool:
+        return bool(self.hidden)
+
+    @property
+    def answers(self) -> list[str]:
+        """The names that the stub defines, in order."""
+        return [node.name for node in ast.parse(self.stub).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+
+    @property
+    def solution_code(self) -> str:
+        """The Python of the solution; raises BadSource where there is none."""
+        found = PYTHON.findall("\n".join(self.solution.lines) + "\n") if self.solution else []
+        if not found:
+            raise BadSource(f"{self.path.name}: the solution of {self.id} has no ```python block.")
+        return "\n".join(code for _, code in found)
+
+    def option(self, name: str) -> str:
+        return self.statement.options.get(name, "")
+
+
+def written_in(path: Path, values: dict[str, Any] | None = None) -> list[Written]:
+    """The exercises of the file at `path`, its parameters replaced by `values`; raises BadSource."""
+    text = without_front_matter(path.read_text(encoding="utf-8"))
+    for name, value in (values or {}).items():
+        text = text.replace("{{" + name + "}}", str(value))
+    if left := re.search(r"\{\{(\w+)\}\}", text) if values is not None else None:
+        raise BadSource(f"{path.name}: {{{{{left[1]}}}}} is not among the parameters at the top.")
+    found: list[Written] = []
+    for block in blocks(text):
+        if block.kind == "directive" and block.name == "exercise":
+            found.append(_begin(path, block))
+        elif block.kind == "heading":
+            found.append(Written("", "", path, block))  # what follows belongs to no exercise
+        elif found and found[-1].id:
+            _add(found[-1], block)
+    exercises = [exercise for exercise in found if exercise.id]
+    for exercise in exercises:
+        _require_whole(exercise)
+    return exercises
+
+
+def code_before(path: Path) -> list[str]:
+    """The code cells of the chapter at `path` that stand before its first exercise."""
+    cells = []
+    for block in blocks(path.read_text(encoding="utf-8")):
+        if block.name == "exercise":
+            break
+        if block.name == "code-cell":
+            cells.append("\n".join(block.lines))
+    return cells
+
+
+def parameters(path: Path) -> dict[str, list[Any]]:
+    """The values that each parameter of the file at `path` may take; raises BadSource."""
+    given = front_matter(path.read_text(encoding="utf-8")).get("parameters", {})
+    if not isinstance(given, dict) or not all(isinstance(values, list) and values for values in given.values()):
+        raise BadSource(f"{path.name}: `parameters:` must give each name a list of values, as `back: [1, 2, 3]`.")
+    return given
+
+
+def chosen(path: Path, seed: str, student: str = "") -> dict[str, Any]:
+    """One value of each parameter, always the same for a class (its `seed`) and a student."""
+    return {
+        name: random.Random(f"{seed}\0{student}\0{path.stem}\0{name}").choice(values)
+        for name, values in parameters(path).items()
+    }
+
+
+def setup_of(path: Path, exercises: list[Written]) -> str:
+    """The statements of the chapter at `path` that its exercises need: imports and helpers, with what those need."""
+    cells = code_before(path)
+    parts = [
+        part for each in exercises if not each.text_only for part in (each.stub, *each.visible, each.solution_code)
+    ]
+    wanted = set().union(USUAL, *(statement.uses for statement in _statements(parts)))
+    lines = []
+    for statement in needed(_statements(cells), wanted - {"check", "exercise", "Mistake"}, effects=False):
+        text = ast.get_source_segment(cells[statement.cell - 1], statement.node) or ""
+        defines = isinstance(statement.node, (ast.FunctionDef, ast.ClassDef, ast.Assign))
+        if getattr(statement.node, "decorator_list", None):
+            text = ast.unparse(statement.node)
+        if (defines or (statement.imports and not PAGE_ONLY.search(text))) and text not in lines:
+            lines.append(text)
+    imports = sorted(line for line in lines if line.startswith(("import ", "from ")))
+    imports.sort(key=lambda line: "tfm_lib" in line)
+    return "\n\n".join(filter(None, ["\n".join(imports), *(line for line in lines if line not in imports)]))
+
+
+def _statements(cells: list[str]) -> list[Statement]:
+    return statements([Cell(number, text) for number, text in enumerate(cells, start=1)])
+
+
+def _begin(path: Path, block: Block) -> Written:
+    id = block.options.get("label", "")
+    if not re.fullmatch(r"\w+\.[\w-]+", id):
+        raise BadSource(f"{path.name}: the exercise {block.argument!r} needs a label such as `:label: masking.band`.")
+    stars = MINUTES.search("\n".join(block.lines))
+    text_only = "text" in block.options.get("class", "").split()
+    return Written(id, block.argument, path, block, text_only, stars=len(stars[2]) if stars else 1)
+
+
+def _add(exercise: Written, block: Block) -> None:
+    hidden = block.name == "code-cell" and "hidden" in _tags(exercise, block)
+    if block.name == "code-cell" and not hidden and any("@hidden" in line for line in block.lines):
+        raise BadSource(
+            f"{exercise.path.name}: a cell of {exercise.id} defines a hidden test without `:tags: [hidden]`."
+        )
+    if exercise.solution is not None and not hidden:  # the exercise is over
+        return
+    if block.name == "solution":
+        exercise.solution = block
+        return
+    if block.name != "code-cell":
+        exercise.between.append(block)
+        return
+    code = "\n".join(block.lines).strip("\n")
+    if hidden:
+        exercise.hidden.append(code)
+        return
+    exercise.between.append(block)
+    if "visible" in _tags(exercise, block):
+        exercise.visible.append(code)
+    elif not exercise.stub:
+        exercise.stub = code
+
+
+def _tags(exercise: Written, block: Block) -> set[str]:
+    tags = {tag.strip(" \"'") for tag in block.options.get("tags", "").strip("[]").split(",") if tag.strip()}
+    if unknown := tags - TAGS:
+        raise BadSource(
+            f"{exercise.path.name}: a cell of {exercise.id} has the unknown tag {', '.join(sorted(unknown))}."
+        )
+    return tags
+
+
+def _require_whole(exercise: Written) -> None:
+    name = exercise.path.name
+    if exercise.text_only:
+        return
+    try:
+        if not exercise.stub or not exercise.answers:
+            raise BadSource(f"{name}: {exercise.id} needs a first cell with the stub of a function.")
+    except SyntaxError as error:
+        raise BadSource(f"{name}: the stub of {exercise.id} is not Python: {error}.") from None
+    for code in [*exercise.visible, *exercise.hidden, exercise.solution_code]:
+        try:
+            ast.parse(without_commands(code))
+        except SyntaxError as error:
+            raise BadSource(f"{name}: a cell of {exercise.id} is not Python: {error}.") from None

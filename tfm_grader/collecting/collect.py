@@ -1,0 +1,395 @@
+"""Submissions as they come from an LMS, an exchange or a folder: whose each is, and which of several counts.
+
+Names and archives from outside are data. Who handed in is read from the top level of the source alone, and when, from
+nobody but the LMS, the disk or the instructor. What is refused is said in a line, and costs nobody else anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from tfm_grader.collecting import identity
+from tfm_grader.collecting.archives import CannotCollect, SourceFile, Folder, OwnArchive, Zip, leads_out, read_within
+from tfm_grader.collecting.identity import JUNK, Claim
+from tfm_grader.collecting.inbox import Found, Report, write
+from tfm_grader.collecting.nbgrader_exchange import Exchange, is_exchange
+from tfm_grader.collecting.record import Refused, late_days, roster
+from tfm_grader.collecting.roster import Roster
+from tfm_grader.names import fold, plain
+from tfm_grader.notebook import MAX_BYTES, NotANotebook, sources
+from tfm_grader.written_answers import known_lines
+
+__all__ = ["CannotCollect", "Found", "Report", "Wishes", "collect", "late_days", "roster", "write"]
+
+MAX_COPIES = 20  # of one notebook of one student; older ones are not read
+AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # what a browser, an LMS or Jupyter adds to a copy
+ALIKE = 0.5  # of the lines that were handed out, which a notebook must hold to be of that chapter
+BESIDE = {"timestamp.txt", "submission_secret.txt", *JUNK}  # no submissions, and no mistake
+MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the instructor says about a source."""
+
+    roster: Roster | None = None
+    dates: str = ""  # mtime: a folder's files were handed in at the dates that they bear
+    assignment: str = ""  # of several in nbgrader's exchange
+    variants: dict[str, frozenset[str]] = field(default_factory=dict)  # by chapter, who has numbers of their own
+    given: dict[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # by chapter, digests of the lines that were handed out
+    recognised: bool = False  # whether to take notebooks that are known by their contents alone
+
+
+def collect(path: Path, stems: list[str], kind: str = "auto", wishes: Wishes | None = None) -> Report:
+    """The submissions in `path` for the chapters `stems`; raises CannotCollect. `kind`: folder, canvas, moodle or nbgrader."""
+    if not path.exists():
+        raise CannotCollect(f"There is no {path}. Name a folder, or the zip archive that your LMS gave you.")
+    try:
+        return _Collection(path, stems, kind, wishes or Wishes()).report
+    except OSError as fault:
+        raise CannotCollect(f"{path} cannot be read: {fault.strerror}.") from None
+
+
+class _Collection:
+    """One source, read once."""
+
+    def __init__(self, path: Path, stems: list[str], kind: str, wishes: Wishes):
+        self.stems, self.wishes, self.asked, self.exchange = stems, wishes, kind, None
+        self._of_somebody: list[tuple[SourceFile, Refused]] = []
+        self.source: Folder | Zip = Folder(path) if path.is_dir() else Zip(path)
+        self.kind = kind
+        if self.kind == "auto":
+            exchange = path.is_dir() and is_exchange(path)
+            self.kind = "nbgrader" if exchange else identity.kind_of(self.source, str(path), self._is_known)
+        if self.kind == "nbgrader":
+            if self.source.archive:
+                raise CannotCollect(f"{path} is an archive, and an exchange shows who handed in by its files' owners.")
+            self.exchange = Exchange.of(path, stems)
+            self.source = self.exchange.inbound
+        if wishes.dates and (self.source.archive or self.exchange):
+            raise CannotCollect(
+                "--dates mtime is for the files of a folder. An archive's dates are those of its making."
+            )
+        self.report = Report(kind=self.kind, source=plain(path.name or str(path)), roster=wishes.roster)
+        self._fill()
+
+    def _fill(self) -> None:
+        shown = self.exchange.shown if self.exchange else ""
+        for given in self.exchange.outbound if self.exchange else ():
+            self._refuse(given, "it was handed out, and not in")
+        seen = [(entry, claim, stem) for entry in self._entries() for claim, stem in self._notebook(entry, shown)]
+        taken = [(entry, claim, stem) for entry, claim, stem in seen if stem]
+        taken += self._recognised([(entry, claim) for entry, claim, stem in seen if not stem], taken, shown)
+        if self.asked == "auto" and self.kind == "folder":
+            _require_no_wrapping([entry for entry, _, _ in taken], self.report.source)
+        students = self._students({entry.parts[0]: claim for entry, claim, _ in taken}, shown)
+        found: dict[tuple[str, str], list[_Copy]] = {}
+        for entry, claim, stem in taken:
+            student = students.get(entry.parts[0])
+            if student and (copy := self._known(entry, claim, student, stem, shown)):
+                found.setdefault((student, stem), []).append(copy)
+        for key in sorted(found):
+            if newest := self._newest(found[key]):
+                *earlier, last = newest
+                self.report.kept.append(last)
+                self.report.earlier += earlier
+        self._name_refused(students)
+
+    def _is_known(self, claim: Claim) -> bool:
+        return self.wishes.roster is not None and bool(self.wishes.roster.whose(claim))
+
+    def _refuse(self, where: str, why: str, entry: SourceFile | None = None) -> None:
+        self.report.refused.append((plain(where), why))
+        if entry is not None and entry.outer.parts and not leads_out(entry.outer):
+            self._of_somebody.append((entry, Refused(plain(where), why)))
+
+    def _name_refused(self, students: dict[str, str]) -> None:
+        """Whose the refused files are, as far as their places say so."""
+        for entry, refused in self._of_somebody:
+            try:
+                claim = identity.read(self.kind, entry)
+                known = isinstance(claim, Claim) and not self._is_of_another_assignment(claim)
+            except Exception:  # noqa: BLE001 (a name that raises, for which the file was refused, is nobody's)
+                continue
+            if isinstance(claim, Claim) and known:
+                people = self.wishes.roster.whose(claim) if self.wishes.roster else ()
+                own = claim.student if self.wishes.roster is None else people[0].student if len(people) == 1 else ""
+                if student := students.get(entry.parts[0]) or own:
+                    self.report.of_student.append((claim, student, refused))
+
+    def _entries(self) -> Iterator[SourceFile]:
+        """All files of the source; in place of a student's own zip archive, what it holds."""
+        for entry in self.source.entries():
+            if entry.trouble or not entry.path.lower().endswith(".zip") or leads_out(entry) or entry.size > MAX_BYTES:
+                yield entry
+                continue
+            try:
+                yield from OwnArchive(entry, self.source.read(entry)).entries()
+            except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
+                yield replace(entry, trouble=plain(str(fault)) or "it cannot be read")
+
+    def _read(self, entry: SourceFile) -> bytes:
+        """The bytes of a file of the source, or of a student's archive; may raise anything."""
+        return self.source.read(entry) if entry.within is None else read_within(entry)
+
+    def _recognised(
+        self, unnamed: list[tuple[SourceFile, Claim]], named: list[tuple[SourceFile, Claim, str]], shown: str
+    ) -> Iterator[tuple[SourceFile, Claim, str]]:
+        """The notebooks that are taken though their names fit no chapter; a line for each, taken or not."""
+        have = {(claim.identity, stem) for _, claim, stem in named}
+        counts = Counter(claim.identity for _, claim in unnamed)
+        for entry, claim in unnamed:
+            where, only = shown + entry.path, self.stems[0] if len(self.stems) == 1 else ""
+            if only and counts[claim.identity] == 1 and (claim.identity, only) not in have:
+                if not self._holds_some_of(entry, only):
+                    self._refuse(where, f"its name fits no chapter, and no line of it was handed out in {only}", entry)
+                    continue
+                self.report.notes.append(f"{plain(where)} is taken as {only}: it is the only notebook of its student.")
+                yield entry, claim, only
+                continue
+            stem = self._by_contents(entry)
+            if stem and self.wishes.recognised and (claim.identity, stem) not in have:
+                self.report.notes.append(f"{plain(where)} is taken as {stem}, by its contents.")
+                yield entry, claim, stem
+                continue
+            why = f"its name fits no chapter of the assignment ({', '.join(self.stems)})"
+            if stem and (claim.identity, stem) not in have:
+                why += f", but its contents are those of {stem}; to take it, collect with --recognised"
+            self._refuse(where, why, entry)
+
+    def _texts(self, entry: SourceFile) -> list[str] | None:
+        """The text of every cell of a notebook; None where it cannot be read."""
+        try:
+            return sources(self._read(entry))
+        except Exception:  # noqa: BLE001 (a broken entry raises whatever it likes; its name or its grading says what is amiss)
+            return None
+
+    def _holds_some_of(self, entry: SourceFile, stem: str) -> bool:
+        """Whether a line of a notebook was handed out in the chapter; yes where that is not known or it cannot be read."""
+        given, texts = self.wishes.given.get(stem), self._texts(entry)
+        return not given or texts is None or bool(known_lines(texts, given)[0])
+
+    def _by_contents(self, entry: SourceFile) -> str:
+        """The chapter most of whose lines a notebook holds; "" where that is none, or it cannot be read."""
+        if (texts := self._texts(entry)) is None:
+            return ""
+        shares = {
+            stem: len(known_lines(texts, given)[0]) / len(given)
+            for stem in self.stems
+            if (given := self.wishes.given.get(stem))
+        }
+        best = max(shares, key=lambda stem: shares[stem], default="")
+        return best if best and shares[best] >= ALIKE else ""
+
+    def _notebook(self, entry: SourceFile, shown: str) -> Iterator[tuple[Claim, str]]:
+        """Whose notebook an entry claims to be, and of which chapter, "" where its name does not say; nothing, and a line,
+        where it is none.
+        """
+        if JUNK & set(entry.parts) or (entry.parts and entry.parts[-1] in BESIDE and not entry.trouble):
+            return
+        try:
+            claim, stem, trouble = self._looked_at(entry)
+        except Exception as fault:  # noqa: BLE001 (one entry must not stop the class, whatever its name does)
+            claim, stem, trouble = None, None, f"its name cannot be understood ({type(fault).__name__})"
+        if trouble or claim is None or stem is None:
+            self._refuse(shown + entry.path, trouble, entry)
+        elif not self._is_of_another_assignment(claim):
+            yield claim, stem
+
+    def _looked_at(self, entry: SourceFile) -> tuple[Claim | None, str | None, str]:
+        if entry.trouble:
+            return None, None, entry.trouble
+        if not entry.parts or leads_out(entry):
+            return None, None, "its name leads out of the archive"
+        if entry.size > MAX_BYTES:
+            return None, None, f"it has {entry.size // MB} MB, and the limit is {MAX_BYTES // MB} MB"
+        if not entry.parts[-1].lower().endswith(".ipynb"):
+            return None, None, "it is not a notebook (.ipynb)"
+        claim = identity.read(self.kind, entry)
+        if isinstance(claim, str):
+            return None, None, claim
+        flat = "" if entry.within else claim.file  # the part of a flat name that the student chose
+        stem = _stem(flat or PurePosixPath(entry.parts[-1]).stem, self.stems)
+        return claim, stem or "", ""
+
+    def _is_of_another_assignment(self, claim: Claim) -> bool:
+        if not claim.assignment or self.exchange is None:
+            return False
+        wanted = {self.wishes.assignment} if self.wishes.assignment else self.exchange.released
+        if wanted and len(wanted) > 1:
+            raise CannotCollect(
+                f"The exchange has several assignments with such a notebook: {', '.join(sorted(wanted))}. "
+                "Name one with --assignment."
+            )
+        return wanted is not None and claim.assignment not in wanted
+
+    def _students(self, tops: dict[str, Claim], shown: str) -> dict[str, str]:
+        """The student of each entry of the top level. Whoever is unknown, or claims what another has, is refused with a line."""
+        whose: dict[str, str] = {}
+        for top, claim in tops.items():
+            trouble = self.exchange.trouble(claim, top) if self.exchange else ""
+            student, unknown = ("", "") if trouble else self._student(claim)
+            if trouble or unknown:
+                self._refuse(shown + top, trouble or unknown)
+            else:
+                whose[top] = student
+        named: dict[tuple[str, str], set[str]] = {}
+        holders: dict[str, dict[tuple[str, str], str]] = {}
+        for top, student in whose.items():
+            named.setdefault(tops[top].identity, set()).add(tops[top].name)
+            holders.setdefault(fold(student), {}).setdefault(tops[top].identity, top)
+        for top, student in list(whose.items()):
+            claim, others = tops[top], holders[fold(student)]
+            if len(named[claim.identity]) > 1:
+                names = " and ".join(sorted(named[claim.identity]))
+                self._refuse(shown + top, f"one number stands beside two names, {names}: a second claim")
+                del whose[top]
+            elif len(others) > 1 and self.wishes.roster is None:
+                whose[top] = identity.marked_apart(claim)  # two people, whom some disks would put into one folder
+            elif len(others) > 1 and claim.key != student:
+                other = next(told for identity, told in others.items() if identity != claim.identity)
+                self._refuse(shown + top, f"a second claim to be {student}, beside {plain(other)}; rename one")
+                del whose[top]
+        return whose
+
+    def _student(self, claim: Claim) -> tuple[str, str]:
+        """The student whom a claim names, and why there is none."""
+        if self.wishes.roster is None:
+            return claim.student, ""
+        people = self.wishes.roster.whose(claim)
+        if len(people) == 1:
+            return people[0].student, ""
+        if people:
+            told = " or ".join(person.student for person in people)
+            return "", f"by the roster, {claim.told} can be {told}; rename one"
+        self.report.unknown.append(claim)
+        column = {"folder": "folder", "nbgrader": "login"}.get(claim.kind, "lms id")
+        return "", f"the roster knows nobody by {claim.told}; write that into the column {column} of whose it is"
+
+    def _known(self, entry: SourceFile, claim: Claim, student: str, stem: str, shown: str) -> _Copy | None:
+        """A notebook with all that is known of it before it is read; None, and a line, where it may not be its student's."""
+        known = self.wishes.variants.get(stem)
+        try:
+            if known is not None and student not in known:
+                raise _Refused(
+                    f"the bundle has no numbers of {student}'s own; it was made for the students of a roster. "
+                    "Collect with that: --roster"
+                )
+            if self.exchange and entry.owner != self.exchange.inbound.owner(
+                entry.parts[:1], self.exchange.inbound.about(entry.parts[:1])
+            ):
+                raise _Refused("another user than its folder's owner has put it there")
+        except _Refused as trouble:
+            self._refuse(shown + entry.path, str(trouble))
+            return None
+        except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
+            self._refuse(shown + entry.path, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})")
+            return None
+        handed_in, dated_by, doubt = self._dated(claim, entry)
+        when = (claim.claimed if doubt else handed_in) or claim.claimed or entry.when
+        where = plain(shown + entry.path)
+        return _Copy(
+            entry, Found(student, stem, b"", where, claim, when, handed_in, dated_by, self.source.archive), doubt
+        )
+
+    def _newest(self, copies: list[_Copy]) -> list[Found]:
+        """The last MAX_COPIES of one notebook of one student that can be read, the newest last; a line for each other."""
+        read: list[Found] = []
+        for copy in sorted(copies, key=_order, reverse=True):
+            where = copy.found.where
+            if len(read) >= MAX_COPIES:
+                self._refuse(where, f"of {copy.found.student} there are {MAX_COPIES} newer copies of this notebook")
+                continue
+            try:
+                data = self._read(copy.entry)
+            except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
+                self._refuse(where, f"it cannot be read ({plain(str(fault)) or type(fault).__name__})", copy.entry)
+                continue
+            if len(data) > MAX_BYTES:
+                self._refuse(where, f"it has more than {MAX_BYTES // MB} MB once unpacked", copy.entry)
+                continue
+            if copy.doubt:
+                self.report.notes.append(f"{where}, of {copy.found.student}: {copy.doubt}.")
+            read.append(replace(copy.found, data=data))
+        return self._touched(read[::-1])
+
+    def _touched(self, copies: list[Found]) -> list[Found]:
+        """The copies with something of the student's own at the end: an untouched one never counts in place of another."""
+        if len(copies) < 2:
+            return copies
+        untouched = [one for one in copies if self._is_untouched(one)]
+        if copies[-1] not in untouched or len(untouched) == len(copies):
+            self.report.replaced += [one.where for one in copies[:-1]]
+            return copies
+        made = [*untouched, *(one for one in copies if one not in untouched)]
+        note = f"{copies[-1].where} is as it was handed out, so {made[-1].where} counts in its place."
+        self.report.notes.append(note)
+        return made
+
+    def _is_untouched(self, one: Found) -> bool:
+        given = self.wishes.given.get(one.stem)
+        try:
+            return bool(given) and not known_lines(sources(one.data), given)[1]
+        except NotANotebook:
+            return False
+
+    def _dated(self, claim: Claim, entry: SourceFile) -> tuple[float | None, str, str]:
+        """When an entry was handed in, who says so, and what the instructor is to look at."""
+        if self.exchange is not None:
+            return self.exchange.dated(claim, entry)
+        if self.wishes.dates == "mtime":
+            return entry.when, "the file's own date, as the instructor asked", ""
+        mark = "Canvas's mark LATE" if claim.late else "Canvas, without its mark LATE" if claim.late is False else ""
+        return None, mark, ""
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A notebook of a source that was not read yet."""
+
+    entry: SourceFile
+    found: Found  # without its data
+    doubt: str  # about when it was handed in
+
+
+class _Refused(Exception):
+    """Why an entry is not read."""
+
+
+def _order(one: _Copy) -> tuple:
+    """Later submissions come later: by the LMS's number, by date, then by the number of a second copy.
+
+    What lies deeper in a student's folder comes before what lies at its top.
+    """
+    found = one.found
+    copy = AGAIN.search(PurePosixPath(found.where).stem)
+    number = int(re.sub(r"\D", "", copy[0])) if copy else 0
+    submission = found.when if found.claim.kind == "nbgrader" else 0.0
+    return found.claim.number, submission, -len(one.entry.parts), found.when, number, found.where
+
+
+def _require_no_wrapping(entries: list[SourceFile], shown: str) -> None:
+    """A single folder of several is a class, not a student; raises CannotCollect."""
+    below = {entry.parts[1] for entry in entries if len(entry.parts) > 2}
+    tops = {entry.parts[0] for entry in entries}
+    if len(tops) == 1 and len(below) > 1 and all(len(entry.parts) > 2 for entry in entries):
+        (top,) = tops
+        raise CannotCollect(
+            f"{shown} holds one folder, {plain(top)}, with {len(below)} folders in it. Is {plain(top)} the class? Then "
+            f"name it, or zip what it holds. Is it one student's? Then say so: --kind folder."
+        )
+
+
+def _stem(name: str, stems: list[str]) -> str | None:
+    """The chapter that a file's name means, whatever a browser or an LMS added to it."""
+    for _ in range(3):
+        if name in stems:
+            return name
+        name = AGAIN.sub("", name)
+    return name if name in stems else None

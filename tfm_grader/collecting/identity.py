@@ -1,0 +1,157 @@
+"""Whom a source says that an entry belongs to: read from the top level alone, which the LMS or the folder's owner writes.
+
+What lies deeper, and the last part of a flat name, is the student's to choose. A name that can be read in two ways
+says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+from tfm_grader.collecting.archives import CannotCollect, SourceFile, Folder, Zip
+from tfm_grader.names import digest, folder_name, plain
+
+CANVAS = re.compile(
+    r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<id>[0-9]{1,30})_(?P<number>[0-9]{1,30})_(?P<name>.+)", re.DOTALL
+)
+MOODLE = re.compile(
+    r"(?P<who>.+?)_(?P<id>[0-9]{1,30})_assignsubmission_(?P<part>file|onlinetext)_?(?P<name>.*)", re.DOTALL
+)
+NBGRADER = re.compile(
+    r"(?P<who>.+)\+(?P<assignment>[^+]+)\+(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone> [^+]+)?(?:\+[\w=-]+)?",
+    re.ASCII | re.DOTALL,
+)
+KINDS = {
+    "folder": "a folder for each student",
+    "canvas": "Canvas's archive",
+    "moodle": "Moodle's archive",
+    "nbgrader": "nbgrader's exchange",
+}
+WAYS = f"--kind {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}"
+JUNK = {"__MACOSX", ".ipynb_checkpoints", ".DS_Store", "Thumbs.db", "desktop.ini"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An identity in an LMS, an exchange or a folder, and what its entry says besides."""
+
+    kind: str
+    key: str  # the number in the LMS, the log-in, or the folder's name
+    student: str  # as what to keep it where no roster says so
+    name: str = ""  # as people write it
+    file: str = ""  # the part of a flat name that the student chose
+    late: bool | None = None  # where the LMS says so
+    number: int = 0  # the LMS's, which grows from one hand-in to the next
+    assignment: str = ""
+    claimed: float | None = None  # the time in the entry's name, which the student may have written
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        return self.kind, self.key
+
+    @property
+    def lms_id(self) -> str:
+        return self.key if self.kind in ("canvas", "moodle") else ""
+
+    @property
+    def told(self) -> str:
+        """The identity in words."""
+        number = f"the number {self.key} ({self.name})"
+        return {"folder": f"the folder {self.key}", "nbgrader": f"the log-in {self.key}"}.get(self.kind, number)
+
+
+def read(kind: str, entry: SourceFile) -> Claim | str:
+    """The claim of an entry in a source of `kind`, or why it makes none."""
+    top, deeper = entry.outer.parts[0], len(entry.outer.parts) > 1
+    if kind == "canvas":
+        return "Canvas puts no folders into its archives; this lies in one" if deeper else _canvas(top)
+    if kind == "moodle":
+        return _moodle(top, deeper)
+    if not deeper:
+        return "it lies in no student's folder, and so names no student"
+    return _nbgrader(top) if kind == "nbgrader" else _folder(top)
+
+
+def _canvas(top: str) -> Claim | str:
+    path = PurePosixPath(top)
+    match = CANVAS.fullmatch(path.stem)
+    if match is None:
+        return "its name is none of Canvas's, and names no student"
+    who, number = plain(match["who"]), str(int(match["id"]))
+    student = folder_name(f"{match['who']}_{number}")
+    return Claim("canvas", number, student, who, match["name"], bool(match["late"]), int(match["number"]))
+
+
+def _moodle(top: str, deeper: bool) -> Claim | str:
+    match = MOODLE.fullmatch(top)
+    if match is None:
+        return "its name is none of Moodle's, and names no student"
+    if "_assignsubmission_" in match["name"] or (deeper and match["name"]):
+        return "its name can be read in two ways, and so names no student"
+    number = str(int(match["id"]))
+    student = folder_name(f"{match['who']}_{number}")
+    return Claim("moodle", number, student, plain(match["who"]), "" if deeper else PurePosixPath(match["name"]).stem)
+
+
+def _nbgrader(top: str) -> Claim | str:
+    match = NBGRADER.fullmatch(top)
+    if match is None:
+        return "its folder's name is none of nbgrader's, and names no student"
+    claimed = None
+    if (match["zone"] or " UTC").strip() in ("UTC", "+0000", "+00:00"):
+        try:
+            claimed = datetime.fromisoformat(match["time"]).replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            return "the time in its folder's name is none"
+    who = match["who"]
+    return Claim("nbgrader", plain(who), folder_name(who), plain(who), "", None, 0, match["assignment"], claimed)
+
+
+def _folder(top: str) -> Claim:
+    return Claim("folder", plain(top), folder_name(top), plain(top))
+
+
+def kind_of(source: Folder | Zip, shown: str, known: Callable[[Claim], bool] = lambda claim: False) -> str:
+    """What the top level of `source` says that it is; raises CannotCollect where that can be taken in two ways.
+
+    Where every name fits two kinds, it is the one by which somebody in the class is `known`, and by the other nobody.
+    """
+    seen: dict[str, list[str]] = {"canvas": [], "moodle": [], "nbgrader": [], "folder": []}
+    tops = [(name, is_folder) for name, is_folder in source.tops() if name not in JUNK]
+    for name, is_folder in tops:
+        for kind in _kinds(name, is_folder, source.archive):
+            seen[kind].append(name)
+    named = {name for names in seen.values() for name in names}
+    fits = [kind for kind, names in seen.items() if names and set(names) == named]
+    if len(fits) > 1:
+        paths = [f"{name}/x" if is_folder else name for name, is_folder in tops if name in named]
+        claimed = {kind: [read(kind, SourceFile(path)) for path in paths] for kind in fits}
+        fits = [kind for kind in fits if any(isinstance(one, Claim) and known(one) for one in claimed[kind])] or fits
+    if len(fits) == 1:
+        return fits[0]
+    if not named:
+        return "folder"
+    first = next(iter(fits), max(seen, key=lambda kind: len(seen[kind])))
+    other = next(kind for kind in [*fits[1:], *seen] if kind != first and seen[kind])
+    example = next(iter(set(seen[other]) - set(seen[first])), seen[other][0])
+    raise CannotCollect(
+        f"{shown} can be taken for {KINDS[first]}, by {plain(seen[first][0])!r}, and for {KINDS[other]}, "
+        f"by {plain(example)!r}. Nothing was collected. Say which it is: {WAYS}."
+    )
+
+
+def _kinds(name: str, is_folder: bool, archive: bool) -> list[str]:
+    """The kinds of source that an entry of the top level belongs into."""
+    if is_folder and not (archive and CANVAS.fullmatch(name)):  # a student's slash makes a folder of Canvas's name
+        return ["moodle"] if MOODLE.fullmatch(name) else ["nbgrader"] if NBGRADER.fullmatch(name) else ["folder"]
+    flat = [("canvas", CANVAS.fullmatch(name)), ("moodle", MOODLE.fullmatch(name))]
+    return [kind for kind, match in flat if match]
+
+
+def marked_apart(claim: Claim) -> str:
+    """A folder's name for a claim whose own is another's on some disks."""
+    return f"{claim.student}-{digest(claim.key)[:16]}"

@@ -1,0 +1,226 @@
+"""What was collected, put into one folder for each student.
+
+Nothing that was handed in is lost: what does not count lies in the student's folder `earlier`, by its hash.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tfm_grader.collecting import roster as rosters
+from tfm_grader.collecting import roster_proposal
+from tfm_grader.collecting.archives import SourceFile, Folder
+from tfm_grader.collecting.identity import Claim
+from tfm_grader.collecting.record import FILE, BadRecord, Book, HandIn, Known, CollectedLine, Refused
+from tfm_grader.collecting.roster import Person, Roster
+from tfm_grader.lock import only_one
+from tfm_grader.names import digest
+from tfm_grader.notebook import MAX_BYTES
+
+
+@dataclass(frozen=True)
+class Found:
+    """One notebook of a source: whose it is, for which chapter, and where it lay."""
+
+    student: str
+    stem: str
+    data: bytes
+    where: str
+    claim: Claim
+    when: float = 0.0  # the date that it bears, which tells the last of several and nothing else
+    handed_in: float | None = None  # where somebody says so who is not the student
+    dated_by: str = ""  # who
+    archive: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.claim.name
+
+    @property
+    def lms_id(self) -> str:
+        return self.claim.lms_id
+
+    @property
+    def late(self) -> bool | None:
+        return self.claim.late
+
+    @property
+    def sha256(self) -> str:
+        return digest(self.data)
+
+
+@dataclass
+class Report:
+    """What a source held: what counts, what came before it, what was refused and why, and what else to say."""
+
+    kept: list[Found] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    earlier: list[Found] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    missing: list[Person] = field(default_factory=list)  # of the roster, without any notebook
+    kind: str = ""
+    source: str = ""
+    roster: Roster | None = None
+    unknown: list[Claim] = field(default_factory=list)  # to the roster
+    of_student: list[tuple[Claim, str, Refused]] = field(default_factory=list)  # what was refused, and whose it was
+
+
+def write(report: Report, to: Path) -> None:
+    """Put what was collected into `to`/<student>/<chapter>.ipynb, and what is known of it into `to`/collected.json.
+
+    What could not be put there joins the refused of `report`, what else is to be said its notes. Raises BadRecord, Busy.
+    """
+    try:
+        with only_one(to, "tfm collect"):
+            keeper = _Keeper(report, to)
+            keeper.put_all()
+            if report.roster is not None:
+                keeper.complete(report.roster)
+            keeper.close()
+    except OSError as fault:
+        raise BadRecord(f"{to} cannot be written: {fault.strerror}.") from None
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Put `data` at `path` in one step, whatever stands there."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+class _Keeper:
+    """Puts one report into a folder of submissions."""
+
+    def __init__(self, report: Report, to: Path):
+        self.report, self.to, self.book = report, to, Book.of(to)
+        self.now = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def put_all(self) -> None:
+        """Every notebook, each in its own guard."""
+        self._remember_refused()
+        counting = {(one.student, one.stem): one.sha256 for one in self.report.kept}
+        every = [(one, True) for one in self.report.kept] + [(one, False) for one in self.report.earlier]
+        for one, counts in every:
+            try:
+                student = one.student if self.report.roster else self.book.whose(one.claim, one.student)
+                if not student:
+                    why = f"{one.claim.told} claims the folder {one.student}, which is another's"
+                    self.report.refused.append((one.where, f"{why}. A roster tells them apart: --roster"))
+                    continue
+                self.book.meet(student, one.claim)
+                _make_folder(self.to / student)
+                last = counting[one.student, one.stem]
+                became = self._count(student, one) if counts else self._keep(student, one, last)
+                self._remember(student, one, became)
+            except OSError as fault:
+                self.report.refused.append((one.where, f"it cannot be written: {fault.strerror}"))
+
+    def _remember_refused(self) -> None:
+        """Note with each student what was refused of theirs, so that they never count as having handed in nothing."""
+        for known in self.book.students.values():
+            known.refused = []
+        for claim, wanted, refused in self.report.of_student:
+            if student := wanted if self.report.roster else self.book.whose(claim, wanted):
+                self.book.meet(student, claim)
+                self.book.students[student].refused.append(refused)
+                _make_folder(self.to / student)
+
+    def _keep(self, student: str, one: Found, last: str) -> str:
+        """Keep one that does not count, unless it is the `last`; what became of it."""
+        if one.sha256 == last:
+            return "again"
+        _keep_earlier(self.to / student, one.stem, one.data)
+        return "earlier"
+
+    def _count(self, student: str, one: Found) -> str:
+        """Let one count, unless what lies there was handed in later; what became of it."""
+        folder, files = self.to / student, self.book.students[student].files
+        lies, known = _content(folder, f"{one.stem}.ipynb"), files.get(one.stem)
+        same = lies is not None and digest(lies) == one.sha256
+        if lies is not None and known is not None and _is_older(one, known):
+            if same:
+                return "again"
+            self.report.notes.append(
+                f"{one.where} is older than {known.where}, which was collected before and counts; this one is kept in "
+                f"{student}/earlier."
+            )
+            return self._keep(student, one, "")
+        if lies is not None and not same:
+            _keep_earlier(folder, one.stem, lies)
+            before = f" from {known.where}" if known else ""
+            self.report.notes.append(
+                f"{one.where} takes the place of what was collected before{before}; that is kept in {student}/earlier."
+            )
+        if not same:
+            replace(folder / f"{one.stem}.ipynb", one.data)
+        claim = one.claim
+        files[one.stem] = HandIn(
+            one.where, one.sha256, one.late, one.handed_in, one.dated_by, claim.kind, claim.number, one.when
+        )
+        return "again" if same else "counts"
+
+    def _remember(self, student: str, one: Found, became: str) -> None:
+        source = self.report.source
+        self.book.remember(CollectedLine(self.now, student, one.stem, one.sha256, source, one.where, one.handed_in, became))
+
+    def complete(self, roster: Roster) -> None:
+        """Give everyone on the roster a folder, and say who is missing, and who is not on it."""
+        rosters.put(roster, self.to)
+        filled, count = roster_proposal.proposed(roster, self.report.unknown)
+        if count:
+            replace(self.to / roster_proposal.FILE, roster_proposal.as_csv(filled).encode())
+            self.report.notes.append(
+                f"The roster lacks the LMS's numbers. {self.to / roster_proposal.FILE} has {count} of them filled in by the names; "
+                "look through it, then collect with it: --roster."
+            )
+        for person in roster.people:
+            _make_folder(self.to / person.student)
+            if not self.book.students.get(person.student, Known()).files:
+                self.report.missing.append(person)
+        for item in sorted(self.to.iterdir()):
+            if item.is_dir() and not item.is_symlink() and item.name not in roster.students:
+                self.report.notes.append(f"{item.name} has a folder from before and is not on the roster.")
+
+    def close(self) -> None:
+        """Write the record."""
+        self.book.refused = [Refused(where, why) for where, why in self.report.refused]
+        self.book.replaced = self.report.replaced
+        replace(self.to / FILE, self.book.encoded())
+
+
+def _is_older(one: Found, known: HandIn) -> bool:
+    """Whether `one` was handed in before what is known to count: by true dates, else as the LMS or the archive has it."""
+    if one.handed_in is not None and known.handed_in is not None:
+        return one.handed_in < known.handed_in
+    if one.claim.kind != known.kind or not one.archive or not known.when:
+        return False
+    return (one.claim.number, one.when) < (known.number, known.when)
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.is_symlink():
+        raise OSError(0, f"{folder.name} is a link")
+    folder.mkdir(exist_ok=True)
+
+
+def _content(folder: Path, name: str) -> bytes | None:
+    """What lies there, None for nothing, or for what is no file of ours."""
+    try:
+        return Folder(folder).read(SourceFile(name), 2 * MAX_BYTES)
+    except OSError:
+        return None
+
+
+def _keep_earlier(folder: Path, stem: str, data: bytes) -> None:
+    _make_folder(folder / "earlier")
+    path = folder / "earlier" / f"{stem}-{digest(data)[:16]}.ipynb"
+    if not path.exists():
+        replace(path, data)

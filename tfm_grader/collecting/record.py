@@ -1,0 +1,164 @@
+"""collected.json: who handed in what, from where, and when; and the students of a class, with those who did not.
+
+The history in it only grows.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from tfm_grader.collecting import roster as rosters
+from tfm_grader.collecting.identity import Claim, marked_apart
+from tfm_grader.collecting.roster import Roster
+from tfm_grader.names import fold
+from tfm_lib._refusal import Refusal
+
+FILE, FORMAT = "collected.json", 2
+LMS = ("canvas", "moodle", "nbgrader")
+IN_WORDS = {"where": "from", "handed_in": "handed in", "dated_by": "dated by"}
+
+
+class BadRecord(Refusal):
+    """collected.json, or the folder that it stands in, cannot be used; the message says why."""
+
+
+class HandIn(msgspec.Struct, frozen=True, rename=IN_WORDS):
+    """What is known of the notebook that counts for one student and chapter."""
+
+    where: str
+    sha256: str = ""
+    late: bool | None = None  # the LMS's own mark; None where it says nothing
+    handed_in: float | None = None  # seconds since 1970; None where nobody says it but the student
+    dated_by: str = ""
+    kind: str = ""
+    number: int = 0
+    when: float = 0.0  # the date that it bears, which tells an older archive from a newer one and nothing else
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """What the last collection did not take, and why."""
+
+    file: str
+    why: str
+
+
+class Known(msgspec.Struct):
+    """What is known of a student: as people and the LMS call them, and what they handed in, by chapter."""
+
+    name: str = ""
+    lms_id: str = ""
+    login: str = ""
+    email: str = ""
+    section: str = ""
+    identities: dict[str, str] = {}
+    files: dict[str, HandIn] = {}
+    refused: list[Refused] = []  # what they handed in, and was not accepted, at the last collection
+
+
+class CollectedLine(msgspec.Struct, frozen=True, rename=IN_WORDS):
+    """What became of one notebook when it was collected: it counts, or came earlier, or was there."""
+
+    collected: str
+    student: str
+    chapter: str
+    sha256: str
+    source: str
+    where: str
+    handed_in: float | None = None
+    became: str = "counts"
+
+
+class Book(msgspec.Struct):
+    """collected.json in memory."""
+
+    students: dict[str, Known]
+    refused: list[Refused] = []
+    replaced: list[str] = []
+    history: list[CollectedLine] = []
+    format: int = 1
+
+    @classmethod
+    def of(cls, to: Path) -> Book:
+        """The record in `to`, an empty one if there is none; raises BadRecord."""
+        try:
+            made = msgspec.json.decode((to / FILE).read_bytes(), type=cls)
+        except FileNotFoundError:
+            return cls({})
+        except (OSError, ValueError, RecursionError) as error:
+            raise BadRecord(
+                f"{to / FILE} cannot be read ({error}). It says who handed in what, and when. "
+                "Put back a copy, or collect into a new folder."
+            ) from None
+        if made.format < FORMAT:  # its times may be a student's own
+            for known in made.students.values():
+                known.files = {
+                    stem: msgspec.structs.replace(file, handed_in=None) for stem, file in known.files.items()
+                }
+        return made
+
+    def encoded(self) -> bytes:
+        """The text of the file."""
+        self.students, self.format = dict(sorted(self.students.items())), FORMAT
+        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+
+    def whose(self, claim: Claim, wanted: str) -> str:
+        """The folder of a claim: as it was before, else the one `wanted`, apart from all others; "" where it is somebody's."""
+        kind, key = claim.identity
+        for student, known in self.students.items():
+            if known.identities.get(kind) == key:
+                return student
+        if wanted in self.students:
+            others = {name for name in self.students[wanted].identities if name in LMS}
+            return wanted if kind not in LMS or not others else ""
+        if fold(wanted) in {fold(student) for student in self.students}:
+            return marked_apart(claim)
+        return wanted
+
+    def meet(self, student: str, claim: Claim) -> None:
+        """Remember by what a student was known."""
+        known = self.students.setdefault(student, Known())
+        known.name = claim.name if claim.kind != "folder" else known.name or claim.name
+        known.lms_id = claim.lms_id or known.lms_id
+        known.login = claim.key if claim.kind == "nbgrader" else known.login
+        known.identities.setdefault(claim.kind, claim.key)
+
+    def remember(self, line: CollectedLine) -> None:
+        """Add to the history, but for what it tells already."""
+        same = [
+            each.became
+            for each in self.history
+            if (each.student, each.chapter, each.sha256) == (line.student, line.chapter, line.sha256)
+        ]
+        if line.became == "counts" or not same or (line.became == "earlier" and "earlier" not in same):
+            self.history.append(line)
+
+
+def roster(to: Path) -> dict[str, Known]:
+    """The students of `to`: who handed in, and who stands on the roster; raises BadRecord, BadRoster."""
+    students = dict(Book.of(to).students)
+    for person in (rosters.kept(to) or Roster(())).people:
+        known = students.setdefault(person.student, Known())
+        known.name = person.name or known.name
+        known.lms_id = person.lms_id or known.lms_id
+        known.login, known.email, known.section = person.login, person.email, person.section
+    return students
+
+
+def late_days(to: Path, due: datetime | None) -> dict[str, float | None]:
+    """Days after `due`, by student and chapter as `ben/masking`; None where nobody knows but the student.
+
+    Where the LMS says only that it is late, that is one day. Without a date, nothing is late but what it says so of.
+    """
+    days: dict[str, float | None] = {}
+    for student, known in roster(to).items():
+        for stem, file in known.files.items():
+            if due is not None and file.handed_in is not None:
+                days[f"{student}/{stem}"] = max(0.0, (file.handed_in - due.timestamp()) / 86_400)
+            elif file.late is not None:
+                days[f"{student}/{stem}"] = 1.0 if file.late else 0.0
+            else:
+                days[f"{student}/{stem}"] = 0.0 if due is None else None
+    return days

@@ -1,0 +1,228 @@
+"""Who is in a class: one student to a line, under the names that folders, an LMS and a hub have for them.
+
+The whole file is checked before anything is done with it, and every fault is told with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import msgspec
+
+from tfm_grader.collecting.identity import Claim
+from tfm_grader.names import fold, names_a_folder, plain
+from tfm_grader.tables import separator
+from tfm_lib._refusal import Refusal
+
+FILE = "roster.json"
+MAX_BYTES = 8 << 20
+MAX_TOLD = 20
+HEADERS = {
+    "student": ("student", "student id"),
+    "name": ("name", "full name", "student name"),
+    "folder": ("folder", "directory"),
+    "lms_id": ("lms id", "lms number", "lms", "canvas id", "moodle id", "user id", "identifier", "participant"),
+    "login": ("login", "log in", "login id", "sis login id", "username", "user name", "user", "account"),
+    "email": ("email", "e mail", "mail", "email address", "e mail address"),
+    "section": ("section", "group", "class"),
+    "": ("note", "notes", "comment", "comments"),  # yours; not read
+}
+SHOWN = "student, name, folder, lms id, login, email, section, note"
+NUMBER = re.compile(r"(?:participant )?0*([0-9]{1,30})")
+NAMES = ("student", "folder", "login", "email")  # what a folder, or a log-in, may be called
+
+
+class BadRoster(Refusal):
+    """The roster cannot be used; the message says which lines, and why."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """One student: the name of their folder here, and what they are called elsewhere."""
+
+    student: str
+    name: str = ""
+    folder: str = ""
+    lms_id: str = ""
+    login: str = ""
+    email: str = ""
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class Roster:
+    """All students of a class, in the order of the file."""
+
+    people: tuple[Person, ...]
+
+    @property
+    def students(self) -> tuple[str, ...]:
+        return tuple(person.student for person in self.people)
+
+    def whose(self, claim: Claim) -> list[Person]:
+        """Who may be meant by a claim: nobody, one, or several where it can be understood in several ways."""
+        if claim.lms_id:
+            return [person for person in self.people if person.lms_id == claim.lms_id]
+        if claim.kind == "nbgrader":  # users of one machine, which tells cases apart
+            return [person for person in self.people if (person.login or person.student) == claim.key]
+        called = fold(claim.key)
+        return [
+            person
+            for person in self.people
+            if called in {fold(getattr(person, name)) for name in NAMES if getattr(person, name)}
+            or (person.lms_id and claim.key == person.lms_id)
+        ]
+
+
+def read(path: Path) -> Roster:
+    """The roster in the CSV file at `path`; raises BadRoster."""
+    rows = [(number, row) for number, row in _rows(path) if any(row)]
+    if not rows:
+        raise BadRoster(f"{path.name} is empty. Its first line names columns, such as student,name,lms id.")
+    faults: list[str] = []
+    columns = _columns(rows[0][1], faults)
+    if columns is None:  # a list of names, without a heading
+        columns, rows = ["student"], [(0, []), *rows]
+    people = list(_people(columns, rows[1:], faults)) if columns.count("student") == 1 else []
+    faults += _twice(people)
+    if not people and not faults:
+        faults.append("line 2: there is no student in it.")
+    _refuse(path.name, faults)
+    return Roster(tuple(person for _, person in people))
+
+
+def put(roster: Roster, folder: Path) -> None:
+    """Keep `roster` in `folder`, where `kept` finds it."""
+    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(roster), indent=1) + b"\n")
+
+
+def kept(folder: Path) -> Roster | None:
+    """The roster that `put` left in `folder`, None if there is none; raises BadRoster for one that was spoilt."""
+    try:
+        found = msgspec.json.decode((folder / FILE).read_bytes(), type=Roster)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadRoster(f"{folder / FILE} cannot be read ({error}). Give the roster again with --roster.") from None
+    people = list(enumerate(found.people, start=1))
+    _refuse(FILE, [f"student {at}: {fault}" for at, each in people for fault in _faults(each)] + _twice(people))
+    return found
+
+
+def _refuse(file: str, faults: list[str]) -> None:
+    if faults:
+        told = "\n".join(f"  {fault}" for fault in faults[:MAX_TOLD])
+        more = f"\n  and {len(faults) - MAX_TOLD} more" if len(faults) > MAX_TOLD else ""
+        raise BadRoster(f"{file} cannot be used as a roster. Nothing was done. Mend, and try again:\n{told}{more}")
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The lines of the file with their numbers, the cells without what surrounds them."""
+    text = _text(path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(text.partition("\n")[0]), strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, [unicodedata.normalize("NFC", cell).strip() for cell in row]
+    except csv.Error as error:
+        raise BadRoster(
+            f"{path.name}, line {reader.line_num}: this is not CSV ({error}). Is a quotation mark open?"
+        ) from None
+
+
+def _text(path: Path) -> str:
+    """The file's text: UTF-8, UTF-16 with its mark, or the letters of a Western spreadsheet."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise BadRoster(f"{path} cannot be read: {error.strerror}.") from None
+    if len(data) > MAX_BYTES:
+        raise BadRoster(f"{path.name} has more than {MAX_BYTES >> 20} MB. Is it the roster?")
+    for encoding in ["utf-16"] if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ["utf-8-sig", "cp1252"]:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Two such letters in a row are rare in the West, and the rule where letters take two bytes.
+        if encoding != "cp1252" or not re.search(rb"[\x80-\xff]{2}", data):
+            return text
+    raise BadRoster(f"{path.name} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.")
+
+
+def _columns(heads: list[str], faults: list[str]) -> list[str | None] | None:
+    """What each column means, None for one that is empty; None if the line is no heading."""
+    plain_heads = [re.sub(r"[\s_-]+", " ", fold(head)) for head in heads]
+    found: list[str | None] = [
+        next((field for field, words in HEADERS.items() if head in words), None) for head in plain_heads
+    ]
+    if "id" in plain_heads:  # the student's where nothing else is, the LMS's beside it
+        found[plain_heads.index("id")] = "lms_id" if "student" in found else "student"
+    if len(heads) == 1 and found == ["name"]:
+        return ["student"]
+    if len(heads) == 1 and found[0] not in ("student", "login"):
+        return None
+    if len(heads) == 1:
+        return ["student"]
+    for head, meaning in zip(heads, found, strict=True):
+        if meaning is None and head:
+            faults.append(f"line 1: there is no column {plain(head)!r}. There are {SHOWN}.")
+        elif meaning and found.count(meaning) > 1:
+            faults.append(f"line 1: two columns say the same: {plain(head)!r} is {meaning.replace('_', ' ')}.")
+    if "student" not in found:
+        faults.append("line 1: a column `student` is missing, which names each student's folder.")
+    return found
+
+
+def _people(columns: list, rows: list[tuple[int, list[str]]], faults: list[str]) -> Iterator[tuple[int, Person]]:
+    known = {each.name for each in fields(Person)}
+    for line, row in rows:
+        if any(row[len(columns) :]):
+            faults.append(f"line {line}: it has {len(row)} cells, and line 1 has {len(columns)}.")
+            continue
+        cells = {name: cell for name, cell in zip(columns, row, strict=False) if name in known}
+        number = NUMBER.fullmatch(unicodedata.normalize("NFKC", cells.get("lms_id", "")).lower())
+        cells["lms_id"] = number[1] if number else cells.get("lms_id", "")
+        person = Person(**{"student": "", **cells})
+        faults += [f"line {line}: {fault}" for fault in _faults(person)]
+        yield line, person
+
+
+def _faults(person: Person) -> list[str]:
+    """What is wrong with one student, in sentences."""
+    found = []
+    if not person.student:
+        found.append("the student is missing.")
+    elif not names_a_folder(person.student):
+        found.append(f"{plain(person.student)!r} cannot name a folder. Use letters, digits, and . _ - @ + inside.")
+    if person.lms_id and not NUMBER.fullmatch(person.lms_id):
+        found.append(
+            f"{plain(person.lms_id)!r} is no number of an LMS. Format the column as text, and give digits alone."
+        )
+    for name, value in asdict(person).items():
+        if any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
+            found.append(f"the {name.replace('_', ' ')} {plain(value)!r} holds signs that are no text.")
+    return found
+
+
+def _twice(people: list[tuple[int, Person]]) -> list[str]:
+    """Who shares with another what must be one person's own."""
+    seen: dict[tuple[str, str], tuple[int, str]] = {}
+    found = []
+    for line, person in people:
+        own = {("name", fold(getattr(person, name))): name for name in reversed(NAMES) if getattr(person, name)}
+        own |= {("number", person.lms_id.lstrip("0") or "0"): "lms_id" for _ in [0] if person.lms_id}
+        for key, field in own.items():
+            if key in seen:
+                before, other = seen[key]
+                found.append(
+                    f"line {line}: the {field.replace('_', ' ')} {plain(getattr(person, field))!r} is that of line {before}"
+                    + (f", there the {other.replace('_', ' ')}." if other != field else ".")
+                )
+            seen.setdefault(key, (line, field))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,44 @@
+"""A roster without the LMS's numbers, with those filled in that names suggest; a person must look before it is used.
+
+A name is no identity: in many an LMS students write their own. So nothing is collected by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tfm_grader.collecting.identity import Claim
+from tfm_grader.collecting.roster import Roster
+from tfm_grader.names import fold
+from tfm_grader.tables import table
+
+FILE = "roster-to-check.csv"
+
+
+def proposed(roster: Roster, unknown: list[Claim]) -> tuple[Roster, int]:
+    """The roster with the numbers of the `unknown` whose name is that of one student without a number; how many."""
+    numbers: dict[str, list[str]] = {}
+    for claim in {claim.identity: claim for claim in unknown if claim.lms_id}.values():
+        called = [person for person in roster.people if _letters(claim.name) in _orders(person.name or person.student)]
+        if len(called) == 1 and not called[0].lms_id:
+            numbers.setdefault(called[0].student, []).append(claim.lms_id)
+    sure = {student: found[0] for student, found in numbers.items() if len(found) == 1}
+    people = tuple(replace(person, lms_id=sure.get(person.student, person.lms_id)) for person in roster.people)
+    return Roster(people), len(sure)
+
+
+def as_csv(roster: Roster) -> str:
+    """The roster as a spreadsheet and `--roster` read it."""
+    lines = [("student", "name", "folder", "lms id", "login", "email", "section")]
+    lines += [(p.student, p.name, p.folder, p.lms_id, p.login, p.email, p.section) for p in roster.people]
+    return table(lines)
+
+
+def _letters(name: str) -> str:
+    return "".join(char for char in fold(name) if char.isalnum())
+
+
+def _orders(name: str) -> set[str]:
+    """A name as an LMS may write it: first the last name, and without what separates the two."""
+    words = name.replace(",", " ").split()
+    return {_letters("".join(words[at:] + words[:at])) for at in range(len(words))}

@@ -1,0 +1,145 @@
+"""Grades as files: what stands in them is a number, or blank where nobody can say one yet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from tfm_grader.records import TestRow
+from tfm_grader.scoring.scores import HAND_IN, Row, Score
+from tfm_grader.tables import table
+from tfm_lib._refusal import Refusal
+
+AUDIT = [
+    *("student", "exercise", "points", "of", "by", "by the tests", "author", "marked at", "reason"),
+    *("late days", "waived days", "share left", "counts", "status", "judged at", "hand-in", "marked text", "bundle"),
+    "grader",
+]
+Times = dict[tuple[str, str], str]  # when each number was made, by student and exercise
+
+
+class CannotExport(Refusal):
+    """A grade book does not fit; the message says what to do."""
+
+
+def grades(scores: list[Score], audit: list[list[Any]] | None = None) -> str:
+    """One line for each student; with `audit`, the column of that name holds the hash of their lines in audit.csv."""
+    ids = list(dict.fromkeys(row.id for score in scores for row in score.rows))
+    head = ["student", "name", *ids, "late days", "waived days", "before lateness", "points", "of", "waits"]
+    lines: list[list[Any]] = [[*head, "audit"] if audit else head]
+    for score in scores:
+        points = {row.id: number(row.points) for row in score.rows}
+        line = [score.student, score.name, *(points.get(id, "") for id in ids), days(score.late), days(_waived(score))]
+        line += [number(score.before), number(score.points), number(score.of), waits_for(score)]
+        lines.append([*line, digest(score.student, audit)] if audit else line)
+    return table(lines)
+
+
+def waits_for(score: Score) -> str:
+    """What a student's total waits for, in words."""
+    if score.nothing:
+        return "nothing handed in"
+    return "; ".join(f"{row.id}: {row.lacks}" for row in score.rows if row.lacks)
+
+
+def _waived(score: Score) -> float:
+    return max((waiver.days for waiver in score.waived.values()), default=0.0)
+
+
+def audit(scores: list[Score], times: Times) -> list[list[Any]]:
+    """One line for each number: who or what made it, from what, by which tests and which grader."""
+    lines: list[list[Any]] = [AUDIT]
+    for score in scores:
+        for row in score.rows:
+            stem = row.id.partition(".")[0]
+            mark, bound, waiver = row.mark, row.bound, score.waived.get(stem)
+            by = "hand" if mark else "tests" if row.judged is not None else row.lacks or "your rule"
+            lines.append(
+                [
+                    *(score.student, row.id, number(row.points), number(row.of), by, number(row.judged)),
+                    *((mark.author, mark.time, mark.reason) if mark else ("", "", row.why)),
+                    *(days(score.late_days.get(stem, 0.0)), days(waiver.days if waiver else 0.0)),
+                    *(number(score.factors.get(stem, 1.0)), number(score.counted(row)), row.status),
+                    *(times.get((score.student, row.id), ""), bound.handed_in, row.subject if mark else ""),
+                    *(bound.bundle, bound.grader),
+                ]
+            )
+    return lines
+
+
+def digest(student: str, lines: list[list[Any]]) -> str:
+    """The hash of a student's lines in audit.csv, as they stand there."""
+    own = table(line for line in lines if line[0] == student).removeprefix("\ufeff")
+    return hashlib.sha256(own.encode()).hexdigest()[:16]
+
+
+def items(scores: list[Score]) -> str:
+    """One line for each test of each exercise: how many passed it, and the most frequent mistakes."""
+    lines: list[list[Any]] = [["exercise", "test", "students", "passed", "share", "frequent mistakes"]]
+    for (id, test), rows in _by_test(scores).items():
+        passed = sum(row.outcome == "passed" for row in rows)
+        mistakes = frequent(row.mistake for row in rows if row.mistake)
+        told = "; ".join(f"{name} ({count})" for name, count in mistakes[:5])
+        lines.append([id, test, len(rows), passed, round(passed / len(rows), 3), told])
+    return table(lines)
+
+
+def _by_test(scores: list[Score]) -> dict[tuple[str, str], list[TestRow]]:
+    found: dict[tuple[str, str], list[TestRow]] = {}
+    for score in scores:
+        for row in score.rows:
+            for test in row.tests:
+                if test.outcome != "not judged":
+                    found.setdefault((row.id, test.name), []).append(test)
+    return found
+
+
+def frequent(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Names with their counts, the most frequent first, ties by name."""
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def gradescope(score: Score) -> str:
+    """results.json for one student; without any score as long as one of them is blank, for Gradescope would add the rest."""
+    whole = score.points is not None
+    tests = [{"name": row.title, **(_scored(score, row) if whole else {}), **_told(row)} for row in score.rows]
+    made: dict[str, Any] = {"score": number(score.points)} if whole else {"output": f"Not finished. {waits_for(score)}"}
+    return json.dumps({**made, "visibility": "after_published", "tests": tests}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _scored(score: Score, row: Row) -> dict[str, Any]:
+    return {"score": number(row.points), "max_score": number(row.of)}
+
+
+def _told(row: Row) -> dict[str, Any]:
+    said = [f"✓ {held}" for test in row.tests for held in test.held]
+    said += [test.message for test in row.tests if test.message] or ([row.reason] if row.reason else [])
+    said += [f"By hand: {row.by_hand}"] if row.by_hand else []
+    said = [said_of(row)] if row.lacks else said
+    return {"visibility": "after_published", "output": "\n".join(said)}
+
+
+def said_of(row: Row) -> str:
+    """The points of a row in words, for a student."""
+    if row.points is not None:
+        return f"{number(row.points)} of {number(row.of)}"
+    return "nothing handed in" if row.lacks == HAND_IN else f"still to come, of {number(row.of)}"
+
+
+def number(value: float | None) -> float | int | str:
+    """A number without a needless point; nothing where there is none."""
+    if value is None:
+        return ""
+    rounded = round(value, 4)
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def days(value: float | None) -> float | int | str:
+    """Late days, which may be unknown, or all."""
+    return "unknown" if value is None else "all" if math.isinf(value) else number(value)

@@ -1,0 +1,225 @@
+"""Grades a folder of submissions: only what has no result yet, and what changed since."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.manifest import Entry
+from tfm_grader.judging import results
+from tfm_grader.judging.audit_log import Judgement, Ledger
+from tfm_grader.names import digest
+from tfm_grader.notebook import MAX_BYTES
+from tfm_grader.records import (
+    NOTHING,
+    UNREADABLE,
+    Bound,
+    ChapterResult,
+    ExerciseResult,
+    Job,
+    Judged,
+    NotJudged,
+    Result,
+    StudentResult,
+    Submission,
+    Unreadable,
+    worst,
+)
+from tfm_lib._refusal import Refusal
+
+LONGEST = 200  # bytes of a student's name; files are named after it, with more beside it
+
+
+class Engine(Protocol):
+    """Where judging happens: on this machine, or on a cluster."""
+
+    def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]: ...
+
+
+@dataclass
+class Plan:
+    """The jobs to do, how many exercises have a result already, and how many of those by another grader."""
+
+    jobs: list[Job] = field(default_factory=list)
+    submissions: dict[tuple[str, str], Submission] = field(default_factory=dict)
+    cached: int = 0
+    foreign: int = 0
+
+
+def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
+    """Every student in `folder` with every chapter of `bundle`. What Jupyter and a Mac put beside them is nobody's."""
+    folders = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    students = sorted(path.name for path in folders if not path.name.startswith((".", "__MACOSX")))
+    if odd := [name for name in students if not _can_be_written(name)]:
+        told = ", ".join(repr(name)[:60] for name in odd)
+        raise Refusal(
+            f"{folder} holds folders whose names cannot be kept: {told}. A name is UTF-8, of {LONGEST} bytes at most. "
+            "Rename them, or let `tfm collect` make the folders; then run the command again."
+        )
+    return [
+        _submission(folder / student / f"{stem}.ipynb", student, stem) for student in students for stem in bundle.stems
+    ]
+
+
+def _can_be_written(name: str) -> bool:
+    """Whether results can be named after a student of this name."""
+    try:
+        return len(name.encode()) <= LONGEST
+    except UnicodeEncodeError:
+        return False
+
+
+def _submission(path: Path, student: str, stem: str) -> Submission:
+    def unread(trouble: str) -> Submission:
+        return Submission(student=student, stem=stem, data=b"", trouble=trouble)
+
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return Submission(student=student, stem=stem)
+    except OSError:
+        return unread("it is a link, or may not be read")
+    about = os.fstat(number)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(number)
+        return unread("it is not a file")
+    with os.fdopen(number, "rb") as file:
+        if about.st_size > MAX_BYTES:
+            return unread(f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
+        return Submission(student=student, stem=stem, data=file.read(MAX_BYTES + 1))
+
+
+def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str], force: bool) -> Plan:
+    """What is to be judged: exercises without a result for this very submission, these tests and these limits.
+
+    What another grader judged stays: no number changes because a program was brought up to date.
+    """
+    made = Plan()
+    for submission in submissions:
+        made.submissions[submission.student, submission.stem] = submission
+        if submission.data is None or submission.trouble:
+            continue
+        known = _known(results.read(to / f"{submission.student}.json"), submission.stem)
+        ids = []
+        for entry in bundle.exercises(submission.stem):
+            if only and entry.id not in only:
+                continue
+            row = known.get(entry.id)
+            if row is not None and not force and row.status != "infrastructure" and is_of(row, bundle, submission):
+                made.cached += 1
+                made.foreign += row.bound.grader != bundle.grader(submission.stem, entry.id)
+            else:
+                ids.append(entry.id)
+        if ids:
+            job = Job(student=submission.student, stem=submission.stem, ids=ids, data=submission.data)
+            made.jobs.append(job)
+    return made
+
+
+def carry_out(
+    bundle: Bundle, made: Plan, engine: Engine, to: Path, ledger: Ledger | None = None
+) -> Iterator[StudentResult]:
+    """Judge what `made` plans; yields each student's result, already written, and noted in `ledger`, as it grows."""
+    for submission in made.submissions.values():  # those with nothing to judge are results too
+        if submission.data is None:
+            _store(bundle, submission, None, to, ledger)
+        elif submission.trouble:
+            _store(bundle, submission, Unreadable(unreadable=submission.trouble), to, ledger)
+    for job, result in engine.results(made.jobs):
+        submission = made.submissions[job.student, job.stem]
+        if isinstance(result, NotJudged):  # a row for each exercise of the job whatever happened
+            entries = [entry for entry in bundle.exercises(job.stem) if entry.id in job.ids]
+            rows = {entry.id: _row(entry, status="infrastructure", reason=result.infrastructure) for entry in entries}
+            result = Judged(exercises=rows)
+        yield _store(bundle, submission, result, to, ledger)
+
+
+def _row(entry: Entry, **more: Any) -> ExerciseResult:
+    return ExerciseResult(**{"id": entry.id, "of": entry.points, "status": "ok", **more})
+
+
+def _store(
+    bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path, ledger: Ledger | None
+) -> StudentResult:
+    """Put `result` of one chapter, None if nothing was handed in, among what is known of its student; what is known then."""
+    path = to / f"{submission.student}.json"
+    before = results.read(path) or StudentResult(student=submission.student)
+    known = before.chapters.get(submission.stem)
+    chapter = ChapterResult(
+        submitted=submission.data is not None,
+        sha256=submission.digest,
+        notes=known.notes if known else [],
+        exercises=_rows(bundle, submission, result, before.exercises(submission.stem)),
+    )
+    if isinstance(result, Judged) and result.notes is not None:
+        chapter = chapter.but(notes=result.notes)
+    return put(before, {submission.stem: chapter}, bundle, path, ledger)
+
+
+def put(
+    before: StudentResult, changed: dict[str, ChapterResult], bundle: Bundle, path: Path, ledger: Ledger | None
+) -> StudentResult:
+    """Write the result of a student with chapters `changed`, after a line in `ledger` for each number that is another."""
+    chapters = {**before.chapters, **changed}
+    chapters = {stem: chapters[stem] for stem in bundle.stems if stem in chapters}
+    every = [row for each in chapters.values() for row in each.exercises]
+    points, of = sum(row.points for row in every), sum(row.of for row in every)
+    whole = before.but(chapters=chapters, status=worst(every), points=points, of=of)
+    if ledger is not None:
+        known = {row.id: row for chapter in before.chapters.values() for row in chapter.exercises}
+        ledger.add(*(line for row in every for line in _noted(before.student, known.get(row.id), row, ledger)))
+    results.write(path, whole)
+    return whole
+
+
+def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, ledger: Ledger) -> list[Judgement]:
+    """The lines for `row` where it is another number than `before`, which is noted first if no line tells it."""
+    if before is not None and before.but(took=None) == row.but(took=None):
+        return []
+    untold = before is not None and (student, row.id) not in ledger.judged
+    return [_judgement(student, each) for each in ([before, row] if untold and before else [row])]
+
+
+def _judgement(student: str, row: ExerciseResult) -> Judgement:
+    text = digest(row.text) if row.text else ""
+    return Judgement(student, row.id, row.status, row.points, row.of, row.bound, row.reason, text, tuple(row.tests))
+
+
+def _rows(
+    bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, before: dict[str, ExerciseResult]
+) -> list[ExerciseResult]:
+    """A row for each exercise of the chapter: from `result`, or from `before` if it was not asked for in this run."""
+    rows = []
+    for entry in bundle.exercises(submission.stem):
+        row, judged = before.get(entry.id), False
+        if result is None:
+            row = _row(entry, reason=NOTHING)
+        elif isinstance(result, Unreadable):
+            row, judged = _row(entry, status="unreadable", reason=f"{UNREADABLE}: {result.unreadable}."), True
+        elif entry.id in result.exercises:
+            row, judged = result.exercises[entry.id], True
+        elif entry.id in result.texts:  # for the instructor to mark
+            row, judged = _row(entry, text=result.texts[entry.id], unsure=entry.id in result.unsure), True
+        if row is None:
+            continue
+        if judged:
+            here = Bound(submission.digest, bundle.fingerprint(submission.stem, submission.student, entry.id))
+            here = here.but(grader=row.bound.grader or bundle.grader(submission.stem, entry.id))
+            row = row.but(bound=here)
+        rows.append(row.but(title=entry.title, kind=entry.kind))
+    return rows
+
+
+def _known(result: StudentResult | None, stem: str) -> dict[str, ExerciseResult]:
+    return result.exercises(stem) if result is not None else {}
+
+
+def is_of(row: ExerciseResult, bundle: Bundle, submission: Submission) -> bool:
+    """Whether `row` was made from this very submission, by these tests and limits."""
+    here = submission.digest, bundle.fingerprint(submission.stem, submission.student, row.id)
+    return (row.bound.handed_in, row.bound.bundle) == here

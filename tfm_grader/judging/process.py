@@ -1,0 +1,172 @@
+"""The process that judges: it holds the tests, talks to a sandbox, and never runs a line of a student's.
+
+It speaks lines of JSON with the command that started it: first the bundle, then one submission after the other.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfm_lib._refusal import Refusal
+
+if TYPE_CHECKING:  # torch is imported only when this process has left root behind
+    from tfm_grader.assignment.manifest import Limits
+    from tfm_grader.judging.typed_messages import Wire
+    from tfm_grader.records import Begin, Done, Job, Result, Step
+    from tfm_grader.sandbox.process import Sandbox, Sandbox
+
+
+def main() -> None:
+    """Judge until the input ends."""
+    from tfm_grader.sandbox.process.inside.channel import Closed
+
+    from tfm_grader.judging.typed_messages import Wire
+    from tfm_grader.records import Begin, Job, Ready, Refused
+
+    speak = os.dup(1)
+    os.dup2(2, 1)  # what a test prints is no answer
+    wire = Wire(os.dup(0), speak)
+    try:
+        begin = wire.hear(Begin)
+        from tfm_grader.sandbox.unprivileged import leave_root
+
+        try:
+            leave_root()
+            end_with_the_command()
+            judge, tried = _ready(begin, wire)
+        except Refusal as error:
+            wire.say(Refused(why=str(error)))
+            return
+        wire.say(Ready(tried=tried))
+        while True:
+            wire.say(judge.submission(wire.hear(Job)))
+    except Closed:
+        return
+
+
+def end_with_the_command() -> None:
+    """A second process ends this one's group as soon as nobody holds the other end of the input any more.
+
+    It does so whatever this one is busy with: a loop in C would let no signal's handler and no thread have its turn.
+    """
+    if os.fork():
+        return
+    os.closerange(1, 1 << 10)  # an open copy of the output would hide from the command that the judge has died
+    gone = select.poll()
+    gone.register(0, 0)  # for the hang-up alone
+    gone.poll()
+    os.killpg(0, signal.SIGKILL)
+
+
+def _ready(begin: Begin, wire: Wire) -> tuple[Judge, list[str]]:
+    from tfm_grader.judging.submission import limit_own_memory
+    from tfm_grader.sandbox.bubblewrap import NoSandbox
+    from tfm_grader.sandbox.process import Sandbox, SandboxFailed
+    from tfm_grader.sandbox.selftest import require_safe
+
+    limit_own_memory()
+    judge = Judge(begin, Sandbox(), wire.say)
+    try:
+        tried = require_safe(judge.sandbox, [Path(path) for path in begin.private], judge.bundle.limits)
+    except SandboxFailed as error:
+        raise NoSandbox(f"The sandbox does not work here: {error}. Nothing was graded.") from None
+    return judge, tried
+
+
+class Judge:
+    """Judges submissions by one bundle in one sandbox, and tells `tell` each step."""
+
+    def __init__(self, begin: Begin, sandbox: Sandbox, tell: Callable[[Step | Done], None]):
+        from tfm_grader.assignment.bundle import Bundle
+
+        self.bundle, self.sandbox, self.tell = Bundle(begin.manifest, begin.tests), sandbox, tell
+        self.grace = begin.grace
+        self._tasks: dict[tuple[str, str], list[Any]] = {}
+        for stem in self.bundle.stems:
+            self.tasks(stem, min(self.bundle.tests.get(stem, {}), default=""))
+
+    def tasks(self, stem: str, student: str) -> list[Any]:
+        """The tasks of a chapter for a student; made once for all who have the same. Raises BadBundle for whom there are none."""
+        from tfm_grader.assignment.bundle import tasks
+
+        whose = self.bundle.whose(stem, student)
+        if (stem, whose) not in self._tasks:
+            self._tasks[stem, whose] = tasks(self.bundle, stem, whose)
+        return self._tasks[stem, whose]
+
+    def submission(self, job: Job) -> Result:
+        """The results of one notebook."""
+        from tfm_grader.judging.notebook_loading import Program
+        from tfm_grader.judging.submission import SubmissionRun, grade_exercise
+        from tfm_grader.notebook import NotANotebook, read
+        from tfm_grader.records import MAX_NOTES, MAX_TEXT, Bound, Done, Judged, NotJudged, Unreadable
+        from tfm_grader.written_answers import Handed
+
+        began, spent = time.process_time(), self.sandbox.spent
+        try:
+            tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
+            names = {name for task in tasks for name in task.answers}
+            notebook = read(job.data, names, Handed.of(self.bundle.manifest.chapters[job.stem]))
+        except Refusal as error:
+            return NotJudged(infrastructure=str(error))
+        except NotANotebook as error:
+            return Unreadable(unreadable=str(error))
+        limits, seed = self.bundle.limits, self.bundle.seed
+        watched, done = Watched(self.sandbox, self.tell, self.grace), {}
+        with SubmissionRun(Program(notebook.code), tasks, watched, limits, seed) as hand_in:
+            for task in tasks:
+                watched.id = task.id
+                result = grade_exercise(task, hand_in)
+                done[task.id] = result.but(bound=Bound(grader=self.bundle.grader(job.stem, task.id)))
+                self.tell(Done(result=done[task.id]))
+        cpu = time.process_time() - began + self.sandbox.spent - spent
+        texts = {id: answer.text[:MAX_TEXT] for id, answer in notebook.texts.items()}
+        unsure = [id for id, answer in notebook.texts.items() if not answer.sure]
+        notes = [*self._handout(job, notebook.handout), *notebook.notes]
+        return Judged(exercises=done, texts=texts, unsure=unsure, notes=notes[:MAX_NOTES], cpu=cpu)
+
+    def _handout(self, job: Job, mark: str) -> list[str]:
+        """A note where a notebook says that it belongs to another hand-out, or to another student's."""
+        from tfm_grader.records import OTHER_HANDOUT
+
+        marks = self.bundle.manifest.chapters[job.stem].handouts
+        own = marks.get(job.student) or marks.get("", "")
+        return [OTHER_HANDOUT] if mark and own and mark != own else []
+
+
+class Watched:
+    """The sandboxes of a submission; each step in them is told, and at which exercise `id` it is."""
+
+    def __init__(self, sandbox: Sandbox, tell: Callable[[Step | Done], None], grace: float):
+        self.sandbox, self.tell, self.grace, self.id = sandbox, tell, grace, ""
+        self.standing: Callable[[], tuple[Any, int]] | None = None  # of the exercise, if it ends here: see Step
+
+    @contextmanager
+    def cell(self, limits: Limits) -> Iterator[Sandbox]:
+        from tfm_grader.records import Step
+        from tfm_grader.sandbox.process import PATIENCE
+
+        seconds = 2 * (limits.load_seconds + limits.seconds)
+        self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE + seconds))
+        with self.sandbox.cell(limits) as cell:
+
+            def tell(of_student: bool) -> None:
+                standing = self.standing() if self.standing is not None else ()
+                self.tell(Step(self.id, of_student, self.grace + seconds, *standing))
+
+            cell.tell = tell
+            try:
+                yield cell
+            finally:
+                self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE + seconds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""The judge's end of the wire to a cell: all that comes from there is checked against a schema before anything is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+from tfm_grader.sandbox.process.inside.channel import Channel, ChannelError, TooLong
+from tfm_grader.sandbox.process.inside.remote_calls import Peer
+from tfm_grader.sandbox.process.inside.values import (
+    DTYPES,
+    MAX_DIMENSIONS,
+    MAX_GRADIENTS,
+    MAX_INTEGER,
+    MAX_ITEMS,
+    MAX_SIDE,
+    BadValue,
+)
+
+MAX_MESSAGE = 600
+MAX_LISTS = 1 << 20  # in a line, for each costs memory and time of its own
+Index = Annotated[int, Meta(ge=0, lt=1 << 32)]
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True):
+    """No other names than these."""
+
+
+class Told(Strict):
+    """An exception."""
+
+    name: str = "Exception"
+    text: str = ""
+    line: int | None = None
+    bare: bool = False
+
+
+class Message(Strict, omit_defaults=True):
+    """A request (`do`), or the reply to one (`re`)."""
+
+    re: str | UnsetType = UNSET
+    ok: Any = UNSET
+    raised: Told | UnsetType = UNSET
+    changed: Any = UNSET  # can cost points and earn none, so that nonsense is the student's own affair
+    do: Literal["call", "back"] | UnsetType = UNSET
+    id: str | UnsetType = UNSET
+    of: str | int | UnsetType = UNSET
+    args: list[Any] | UnsetType = UNSET
+    kwargs: dict[str, Any] | UnsetType = UNSET
+    tape: int | UnsetType | None = UNSET
+    slopes: list[Any] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        given = {name for name in self.__struct_fields__ if getattr(self, name) is not UNSET}
+        if given - {"changed", "tape"} not in FORMS:
+            raise ValueError("neither a request nor a reply")
+
+    @property
+    def values(self) -> list[Any]:
+        """Where values of the student's stand in it."""
+        kwargs = list(self.kwargs.values()) if self.kwargs is not UNSET else []
+        return [part for part in (self.ok, self.args, kwargs, self.slopes) if part is not UNSET]
+
+
+FORMS = ({"re", "ok"}, {"re", "raised"}, {"do", "id", "of", "args", "kwargs"}, {"do", "id", "slopes"})
+
+
+class Numbers(Strict, tag_field="$", tag="tensor"):
+    """A tensor; `g` numbers it among those with a gradient."""
+
+    d: Literal[tuple(DTYPES)]
+    s: Annotated[list[Annotated[int, Meta(ge=0, lt=MAX_SIDE)]], Meta(max_length=MAX_DIMENSIONS)]
+    b: str
+    g: Annotated[int, Meta(ge=0, lt=MAX_GRADIENTS)] | None = None
+
+
+class Array(Numbers, tag="array"):
+    """An array of numpy's."""
+
+
+class Handle(Strict, tag_field="$", tag="handle"):
+    """What stays in the cell."""
+
+    i: Index
+    k: str
+
+
+class Stub(Strict, tag_field="$", tag="stub"):
+    """An ellipsis."""
+
+
+class Float(Strict, tag_field="$", tag="float"):
+    """A number that JSON does not have."""
+
+    v: Literal["nan", "inf", "-inf"]
+
+
+class Complex(Strict, tag_field="$", tag="complex"):
+    """Real and imaginary part, as `repr` writes them."""
+
+    v: tuple[Annotated[str, Meta(max_length=40)], Annotated[str, Meta(max_length=40)]]
+
+
+class Items(Strict, tag_field="$", tag="list"):
+    """A list of a class of its own."""
+
+    v: list[Any]
+
+
+class Tuple(Items, tag="tuple"):
+    """A tuple."""
+
+
+class Set(Items, tag="set"):
+    """A set."""
+
+
+class Dict(Strict, tag_field="$", tag="dict"):
+    """A dictionary, as pairs."""
+
+    v: list[tuple[Any, Any]]
+
+
+Described = Numbers | Array | Handle | Stub | Float | Complex | Items | Tuple | Set | Dict
+
+
+def read(line: bytes) -> dict[str, Any]:
+    """The message in `line`; raises ChannelError where it is none, BadValue where a value in it stands for nothing."""
+    if line.count(b"[") + line.count(b"{") > MAX_LISTS:
+        raise ChannelError("a message holds too many lists")
+    try:
+        made = msgspec.json.decode(line)
+    except RecursionError:
+        raise ChannelError("a message is nested deeper than any value") from None
+    except (msgspec.MsgspecError, ValueError):
+        raise ChannelError("what came is not JSON") from None
+    try:
+        message = msgspec.convert(made, Message)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ChannelError(f"what came is not a message ({str(error)[:200]})") from None
+    require_values(message.values)
+    return made
+
+
+def require_values(made: Any) -> None:
+    """Every part of `made`, in any depth, must be plain or described as `Described`; raises BadValue."""
+    waiting, seen = [made], 0
+    while waiting:
+        part, seen = waiting.pop(), seen + 1
+        if seen > MAX_ITEMS:
+            raise BadValue("a value holds too many items")
+        if type(part) is list:
+            waiting += part
+        elif type(part) is int and abs(part) >= MAX_INTEGER:
+            raise BadValue("too large a number")
+        elif type(part) is dict:
+            try:
+                described = msgspec.convert(part, Described)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                raise BadValue(f"not a value: {str(error)[:200]}") from None
+            if isinstance(described, Items | Dict):
+                waiting += part["v"]
+
+
+class Stopped(BaseException):
+    """The student's process ended, hung, or spoke nonsense; no judge may catch this."""
+
+
+class BrokenTest(BaseException):
+    """The test itself has a fault, whatever the answer was."""
+
+
+class JudgePeer(Peer):
+    """The judge's end of the wire: when it breaks, that is the end of the answer.
+
+    `tell` hears whether what the judge does next may be the doing of the student's data, each time that this changes.
+    """
+
+    ends = (Stopped, BrokenTest)
+
+    def __init__(self, channel: Channel, tell: Callable[[bool], None] = lambda of_student: None):
+        super().__init__(channel, lambda error: {"name": type(error).__name__, "text": str(error)[:MAX_MESSAGE]})
+        self.heard = False  # whether the test that runs holds something of the student's
+        self._tell = tell
+        self._told: bool | None = None
+        self._values = False  # whether the student's namespace holds more than functions
+
+    def begin_test(self) -> None:
+        """A test begins; all that it can hold of the student's are values that are no functions."""
+        self.heard, self._told = self._values, None
+        self._say(self._values)
+
+    def call(self, target: str | int, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        """As in a cell; a reply too large for the memory ends the answer."""
+        if target == "begin":
+            self._told = None  # of another exercise
+        self._say(True)
+        try:
+            came = super().call(target, args, kwargs)
+        except MemoryError:
+            raise Stopped("what it gave back does not fit into memory") from None
+        finally:
+            self.heard = True
+        if target == "load":
+            plain = came.get("plain") if type(came) is dict else None
+            self._values = type(plain) is not dict or bool(plain)
+            self.begin_test()
+        return came
+
+    def ask(self, what: str, made: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return super().ask(what, made)
+        except TooLong as error:
+            raise Stopped(error) if self.heard else BrokenTest(f"the test hands over too much: {error}") from None
+        except ChannelError as error:
+            raise Stopped(error) from None
+
+    def receive(self) -> dict[str, Any]:
+        return read(self.channel.line())
+
+    def _say(self, of_student: bool) -> None:
+        if of_student != self._told:
+            self._told = of_student
+            self._tell(of_student)

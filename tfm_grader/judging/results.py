@@ -1,0 +1,34 @@
+"""What grading leaves: one file for each student, written whole or not at all, and read again at the next run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from tfm_grader.assignment.manifest import FORMAT
+from tfm_grader.records import StudentResult
+
+
+def read(path: Path) -> StudentResult | None:
+    """The result in the file at `path`; None if there is none, or none that can be read."""
+    try:
+        made = msgspec.json.decode(path.read_bytes(), type=StudentResult)
+    except (OSError, msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    return made if made.format == FORMAT else None
+
+
+def write(path: Path, result: StudentResult) -> None:
+    """Put `result` at `path` in one step, so that a run that is killed leaves the old file or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
+    os.replace(beside, path)
+
+
+def all_in(folder: Path) -> list[StudentResult]:
+    """The results of all students, by name."""
+    found = [read(path) for path in sorted(folder.glob("*.json"))]
+    return [result for result in found if result is not None]

@@ -1,0 +1,392 @@
+"""The exercises of one submission: the tests run here, the answers in a sandbox, the verdict is made here.
+
+Nothing of the student's is imported, executed or unpickled in this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Protocol, Self
+
+import torch
+from msgspec.structs import replace as limits_with
+from tfm_grader.sandbox.process.inside.channel import OUT_OF_CPU, Closed, TimeUp
+from tfm_grader.sandbox.process.inside.remote_calls import Raised
+from tfm_grader.sandbox.process.inside.values import BadValue
+from torch import Tensor
+
+from tfm_grader.assignment.manifest import Limits
+from tfm_grader.assignment.tasks import Task, Test
+from tfm_grader.judging.notebook_loading import BadLoad, Loaded, Program, load, sentences, with_time_to_load
+from tfm_grader.judging.replies import MAX_MESSAGE, BrokenTest, JudgePeer, Stopped
+from tfm_grader.records import ExerciseResult, Graded, Outcome, Status, TestRow, Took
+from tfm_grader.sandbox.process import Sandbox, SandboxFailed
+from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
+from tfm_lib.checks.watching import changed_input
+
+NO_RETURN = "no return"  # a mistake for the instructor's table; in a hidden test its student reads the hint
+
+
+@dataclass
+class Attempt:
+    """How one attempt at an exercise went."""
+
+    graded: Graded
+    status: Status = "ok"
+    reason: str = ""
+    rows: list[TestRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    cpu: float = 0.0
+    stops: int = 0
+    out_of_time: bool = False  # though it hardly used the processor: it slept, or the machine was busy
+
+    @property
+    def points(self) -> float:
+        return sum(row.points for row in self.rows) if self.status != "infrastructure" else 0
+
+
+class Sandboxes(Protocol):
+    """Where sandboxes come from."""
+
+    standing: Callable[[], tuple[ExerciseResult, int]] | None  # of the exercise that is tried, if it ends here
+
+    def cell(self, limits: Limits) -> AbstractContextManager[Sandbox]:
+        """A fresh one, that ends with the block."""
+        ...
+
+
+class SubmissionRun:
+    """One submission: its notebook, the sandbox in which it is loaded, and what is left of its time.
+
+    Exercises that may import the same modules are tried in one sandbox. There is a fresh one after each stop, for an
+    exercise that needs slices, and for each exercise where a call that one of them forbids was met while it loaded.
+    """
+
+    def __init__(self, program: Program, tasks: Sequence[Task], sandbox: Sandboxes, limits: Limits, seed: int):
+        self.program, self.tasks, self.sandbox, self.limits, self.seed = program, tasks, sandbox, limits, seed
+        self.seconds = 2 * (len(tasks) + 1) * (limits.load_seconds + limits.seconds)
+        self.until = time.monotonic() + self.seconds
+        self.stops, self.spent = 0, 0.0  # how often it was stopped, and its seconds of processor time
+        self._apart = False  # whether each exercise needs a sandbox of its own
+        self._loaded: LoadedNotebook | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    @property
+    def late(self) -> str:
+        return f"The notebook as a whole took longer than {self.seconds:g} seconds."
+
+    @property
+    def over(self) -> bool:
+        """Whether its time is up."""
+        return time.monotonic() >= self.until
+
+    def end(self) -> LoadedNotebook | None:
+        """End the sandbox, if there is one, which comes back."""
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            loaded.close()
+            self.spent += loaded.cell.cpu
+        return loaded
+
+    def notebook(self, task: Task, way: Graded, limits: Limits) -> LoadedNotebook:
+        """The notebook, loaded for `task`. Raises Stopped when it cannot be, or when its time or its sandboxes are used up."""
+        if self._loaded is not None and self._loaded.serves(task, way):
+            return self._loaded
+        self.end()
+        if self.over:
+            raise Stopped(NotTried(self.late))
+        if self.stops > len(self.tasks):
+            raise Stopped(NotTried(f"{self.stops} answers of the notebook were stopped, and no more are tried."))
+        alone = self._apart or way.what == "slices"
+        tasks = [task] if alone else [each for each in self.tasks if each.sources == task.sources]
+        self._loaded = LoadedNotebook(self, tasks, way, limits)
+        self._loaded.load()
+        if self._loaded.found.forbidden and len({each.forbidden for each in tasks}) > 1:
+            self._apart = True
+            self.end()
+            return self.notebook(task, way, limits)
+        return self._loaded
+
+
+class NotTried(TimeUp):
+    """No more of the submission is tried; the text says why, to the student."""
+
+
+class LoadedNotebook:
+    """The notebook of a submission in a sandbox, loaded for some of its exercises."""
+
+    def __init__(self, hand_in: SubmissionRun, tasks: Sequence[Task], way: Graded, limits: Limits):
+        self.hand_in, self.tasks, self.way, self.limits = hand_in, tasks, way, limits
+        self._open = ExitStack()
+        self.cell = self._open.enter_context(hand_in.sandbox.cell(with_time_to_load(limits, len(tasks))))
+        self.peer = JudgePeer(self.cell.channel, lambda of_student: self.cell.tell(of_student))
+        self.found: Loaded
+        self.begun: set[str] = set()  # the exercises that were tried in it
+        self.cpu = 0.0  # seconds of processor time before the one that is tried, as the student's side says
+
+    def load(self) -> None:
+        """Run the notebook; raises Stopped."""
+        try:
+            hand_in = self.hand_in
+            self.found = load(self.peer, self.cell, self.tasks, hand_in.program, self.way, self.limits, hand_in.until)
+        except BadLoad:
+            raise Stopped("the notebook could not be loaded") from None
+
+    def begin(self, task: Task) -> None:
+        """Calls of the answers of `task` follow; raises Stopped."""
+        self.cell.channel.deadline = min(time.monotonic() + self.limits.seconds, self.hand_in.until)
+        try:
+            used = self.peer.call("begin", [list(task.forbidden), self.limits.cpu])
+        except (Raised, BadValue):
+            raise Stopped("the exercise could not be begun") from None
+        self.begun.add(task.id)
+        self.cpu = used if type(used) is float and used >= 0 else 0.0
+
+    def serves(self, task: Task, way: Graded) -> bool:
+        """Whether its answers can be asked for, in this way."""
+        return task in self.tasks and self.way.what == way.what
+
+    def close(self) -> None:
+        self._open.close()
+
+
+def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
+    """The result of `task` on a submission. If there is a second attempt, that one counts."""
+    began = time.monotonic()
+    made = _attempt(task, hand_in, hand_in.limits)
+    cpu = made.cpu
+    if made.out_of_time:
+        limits = hand_in.limits
+        twice = limits_with(limits, seconds=2 * limits.seconds, load_seconds=2 * limits.load_seconds)
+        hand_in.stops -= made.stops  # the machine may have been busy
+        made = _attempt(task, hand_in, twice, again=True)
+        cpu += made.cpu
+    told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
+    return ExerciseResult(
+        id=task.id,
+        status=made.status,
+        reason=made.reason if told else "",
+        cause=made.reason,
+        points=made.points,
+        of=task.points,
+        tests=made.rows,
+        notes=made.notes,
+        graded=made.graded,
+        took=Took(seconds=round(time.monotonic() - began, 3), cpu=round(cpu, 3)),
+    )
+
+
+def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = False) -> Attempt:
+    program, spent = hand_in.program, hand_in.spent
+    made, waiting = Attempt(program.way()), list(task.tests)
+
+    def standing() -> tuple[ExerciseResult, int]:
+        loading, held = answers is None and not made.rows, answers.held if answers else []
+        rest = [_stopped(test, "", loading, held if test is waiting[0] else []) for test in waiting]
+        whole = ExerciseResult(task.id, "stopped", task.points, made.points, tests=[*made.rows, *rest])
+        return whole.but(notes=made.notes, graded=made.graded), len(made.rows)
+
+    hand_in.sandbox.standing = standing
+    while waiting:
+        notebook: LoadedNotebook | None = None
+        answers: ExerciseAnswers | None = None
+        try:
+            notebook = hand_in.notebook(task, made.graded, limits)
+            if not made.rows and made.graded.what == "notebook" and task.id in notebook.found.lacks:
+                made.graded = Graded(what="slices", because="deadline" if program.way().because else "lacks")
+                continue
+            notebook.begin(task)
+            answers = ExerciseAnswers(task, notebook)
+            if not made.rows:
+                made.graded = program.way() if made.graded.what == "notebook" else made.graded
+                made.notes = answers.notes
+            while waiting:
+                made.rows.append(answers.try_test(waiting[0], hand_in.seed))
+                waiting.pop(0)
+        except Stopped as stopped:
+            ended = hand_in.end()
+            if notebook is not None and answers is None and notebook.begun - {task.id} and not hand_in.over:
+                hand_in.stops += 1  # an exercise before it has broken the sandbox
+                continue
+            timed_out = bool(stopped.args) and isinstance(stopped.args[0], TimeUp)
+            loading = answers is None and not made.rows
+            if loading and ended is not None and made.graded.what == "notebook" and not hand_in.over:
+                program.fails("deadline" if timed_out else "stopped")
+                made.graded = program.way()
+                continue
+            made.status, made.reason = "stopped", _why(stopped, ended, limits, answers is None, again)
+            made.out_of_time |= timed_out and ended is not None and ended.cell.cpu - ended.cpu < limits.cpu / 2
+            made.rows.append(_stopped(waiting.pop(0), made.reason, loading, answers.held if answers else []))
+            made.stops += 1
+            hand_in.stops += ended is not None
+            if made.stops > 1 or len(made.rows) == 1:  # the rest would go the same way
+                made.rows += [_stopped(test, made.reason, loading, []) for test in waiting]
+                waiting = []
+        except (SandboxFailed, BrokenTest, MemoryError) as error:
+            hand_in.end()
+            made.status, made.reason = "infrastructure", clean(str(error))
+            made.rows += [_row(test, "not judged") for test in waiting]
+            waiting = []
+    hand_in.sandbox.standing = None
+    made.cpu = hand_in.spent - spent
+    return made
+
+
+def _row(test: Test, outcome: Outcome, **more: Any) -> TestRow:
+    return TestRow(name=test.name, outcome=outcome, of=test.points, **more)
+
+
+def _stopped(test: Test, cause: str, loading: bool, held: list[str]) -> TestRow:
+    """The row of a test in which the answer was stopped. Before a test ran, the student hears why.
+
+    In a hidden test it looks as if it had not held: how a program ends would otherwise tell what it was given.
+    """
+    if loading or not test.hidden:
+        return _row(test, "stopped", message=cause)
+    return _row(test, "refused", held=[clean(text) for text in held], message=_hint(test), cause=cause)
+
+
+def _hint(test: Test) -> str:
+    return test.hint or "A hidden test did not hold."
+
+
+class ExerciseAnswers:
+    """The answers to one exercise in a loaded notebook."""
+
+    def __init__(self, task: Task, notebook: LoadedNotebook):
+        self.task, self.peer, self.loaded = task, notebook.peer, notebook.found
+        self.held: list[str] = []
+        self.raised = ""  # what an answer did in the test that runs
+        self.notes = sentences(self.loaded.notes, notebook.hand_in.program.cells)
+        known = {*self.loaded.callable, *self.loaded.plain}
+        self.missing = [name for name in task.answers if name not in known]
+        self.stubs = bool(set(self.loaded.stubs) & set(task.answers))
+        self.student = SimpleNamespace(**{name: self._answer(name) for name in task.answers if name in known})
+
+    def try_test(self, test: Test, seed: int) -> TestRow:
+        """The row of `test` in the result."""
+        if self.stubs:
+            return _row(test, "unsolved", message="The answer is still the stub.")
+        if self.missing:
+            return _row(test, "missing", message=f"The notebook defines no {' and no '.join(self.missing)}.")
+        self.held, self.raised = [], ""
+        self.peer.begin_test()
+
+        def judge(student: Any, expect: Any) -> None:
+            self.held = expect.held  # what held until then, should the answer be stopped
+            try:
+                test.judge(student, expect)
+            except (Refused, Unsolved):
+                raise
+            except Exception as error:
+                fault = f"the test {test.name} has a fault: {type(error).__name__}: {error}"
+                if not self.peer.heard or type(error) is NameError or isinstance(error, ImportError):
+                    raise BrokenTest(fault) from None  # no answer of a student's leads to that
+                if isinstance(error, MemoryError):
+                    raise Stopped("what the answer gave back takes more memory than there is") from None
+                raise
+
+        exercise = Exercise(self.task.id, self.task.answers, judge, may_change_input=self.task.may_change_input)
+        verdict = judge_student(exercise, self.student, _mixed(seed, self.task.id, test.name))
+        told, why = clean(self._told(test, verdict)), self.raised or clean(verdict.message)
+        return _row(
+            test,
+            "refused" if test.hidden and not verdict.passed else verdict.status,
+            points=test.points if verdict.passed else 0,
+            held=[clean(text) for text in verdict.held],
+            message=told,
+            mistake=verdict.mistake,
+            cause=why if test.hidden and not verdict.passed and why != told else "",
+        )
+
+    def _told(self, test: Test, verdict: Verdict) -> str:
+        if verdict.passed:
+            return ""
+        if test.hidden and (not verdict.mistake or verdict.mistake == NO_RETURN):
+            return _hint(test)
+        return "The answer is still the stub." if verdict.status == "unsolved" else verdict.message
+
+    def _answer(self, name: str) -> Any:
+        if name not in self.loaded.callable:
+            return self.loaded.plain[name]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                result = self.peer.call(f"answer {name}", args, kwargs)
+            except Raised as raised:
+                if raised.name == "NotImplementedError" and raised.bare:
+                    raise Unsolved from None
+                self.raised = clean(
+                    f"{name} raised {raised.name}{_place(raised)}."
+                )  # without its text, nor what it was given
+                raise Refused(_sentence(name, args, raised)) from None
+            if result is ...:
+                raise Unsolved
+            if result is None:
+                raise Refused(f"{name} returns nothing. Does it end with `return`?", NO_RETURN)
+            place = self.peer.changed  # what the student's side says: it can cost points and earn none
+            known = type(place) is int and 0 <= place < len(args) + len(kwargs)
+            call.changed = changed_input(name, place) if known else ""
+            return result
+
+        call.__name__, call.changed = name, ""
+        return call
+
+
+def _why(stopped: Stopped, ended: LoadedNotebook | None, limits: Limits, loading: bool, again: bool) -> str:
+    cause = stopped.args[0] if stopped.args else ""
+    if isinstance(cause, NotTried):
+        return str(cause)
+    if isinstance(cause, TimeUp) and ended is not None and ended.hand_in.over:
+        return ended.hand_in.late
+    if isinstance(cause, TimeUp):
+        what, seconds = ("notebook", limits.load_seconds) if loading else ("answer", limits.seconds)
+        second = f", at a second try after one with {seconds / 2:g}" if again else ""
+        return f"The {what} took longer than {seconds:g} seconds{second}."
+    if isinstance(cause, Closed):
+        if ended is not None and ended.cell.exit in (-9, OUT_OF_CPU) and ended.cell.cpu >= limits.cpu - 0.5:
+            return f"The answer took more than {limits.cpu} seconds of processor time."
+        return "The answer ended the program that ran it, or was ended for a limit."
+    return f"The answer disturbed the grading: {clean(str(cause))}."
+
+
+def _sentence(name: str, args: tuple, raised: Raised) -> str:
+    inputs = ", ".join(
+        f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else clean(repr(arg))[:40] for arg in args
+    )
+    return f"{name}({inputs}) raised {raised.name}{_place(raised)}: {clean(raised.text)[:160]}"
+
+
+def _place(raised: Raised) -> str:
+    return f" in line {raised.line} of its cell" if raised.line else ""
+
+
+def _mixed(seed: int, *parts: str) -> int:
+    """A seed of its own for each test, the same for every student."""
+    return int.from_bytes(hashlib.sha256("\0".join((str(seed), *parts)).encode()).digest()[:7])
+
+
+def clean(text: str) -> str:
+    """`text` in one line, without control characters, cut to a length that fits a page."""
+    text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+
+
+def limit_own_memory(megabytes: int = 8192) -> None:
+    """What a test computes from a student's numbers must not fill the machine."""
+    import resource
+
+    with open("/proc/self/statm") as file:
+        in_use = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + (megabytes << 20), resource.RLIM_INFINITY))
+    torch.set_num_threads(1)

@@ -1,0 +1,87 @@
+"""The class on one page: the points, how each exercise went, what was recognised, and what is worth a look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from tfm_grader.exports.grades import frequent, number
+from tfm_grader.reports.similarity import Pair
+from tfm_grader.scoring.scores import Score
+from tfm_grader.standalone_page import page, table, text
+
+WIDTH, BARS = 4.6, 20  # inches, so that a plot can be read on a phone; bars at most
+LOOK = "Programs that are alike once their names and numbers are set aside, and that the class does not share. A likeness proves nothing: look at the two, and ask."
+
+
+def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, Pair]] = ()) -> str:
+    """The class at a glance: the distribution, how each exercise went, and the mistakes that were recognised."""
+    handed_in = [score for score in scores if not score.nothing]
+    totals = [score.points for score in handed_in if score.points is not None]
+    finished = "" if len(totals) == len(handed_in) else f" of the {len(totals)} that are finished"
+    mean = number(round(sum(totals) / len(totals), 2)) if totals else "not known yet"
+    rows = [row for score in handed_in for row in score.rows]
+    mistakes = frequent(f"{row.title}: {test.mistake}" for row in rows for test in row.tests if test.mistake)
+    waiting = sorted(score.name for score in scores if score.waits)
+    body = [
+        f"<h1>{text(assignment)}: the class</h1>",
+        f"<p>{len(handed_in)} of {len(scores)} handed in; the mean{finished} is {mean} of {number(max((score.of for score in scores), default=0))} points.</p>",
+        _distribution(totals, max((score.of for score in scores), default=0)),
+        _success(handed_in),
+        "<h2>The most frequent mistakes that were recognised</h2>",
+        table(["mistake", "students"], mistakes[:15]) if mistakes else "<p>None.</p>",
+    ]
+    if waiting:
+        body += ["<h2>Still to be marked</h2>", f"<p>{text(', '.join(waiting))}</p>"]
+    if pairs := [(id, pair.first, pair.second, f"{100 * pair.share:.0f} %") for id, pair in alike]:
+        body += ["<h2>Worth a look together</h2>", f"<p class='soft'>{LOOK}</p>"]
+        body.append(table(["chapter", "one", "the other", "in common"], pairs))
+    return page(f"{assignment}: the class", "\n".join(body))
+
+
+def _distribution(totals: list[float], of: float) -> str:
+    from tfm_lib.drawing.display import figure
+
+    if not totals:
+        return ""
+    most = of or 1
+    step = math.ceil(most / BARS)
+    edges = [step * (place - 0.5) for place in range(math.ceil(most / step) + 2)]  # bars around whole points
+    fig, ax = figure(width=WIDTH, height=2.4)
+    counts, _, _ = ax.hist(totals, bins=edges, rwidth=0.9)
+    ax.set(xlabel="points", ylabel="students", title="Points")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_major_locator().set_params(integer=True)
+    alt = f"A histogram of the points of {len(totals)} students; the tallest of {len(counts)} bars holds {int(max(counts))}."
+    return _figure(fig, alt)
+
+
+def _success(scores: list[Score]) -> str:
+    from tfm_lib.drawing.display import figure
+
+    shares: dict[str, list[float]] = {}
+    for score in scores:
+        for row in score.rows:
+            if row.of and row.points is not None:
+                shares.setdefault(row.title, []).append(row.points / row.of)
+    if not shares:
+        return ""
+    means = {title: 100 * sum(values) / len(values) for title, values in shares.items()}
+    fig, ax = figure(width=WIDTH, height=0.8 + 0.5 * len(means))
+    places = range(len(means))
+    ax.barh(places, list(means.values()), height=0.4)
+    ax.spines["left"].set_visible(False)
+    for place, title in zip(places, means, strict=True):
+        ax.text(0, place - 0.28, title[:48], va="bottom", parse_math=False)  # a title is text, dollars too
+    ax.set(xlim=(0, 100), ylim=(len(means) - 0.6, -0.9), yticks=[], xlabel="share of the points, %", title="Exercises")
+    alt = "Share of the points that the class has for each exercise: " + ", ".join(
+        f"{title} {mean:.0f} %" for title, mean in means.items()
+    )
+    return _figure(fig, f"{alt}.")
+
+
+def _figure(fig: Any, alt: str) -> str:
+    from tfm_lib.drawing.display import svg_text
+
+    return f'<figure role="img" aria-label="{text(alt)}">{svg_text(fig)}</figure>'

@@ -1,0 +1,68 @@
+"""What is a student's own in a notebook: the cells that were graded, and the code that was not handed out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.manifest import Chapter
+from tfm_grader.notebook import NotANotebook, read
+from tfm_grader.records import Submission
+from tfm_grader.reports.similarity import Pair, pairs
+from tfm_grader.scoring.scores import Score
+from tfm_grader.written_answers import Handed, own
+
+
+def cells_of(data: bytes, chapter: Chapter) -> dict[str, list[str]]:
+    """The cells that define each exercise's answers, by its id; none where the notebook cannot be read."""
+    names = {name for entry in chapter.exercises for name in entry.answers}
+    code = _code(data, names)
+    return {entry.id: _defining(code, entry.answers) for entry in chapter.exercises if entry.answers}
+
+
+def written(data: bytes, chapter: Chapter) -> list[str]:
+    """The code cells without the lines that were handed out."""
+    handed = Handed.of(chapter)
+    return [own(cell, handed) for cell in _code(data, set())]
+
+
+def _code(data: bytes, names: set[str]) -> list[str]:
+    try:
+        return read(data, names).code
+    except NotANotebook:
+        return []
+
+
+def _defining(code: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The cells that bind one of `names`, as far as their lines tell; the last two where there are many."""
+    bound = "|".join(map(re.escape, names))
+    binds = re.compile(rf"^(?:(?:async +)?def +(?:{bound})\b|class +(?:{bound})\b|(?:{bound}) *[:=])", re.MULTILINE)
+    return [cell for cell in code if binds.search(cell)][-2:]
+
+
+@dataclass(frozen=True)
+class Own:
+    """The code of a class: by notebook and exercise the cells that were graded, and by chapter the pairs that are alike."""
+
+    cells: dict[tuple[str, str], dict[str, list[str]]] = field(
+        default_factory=dict
+    )  # by (student, SHA-256 of the notebook)
+    alike: list[tuple[str, Pair]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, bundle: Bundle, files: Iterable[Submission]) -> Own:
+        """From the notebooks that lie there."""
+        cells: dict[tuple[str, str], dict[str, list[str]]] = {}
+        programs: dict[str, dict[str, list[str]]] = {}
+        for file in files:
+            if file.data and not file.trouble:
+                chapter = bundle.manifest.chapters[file.stem]
+                cells[file.student, file.digest] = cells_of(file.data, chapter)
+                programs.setdefault(file.stem, {})[file.student] = written(file.data, chapter)
+        return cls(cells, [(stem, pair) for stem, found in programs.items() for pair in pairs(found)])
+
+    def graded(self, score: Score) -> dict[str, list[str]]:
+        """The cells of one student that were graded, by exercise; none of a notebook that is another by now."""
+        return {row.id: self.cells.get((score.student, row.bound.handed_in), {}).get(row.id, []) for row in score.rows}

@@ -1,0 +1,175 @@
+"""All that a class's results become, and what an instructor should know before signing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.collecting import roster as rosters
+from tfm_grader.collecting.record import Known, late_days, roster
+from tfm_grader.exports import grades, lms
+from tfm_grader.exports.feedback_archives import archives
+from tfm_grader.exports.pseudonyms import pseudonymised
+from tfm_grader.judging import results
+from tfm_grader.judging.audit_log import Event, Exported, Ledger
+from tfm_grader.judging.grade import submissions_in
+from tfm_grader.names import digest
+from tfm_grader.records import StudentResult, Submission
+from tfm_grader.reports import class_overview, student_feedback
+from tfm_grader.reports.own_code import Own
+from tfm_grader.scoring import late_waivers, manual_grades, marking_sheet
+from tfm_grader.scoring.scores import ACCEPTED, HAND_IN, READABLE, RUN, Person, Rules, Score, marked, score
+from tfm_grader.scoring.staleness import binding, compared
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where everything lies that a report is made from."""
+
+    results: Path
+    bundle: Bundle
+    submissions: Path
+    marks: Path | None = None
+    waivers: Path | None = None
+    nothing: float | None = None  # the points for what was not handed in; None leaves them blank
+
+
+@dataclass
+class Report:
+    """The scores of a class in one assignment, what was noticed, and what makes them stale."""
+
+    assignment: str
+    scores: list[Score]
+    times: grades.Times = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    at: str = ""
+    hidden: bool = False  # under pseudonyms
+    desk: marking_sheet.Desk | None = None
+    own: Own = field(default_factory=Own)
+    handed_in: list[tuple[str, str, str]] = field(default_factory=list)  # student, by which way, and where it lay
+
+    @classmethod
+    def of(cls, sources: Sources, ledger: Ledger) -> Report:
+        """The report from `sources`; raises BadMarks, BadWaivers."""
+        found = {result.student: result for result in results.all_in(sources.results)}
+        files = {}
+        if sources.submissions.is_dir():
+            files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
+        people = _people(sources, files, found)
+        seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people, ledger.judged)
+        if not sources.submissions.is_dir():
+            gone = f"{sources.submissions}: no such folder, and so no names, no dates and no notebooks to compare with"
+            seen.stale.append(f"{gone}; name the collected submissions with --submissions")
+        rule = sources.bundle.manifest.late
+        collected, waived = roster(sources.submissions), late_waivers.Waivers()
+        if sources.waivers:
+            left = (found.keys() | collected.keys()) - people.keys()
+            waived = late_waivers.read(sources.waivers, people, sources.bundle.stems, left)
+        if waived.left:
+            seen.notes.append(f"waivers passed over, since the student left the class: {', '.join(waived.left)}")
+        rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived.given, sources.nothing)
+        made = [score(sources.bundle, name, person, found.get(name), rules) for name, person in people.items()]
+        given, lines = manual_grades.Marks({}), []
+        if sources.marks:
+            most = {(each.student, row.id): row.of for each in made for row in each.rows}
+            given = manual_grades.require_known(
+                manual_grades.read(sources.marks), most, sources.marks, found.keys() - people.keys()
+            )
+            lines = manual_grades.lines(sources.marks)
+            marking_sheet.require_within(lines, sources.bundle)
+        bound = binding(made, given, ledger)
+        made = marked(made, replace(given, given=bound.given), bound.stale)
+        times = {key: line.at for key, line in ledger.judged.items()}
+        notes = [*ledger.faults, *seen.notes, *bound.notes]
+        return cls(
+            sources.bundle.manifest.name,
+            made,
+            times,
+            notes,
+            seen.stale,
+            bound.events,
+            bound.at,
+            desk=marking_sheet.Desk.of(sources.bundle, made, lines),
+            own=Own.of(sources.bundle, files.values()),
+            handed_in=[
+                (student, file.kind, file.where)
+                for student, known in collected.items()
+                for file in known.files.values()
+            ],
+        )
+
+    def under_pseudonyms(self, key_file: Path) -> Report:
+        """The same with codes in place of people."""
+        return replace(
+            self, scores=pseudonymised(self.scores, key_file), hidden=True, desk=None, own=Own(), handed_in=[]
+        )
+
+    def files(self) -> dict[str, str | bytes]:
+        """What to write, by its place in the folder of the report."""
+        lines = grades.audit(self.scores, self.times)
+        made: dict[str, str | bytes] = {
+            "grades.csv": grades.grades(self.scores, None if self.hidden else lines),
+            "items.csv": grades.items(self.scores),
+            "class.html": class_overview.class_page(self.scores, self.assignment, self.own.alike),
+        }
+        if not self.hidden:  # whoever holds a notebook knows its hash
+            made["audit.csv"] = grades.table(lines)
+        shown = {
+            each.student: student_feedback.student_page(each, self.assignment, self.own.graded(each))
+            for each in self.scores
+        }
+        made |= archives(shown, self.handed_in)
+        if self.desk is not None and self.desk.waiting:
+            made |= {"marking.csv": self.desk.sheet(), "marking.html": self.desk.page()}
+        for each in self.scores:
+            made[f"feedback/{each.student}.html"] = shown[each.student]
+            made[f"gradescope/{each.student}/results.json"] = grades.gradescope(each)
+        if any(each.lms_id for each in self.scores):
+            made["moodle.csv"] = lms.moodle(self.scores)
+        return made
+
+    def blanks(self) -> list[str]:
+        """Who has no total yet and why, in a line for each reason."""
+        found: dict[str, list[str]] = {}
+        for each in self.scores:
+            for row in each.rows:
+                if row.lacks == HAND_IN:
+                    found.setdefault("nothing handed in", []).append(each.student)
+                elif row.lacks == RUN:
+                    found.setdefault(f"{row.id} could not be judged ({row.why})", []).append(each.student)
+                elif row.lacks in (READABLE, ACCEPTED):
+                    found.setdefault(f"blank until it is handed in again ({row.why.rstrip('.')})", []).append(
+                        each.student
+                    )
+                elif row.lacks:
+                    found.setdefault(f"{row.id} waits for {row.lacks}", []).append(each.student)
+        return [f"{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]
+
+
+def exported(folder: Path, files: dict[str, str | bytes], stale: bool) -> Exported:
+    """The line of the ledger that tells what was written."""
+    hashes = {name: digest(made) for name, made in files.items() if "/" not in name}
+    return Exported(str(folder), hashes, stale)
+
+
+def _people(
+    sources: Sources, files: dict[tuple[str, str], Submission], found: dict[str, StudentResult]
+) -> dict[str, Person]:
+    """Everybody in the class: by the roster, or else by their folders; by results where no submissions lie."""
+    known, listed = roster(sources.submissions), rosters.kept(sources.submissions)
+    names = listed.students if listed else {student for student, _ in files} or found
+    stems: dict[str, list[str]] = {name: [] for name in sorted(names)}
+    for (student, stem), file in files.items():
+        if file.data is not None and student in stems:
+            stems[student].append(stem)
+    return {name: _person(known.get(name, Known()), handed_in) for name, handed_in in stems.items()}
+
+
+def _person(known: Known, stems: Iterable[str]) -> Person:
+    times = [file.handed_in for file in known.files.values() if file.handed_in is not None]
+    why = "; ".join(f"{each.file}: {each.why}" for each in known.refused)
+    return Person(known.name, known.lms_id, frozenset(stems), why, max(times, default=None))

@@ -1,0 +1,116 @@
+"""The page for one student: what each answer earned and why, beside the answer itself. It opens alone and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from tfm_grader import standalone_page
+from tfm_grader.exports.grades import days as days_told
+from tfm_grader.exports.grades import number
+from tfm_grader.scoring.scores import Row, Score
+from tfm_grader.standalone_page import text
+
+WORDS = {
+    "passed": "That holds.",
+    "partly": "Partly.",
+    "refused": "Not yet.",
+    "unsolved": "The answer is still the stub.",
+    "missing": "No answer was found.",
+    "stopped": "It was stopped.",
+    "unreadable": "Your notebook could not be read; hand it in again.",
+    "not accepted": "What you handed in was not accepted; hand in your notebook again.",
+    "not judged": "It could not be judged yet; nothing was taken from you.",
+    "waiting": "A mark by hand is still to come.",
+    "by hand": "Marked by hand.",
+}
+UNSURE = "It stands elsewhere than under its question, so your instructor looks whether this is your answer:"
+ASK = (
+    "Does a number seem wrong to you? Write to your instructor, and name the exercise, what you expected and why, "
+    "and the notebook that was graded:"
+)
+
+
+def student_page(score: Score, assignment: str, code: Mapping[str, list[str]] = MappingProxyType({})) -> str:
+    """The feedback for one student; `code` is what their notebook holds for each exercise."""
+    body = [
+        f"<h1>{text(assignment)}</h1>",
+        f"<p>{text(score.name)} · <span class='points'>{_points(score.points)} of {number(score.of)} points</span></p>",
+        *(f"<p class='soft'>{text(line)}</p>" for line in [*_unfinished(score), *_lateness(score)]),
+        *(_card(row, code.get(row.id, [])) for row in score.rows),
+        *_asking(score),
+    ]
+    return standalone_page.page(f"{assignment} · {score.name}", "\n".join(body))
+
+
+def _unfinished(score: Score) -> list[str]:
+    """What is known so far, where something still waits."""
+    waiting = [row for row in score.rows if row.waits]
+    if not waiting:
+        return []
+    known = sum(row.points for row in score.rows if row.points is not None)
+    open_points = number(sum(row.of for row in waiting))
+    return [f"Not final: {number(known)} points so far, and {open_points} are still to be decided."]
+
+
+def _lateness(score: Score) -> list[str]:
+    lines = []
+    if score.handed_in is not None:
+        when = datetime.fromtimestamp(score.handed_in, UTC)
+        lines.append(f"Handed in on {when.day} {when:%B %Y at %H:%M} UTC.")
+    for stem, late in score.late_days.items():
+        if not late:
+            continue
+        told = f"{number(round(late, 1))} {'day' if round(late, 1) == 1 else 'days'} late"
+        if waiver := score.waived.get(stem):
+            part = "all of which" if waiver.days >= late else f"of which {days_told(waiver.days)}"
+            told += f", {part} {'is' if waiver.days == 1 and waiver.days < late else 'are'} waived"
+            told += f" ({waiver.reason})" if waiver.reason else ""
+        factor = score.factors.get(stem, 1.0)
+        lines.append(f"{told}." if factor == 1 else f"{told}: × {number(factor)}.")
+    if score.before is not None and score.before != score.points:
+        lines.append(
+            f"{number(score.before)} of {number(score.of)} points before lateness, {_points(score.points)} after; "
+            "each exercise below shows its points before."
+        )
+    return lines
+
+
+def _points(points: float | None) -> str:
+    return "–" if points is None else str(number(points))
+
+
+def _card(row: Row, code: list[str]) -> str:
+    points = f"{_points(row.points)} / {number(row.of)}"
+    lines = [f"<div class='card'><h2><span>{text(row.title)}</span><span class='points'>{points}</span></h2>"]
+    ours = row.outcome == "not judged"  # what failed is the grader's affair, and may name what is hidden
+    lines.append(f"<p><strong>{WORDS[row.outcome]}</strong> {'' if ours else text(row.reason)}</p>")
+    if not ours:
+        lines += _told(row)
+    if row.by_hand:
+        lines.append(f"<p>Your instructor: {text(row.by_hand)}</p>")
+    if row.unsure and row.waits:
+        lines.append(f"<p class='soft'>{UNSURE}</p>")
+    lines += [f"<blockquote>{text(row.text)}</blockquote>"] if row.text.strip() else []
+    if code:
+        lines.append(f"<details><summary>Your code</summary>{''.join(map(standalone_page.code, code))}</details>")
+    lines += [f"<p class='soft'>{text(row.graded)}</p>"] if row.graded else []
+    if not ours and row.outcome not in ("passed", "by hand"):
+        lines += [f"<p class='soft'>{text(note)}</p>" for note in row.notes]
+    return "\n".join([*lines, "</div>"])
+
+
+def _told(row: Row) -> list[str]:
+    """What held, and what did not; each once."""
+    held = dict.fromkeys(held for test in row.tests for held in test.held)
+    said = dict.fromkeys(test.message for test in row.tests if test.message and test.message != row.reason)
+    lines = [f"<li class='held'>{text(each)}</li>" for each in held] + [
+        f"<li class='not'>{text(each)}</li>" for each in said
+    ]
+    return [f"<ul>{''.join(lines)}</ul>"] if lines else []
+
+
+def _asking(score: Score) -> list[str]:
+    hashes = dict.fromkeys(row.bound.handed_in[:12] for row in score.rows if row.bound.handed_in)
+    return [f"<p class='soft'>{ASK} <code>{text(', '.join(hashes))}</code></p>"] if hashes else []

@@ -1,0 +1,133 @@
+"""Where a student's code runs: a sandbox for each submission, with torch loaded, that ends with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from tfm_grader.sandbox.process.inside.channel import Channel, ChannelError, TimeUp
+
+from tfm_grader.assignment.manifest import Limits
+from tfm_grader.sandbox import bubblewrap
+from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_lib import _extras
+
+PATIENCE = 300  # seconds for a sandbox to import torch on a busy machine
+
+
+class SandboxFailed(Exception):
+    """The sandbox, not the student's code, did not do its part."""
+
+
+class Sandbox:
+    """A running sandbox, with its channel; after it is closed, how it ended, and the seconds of processor time for the student."""
+
+    def __init__(self, channel: Channel):
+        self.channel = channel
+        self.exit: int | None = None
+        self.cpu = 0.0
+        self.tell: Callable[[bool], None] = lambda of_student: None  # hears when the student's data come in
+
+
+class Sandbox:
+    """Starts sandboxes, and adds up what they took."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0  # seconds of processor time
+
+    @contextmanager
+    def cell(self, limits: Limits, budget: int = 1 << 30) -> Iterator[Sandbox]:
+        """A fresh sandbox under `limits`; it is killed, with all in it, when the block ends. Raises SandboxFailed, NoSandbox."""
+        ours, theirs = socket.socketpair()
+        heard, tell = os.pipe()
+        with ours, os.fdopen(heard) as report:
+            with theirs, os.fdopen(tell, "w"):
+                process = subprocess.Popen(
+                    bubblewrap.command(theirs.fileno(), tell),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    pass_fds=[theirs.fileno(), tell],
+                    env={},
+                )
+            cell = Sandbox(Channel(ours.fileno(), ours.fileno(), budget))
+            try:
+                _lock(cell.channel, limits, process)
+                cell.channel.deadline = time.monotonic() + limits.seconds
+                yield cell
+            finally:
+                ours.close()  # by which the sandbox ends
+                said = _last_word(report)
+                _kill(process)
+                cell.exit, cell.cpu = said.get("exit"), said.get("cpu", 0.0)
+                self.spent += cell.cpu + said.get("own", 0.0)
+
+
+def _lock(channel: Channel, limits: Limits, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the sandbox is ready, and until it has given up its rights. Raises SandboxFailed, NoSandbox."""
+    channel.deadline = time.monotonic() + PATIENCE
+    try:
+        channel.receive()
+    except TimeUp:
+        raise NoSandbox(
+            f"The sandbox was not ready after {PATIENCE} seconds. Is the machine busy? Run the command again."
+        ) from None
+    except ChannelError:
+        raise NoSandbox(_why_not(_last_words(process))) from None
+    try:
+        channel.send(limits.as_dict())
+        locked = channel.receive()
+    except ChannelError as error:
+        raise SandboxFailed(f"the sandbox does not answer: {error}") from None
+    if "locked" not in locked:
+        raise SandboxFailed(f"the sandbox could not be locked: {locked.get('trouble')}")
+
+
+def _last_word(report: TextIO) -> dict[str, Any]:
+    """How the process of the submission ended, and what was used of the processor; nothing where that is not told."""
+    waiting = select.poll()
+    waiting.register(report, select.POLLIN)
+    if not waiting.poll(1000 * PATIENCE):
+        return {}
+    try:
+        made: dict[str, Any] = json.loads(report.readline())
+    except ValueError:  # it was killed before it could
+        return {}
+    return made
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)  # and by --die-with-parent all that is in the sandbox
+    process.wait()
+    assert process.stderr is not None
+    process.stderr.close()
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> str:
+    process.send_signal(signal.SIGKILL)
+    assert process.stderr is not None
+    return process.stderr.read().decode(errors="replace").strip()
+
+
+def _why_not(said: str) -> str:
+    last = said.splitlines()[-1] if said else "it ended without a word"
+    sentence = f"The sandbox does not start ({last})."
+    if any(word in said for word in ("uid map", "No permissions", "Operation not permitted", "namespace")):
+        return (
+            f"{sentence} This machine does not let ordinary programs make namespaces, and submissions are not run without "
+            "a sandbox. On Ubuntu 24.04 and later: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an "
+            "AppArmor profile for bwrap; on older Debian: sudo sysctl kernel.unprivileged_userns_clone=1; in a container: "
+            "start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or grade outside it."
+        )
+    if "ModuleNotFoundError" in said:
+        return f"{sentence} Grading needs torch, numpy and jaxtyping here: {_extras.command('classroom')}"
+    return f"{sentence} Submissions are not run without one."

@@ -1,0 +1,111 @@
+"""Before any submission: does the sandbox hold? Grading is refused where it does not."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+from tfm_grader.sandbox.process.inside.channel import TimeUp
+from tfm_grader.sandbox.process.inside.remote_calls import Raised
+
+from tfm_grader.assignment.manifest import Limits
+from tfm_grader.judging.replies import JudgePeer, Stopped
+from tfm_grader.sandbox.bubblewrap import ENVIRONMENT, NoSandbox, links_to_python, visible_folders
+from tfm_grader.sandbox.process import Sandbox
+
+PROBE = Path(__file__).with_name("probe.py")
+HARMLESS = {
+    "LC_CTYPE",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+    "KMP_DUPLICATE_LIB_OK",
+    "KMP_INIT_AT_FORK",
+    "HOSTNAME",
+    "TERM",
+    "container",
+}
+
+
+def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[str]:
+    """What was tried, in words; raises NoSandbox with what the sandbox lets through. `private` must be invisible in it."""
+    home = os.path.expanduser("~")
+    hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
+    shown = visible_folders() + [link for link, _ in links_to_python()]
+    roomy = replace(limits, seconds=60)  # a busy machine is no hole
+    look = ("look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
+    push = ("push", limits.memory + 256, limits.disk + 8, limits.processes)
+    with _probe(sandbox, roomy) as ask:
+        _require_ipython(ask)
+        open_doors: list[str] = ask(*look)
+        ask("leave_something")
+    with _probe(sandbox, roomy) as ask:
+        open_doors += ask(*look) + ask(*push)
+        if not _ends(ask):
+            open_doors.append("an endless loop is not ended")
+    if open_doors:
+        raise NoSandbox(
+            f"The sandbox does not hold: {'; '.join(sorted(set(open_doors)))}. Nothing was graded. "
+            "Run on another machine, or report this with your system's name and the version of bubblewrap."
+        )
+    return [
+        "no network",
+        "no files but Python's",
+        "no other process",
+        "no signals",
+        "nothing left behind",
+        "limits hold",
+    ]
+
+
+Ask = Callable[..., Any]
+
+
+@contextmanager
+def _probe(sandbox: Sandbox, limits: Limits) -> Iterator[Ask]:
+    """ask(function, *arguments) in a fresh sandbox: what the probe's function finds."""
+    with sandbox.cell(limits) as cell:
+        peer = JudgePeer(cell.channel)
+
+        def ask(function: str, *args: Any, seconds: float = limits.seconds) -> Any:
+            cell.channel.deadline = time.monotonic() + seconds
+            try:
+                return peer.call(function if function == "translates" else f"answer {function}", args)
+            except (Stopped, Raised) as error:
+                raise NoSandbox(
+                    f"The sandbox's self-test could not run ({function}: {error}). Nothing was graded."
+                ) from error
+
+        how = {"whole": True, "before": None, "seconds": limits.seconds, "cpu": limits.cpu}
+        names = ["look", "leave_something", "push", "hang"]
+        try:
+            peer.call("load", [[PROBE.read_text(encoding="utf-8")], {"probe": names}, {}, [], how])
+        except (Stopped, Raised) as error:
+            raise NoSandbox(f"The sandbox's self-test could not be loaded ({error}). Nothing was graded.") from error
+        yield ask
+
+
+def _require_ipython(ask: Ask) -> None:
+    """Without IPython's translator a `%%time` would cost its cell, so that nothing is graded; raises NoSandbox."""
+    if ask("translates") is not True:
+        raise NoSandbox(
+            "IPython is missing where submissions run, so that notebooks with lines such as %time would be misread. "
+            "Nothing was graded. Install it beside torch (pip install ipython), and run the command again."
+        )
+
+
+def _ends(ask: Ask) -> bool:
+    """Whether an endless loop comes to an end when its time is up."""
+    began = time.monotonic()
+    try:
+        ask("hang", seconds=0.5)
+    except NoSandbox as stopped:
+        if not isinstance(stopped.__cause__, Stopped) or not isinstance(stopped.__cause__.args[0], TimeUp):
+            raise
+    return time.monotonic() - began < 60

@@ -1,0 +1,216 @@
+"""All answers in words that wait, on one sheet and on one page; both come back as marks.
+
+The sheet holds every mark that was given before as well, so that one file is always the whole of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+from tfm_grader import standalone_page, tables
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.scoring.manual_grades import WHOLE, BadMarks
+from tfm_grader.scoring.scores import NEW_MARK, RESCALED, Row, Score
+
+KEPT = ("student", "exercise", "criterion", "points", "reason", "text", "author", "time")  # what a mark consists of
+COLUMNS = ("student", "name", "exercise", "criterion", "of", "points", "reason", "text", "author", "time", "answer")
+LOOK = "It was not found under its question for sure. Look whether this answers it."
+STYLE = """
+main { padding-bottom: 4rem; }
+.marks { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .3rem .8rem; align-items: center; margin-top: .8rem; }
+.marks label { overflow-wrap: anywhere; } .marks input { width: 5rem; } .marks textarea { grid-column: 1 / -1; }
+input, textarea, button { font: inherit; color: inherit; background: var(--tfm-paper); border: 1px solid var(--tfm-soft);
+  border-radius: .3rem; padding: .25rem .5rem; box-sizing: border-box; }
+textarea { width: 100%; } input:invalid { border-color: var(--tfm-broken); }
+:focus-visible { outline: 2px solid var(--tfm-focus); outline-offset: 1px; }
+#controls { position: fixed; inset: auto 0 0; padding: .6rem 1rem; background: var(--tfm-card); border-top: 1px solid var(--tfm-line);
+  display: flex; gap: 1rem; justify-content: center; align-items: center; } #controls[hidden] { display: none; }
+.card { scroll-margin-bottom: 4rem; } .question { white-space: pre-wrap; overflow-wrap: anywhere; }
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question in words: what it asks, and what an answer earns points for."""
+
+    id: str
+    title: str
+    text: str
+    answer: str
+    criteria: tuple[tuple[str, float], ...]
+    own: Mapping[str, str]  # its text for students who have numbers of their own
+
+
+@dataclass
+class SheetLine:
+    """A line of the sheet: one criterion of one answer, with its points once they are given."""
+
+    cells: dict[str, str]
+    answer: Row | None = None  # where it is the first of an answer that waits
+
+    @property
+    def filled(self) -> bool:
+        return bool(self.cells["points"])
+
+
+@dataclass
+class Desk:
+    """All that waits for a mark, and all marks that there are."""
+
+    assignment: str
+    questions: list[Question]
+    lines: list[SheetLine] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, bundle: Bundle, scores: Iterable[Score], given: Iterable[Mapping[str, str]]) -> Desk:
+        """From the answers that wait in `scores`, and the lines of the file of marks, `given`."""
+        made = cls(bundle.manifest.name, questions(bundle))
+        rows = {(score.student, row.id): (score, row) for score in scores for row in score.rows}
+        guarded = {tables.cell(student): student for student, _ in rows}  # as a sheet writes them
+        known: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+        for cells in given:
+            student = guarded.get(cells["student"], cells["student"])
+            known.setdefault((student, cells["exercise"]), []).append({**cells, "student": student})
+        for question in made.questions:
+            for (student, id), (score, row) in rows.items():
+                if id == question.id and row.waits and row.text.strip():
+                    before = [] if row.lacks in (NEW_MARK, RESCALED) else known.pop((student, id), [])
+                    known.pop((student, id), None)
+                    made.lines += _blank(question, score, row, before)
+        for key, lines in known.items():
+            name = rows[key][0].name if key in rows else ""
+            made.lines += [SheetLine({**dict.fromkeys(COLUMNS, ""), **cells, "name": name}) for cells in lines]
+        return made
+
+    @property
+    def waiting(self) -> int:
+        """How many answers wait."""
+        return sum(line.answer is not None for line in self.lines)
+
+    def sheet(self) -> str:
+        """marking.csv: a line for each criterion of each answer, its points to be filled in."""
+        rows: list[list[Any]] = [list(COLUMNS)]
+        for line in self.lines:
+            answer = line.answer
+            words = "" if answer is None else f"({LOOK}) {answer.text}" if answer.unsure else answer.text
+            rows.append([words if name == "answer" else line.cells[name] for name in COLUMNS])
+        return tables.table(rows)
+
+    def page(self) -> str:
+        """marking.html: each question once, all answers that wait below it, and places for points that its script saves as a sheet."""
+        body = [f"<h1>{standalone_page.text(self.assignment)}: answers in words</h1>"]
+        for question in self.questions:
+            places = [at for at, line in enumerate(self.lines) if line.answer and line.answer.id == question.id]
+            if places:
+                body += [*_asked(question, len(places)), *(self._card(question, at) for at in places)]
+        data = json.dumps([{name: line.cells[name] for name in KEPT} for line in self.lines])
+        for char in "<>&":  # in a block of data, nothing may end it
+            data = data.replace(char, f"\\u{ord(char):04x}")
+        body.append(
+            '<div id="controls" hidden><span><span id="count"></span> marked</span>'
+            '<button type="button" id="save">Save marking.csv</button></div>'
+            f'<script type="application/json" id="lines">{data}</script>'
+        )
+        script = files("tfm_grader.scoring").joinpath("marking_sheet.js").read_text(encoding="utf-8")
+        return standalone_page.page(f"{self.assignment}: answers in words", "\n".join(body), STYLE, script)
+
+    def _card(self, question: Question, at: int) -> str:
+        answer, cells = self.lines[at].answer, self.lines[at].cells
+        made = [f"<div class='card'><h2><span>{standalone_page.text(cells['name'])}</span></h2>"]
+        made += [f"<p class='soft'>{LOOK}</p>"] if answer.unsure else []
+        if own := question.own.get(cells["student"]):
+            made.append(
+                f"<details><summary>Asked of this student</summary><p class='question'>{standalone_page.text(_plain(own))}</p></details>"
+            )
+        made.append(f"<blockquote>{standalone_page.text(answer.text)}</blockquote><div class='marks'>")
+        for place, (criterion, most) in enumerate(question.criteria, start=at):
+            points = standalone_page.text(self.lines[place].cells["points"])
+            made.append(
+                f"<label for='p{place}'>{standalone_page.text(criterion)}</label><span><input id='p{place}' data-line='{place}' "
+                f"data-column='points' type='number' min='0' max='{most:g}' step='any' inputmode='decimal' value='{points}'> / {most:g}</span>"
+            )
+        label, reason = standalone_page.text(f"Words for {cells['name']}"), standalone_page.text(cells["reason"])
+        made.append(
+            f"<textarea data-line='{at}' data-column='reason' rows='1' aria-label='{label}' "
+            f"placeholder='Words for the student'>{reason}</textarea></div></div>"
+        )
+        return "\n".join(made)
+
+
+def questions(bundle: Bundle) -> list[Question]:
+    """The questions in words of `bundle`."""
+    entries = [entry for stem in bundle.stems for entry in bundle.exercises(stem) if entry.kind == "text"]
+    return [
+        Question(
+            entry.id,
+            entry.title,
+            entry.question,
+            entry.answer,
+            tuple((each.name, each.points) for each in entry.rubric) or ((WHOLE, entry.points),),
+            entry.own_questions,
+        )
+        for entry in entries
+    ]
+
+
+def require_within(given: Iterable[Mapping[str, str]], bundle: Bundle) -> None:
+    """No criterion of a rubric may have more points than the manifest gives it, or an unknown name; raises BadMarks."""
+    most = {(question.id, name): points for question in questions(bundle) for name, points in question.criteria}
+    known, guarded = {id for id, _ in most}, {tables.cell(name): name for _, name in most}
+    for cells in given:
+        id, points = cells["exercise"], cells["points"]
+        criterion = guarded.get(cells["criterion"], cells["criterion"])
+        if not criterion or id not in known:
+            continue
+        if (id, criterion) not in most:
+            names = ", ".join(name for of, name in most if of == id)
+            raise BadMarks(f"{cells['student']}: {id} has no criterion {criterion!r}. It has {names}.")
+        if points and float(points.replace(",", ".")) > most[id, criterion]:
+            raise BadMarks(
+                f"{cells['student']}: {criterion!r} of {id} gives {most[id, criterion]:g} points at most, not {points}."
+            )
+
+
+def holds_more(written: Iterable[Mapping[str, str]], desk: Desk) -> bool:
+    """Whether a sheet that lies there holds a mark that `desk` does not know, and so must not be written over."""
+    filled = {_key(line.cells) for line in desk.lines if line.filled}
+    return any(cells["points"] and _key(cells) not in filled for cells in written)
+
+
+def _key(cells: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(tables.cell(cells[name]) for name in ("student", "exercise", "criterion", "points", "reason"))
+
+
+def _blank(question: Question, score: Score, row: Row, before: list[Mapping[str, str]]) -> list[SheetLine]:
+    """The lines of an answer that waits, with what of them was filled in `before`."""
+    filled = {cells["criterion"]: cells for cells in before}
+    made = []
+    for criterion, most in question.criteria:
+        known = filled.get(criterion) or filled.get(tables.cell(criterion), {})
+        cells = {name: known.get(name, "") for name in COLUMNS}
+        cells |= {"student": score.student, "name": score.name, "exercise": row.id, "criterion": criterion}
+        cells |= {"of": f"{most:g}", "text": row.subject}
+        made.append(SheetLine(cells, None if made else row))
+    return made
+
+
+def _asked(question: Question, count: int) -> list[str]:
+    wait = f"{count} {'answer waits' if count == 1 else 'answers wait'}"
+    made = [
+        f"<h2>{standalone_page.text(question.title)}</h2>",
+        f"<p class='question'>{standalone_page.text(_plain(question.text))}</p>",
+    ]
+    if question.answer:
+        made.append(
+            f"<details><summary>A model answer</summary><p class='question'>{standalone_page.text(question.answer)}</p></details>"
+        )
+    return [*made, f"<p class='soft'>{wait}.</p>"]
+
+
+def _plain(question: str) -> str:
+    """The question without its heading, which stands above it."""
+    return question.partition("\n")[2].strip() if question.startswith("#") else question

@@ -1,0 +1,55 @@
+"""Which grader made a number: the package, torch, and the code that judges."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import tfm_lib
+
+PACKAGE = Path(tfm_lib.__file__).parent
+HOME = PACKAGE.parent
+PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")  # what lies there
+JUDGES = ("tfm_grader.judging.process", "tfm_grader.written_answers")  # what they import judges too
+
+
+@cache
+def grader(modules: tuple[str, ...] = ()) -> str:
+    """The grader in words, another one as soon as code changes that a verdict passes through.
+
+    `modules` of the library are part of it: a chapter's own judge, and what its students may import.
+    """
+    judges = (*JUDGES, *(f"tfm_lib.{name}" for name in modules))
+    files = sorted({*_imported(judges), *(HOME / "tfm_grader" / "sandbox" / "inside").glob("*.py")})
+    code = hashlib.sha256()
+    for path in files:
+        text = path.read_bytes()
+        code.update(f"{path.relative_to(HOME).as_posix()} {len(text)}\n".encode() + text)
+    return f"tfm-lib {_version('tfm-lib')}, torch {_version('torch')}, code {code.hexdigest()[:16]}"
+
+
+def _imported(modules: tuple[str, ...]) -> set[Path]:
+    """The files of the book's packages that `modules` import, directly or through others, anywhere in their text."""
+    found: set[Path] = set()
+    waiting = list(modules)
+    while waiting:
+        path = HOME.joinpath(*waiting.pop().split(".")).with_suffix(".py")
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (name := node.module or "").startswith("tfm_"):
+                waiting += [name, *(f"{name}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                waiting += [alias.name for alias in node.names]
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of unknown version"

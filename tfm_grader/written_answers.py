@@ -1,0 +1,175 @@
+"""Answers in words, found wherever students put them.
+
+What was handed out is known line by line, so what remains of a notebook's text is the student's own. It answers
+the question under whose heading it stands, or that its cell was made for. What stands elsewhere may be an answer:
+it is shown to the instructor, and nothing is decided.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tfm_grader.assignment.manifest import Chapter
+from tfm_grader.names import digest
+
+ANSWER_HERE = "*Double-click here, and write your answer in words.*"  # what stands where an answer in words belongs
+MAX_CELL, MAX_ALL = 100_000, 1_000_000  # letters; an answer in words is shorter
+HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?:[^\W\d]+[ \t]+(\d{1,4})[ \t]+·[ \t]+)?(\S.*)")
+PICTURE = re.compile(r"data:image/[\w.+-]{1,20};base64,[A-Za-z0-9+/=]+")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The words that answer a question; where they are not `sure` to do so, a person must look."""
+
+    text: str
+    sure: bool = True
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What the students of a chapter were given: all exercises' titles, the questions in words, the digests of all lines."""
+
+    titles: dict[str, str] = field(default_factory=dict)  # id by title, as `plain` gives it
+    questions: tuple[str, ...] = ()  # ids
+    lines: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, chapter: Chapter) -> Handed:
+        """From the chapter's entry in a manifest."""
+        titles = {plain(entry.title): entry.id for entry in chapter.exercises}
+        for entry in chapter.exercises:
+            for text in entry.own_questions.values():
+                titles |= {plain(found[2]): entry.id for found in _headings(text)[:1]}
+        questions = tuple(entry.id for entry in chapter.exercises if entry.kind == "text")
+        return cls(titles, questions, frozenset(chapter.given.split()))
+
+
+def digests(texts: Iterable[str]) -> str:
+    """The lines of `texts` as a manifest keeps them."""
+    return " ".join(sorted({_digest(line) for text in texts for line in text.splitlines() if line.strip()}))
+
+
+def known_lines(texts: Iterable[str], given: frozenset[str]) -> tuple[set[str], bool]:
+    """The digests of the lines of `texts` that were handed out, and whether there are other lines."""
+    all_lines = set(digests(texts).split())
+    return all_lines & given, bool(all_lines - given)
+
+
+def plain(line: str) -> str:
+    """A line as it reads, whatever an editor did to its spaces and emphasis."""
+    return " ".join(re.sub(r"[*_\\]", "", line).split()).casefold()
+
+
+def found(cells: Iterable[tuple[str, str, str]], handed: Handed) -> dict[str, Answer]:
+    """The answer to each question, from a notebook's cells: (type, text, the question that the cell was made for)."""
+    reader = _Reader(handed)
+    left = MAX_ALL
+    for kind, text, asked in cells:
+        text = PICTURE.sub("picture", text)[: min(MAX_CELL, left)]
+        left -= len(text)
+        reader.read(kind, text, asked)
+    return {id: reader.answer(id) for id in handed.questions}
+
+
+class _Reader:
+    """Goes through a notebook from top to bottom, and knows under which exercise's heading it is."""
+
+    def __init__(self, handed: Handed):
+        self.handed, self.under, self.numbers = handed, "", {}
+        self.sure: dict[str, list[str]] = {id: [] for id in handed.questions}
+        self.perhaps: dict[str, list[str]] = {id: [] for id in handed.questions}
+        self.elsewhere: list[str] = []
+
+    def read(self, kind: str, text: str, asked: str) -> None:
+        if asked in self.sure:
+            self._add(
+                self.sure[asked], _uncommented(own(text, self.handed)) if kind == "code" else own(text, self.handed)
+            )
+        elif kind == "code":
+            self._read_code(text)
+        else:
+            for part in self._parts(text):
+                self._add(self.sure.get(self.under, self.elsewhere), own(part, self.handed))
+
+    def answer(self, id: str) -> Answer:
+        if self.sure[id]:
+            return Answer("\n\n".join([*self.sure[id], *self.perhaps[id]]))
+        perhaps = [*self.perhaps[id], *self.elsewhere]
+        for other, parts in self.sure.items():
+            if other != id and (len(parts) > 1 or any(self._names(part, id) for part in parts)):
+                perhaps += parts  # both answered in one place
+        return Answer("\n\n".join(perhaps), sure=not perhaps)
+
+    def _parts(self, text: str) -> Iterable[str]:
+        """The text between headings of exercises, each of which is where the reader then stands."""
+        part: list[str] = []
+        for line in text.splitlines():
+            heading = HEADING.fullmatch(line)
+            if heading and (id := self.handed.titles.get(plain(heading[2]))):
+                yield "\n".join(part)
+                part, self.under = [], id
+                self.numbers[id] = heading[1] or ""
+            else:
+                part.append(line)
+        yield "\n".join(part)
+
+    def _read_code(self, text: str) -> None:
+        written = own(text, self.handed)
+        if (words := _uncommented(written)) != written or (self.under in self.sure and not is_python(text)):
+            self._add(self.sure.get(self.under, self.elsewhere), words)
+        elif self.under in self.sure:
+            self._add(self.perhaps[self.under], written)
+
+    def _names(self, text: str, id: str) -> bool:
+        """Whether `text` speaks of exercise `id` by its number."""
+        number = self.numbers.get(id)
+        return bool(number) and any(
+            re.match(rf"\W*(?:[^\W\d]+[ \t]*)?{number}(?!\w)", line[:200]) for line in text.splitlines()
+        )
+
+    @staticmethod
+    def _add(to: list[str], text: str) -> None:
+        if text.strip():
+            to.append(text)
+
+
+def _uncommented(text: str) -> str:
+    """The words of a code cell that holds nothing but comments; any other as it is."""
+    lines = [line.lstrip() for line in text.splitlines()]
+    return (
+        "\n".join(line.lstrip("#").strip() for line in lines) if all(line[:1] in ("", "#") for line in lines) else text
+    )
+
+
+def own(text: str, handed: Handed) -> str:
+    """What of `text` was not handed out."""
+    here = plain(ANSWER_HERE)
+    lines = [
+        line
+        for line in text.splitlines()
+        if not line.strip() or (plain(line) != here and _digest(line) not in handed.lines)
+    ]
+    return "\n".join(lines).strip("\n")
+
+
+def is_python(text: str) -> bool:
+    """Whether `text` can be code. Parsing it runs nothing."""
+    if len(text) > 1 << 14:
+        return False
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _headings(text: str) -> list[re.Match[str]]:
+    return [match for match in map(HEADING.fullmatch, text.splitlines()) if match]
+
+
+def _digest(line: str) -> str:
+    return digest(" ".join(line.split()))[:10]
