@@ -19,7 +19,7 @@ def tree(path: Path) -> ast.Module:
 
 
 IN_THE_SANDBOX = (
-    "tfm_grader.sandbox.process.inside"  # has another name in there, so that its modules import each other relatively
+    "tfm_grader.sandbox.inside"  # has another name in there, so that its modules import each other relatively
 )
 
 

@@ -104,7 +104,7 @@ ROOMS = {
     "grader": Room(
         r"tfm_grader/.*|classroom/.*|tests/hostile/.*",
         (
-            *("test_grades.py", "test_classroom.py", "test_ledger.py", "test_collect.py", "test_nbgrader.py"),
+            *("test_grades.py", "test_classroom.py", "test_audit_log.py", "test_collect.py", "test_nbgrader.py"),
             "test_collect_class.py",
             "test_honest_hand_ins.py",
             "test_patience.py",

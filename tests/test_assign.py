@@ -227,8 +227,8 @@ def test_an_exercise_that_is_left_out_takes_its_files_with_it_unless_it_was_chan
 
 def test_notebooks_handed_out_before_are_known_after_another_run(tmp_path):
     """A student answers in the notebook of the first run; the points in it, since changed, are no part of the answer."""
-    from tfm_grader.assignment.bundle import load
-    from tfm_grader.notebook import read
+    from tfm_grader.assignment.bundle import read_bundle
+    from tfm_grader.notebook import read_notebook
     from tfm_grader.written_answers import Answer, Handed
 
     assign(tmp_path)
@@ -236,7 +236,7 @@ def test_notebooks_handed_out_before_are_known_after_another_run(tmp_path):
     by_hand(tmp_path)
     assign(tmp_path)
     assert text_of(tmp_path / "student" / "masking.ipynb") != "\n".join("".join(c["source"]) for c in old["cells"])
-    handed = Handed.of(load(tmp_path / "bundle").manifest.chapters["masking"])
-    assert read(json.dumps(old).encode(), set(), handed).texts == {"masking.latency": Answer("")}
+    handed = Handed.of(read_bundle(tmp_path / "bundle").manifest.chapters["masking"])
+    assert read_notebook(json.dumps(old).encode(), set(), handed).texts == {"masking.latency": Answer("")}
     old["cells"].append({"cell_type": "markdown", "source": "It lags.", "metadata": {}})
-    assert read(json.dumps(old).encode(), set(), handed).texts == {"masking.latency": Answer("It lags.")}
+    assert read_notebook(json.dumps(old).encode(), set(), handed).texts == {"masking.latency": Answer("It lags.")}

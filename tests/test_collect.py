@@ -17,7 +17,7 @@ from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import manifest
 from tfm_grader.collecting import collect, roster
 from tfm_grader.judging import grade
-from tfm_grader.judging.audit_log import Ledger
+from tfm_grader.judging.audit_log import AuditLog
 from tfm_grader.records import Judged
 from tfm_grader.reports.report import Report, Sources
 from tfm_lib.cli import app
@@ -38,7 +38,7 @@ def archive(path: Path, files: dict[str, bytes], date: tuple[int, ...] = (2026, 
     return path
 
 
-def kept(report: collect.Report) -> dict[tuple[str, str], bytes]:
+def kept(report: collect.CollectionReport) -> dict[tuple[str, str], bytes]:
     return {(one.student, one.stem): one.data for one in report.kept}
 
 
@@ -159,13 +159,13 @@ class Reader:
 
 def factors(exchange: Path, to: Path, late: dict) -> dict[str, float]:
     """The share of the points that lateness leaves to each student."""
-    collect.write(collect.collect(exchange, STEMS), to / "submissions")
+    collect.write_collected(collect.collect(exchange, STEMS), to / "submissions")
     bundle = Bundle(manifest({**MANIFEST, "late": late}), {})
     plan = grade.plan(bundle, grade.submissions_in(to / "submissions", bundle), to / "results", set(), False)
     assert list(grade.carry_out(bundle, plan, Reader(), to / "results"))
     again = grade.plan(bundle, grade.submissions_in(to / "submissions", bundle), to / "results", set(), False)
     assert not again.jobs and again.cached == len(plan.jobs)
-    report = Report.of(Sources(to / "results", bundle, to / "submissions"), Ledger(to / "results"))
+    report = Report.of(Sources(to / "results", bundle, to / "submissions"), AuditLog(to / "results"))
     return {score.student: score.factors["masking"] for score in report.scores}
 
 
@@ -220,4 +220,4 @@ def test_a_name_that_makes_no_folder_is_refused(tmp_path, name):
     csv.writer(text).writerows([["student"], ["anna"], [name]])
     (tmp_path / "class.csv").write_text(text.getvalue(), encoding="utf-8")
     with pytest.raises(roster.BadRoster, match="cannot name a folder"):
-        roster.read(tmp_path / "class.csv")
+        roster.read_roster(tmp_path / "class.csv")

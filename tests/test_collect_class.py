@@ -143,7 +143,7 @@ def assignment(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def judge(assignment):
-    loaded = bundles.load(assignment / "bundle")
+    loaded = bundles.read_bundle(assignment / "bundle")
     made = JudgeProcess(Begin(manifest=loaded.manifest, tests=loaded.tests))
     yield made
     made.close()
@@ -155,7 +155,7 @@ def test_right_answers_earn_full_points_whatever_way_they_come(assignment, judge
     solutions = {name: (assignment / "solution" / name / "masking.ipynb").read_bytes() for name in WAYS[way]}
     assert len(set(solutions.values())) > 1, "one solution for all would prove nothing"
     tfm("collect", source_of(tmp_path, way, solutions), "--bundle", assignment / "bundle", "--to", tmp_path / "in")
-    loaded = bundles.load(assignment / "bundle")
+    loaded = bundles.read_bundle(assignment / "bundle")
     found = {each.student: each for each in grade.submissions_in(tmp_path / "in", loaded) if each.data}
     assert {student: each.data for student, each in found.items()} == solutions
     for student, each in found.items():
@@ -229,7 +229,7 @@ def test_a_roster_that_cannot_be_used_collects_nothing(here):
 def test_the_roster_stays_beside_the_submissions_for_the_next_time(here):
     write(here / "in" / "alee" / "masking.ipynb", b"{}")
     gather(here, here / "in", "--roster", here / "class.csv")
-    assert roster.kept(here / "submissions") == roster.read(here / "class.csv")
+    assert roster.kept(here / "submissions") == roster.read_roster(here / "class.csv")
     shutil.rmtree(here / "in" / "alee")
     write(here / "in" / "dek" / "masking.ipynb", b"{}")
     gather(here, here / "in")
@@ -246,11 +246,11 @@ def test_who_was_collected_before_the_roster_came_is_said(here):
 def test_whoever_handed_in_nothing_has_a_result(here):
     write(here / "in" / "alee" / "masking.ipynb", b'{"cells": []}')
     gather(here, here / "in", "--roster", here / "class.csv")
-    loaded = bundles.load(here / "bundle")
+    loaded = bundles.read_bundle(here / "bundle")
     plan = grade.plan(loaded, grade.submissions_in(here / "submissions", loaded), here / "results", set(), False)
     for submission in plan.submissions.values():
         assert (submission.data is None) == (submission.student != "Anna Lee")
-    assert {each.student for each in plan.submissions.values()} == set(roster.read(here / "class.csv").students)
+    assert {each.student for each in plan.submissions.values()} == set(roster.read_roster(here / "class.csv").students)
 
 
 @pytest.mark.parametrize(
@@ -348,9 +348,9 @@ def test_a_name_that_fits_two_kinds_is_read_as_the_others_are(here, rest, kind, 
 def test_where_every_name_fits_two_kinds_the_class_decides(here):
     source = archive(here / "c.zip", {BOTH: b"{}"})
 
-    def collected_for(*numbers: str) -> collect.Report:
+    def collected_for(*numbers: str) -> collect.CollectionReport:
         people = tuple(roster.Person(f"student{number}", lms_id=number) for number in numbers)
-        return collect.collect(source, STEMS, wishes=collect.Wishes(roster.Roster(people)))
+        return collect.collect(source, STEMS, wishes=collect.CollectOptions(roster.Roster(people)))
 
     assert [one.student for one in collected_for("345").kept] == ["student345"]
     by_canvas = collected_for("12")
@@ -378,7 +378,7 @@ def test_an_archive_is_no_exchange_and_has_no_dates(here):
     with pytest.raises(collect.CannotCollect, match="is an archive"):
         collect.collect(source, STEMS, "nbgrader")
     with pytest.raises(collect.CannotCollect, match="--dates mtime is for the files of a folder"):
-        collect.collect(source, STEMS, "auto", collect.Wishes(dates="mtime"))
+        collect.collect(source, STEMS, "auto", collect.CollectOptions(dates="mtime"))
 
 
 def test_one_of_several_assignments_of_a_course(here):
@@ -387,7 +387,7 @@ def test_one_of_several_assignments_of_a_course(here):
         write(here / "course" / "inbound" / f"ben+{name}+{NOW}+x" / "masking.ipynb", name.encode())
     with pytest.raises(collect.CannotCollect, match="several assignments with such a notebook: exam, masks"):
         collect.collect(here / "course", STEMS)
-    (one,) = collect.collect(here / "course", STEMS, "auto", collect.Wishes(assignment="exam")).kept
+    (one,) = collect.collect(here / "course", STEMS, "auto", collect.CollectOptions(assignment="exam")).kept
     assert one.data == b"exam"
 
 
@@ -504,7 +504,7 @@ def test_two_collections_at_once_are_refused(here):
         lock.only_one(here / "submissions", "tfm collect"),
         pytest.raises(lock.Busy, match="tfm collect .* is at work in"),
     ):
-        collect.write(collect.collect(here / "in", STEMS), here / "submissions")
+        collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
     assert (here / "submissions" / "collected.json").read_bytes() == before
     gather(here, here / "in")
 
@@ -524,7 +524,7 @@ def test_a_record_that_was_spoilt_is_a_sentence_and_is_not_written_over(here, te
     write(here / "submissions" / "collected.json", text.encode())
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
     with pytest.raises(record.BadRecord, match="cannot be read"):
-        collect.write(collect.collect(here / "in", STEMS), here / "submissions")
+        collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
     with pytest.raises(record.BadRecord, match="cannot be read"):
         record.roster(here / "submissions")
     assert (here / "submissions" / "collected.json").read_text(encoding="utf-8") == text
@@ -556,10 +556,10 @@ def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
             raise OSError(28, "No space left on device")
         replace(path, data)
 
-    replace = inbox.replace
-    monkeypatch.setattr(inbox, "replace", full)
+    replace = inbox.replace_file
+    monkeypatch.setattr(inbox, "replace_file", full)
     with pytest.raises(record.BadRecord, match="No space left on device"):
-        collect.write(collect.collect(here / "in", STEMS), here / "submissions")
+        collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
     monkeypatch.undo()
     assert (here / "submissions" / "collected.json").read_bytes() == before
     assert earlier(here, "anna") == {b"first"}, "nothing is lost"

@@ -278,7 +278,7 @@ def test_a_folder(tmp_path, make: Callable[[Path], None], monkeypatch, request):
 
 
 def test_a_folder_swapped_for_a_link_while_it_is_read(tmp_path):
-    from tfm_grader.collecting.archives import SourceFile, Folder
+    from tfm_grader.collecting.archives import Folder, SourceFile
 
     write(tmp_path / "kim" / "masking.ipynb", notebook("kim"))
     (tmp_path / "in").mkdir()
@@ -746,7 +746,7 @@ def test_the_disk_tells_of_a_folder_put_in_later(tmp_path, users, monkeypatch):
 
     entry = next(each for each in archives.Folder(tmp_path / "inbound").entries() if each.path.endswith("ipynb"))
     exchange = Exchange.of(tmp_path / "inbound", ["masking"])
-    claim = identity.read("nbgrader", entry)
+    claim = identity.read_claim("nbgrader", entry)
     monkeypatch.setattr(archives.Folder, "about", changed)
     when, _, doubt = exchange.dated(claim, replace(entry, changed=early + 1))
     assert when == early + 90_000

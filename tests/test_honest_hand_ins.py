@@ -12,7 +12,7 @@ from project import ROOT
 
 from tfm_grader.collecting import collect
 from tfm_grader.judging import grade, pool
-from tfm_grader.judging.audit_log import Ledger
+from tfm_grader.judging.audit_log import AuditLog
 from tfm_grader.written_answers import digests
 from tfm_lib._refusal import Refusal
 
@@ -38,12 +38,14 @@ def zipped(files: dict[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def handed_in(folder: Path, files: dict[str, bytes], stems: list[str] = STEMS, **wishes: object) -> collect.Report:
+def handed_in(
+    folder: Path, files: dict[str, bytes], stems: list[str] = STEMS, **wishes: object
+) -> collect.CollectionReport:
     for name, data in files.items():
         path = folder / "class" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    return collect.collect(folder / "class", stems, wishes=collect.Wishes(**{**WISHES, **wishes}))
+    return collect.collect(folder / "class", stems, wishes=collect.CollectOptions(**{**WISHES, **wishes}))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_of_a_students_huge_archive_the_rest_is_told(tmp_path):
 def test_in_an_archive_of_canvas_the_outer_name_says_whose_a_students_archive_is(tmp_path):
     made = zipped({"leeanna_301_501_masking.zip": zipped({"kim_302_502_masking.ipynb": notebook("masking", "x = 1")})})
     (tmp_path / "canvas.zip").write_bytes(made)
-    report = collect.collect(tmp_path / "canvas.zip", ["masking"], "canvas", collect.Wishes(**WISHES))
+    report = collect.collect(tmp_path / "canvas.zip", ["masking"], "canvas", collect.CollectOptions(**WISHES))
     assert [one.student for one in report.kept] == ["leeanna_301"]
 
 
@@ -171,22 +173,24 @@ def test_a_notebook_that_cannot_be_read_has_a_status_of_its_own(course, monkeypa
     assert ",,," in row
 
 
-def test_a_result_that_the_ledger_tells_otherwise_is_named_before_anything_is_written(course):
+def test_a_result_that_the_audit_log_tells_otherwise_is_named_before_anything_is_written(course):
     course.grade()
     path = course.results / "ann.json"
     made = json.loads(path.read_text(encoding="utf-8"))
     made["chapters"]["masking"]["exercises"][0]["points"] = 0
     path.write_text(json.dumps(made), encoding="utf-8")
-    with pytest.raises(Refusal, match=f"{BAND}: results/ says 0 of 4 .*the ledger 4 of 4 .*--force.*: ann"):
+    with pytest.raises(Refusal, match=f"{BAND}: results/ says 0 of 4 .*the audit log 4 of 4 .*--force.*: ann"):
         course.reported(marks=False)
     assert not (course.report / "grades.csv").exists()
     made["chapters"]["masking"]["exercises"][0] |= {"points": 4, "reason": "written by hand"}
     path.write_text(json.dumps(made), encoding="utf-8")
-    with pytest.raises(Refusal, match=f"{BAND}: results/ tells of its tests what the ledger does not.*--force.*: ann"):
+    with pytest.raises(
+        Refusal, match=f"{BAND}: results/ tells of its tests what the audit log does not.*--force.*: ann"
+    ):
         course.reported(marks=False)
     course.grade("--force")
     course.reported(marks=False)
-    assert Ledger(course.results).judged["ann", BAND].event.points == 4
+    assert AuditLog(course.results).judged["ann", BAND].event.points == 4
 
 
 @pytest.mark.parametrize("name", [b"\xff\xfe", b"a" * 251])

@@ -182,6 +182,14 @@ def test_no_name_is_defined_twice_in_the_core():
     assert {name for name, count in times.items() if count > 1} == set()
 
 
+def test_no_name_is_defined_twice_in_the_grader():
+    """Commands have the names that are typed: `collect` is one, and calls the function of that name."""
+    paths = {*(ROOT / "tfm_grader").rglob("*.py")} - {*(ROOT / "tfm_grader").glob("*commands.py")}
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    times = Counter(node.name for path in paths for node in tree(path).body if isinstance(node, definitions))
+    assert {name for name, count in times.items() if count > 1 and not name.startswith("_")} == set()
+
+
 # the three packages
 
 #: place → the places of ours that it may import from, anywhere in its text, and the extras with each of which it has

@@ -78,7 +78,7 @@ def test_three_hundred_answers_are_marked_in_a_spreadsheet_and_come_back(tmp_pat
     path = saved(tmp_path / "marking.csv", rows, separator, comma)
     most = {(score.student, row.id): row.of for score in scores for row in score.rows}
     require_within(manual_grades.lines(path), BUNDLE)
-    given = manual_grades.require_known(manual_grades.read(path), most, path).given
+    given = manual_grades.require_known(manual_grades.read_marks(path), most, path).given
     assert len(given) == 600
     by_answer: dict[tuple[str, str], float] = {}
     for row in rows:
@@ -172,7 +172,7 @@ def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):
     assert troubles == []
     most = {(score.student, row.id): row.of for score in scores for row in score.rows}
     given = manual_grades.require_known(
-        manual_grades.read(tmp_path / "marking.csv"), most, tmp_path / "marking.csv"
+        manual_grades.read_marks(tmp_path / "marking.csv"), most, tmp_path / "marking.csv"
     ).given
     assert len(given) == 7
     assert {(mark.exercise, mark.points) for mark in given.values()} == {("m.words", 1.0), ("m.plain", 0.5)}

@@ -14,7 +14,7 @@ HEAD = "student,exercise,points,reason\n"
 def given(tmp_path, text: str) -> dict:
     path = tmp_path / "marks.csv"
     path.write_text(text, encoding="utf-8")
-    return manual_grades.require_known(manual_grades.read(path), MOST, path).given
+    return manual_grades.require_known(manual_grades.read_marks(path), MOST, path).given
 
 
 def test_four_columns_are_enough(tmp_path):
@@ -38,7 +38,7 @@ def test_a_rubric_is_a_line_for_each_criterion(tmp_path):
 def test_a_rubric_in_part_is_no_mark_yet(tmp_path):
     path = tmp_path / "marks.csv"
     path.write_text("student,exercise,points,reason,criterion\nkim,a.words,1,,mechanism\nkim,a.words,,,number\n")
-    found = manual_grades.read(path)
+    found = manual_grades.read_marks(path)
     assert found.given == {} and found.unfinished == {("kim", "a.words")}
 
 

@@ -4,7 +4,6 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-from tfm_grader.sandbox.process.inside.channel import TimeUp
 
 from tfm_grader import grade_commands
 from tfm_grader.assignment import tasks
@@ -12,7 +11,8 @@ from tfm_grader.assignment.manifest import Limits
 from tfm_grader.judging import pool, submission
 from tfm_grader.judging.notebook_loading import Loaded, Program
 from tfm_grader.records import Job, NotJudged
-from tfm_grader.sandbox.process import Sandbox
+from tfm_grader.sandbox.inside.channel import TimeUp
+from tfm_grader.sandbox.process import RunningSandbox
 
 TASK = tasks.Task("masking.band", ("band",), (tasks.Test("a test", 2, lambda student, expect: None),))
 
@@ -26,7 +26,7 @@ class Machine:
 
     @contextmanager
     def cell(self, limits: Limits):
-        cell = Sandbox(SimpleNamespace())
+        cell = RunningSandbox(SimpleNamespace())
         self.given.append(limits.seconds)
         cell.in_time = self.needs <= limits.seconds
         try:
@@ -51,7 +51,7 @@ class Answers:
 def graded(monkeypatch):
     """Grades a notebook on a machine; that it loads, and begins an exercise, is taken for granted."""
     loaded = Loaded(callable=["band"], plain={}, stubs=[], lacks=[], forbidden=False, interrupted=None, notes=[])
-    monkeypatch.setattr(submission, "Answers", Answers)
+    monkeypatch.setattr(submission, "ExerciseAnswers", Answers)
     monkeypatch.setattr(submission, "load", lambda *_: loaded)
     monkeypatch.setattr(submission.JudgePeer, "call", lambda *_: 0.0)
 

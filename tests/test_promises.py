@@ -99,8 +99,8 @@ PROMISES = {
     ],
     "28. each number is bound to what it was made from": [
         "test_grades.py::test_every_number_tells_what_it_was_made_from",
-        "test_ledger.py::test_a_bundle_that_changed_is_noticed_and_nothing_is_written",
-        "test_ledger.py::test_a_mark_is_for_the_words_that_it_was_given_for",
+        "test_audit_log.py::test_a_bundle_that_changed_is_noticed_and_nothing_is_written",
+        "test_audit_log.py::test_a_mark_is_for_the_words_that_it_was_given_for",
     ],
     "29. two at once are refused": ["test_lock.py::test_a_second_is_refused_with_who_and_since_when"],
     "30. a killed worker loses nothing, and nothing goes in the clear": [
@@ -110,7 +110,7 @@ PROMISES = {
     "31. no honest hand-in is lost, and none counts as nothing": [
         "test_honest_hand_ins.py::test_the_only_notebook_of_a_student_is_taken_under_any_name",
         "test_honest_hand_ins.py::test_what_was_refused_is_blank_and_listed_and_never_nothing",
-        "test_honest_hand_ins.py::test_a_result_that_the_ledger_tells_otherwise_is_named_before_anything_is_written",
+        "test_honest_hand_ins.py::test_a_result_that_the_audit_log_tells_otherwise_is_named_before_anything_is_written",
     ],
     "32. the manual's commands work word for word": ["test_instructors.py::test_every_command_of_the_guide_works"],
 }

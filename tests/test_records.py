@@ -76,12 +76,12 @@ def with_entry(**entry: object) -> dict:
 )
 def test_a_wrong_value_in_a_manifest_is_a_sentence(tmp_path, made, sentence):
     with pytest.raises(BadBundle, match=sentence):
-        bundle.load(written(tmp_path, json.dumps(made)))
+        bundle.read_bundle(written(tmp_path, json.dumps(made)))
 
 
 def test_a_manifest_that_leaves_out_what_has_a_default_is_read(tmp_path):
     plain = {name: value for name, value in MANIFEST.items() if name != "limits"}
-    made = bundle.load(written(tmp_path, json.dumps(plain)))
+    made = bundle.read_bundle(written(tmp_path, json.dumps(plain)))
     assert made.limits == Limits()
     assert made.manifest.late.due_at is None
     assert [entry.points for entry in made.exercises("masking")] == [1, 3]
@@ -114,8 +114,8 @@ KNOWN = StudentResult(student="김민지", chapters={"masking": ChapterResult(su
 
 
 def test_a_result_is_read_as_it_was_written(tmp_path):
-    results.write(tmp_path / "a.json", KNOWN)
-    assert results.read(tmp_path / "a.json") == KNOWN
+    results.write_result(tmp_path / "a.json", KNOWN)
+    assert results.read_result(tmp_path / "a.json") == KNOWN
     assert results.all_in(tmp_path) == [KNOWN]
     (shown,) = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["chapters"]["masking"]["exercises"]
     assert (shown["took"], shown["tests"][0]["outcome"]) == ({"seconds": 2, "cpu": 1}, "refused")
@@ -136,7 +136,7 @@ def test_a_result_is_read_as_it_was_written(tmp_path):
 def test_what_is_no_result_is_judged_again_and_not_believed(tmp_path, broken):
     made = broken(msgspec.to_builtins(KNOWN))
     (tmp_path / "a.json").write_text(json.dumps(made), encoding="utf-8")
-    assert results.read(tmp_path / "a.json") is None
+    assert results.read_result(tmp_path / "a.json") is None
 
 
 def test_a_record_does_not_change_and_passes_bytes():

@@ -11,7 +11,7 @@ from tfm_grader.collecting.roster import BadRoster, Person, Roster
 
 def made(tmp_path: Path, text: str, encoding: str = "utf-8") -> Roster:
     (tmp_path / "class.csv").write_bytes(text.encode(encoding))
-    return roster.read(tmp_path / "class.csv")
+    return roster.read_roster(tmp_path / "class.csv")
 
 
 def faults(tmp_path: Path, text: str) -> str:
@@ -121,14 +121,14 @@ def test_all_faults_are_told_at_once(tmp_path):
 def test_what_is_no_file_is_a_sentence(tmp_path):
     for path in (tmp_path, tmp_path / "none.csv"):
         with pytest.raises(BadRoster, match="cannot be read"):
-            roster.read(path)
+            roster.read_roster(path)
     (tmp_path / "zeros.csv").write_bytes(b"\0" * 100)
     with pytest.raises(BadRoster):
-        roster.read(tmp_path / "zeros.csv")
+        roster.read_roster(tmp_path / "zeros.csv")
     with (tmp_path / "big.csv").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(BadRoster, match="more than 8 MB"):
-        roster.read(tmp_path / "big.csv")
+        roster.read_roster(tmp_path / "big.csv")
 
 
 def claim(kind: str, key: str) -> Claim:
@@ -164,7 +164,7 @@ def test_who_is_meant_by_a_claim(kind, key, students):
 
 def test_a_roster_is_kept_and_found_again(tmp_path):
     assert roster.kept(tmp_path) is None
-    roster.put(CLASS, tmp_path)
+    roster.keep_roster(CLASS, tmp_path)
     assert roster.kept(tmp_path) == CLASS
     whole = (tmp_path / roster.FILE).read_text(encoding="utf-8")
     for spoilt in (

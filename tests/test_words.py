@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tfm_grader.assignment.manifest import Chapter, Entry
-from tfm_grader.notebook import read
+from tfm_grader.notebook import read_notebook
 from tfm_grader.written_answers import ANSWER_HERE, Answer, Handed, digests
 
 QUESTION = "### Exercise 2 · Why not the future?\n\n*2 points*\n\nWhat does a user notice, and why?"
@@ -33,7 +33,7 @@ def cell(source: str, kind: str = "markdown", asked: str = "") -> dict:
 
 
 def answered(*cells: dict) -> dict[str, Answer]:
-    return read(json.dumps({"cells": cells}).encode(), {"band"}, HANDED).texts
+    return read_notebook(json.dumps({"cells": cells}).encode(), {"band"}, HANDED).texts
 
 
 BEFORE = [cell(HEAD), cell(CODE), cell(STUB, "code"), cell(QUESTION)]
@@ -109,7 +109,7 @@ def test_every_variant_of_a_question_is_known():
     entry = Entry("m.x", "Of 2", "text", 1, own_questions={"kim": own})
     handed = Handed.of(Chapter(exercises=[entry], given=digests([own])))
     data = json.dumps({"cells": [cell("### Exercise 1 · Of 7\n\nWhy?"), cell(SAID)]}).encode()
-    assert read(data, set(), handed).texts == {"m.x": Answer(SAID)}
+    assert read_notebook(data, set(), handed).texts == {"m.x": Answer(SAID)}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
 """From chapter to grade: assign, collect, grade, report.
 
-The judge and the student's code never share a process. `inside/` is all that runs in the sandbox.
+A submission goes through the packages in this order: `collecting`, `judging` (which runs it in `sandbox`), `scoring`,
+`reports` and `exports`; `assignment` makes what is graded. The judge and the student's code never share a process:
+only `sandbox/inside/` runs beside the student's code.
 """

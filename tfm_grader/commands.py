@@ -65,13 +65,13 @@ def assign(
         raise Refusal(
             f"There is no folder {private}. Your own exercises lie in a folder outside the book, as {private}/masking.md."
         )
-    class_ = rosters.read(roster) if roster else None
+    class_ = rosters.read_roster(roster) if roster else None
     students = class_.students if class_ else ()
     stems = list(dict.fromkeys(chapters))
     before = Before(to) if fresh else Before.of(to)
     drawn = not (seed or before.seed)
     seed = seed or before.seed or secrets.token_hex(8)
-    wishes = assigning.Wishes(find_root(), stems, seed, private, frozenset(exercise or ()), students, name, due)
+    wishes = assigning.AssignOptions(find_root(), stems, seed, private, frozenset(exercise or ()), students, name, due)
     made = assigning.make(wishes, None if fresh else before)
     try:
         if verify:
@@ -82,7 +82,7 @@ def assign(
         console.print(f"What was there is in {aside}.", soft_wrap=True)
     missing = made.write(to)
     if class_:
-        rosters.put(class_, to / "bundle")
+        rosters.keep_roster(class_, to / "bundle")
     else:
         (to / "bundle" / rosters.FILE).unlink(missing_ok=True)
     tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
@@ -134,16 +134,16 @@ def collect(
         raise Refusal(f"There are no dates {dates!r}. `mtime` believes the dates that a folder's files bear.")
     if source.exists() and (_within(to, source) or _within(source, to)):
         raise Refusal(f"{to} and {source} lie in each other. Collect into a folder beside it.")
-    loaded = bundles.load(bundle)
-    known = rosters.read(roster) if roster else rosters.kept(to) or rosters.kept(bundle)
+    loaded = bundles.read_bundle(bundle)
+    known = rosters.read_roster(roster) if roster else rosters.kept(to) or rosters.kept(bundle)
     own = {stem: frozenset(texts) - {""} for stem, texts in loaded.tests.items() if set(texts) - {""}}
     given = {stem: Handed.of(loaded.manifest.chapters[stem]).lines for stem in loaded.stems}
-    wishes = collecting.Wishes(known, dates, assignment, own, given, recognised)
+    wishes = collecting.CollectOptions(known, dates, assignment, own, given, recognised)
     found = collecting.collect(source, loaded.stems, kind, wishes)
     collecting.write(found, to)
     for line in messages.after(found):
         console.print(line, soft_wrap=True, markup=False)
-    for line in messages.refused(found):
+    for line in messages.refusal_lines(found):
         errors.print(line, markup=False)
     students = len({one.student for one in found.kept})
     console.print(

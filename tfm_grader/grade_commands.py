@@ -28,7 +28,7 @@ from tfm_lib._refusal import Refusal
 if TYPE_CHECKING:
     from tfm_grader.assignment.bundle import Bundle
     from tfm_grader.exports.lms import Filled
-    from tfm_grader.judging.audit_log import Ledger
+    from tfm_grader.judging.audit_log import AuditLog
     from tfm_grader.judging.cluster import Cluster
     from tfm_grader.judging.grade import Plan
     from tfm_grader.judging.pool import Pool
@@ -67,7 +67,7 @@ def grade(
     from tfm_grader.assignment import bundle as bundles
     from tfm_grader.judging import grade as grading
     from tfm_grader.judging import regrade as anew
-    from tfm_grader.judging.audit_log import Ledger
+    from tfm_grader.judging.audit_log import AuditLog
     from tfm_grader.lock import only_one
     from tfm_grader.records import Begin
     from tfm_grader.sandbox.bubblewrap import require_outside
@@ -78,11 +78,11 @@ def grade(
     if not submissions.is_dir():
         raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
     _require_beside(to, submissions)
-    loaded, wanted = bundles.load(bundle), set(only or ())
+    loaded, wanted = bundles.read_bundle(bundle), set(only or ())
     require_outside([submissions, bundle, to.parent])
     _require_known(wanted, loaded)
     with only_one(to, "tfm grade"):
-        found, ledger = grading.submissions_in(submissions, loaded), Ledger(to)
+        found, log = grading.submissions_in(submissions, loaded), AuditLog(to)
         if not found:
             raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
         if again or not write:
@@ -91,9 +91,9 @@ def grade(
             private = [str(path.resolve()) for path in (submissions, bundle, to)]
             begin = Begin(loaded.manifest, loaded.tests, private)
             with _engine(begin, scheduler, jobs, len(plan.jobs)) as pool:
-                _judge(loaded, plan, pool, place, None if again else ledger)
+                _judge(loaded, plan, pool, place, None if again else log)
         if _wanted(to, write) if again else write:
-            say(f"The numbers of {anew.write(to, loaded, found, ledger)} students were written: {to}")
+            say(f"The numbers of {anew.write_regraded(to, loaded, found, log)} students were written: {to}")
 
 
 def _require_beside(to: Path, submissions: Path) -> None:
@@ -118,7 +118,7 @@ def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | 
     return Pool(begin, min(jobs or os.cpu_count() or 1, max(1, waiting)))
 
 
-def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger: Ledger | None) -> None:
+def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, log: AuditLog | None) -> None:
     """Carry out `plan`, and tell how it went."""
     from tfm_grader.judging.grade import carry_out
     from tfm_grader.names import counted
@@ -127,7 +127,7 @@ def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, ledger
         say(f"The sandbox holds: {', '.join(pool.start())}.")
     seen: dict[str, str] = {}
     try:
-        _watch(seen, carry_out(bundle, plan, pool, place, ledger), len(plan.jobs), pool.at_work)
+        _watch(seen, carry_out(bundle, plan, pool, place, log), len(plan.jobs), pool.at_work)
     except KeyboardInterrupt:
         say(f"Stopped after {len(seen)} of {counted(len(plan.jobs), 'notebook')}, which are kept in {place}.")
         say("Run the same command again to judge the rest.")
@@ -230,9 +230,9 @@ def report(
     from tfm_grader.assignment import bundle as bundles
     from tfm_grader.exports import nbgrader as gradebook
     from tfm_grader.exports.pseudonyms import require_empty
-    from tfm_grader.judging.audit_log import Ledger
+    from tfm_grader.judging.audit_log import AuditLog
     from tfm_grader.lock import only_one
-    from tfm_grader.output_folder import replace
+    from tfm_grader.output_folder import replace_files
     from tfm_grader.reports.report import Report, Sources, exported
 
     if missing not in ("", "blank", "zero"):
@@ -251,13 +251,13 @@ def report(
     _require_beside(to, submissions)
     if pseudonyms:
         require_empty(to, pseudonyms)
-    loaded = bundles.load(bundle)
+    loaded = bundles.read_bundle(bundle)
     nothing = 0.0 if (missing or loaded.manifest.missing) == "zero" else None
     sources = Sources(results, loaded, submissions, marks, waivers, nothing)
     with only_one(results, "tfm report"), only_one(to, "tfm report"):
         try:
-            ledger = Ledger(results)
-            made = Report.of(sources, ledger)
+            log = AuditLog(results)
+            made = Report.of(sources, log)
             if not made.scores:
                 raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
             _require_fresh(made.stale, as_judged)
@@ -271,8 +271,8 @@ def report(
         except OSError as fault:
             raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
         files, sheet = _beside_marks(files, made, to)
-        replace(to, files)
-        ledger.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
+        replace_files(to, files)
+        log.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
     if pseudonyms:
         for name in (HELD, WRITTEN):
             (to / name).unlink(missing_ok=True)

@@ -29,7 +29,7 @@ class Submitted:
     handout: str = ""  # what it was marked with when it was handed out
 
 
-def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | None = None) -> Submitted:
+def read_notebook(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | None = None) -> Submitted:
     """The notebook that `data` holds, its chapter's as `handed` out; raises NotANotebook.
 
     A cell of another type that defines one of `answers` counts as code: its author clicked the wrong menu.
@@ -39,29 +39,29 @@ def read(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | 
     if not data.strip():
         raise NotANotebook("it is empty")
     cells, about = _parsed(data)
-    read, words = Submitted([], handout=_text(_part(about, "tfm"), "handout")), []
+    submitted, words = Submitted([], handout=_text(_part(about, "tfm"), "handout")), []
     for cell in cells:
         if not isinstance(cell, dict):
             raise NotANotebook("one of its cells is none")
         kind, text = cell.get("cell_type"), _source(cell)
         if kind == "code":
-            read.code.append(text)
+            submitted.code.append(text)
             words.append((kind, text, _asked(cell)))
         elif any(
             re.search(rf"^(?:def|class) +{re.escape(name)}\b", text, re.MULTILINE) for name in answers
         ) and is_python(text):
-            read.code.append(text)
-            read.notes.append("A cell with an answer is not a code cell; it was taken as one.")
+            submitted.code.append(text)
+            submitted.notes.append("A cell with an answer is not a code cell; it was taken as one.")
         else:
             words.append((kind, text, _asked(cell)))
     if not any(isinstance(cell, dict) and _source(cell).strip() for cell in cells):
         raise NotANotebook("its cells are empty" if cells else "it has no cells")
-    if answers and not read.code and not (handed and handed.questions):
+    if answers and not submitted.code and not (handed and handed.questions):
         raise NotANotebook("it has no code cell")
-    read.texts = found(words, handed or Handed())
-    if sum(map(len, read.code)) > MAX_CODE:
+    submitted.texts = found(words, handed or Handed())
+    if sum(map(len, submitted.code)) > MAX_CODE:
         raise NotANotebook(f"it holds more than {MAX_CODE >> 20} MB of code")
-    return read
+    return submitted
 
 
 def sources(data: bytes) -> list[str]:

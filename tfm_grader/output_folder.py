@@ -12,7 +12,7 @@ from tfm_lib._refusal import Refusal
 FILE = ".written"
 
 
-def replace(folder: Path, files: Mapping[str, str | bytes]) -> None:
+def replace_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
     """Write `files` into `folder` by their names, and take away what was written here before and is not among them.
 
     All are written beside their places first, so that a full disk changes nothing; raises Refusal then. Only what is as it was written goes: a file that somebody has worked in stays.

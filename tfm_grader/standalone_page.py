@@ -54,7 +54,7 @@ def text(words: str) -> str:
     return html.escape("".join(char for char in words if char not in DIRECTION))
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+def html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     top = "".join(f"<th>{text(name)}</th>" for name in head)
     lines = "".join("<tr>" + "".join(f"<td>{text(str(value))}</td>" for value in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"

@@ -40,10 +40,10 @@ class Handed:
     @classmethod
     def of(cls, chapter: Chapter) -> Handed:
         """From the chapter's entry in a manifest."""
-        titles = {plain(entry.title): entry.id for entry in chapter.exercises}
+        titles = {plain_line(entry.title): entry.id for entry in chapter.exercises}
         for entry in chapter.exercises:
             for text in entry.own_questions.values():
-                titles |= {plain(found[2]): entry.id for found in _headings(text)[:1]}
+                titles |= {plain_line(found[2]): entry.id for found in _headings(text)[:1]}
         questions = tuple(entry.id for entry in chapter.exercises if entry.kind == "text")
         return cls(titles, questions, frozenset(chapter.given.split()))
 
@@ -59,7 +59,7 @@ def known_lines(texts: Iterable[str], given: frozenset[str]) -> tuple[set[str], 
     return all_lines & given, bool(all_lines - given)
 
 
-def plain(line: str) -> str:
+def plain_line(line: str) -> str:
     """A line as it reads, whatever an editor did to its spaces and emphasis."""
     return " ".join(re.sub(r"[*_\\]", "", line).split()).casefold()
 
@@ -109,7 +109,7 @@ class _Reader:
         part: list[str] = []
         for line in text.splitlines():
             heading = HEADING.fullmatch(line)
-            if heading and (id := self.handed.titles.get(plain(heading[2]))):
+            if heading and (id := self.handed.titles.get(plain_line(heading[2]))):
                 yield "\n".join(part)
                 part, self.under = [], id
                 self.numbers[id] = heading[1] or ""
@@ -147,11 +147,11 @@ def _uncommented(text: str) -> str:
 
 def own(text: str, handed: Handed) -> str:
     """What of `text` was not handed out."""
-    here = plain(ANSWER_HERE)
+    here = plain_line(ANSWER_HERE)
     lines = [
         line
         for line in text.splitlines()
-        if not line.strip() or (plain(line) != here and _digest(line) not in handed.lines)
+        if not line.strip() or (plain_line(line) != here and _digest(line) not in handed.lines)
     ]
     return "\n".join(lines).strip("\n")
 

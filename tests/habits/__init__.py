@@ -12,7 +12,7 @@ from pathlib import Path
 
 from project import ROOT
 
-from tfm_grader.assignment.assign import Assignment, Wishes, make
+from tfm_grader.assignment.assign import Assignment, AssignOptions, make
 from tfm_grader.assignment.exercise_source import chosen, written_in
 
 HERE = Path(__file__).parent
@@ -63,4 +63,4 @@ def assignment() -> Assignment:
     """An assignment of all exercises that they answer, as an instructor makes it."""
     ids = frozenset(id for habit in habits().values() for id in habit.ids)
     stems = sorted({id.partition(".")[0] for id in ids})
-    return make(Wishes(ROOT, stems, seed=SEED, private=PRIVATE, only=ids))
+    return make(AssignOptions(ROOT, stems, seed=SEED, private=PRIVATE, only=ids))

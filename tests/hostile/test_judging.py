@@ -22,7 +22,7 @@ from tfm_grader.exports.grades import items
 from tfm_grader.judging.pool import JudgeProcess, Pool
 from tfm_grader.records import Begin, ChapterResult, Job, Judged, NotJudged, StudentResult
 from tfm_grader.reports.student_feedback import student_page
-from tfm_grader.scoring.scores import Person, Rules, score
+from tfm_grader.scoring.scores import ClassMember, Rules, score
 
 HIDDEN = """
 import os
@@ -147,7 +147,7 @@ def test_whom_the_command_stops_is_among_the_items_and_learns_no_more_than_other
         score(
             Bundle(BEGIN.manifest, {}),
             "someone",
-            Person(handed_in=frozenset({"masking"})),
+            ClassMember(handed_in=frozenset({"masking"})),
             StudentResult("someone", each),
             RULES,
         )

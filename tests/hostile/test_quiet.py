@@ -14,7 +14,7 @@ from tfm_grader.exports.grades import gradescope
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ChapterResult, ExerciseResult, Job, StudentResult
 from tfm_grader.reports.student_feedback import student_page
-from tfm_grader.scoring.scores import Person, Rules, score
+from tfm_grader.scoring.scores import ClassMember, Rules, score
 
 PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}}
 
@@ -79,7 +79,7 @@ def page(row: dict) -> str:
     """What the student reads: their page, and what Gradescope shows."""
     judged = msgspec.convert(row, ExerciseResult)
     result = StudentResult("someone", {"masking": ChapterResult(submitted=True, exercises=[judged])})
-    bundle, person = Bundle(manifest(PATIENT), {}), Person(handed_in=frozenset({"masking"}))
+    bundle, person = Bundle(manifest(PATIENT), {}), ClassMember(handed_in=frozenset({"masking"}))
     made = score(bundle, "someone", person, result, Rules(Late()))
     return student_page(made, "Masks") + gradescope(made)
 

@@ -3,8 +3,9 @@
 from collections import deque
 
 import pytest
-from tfm_grader.sandbox.process.inside.remote_calls import Foreign
-from tfm_grader.sandbox.process.inside.values import MAX_ITEMS, BadValue, Decoder, encode
+
+from tfm_grader.sandbox.inside.remote_calls import Foreign
+from tfm_grader.sandbox.inside.values import MAX_ITEMS, BadValue, Decoder, encode
 
 PAIRS = {(0, 2): 1, (1, 3): 1}
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
-from tfm_grader.sandbox.process.inside import cells
 from tiers import every, params
 
 from hostile.assignment import HIDDEN, MANIFEST
@@ -18,6 +17,7 @@ from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ExerciseResult, Graded, Job
 from tfm_grader.sandbox import selftest
 from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_grader.sandbox.inside import cells
 
 LIAR = f"def band(n, back, ahead): return {LIE}"
 ATTACKS = {

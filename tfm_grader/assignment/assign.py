@@ -45,7 +45,7 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class AssignOptions:
     """What the instructor asks for."""
 
     root: Path
@@ -58,7 +58,7 @@ class Wishes:
     due: str = ""
 
 
-def make(wishes: Wishes, before: Before | None = None) -> Assignment:
+def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
     """The assignment that `wishes` describe, with what was changed by hand in the one `before`.
 
     Raises BadSource, BadBundle, ChangedByHand, and Leak if a student would get what is secret.
@@ -114,7 +114,7 @@ def make(wishes: Wishes, before: Before | None = None) -> Assignment:
     return made
 
 
-def _students(wishes: Wishes, stem: str) -> tuple[str, ...]:
+def _students(wishes: AssignOptions, stem: str) -> tuple[str, ...]:
     """ "" for all, and each student of the roster where the chapter's numbers vary."""
     return ("", *wishes.roster) if wishes.roster and _varying(wishes, stem) else ("",)
 
@@ -150,17 +150,17 @@ def _given(parts: Iterable[Handout], stem: str, before: Before | None) -> str:
     return " ".join(sorted({*(before.given(stem) if before else "").split(), *given.split()}))
 
 
-def _varying(wishes: Wishes, stem: str) -> dict[str, list[Any]]:
+def _varying(wishes: AssignOptions, stem: str) -> dict[str, list[Any]]:
     path = _private(wishes, stem)
     return parameters(path) if path else {}
 
 
-def _private(wishes: Wishes, stem: str) -> Path | None:
+def _private(wishes: AssignOptions, stem: str) -> Path | None:
     path = wishes.private / f"{stem}.md" if wishes.private else None
     return path if path and path.is_file() else None
 
 
-def _exercises(wishes: Wishes, stem: str, student: str) -> list[Written]:
+def _exercises(wishes: AssignOptions, stem: str, student: str) -> list[Written]:
     chapter = wishes.root / "chapters" / f"{stem}.md"
     if not chapter.is_file():
         raise BadSource(f"There is no chapter {stem}: {chapter} does not exist.")

@@ -78,7 +78,7 @@ class Bundle:
         return grader((*judges, *entry.modules) if entry.kind != "text" else ())
 
 
-def load(folder: Path) -> Bundle:
+def read_bundle(folder: Path) -> Bundle:
     """The bundle in `folder`; raises BadBundle."""
     try:
         made = msgspec.json.decode((folder / "manifest.json").read_bytes())

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tfm_grader.sandbox.process.inside.notebook_code import Cell, without_commands
-from tfm_grader.sandbox.process.inside.slices import Statement, needed, statements
-
 from tfm_book.notebooks.myst import Block, blocks, front_matter, without_front_matter
+from tfm_grader.sandbox.inside.notebook_code import Cell, without_commands
+from tfm_grader.sandbox.inside.slices import Statement, needed, statements
 from tfm_lib._refusal import Refusal
 
 MINUTES = re.compile(r"\*(\d+) minutes · (★+)☆*\*")

@@ -167,10 +167,10 @@ class Handout:
         return made
 
     def _plain(self, exercise: Written) -> Block:
-        return plain(exercise, f"*{counted(self.terms.points[exercise.id], 'point')}*")
+        return plain_statement(exercise, f"*{counted(self.terms.points[exercise.id], 'point')}*")
 
 
-def plain(exercise: Written, *first: str) -> Block:
+def plain_statement(exercise: Written, *first: str) -> Block:
     """An exercise's statement, behind the lines `first`, without the options that only grading reads."""
     statement = exercise.statement
     options = {name: value for name, value in statement.options.items() if name == "label"}
@@ -180,7 +180,7 @@ def plain(exercise: Written, *first: str) -> Block:
 
 def question(exercise: Written, root: Path) -> str:
     """The text of `exercise` as students read it."""
-    return export_cells(exercise.path, root, [plain(exercise)], "student")[0].source
+    return export_cells(exercise.path, root, [plain_statement(exercise)], "student")[0].source
 
 
 def readme(root: Path, title: str, stems: list[str], terms: Terms) -> str:

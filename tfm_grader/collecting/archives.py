@@ -178,7 +178,9 @@ class Zip:
         """All files, in the order of the archive."""
         for info in self._zip.infolist():
             if not info.filename.endswith("/"):
-                yield SourceFile(_name(info).replace("\\", "/"), info.file_size, _date(info), _trouble(info), handle=info)
+                yield SourceFile(
+                    _name(info).replace("\\", "/"), info.file_size, _date(info), _trouble(info), handle=info
+                )
 
     def read(self, entry: SourceFile, most: int = MAX_BYTES + 1) -> bytes:
         """The first `most` bytes of a file, whatever size the archive claims; may raise anything."""

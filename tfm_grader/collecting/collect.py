@@ -13,17 +13,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from tfm_grader.collecting import identity
-from tfm_grader.collecting.archives import CannotCollect, SourceFile, Folder, OwnArchive, Zip, leads_out, read_within
+from tfm_grader.collecting.archives import CannotCollect, Folder, OwnArchive, SourceFile, Zip, leads_out, read_within
 from tfm_grader.collecting.identity import JUNK, Claim
-from tfm_grader.collecting.inbox import Found, Report, write
+from tfm_grader.collecting.inbox import CollectionReport, Found, write_collected
 from tfm_grader.collecting.nbgrader_exchange import Exchange, is_exchange
-from tfm_grader.collecting.record import Refused, late_days, roster
+from tfm_grader.collecting.record import NotTaken, late_days, roster
 from tfm_grader.collecting.roster import Roster
 from tfm_grader.names import fold, plain
 from tfm_grader.notebook import MAX_BYTES, NotANotebook, sources
 from tfm_grader.written_answers import known_lines
 
-__all__ = ["CannotCollect", "Found", "Report", "Wishes", "collect", "late_days", "roster", "write"]
+__all__ = [
+    "CannotCollect",
+    "CollectOptions",
+    "CollectionReport",
+    "Found",
+    "collect",
+    "late_days",
+    "roster",
+    "write_collected",
+]
 
 MAX_COPIES = 20  # of one notebook of one student; older ones are not read
 AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # what a browser, an LMS or Jupyter adds to a copy
@@ -33,7 +42,7 @@ MB = 1 << 20
 
 
 @dataclass(frozen=True)
-class Wishes:
+class CollectOptions:
     """What the instructor says about a source."""
 
     roster: Roster | None = None
@@ -46,12 +55,12 @@ class Wishes:
     recognised: bool = False  # whether to take notebooks that are known by their contents alone
 
 
-def collect(path: Path, stems: list[str], kind: str = "auto", wishes: Wishes | None = None) -> Report:
+def collect(path: Path, stems: list[str], kind: str = "auto", wishes: CollectOptions | None = None) -> CollectionReport:
     """The submissions in `path` for the chapters `stems`; raises CannotCollect. `kind`: folder, canvas, moodle or nbgrader."""
     if not path.exists():
         raise CannotCollect(f"There is no {path}. Name a folder, or the zip archive that your LMS gave you.")
     try:
-        return _Collection(path, stems, kind, wishes or Wishes()).report
+        return _Collection(path, stems, kind, wishes or CollectOptions()).report
     except OSError as fault:
         raise CannotCollect(f"{path} cannot be read: {fault.strerror}.") from None
 
@@ -59,9 +68,9 @@ def collect(path: Path, stems: list[str], kind: str = "auto", wishes: Wishes | N
 class _Collection:
     """One source, read once."""
 
-    def __init__(self, path: Path, stems: list[str], kind: str, wishes: Wishes):
+    def __init__(self, path: Path, stems: list[str], kind: str, wishes: CollectOptions):
         self.stems, self.wishes, self.asked, self.exchange = stems, wishes, kind, None
-        self._of_somebody: list[tuple[SourceFile, Refused]] = []
+        self._of_somebody: list[tuple[SourceFile, NotTaken]] = []
         self.source: Folder | Zip = Folder(path) if path.is_dir() else Zip(path)
         self.kind = kind
         if self.kind == "auto":
@@ -76,7 +85,7 @@ class _Collection:
             raise CannotCollect(
                 "--dates mtime is for the files of a folder. An archive's dates are those of its making."
             )
-        self.report = Report(kind=self.kind, source=plain(path.name or str(path)), roster=wishes.roster)
+        self.report = CollectionReport(kind=self.kind, source=plain(path.name or str(path)), roster=wishes.roster)
         self._fill()
 
     def _fill(self) -> None:
@@ -107,13 +116,13 @@ class _Collection:
     def _refuse(self, where: str, why: str, entry: SourceFile | None = None) -> None:
         self.report.refused.append((plain(where), why))
         if entry is not None and entry.outer.parts and not leads_out(entry.outer):
-            self._of_somebody.append((entry, Refused(plain(where), why)))
+            self._of_somebody.append((entry, NotTaken(plain(where), why)))
 
     def _name_refused(self, students: dict[str, str]) -> None:
         """Whose the refused files are, as far as their places say so."""
         for entry, refused in self._of_somebody:
             try:
-                claim = identity.read(self.kind, entry)
+                claim = identity.read_claim(self.kind, entry)
                 known = isinstance(claim, Claim) and not self._is_of_another_assignment(claim)
             except Exception:  # noqa: BLE001 (a name that raises, for which the file was refused, is nobody's)
                 continue
@@ -211,7 +220,7 @@ class _Collection:
             return None, None, f"it has {entry.size // MB} MB, and the limit is {MAX_BYTES // MB} MB"
         if not entry.parts[-1].lower().endswith(".ipynb"):
             return None, None, "it is not a notebook (.ipynb)"
-        claim = identity.read(self.kind, entry)
+        claim = identity.read_claim(self.kind, entry)
         if isinstance(claim, str):
             return None, None, claim
         flat = "" if entry.within else claim.file  # the part of a flat name that the student chose

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
-from tfm_grader.collecting.archives import CannotCollect, SourceFile, Folder, Zip
+from tfm_grader.collecting.archives import CannotCollect, Folder, SourceFile, Zip
 from tfm_grader.names import digest, folder_name, plain
 
 CANVAS = re.compile(
@@ -64,7 +64,7 @@ class Claim:
         return {"folder": f"the folder {self.key}", "nbgrader": f"the log-in {self.key}"}.get(self.kind, number)
 
 
-def read(kind: str, entry: SourceFile) -> Claim | str:
+def read_claim(kind: str, entry: SourceFile) -> Claim | str:
     """The claim of an entry in a source of `kind`, or why it makes none."""
     top, deeper = entry.outer.parts[0], len(entry.outer.parts) > 1
     if kind == "canvas":
@@ -129,7 +129,7 @@ def kind_of(source: Folder | Zip, shown: str, known: Callable[[Claim], bool] = l
     fits = [kind for kind, names in seen.items() if names and set(names) == named]
     if len(fits) > 1:
         paths = [f"{name}/x" if is_folder else name for name, is_folder in tops if name in named]
-        claimed = {kind: [read(kind, SourceFile(path)) for path in paths] for kind in fits}
+        claimed = {kind: [read_claim(kind, SourceFile(path)) for path in paths] for kind in fits}
         fits = [kind for kind in fits if any(isinstance(one, Claim) and known(one) for one in claimed[kind])] or fits
     if len(fits) == 1:
         return fits[0]

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tfm_grader.collecting import roster as rosters
 from tfm_grader.collecting import roster_proposal
-from tfm_grader.collecting.archives import SourceFile, Folder
+from tfm_grader.collecting.archives import Folder, SourceFile
 from tfm_grader.collecting.identity import Claim
-from tfm_grader.collecting.record import FILE, BadRecord, Book, HandIn, Known, CollectedLine, Refused
+from tfm_grader.collecting.record import FILE, BadRecord, Book, CollectedLine, HandIn, Known, NotTaken
 from tfm_grader.collecting.roster import Person, Roster
 from tfm_grader.lock import only_one
 from tfm_grader.names import digest
@@ -53,7 +53,7 @@ class Found:
 
 
 @dataclass
-class Report:
+class CollectionReport:
     """What a source held: what counts, what came before it, what was refused and why, and what else to say."""
 
     kept: list[Found] = field(default_factory=list)
@@ -66,10 +66,10 @@ class Report:
     source: str = ""
     roster: Roster | None = None
     unknown: list[Claim] = field(default_factory=list)  # to the roster
-    of_student: list[tuple[Claim, str, Refused]] = field(default_factory=list)  # what was refused, and whose it was
+    of_student: list[tuple[Claim, str, NotTaken]] = field(default_factory=list)  # what was refused, and whose it was
 
 
-def write(report: Report, to: Path) -> None:
+def write_collected(report: CollectionReport, to: Path) -> None:
     """Put what was collected into `to`/<student>/<chapter>.ipynb, and what is known of it into `to`/collected.json.
 
     What could not be put there joins the refused of `report`, what else is to be said its notes. Raises BadRecord, Busy.
@@ -85,7 +85,7 @@ def write(report: Report, to: Path) -> None:
         raise BadRecord(f"{to} cannot be written: {fault.strerror}.") from None
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
     """Put `data` at `path` in one step, whatever stands there."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
@@ -99,7 +99,7 @@ def replace(path: Path, data: bytes) -> None:
 class _Keeper:
     """Puts one report into a folder of submissions."""
 
-    def __init__(self, report: Report, to: Path):
+    def __init__(self, report: CollectionReport, to: Path):
         self.report, self.to, self.book = report, to, Book.of(to)
         self.now = datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -160,7 +160,7 @@ class _Keeper:
                 f"{one.where} takes the place of what was collected before{before}; that is kept in {student}/earlier."
             )
         if not same:
-            replace(folder / f"{one.stem}.ipynb", one.data)
+            replace_file(folder / f"{one.stem}.ipynb", one.data)
         claim = one.claim
         files[one.stem] = HandIn(
             one.where, one.sha256, one.late, one.handed_in, one.dated_by, claim.kind, claim.number, one.when
@@ -169,14 +169,16 @@ class _Keeper:
 
     def _remember(self, student: str, one: Found, became: str) -> None:
         source = self.report.source
-        self.book.remember(CollectedLine(self.now, student, one.stem, one.sha256, source, one.where, one.handed_in, became))
+        self.book.remember(
+            CollectedLine(self.now, student, one.stem, one.sha256, source, one.where, one.handed_in, became)
+        )
 
     def complete(self, roster: Roster) -> None:
         """Give everyone on the roster a folder, and say who is missing, and who is not on it."""
-        rosters.put(roster, self.to)
+        rosters.keep_roster(roster, self.to)
         filled, count = roster_proposal.proposed(roster, self.report.unknown)
         if count:
-            replace(self.to / roster_proposal.FILE, roster_proposal.as_csv(filled).encode())
+            replace_file(self.to / roster_proposal.FILE, roster_proposal.as_csv(filled).encode())
             self.report.notes.append(
                 f"The roster lacks the LMS's numbers. {self.to / roster_proposal.FILE} has {count} of them filled in by the names; "
                 "look through it, then collect with it: --roster."
@@ -191,9 +193,9 @@ class _Keeper:
 
     def close(self) -> None:
         """Write the record."""
-        self.book.refused = [Refused(where, why) for where, why in self.report.refused]
+        self.book.refused = [NotTaken(where, why) for where, why in self.report.refused]
         self.book.replaced = self.report.replaced
-        replace(self.to / FILE, self.book.encoded())
+        replace_file(self.to / FILE, self.book.encoded())
 
 
 def _is_older(one: Found, known: HandIn) -> bool:
@@ -223,4 +225,4 @@ def _keep_earlier(folder: Path, stem: str, data: bytes) -> None:
     _make_folder(folder / "earlier")
     path = folder / "earlier" / f"{stem}-{digest(data)[:16]}.ipynb"
     if not path.exists():
-        replace(path, data)
+        replace_file(path, data)

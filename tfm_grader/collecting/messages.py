@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfm_grader.collecting.identity import KINDS
-from tfm_grader.collecting.inbox import Report
+from tfm_grader.collecting.inbox import CollectionReport
 
 MOST = 10  # lines about one entry of the top level
 IN_ALL = 200  # lines about what is refused
@@ -17,19 +17,19 @@ WHO = {
 }
 
 
-def after(found: Report) -> Iterator[str]:
+def after(found: CollectionReport) -> Iterator[str]:
     """A line for what the source was taken for, for each thing to know, and for each student who is missing."""
     yield f"{found.source} is {KINDS[found.kind]}: {WHO[found.kind]}."
     for where in found.replaced:
-        yield f"  {clean(where)} was handed in again later; the later one counts, and this one is kept."
+        yield f"  {terminal_line(where)} was handed in again later; the later one counts, and this one is kept."
     for note in found.notes:
-        yield f"  {clean(note)}"
+        yield f"  {terminal_line(note)}"
     for person in found.missing:
-        name = f" ({clean(person.name)})" if person.name and person.name != person.student else ""
+        name = f" ({terminal_line(person.name)})" if person.name and person.name != person.student else ""
         yield f"  nothing from {person.student}{name}"
 
 
-def refused(found: Report) -> Iterator[str]:
+def refusal_lines(found: CollectionReport) -> Iterator[str]:
     """A line for each entry that was refused, and one for the rest where one student's are many."""
     seen: dict[str, int] = {}
     told = 0
@@ -38,16 +38,16 @@ def refused(found: Report) -> Iterator[str]:
         seen[top] = seen.get(top, 0) + 1
         if seen[top] <= MOST and told < IN_ALL:
             told += 1
-            yield f"  refused {clean(where)}: {clean(why)}"
+            yield f"  refused {terminal_line(where)}: {terminal_line(why)}"
     if told == IN_ALL < len(found.refused):
         yield f"  and {len(found.refused) - told} more, which collected.json lists"
         return
     for top, count in seen.items():
         if count > MOST:
-            yield f"  refused {clean(top)}: and {count - MOST} more in it, which collected.json lists"
+            yield f"  refused {terminal_line(top)}: and {count - MOST} more in it, which collected.json lists"
 
 
-def clean(text: str) -> str:
+def terminal_line(text: str) -> str:
     """`text` as one line for a terminal."""
     whole = "".join(char if char.isprintable() else "?" for char in text)
     return whole if len(whole) <= 400 else f"{whole[:399]}…"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tfm_grader.collecting.archives import CannotCollect, SourceFile, Folder
+from tfm_grader.collecting.archives import CannotCollect, Folder, SourceFile
 from tfm_grader.collecting.identity import Claim
 from tfm_grader.names import plain
 

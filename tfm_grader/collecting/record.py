@@ -38,7 +38,7 @@ class HandIn(msgspec.Struct, frozen=True, rename=IN_WORDS):
     when: float = 0.0  # the date that it bears, which tells an older archive from a newer one and nothing else
 
 
-class Refused(msgspec.Struct, frozen=True):
+class NotTaken(msgspec.Struct, frozen=True):
     """What the last collection did not take, and why."""
 
     file: str
@@ -55,7 +55,7 @@ class Known(msgspec.Struct):
     section: str = ""
     identities: dict[str, str] = {}
     files: dict[str, HandIn] = {}
-    refused: list[Refused] = []  # what they handed in, and was not accepted, at the last collection
+    refused: list[NotTaken] = []  # what they handed in, and was not accepted, at the last collection
 
 
 class CollectedLine(msgspec.Struct, frozen=True, rename=IN_WORDS):
@@ -75,7 +75,7 @@ class Book(msgspec.Struct):
     """collected.json in memory."""
 
     students: dict[str, Known]
-    refused: list[Refused] = []
+    refused: list[NotTaken] = []
     replaced: list[str] = []
     history: list[CollectedLine] = []
     format: int = 1

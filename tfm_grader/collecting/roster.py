@@ -80,7 +80,7 @@ class Roster:
         ]
 
 
-def read(path: Path) -> Roster:
+def read_roster(path: Path) -> Roster:
     """The roster in the CSV file at `path`; raises BadRoster."""
     rows = [(number, row) for number, row in _rows(path) if any(row)]
     if not rows:
@@ -97,7 +97,7 @@ def read(path: Path) -> Roster:
     return Roster(tuple(person for _, person in people))
 
 
-def put(roster: Roster, folder: Path) -> None:
+def keep_roster(roster: Roster, folder: Path) -> None:
     """Keep `roster` in `folder`, where `kept` finds it."""
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(roster), indent=1) + b"\n")
 

@@ -34,7 +34,7 @@ def grades(scores: list[Score], audit: list[list[Any]] | None = None) -> str:
         points = {row.id: number(row.points) for row in score.rows}
         line = [score.student, score.name, *(points.get(id, "") for id in ids), days(score.late), days(_waived(score))]
         line += [number(score.before), number(score.points), number(score.of), waits_for(score)]
-        lines.append([*line, digest(score.student, audit)] if audit else line)
+        lines.append([*line, lines_digest(score.student, audit)] if audit else line)
     return table(lines)
 
 
@@ -70,7 +70,7 @@ def audit(scores: list[Score], times: Times) -> list[list[Any]]:
     return lines
 
 
-def digest(student: str, lines: list[list[Any]]) -> str:
+def lines_digest(student: str, lines: list[list[Any]]) -> str:
     """The hash of a student's lines in audit.csv, as they stand there."""
     own = table(line for line in lines if line[0] == student).removeprefix("\ufeff")
     return hashlib.sha256(own.encode()).hexdigest()[:16]

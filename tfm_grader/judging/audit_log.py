@@ -15,7 +15,7 @@ import msgspec
 from tfm_grader.names import digest
 from tfm_grader.records import Bound, Record, Status, TestRow
 
-FILE = "ledger.jsonl"
+FILE = "audit_log.jsonl"
 
 
 class Judgement(Record, tag_field="what", tag="judged", frozen=True):
@@ -79,8 +79,8 @@ class LogLine(Record, frozen=True):
     event: Event
 
 
-class Ledger:
-    """The ledger in a folder of results."""
+class AuditLog:
+    """The audit log in a folder of results."""
 
     def __init__(self, folder: Path):
         self.path = folder / FILE

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Entry
 from tfm_grader.judging import results
-from tfm_grader.judging.audit_log import Judgement, Ledger
+from tfm_grader.judging.audit_log import AuditLog, Judgement
 from tfm_grader.names import digest
 from tfm_grader.notebook import MAX_BYTES
 from tfm_grader.records import (
@@ -104,7 +104,7 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
         made.submissions[submission.student, submission.stem] = submission
         if submission.data is None or submission.trouble:
             continue
-        known = _known(results.read(to / f"{submission.student}.json"), submission.stem)
+        known = _known(results.read_result(to / f"{submission.student}.json"), submission.stem)
         ids = []
         for entry in bundle.exercises(submission.stem):
             if only and entry.id not in only:
@@ -122,21 +122,21 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
 
 
 def carry_out(
-    bundle: Bundle, made: Plan, engine: Engine, to: Path, ledger: Ledger | None = None
+    bundle: Bundle, made: Plan, engine: Engine, to: Path, log: AuditLog | None = None
 ) -> Iterator[StudentResult]:
-    """Judge what `made` plans; yields each student's result, already written, and noted in `ledger`, as it grows."""
+    """Judge what `made` plans; yields each student's result, already written, and noted in `log`, as it grows."""
     for submission in made.submissions.values():  # those with nothing to judge are results too
         if submission.data is None:
-            _store(bundle, submission, None, to, ledger)
+            _store(bundle, submission, None, to, log)
         elif submission.trouble:
-            _store(bundle, submission, Unreadable(unreadable=submission.trouble), to, ledger)
+            _store(bundle, submission, Unreadable(unreadable=submission.trouble), to, log)
     for job, result in engine.results(made.jobs):
         submission = made.submissions[job.student, job.stem]
         if isinstance(result, NotJudged):  # a row for each exercise of the job whatever happened
             entries = [entry for entry in bundle.exercises(job.stem) if entry.id in job.ids]
             rows = {entry.id: _row(entry, status="infrastructure", reason=result.infrastructure) for entry in entries}
             result = Judged(exercises=rows)
-        yield _store(bundle, submission, result, to, ledger)
+        yield _store(bundle, submission, result, to, log)
 
 
 def _row(entry: Entry, **more: Any) -> ExerciseResult:
@@ -144,11 +144,11 @@ def _row(entry: Entry, **more: Any) -> ExerciseResult:
 
 
 def _store(
-    bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path, ledger: Ledger | None
+    bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path, log: AuditLog | None
 ) -> StudentResult:
     """Put `result` of one chapter, None if nothing was handed in, among what is known of its student; what is known then."""
     path = to / f"{submission.student}.json"
-    before = results.read(path) or StudentResult(student=submission.student)
+    before = results.read_result(path) or StudentResult(student=submission.student)
     known = before.chapters.get(submission.stem)
     chapter = ChapterResult(
         submitted=submission.data is not None,
@@ -158,30 +158,30 @@ def _store(
     )
     if isinstance(result, Judged) and result.notes is not None:
         chapter = chapter.but(notes=result.notes)
-    return put(before, {submission.stem: chapter}, bundle, path, ledger)
+    return put_result(before, {submission.stem: chapter}, bundle, path, log)
 
 
-def put(
-    before: StudentResult, changed: dict[str, ChapterResult], bundle: Bundle, path: Path, ledger: Ledger | None
+def put_result(
+    before: StudentResult, changed: dict[str, ChapterResult], bundle: Bundle, path: Path, log: AuditLog | None
 ) -> StudentResult:
-    """Write the result of a student with chapters `changed`, after a line in `ledger` for each number that is another."""
+    """Write the result of a student with chapters `changed`, after a line in `log` for each number that is another."""
     chapters = {**before.chapters, **changed}
     chapters = {stem: chapters[stem] for stem in bundle.stems if stem in chapters}
     every = [row for each in chapters.values() for row in each.exercises]
     points, of = sum(row.points for row in every), sum(row.of for row in every)
     whole = before.but(chapters=chapters, status=worst(every), points=points, of=of)
-    if ledger is not None:
+    if log is not None:
         known = {row.id: row for chapter in before.chapters.values() for row in chapter.exercises}
-        ledger.add(*(line for row in every for line in _noted(before.student, known.get(row.id), row, ledger)))
-    results.write(path, whole)
+        log.add(*(line for row in every for line in _noted(before.student, known.get(row.id), row, log)))
+    results.write_result(path, whole)
     return whole
 
 
-def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, ledger: Ledger) -> list[Judgement]:
+def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, log: AuditLog) -> list[Judgement]:
     """The lines for `row` where it is another number than `before`, which is noted first if no line tells it."""
     if before is not None and before.but(took=None) == row.but(took=None):
         return []
-    untold = before is not None and (student, row.id) not in ledger.judged
+    untold = before is not None and (student, row.id) not in log.judged
     return [_judgement(student, each) for each in ([before, row] if untold and before else [row])]
 
 

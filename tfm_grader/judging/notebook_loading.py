@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
-from tfm_grader.sandbox.process.inside.remote_calls import Peer, Raised
-from tfm_grader.sandbox.process.inside.values import BadValue
 
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.assignment.tasks import Task
 from tfm_grader.records import MAX_NOTES, Graded, Record
-from tfm_grader.sandbox.process import Sandbox
+from tfm_grader.sandbox.inside.remote_calls import Peer, Raised
+from tfm_grader.sandbox.inside.values import BadValue
+from tfm_grader.sandbox.process import RunningSandbox
 
 GRACE = 3.0  # seconds for a notebook that was told to stop, until it is ended
 
@@ -75,8 +75,8 @@ def with_time_to_load(limits: Limits, exercises: int) -> Limits:
     return msgspec.structs.replace(limits, cpu=exercises * limits.cpu + math.ceil(limits.load_seconds))
 
 
-def load(
-    peer: Peer, cell: Sandbox, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits, until: float
+def load_notebook(
+    peer: Peer, cell: RunningSandbox, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits, until: float
 ) -> Loaded:
     """Run the notebook in its sandbox, in this way, and no longer than `until`; raises BadLoad."""
     whole = way.what == "notebook"

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 import msgspec
-from tfm_grader.sandbox.process.inside.channel import ChannelError, TimeUp
 
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.judging.typed_messages import Wire
@@ -34,6 +33,7 @@ from tfm_grader.records import (
     Unreadable,
 )
 from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_grader.sandbox.inside.channel import ChannelError, TimeUp
 from tfm_grader.sandbox.process import PATIENCE
 
 READING = 120  # seconds to read a notebook

@@ -20,15 +20,14 @@ if TYPE_CHECKING:  # torch is imported only when this process has left root behi
     from tfm_grader.assignment.manifest import Limits
     from tfm_grader.judging.typed_messages import Wire
     from tfm_grader.records import Begin, Done, Job, Result, Step
-    from tfm_grader.sandbox.process import Sandbox, Sandbox
+    from tfm_grader.sandbox.process import RunningSandbox, Sandbox
 
 
-def main() -> None:
+def judge_until_closed() -> None:
     """Judge until the input ends."""
-    from tfm_grader.sandbox.process.inside.channel import Closed
-
     from tfm_grader.judging.typed_messages import Wire
     from tfm_grader.records import Begin, Job, Ready, Refused
+    from tfm_grader.sandbox.inside.channel import Closed
 
     speak = os.dup(1)
     os.dup2(2, 1)  # what a test prints is no answer
@@ -105,7 +104,7 @@ class Judge:
         """The results of one notebook."""
         from tfm_grader.judging.notebook_loading import Program
         from tfm_grader.judging.submission import SubmissionRun, grade_exercise
-        from tfm_grader.notebook import NotANotebook, read
+        from tfm_grader.notebook import NotANotebook, read_notebook
         from tfm_grader.records import MAX_NOTES, MAX_TEXT, Bound, Done, Judged, NotJudged, Unreadable
         from tfm_grader.written_answers import Handed
 
@@ -113,7 +112,7 @@ class Judge:
         try:
             tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
             names = {name for task in tasks for name in task.answers}
-            notebook = read(job.data, names, Handed.of(self.bundle.manifest.chapters[job.stem]))
+            notebook = read_notebook(job.data, names, Handed.of(self.bundle.manifest.chapters[job.stem]))
         except Refusal as error:
             return NotJudged(infrastructure=str(error))
         except NotANotebook as error:
@@ -149,7 +148,7 @@ class Watched:
         self.standing: Callable[[], tuple[Any, int]] | None = None  # of the exercise, if it ends here: see Step
 
     @contextmanager
-    def cell(self, limits: Limits) -> Iterator[Sandbox]:
+    def cell(self, limits: Limits) -> Iterator[RunningSandbox]:
         from tfm_grader.records import Step
         from tfm_grader.sandbox.process import PATIENCE
 
@@ -169,4 +168,4 @@ class Watched:
 
 
 if __name__ == "__main__":
-    main()
+    judge_until_closed()

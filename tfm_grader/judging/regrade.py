@@ -9,8 +9,8 @@ from pathlib import Path
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.exports.grades import number
 from tfm_grader.judging import results
-from tfm_grader.judging.audit_log import Ledger
-from tfm_grader.judging.grade import is_of, put
+from tfm_grader.judging.audit_log import AuditLog
+from tfm_grader.judging.grade import is_of, put_result
 from tfm_grader.records import NOTHING, ChapterResult, ExerciseResult, StudentResult, Submission
 from tfm_grader.tables import table
 from tfm_lib._refusal import Refusal
@@ -73,7 +73,7 @@ def changes(to: Path) -> Changes:
     """What lies judged anew in `to`, against what counts there."""
     made = Changes()
     for anew in results.all_in(to / FOLDER):
-        known = _rows(results.read(to / f"{anew.student}.json"))
+        known = _rows(results.read_result(to / f"{anew.student}.json"))
         for id, row in _rows(anew).items():
             before = known.get(id)
             if row.status == "infrastructure":
@@ -85,7 +85,7 @@ def changes(to: Path) -> Changes:
     return made
 
 
-def write(to: Path, bundle: Bundle, submissions: list[Submission], ledger: Ledger) -> int:
+def write_regraded(to: Path, bundle: Bundle, submissions: list[Submission], log: AuditLog) -> int:
     """Let what was judged anew count; how many students. Raises NothingToWrite if it is not of what lies there now."""
     if not (to / FOLDER / SHOWN).is_file():
         begun = "It was ended before it had judged all anew" if (to / FOLDER).is_dir() else "Nothing was judged anew"
@@ -102,9 +102,9 @@ def write(to: Path, bundle: Bundle, submissions: list[Submission], ledger: Ledge
                 )
     for anew in found:
         path = to / f"{anew.student}.json"
-        before = results.read(path) or StudentResult(student=anew.student)
+        before = results.read_result(path) or StudentResult(student=anew.student)
         merged = {stem: _merged(before.chapters.get(stem), chapter) for stem, chapter in anew.chapters.items()}
-        put(before, merged, bundle, path, ledger)
+        put_result(before, merged, bundle, path, log)
     shutil.rmtree(to / FOLDER)
     return len(found)
 

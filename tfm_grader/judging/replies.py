@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from tfm_grader.sandbox.process.inside.channel import Channel, ChannelError, TooLong
-from tfm_grader.sandbox.process.inside.remote_calls import Peer
-from tfm_grader.sandbox.process.inside.values import (
+
+from tfm_grader.sandbox.inside.channel import Channel, ChannelError, TooLong
+from tfm_grader.sandbox.inside.remote_calls import Peer
+from tfm_grader.sandbox.inside.values import (
     DTYPES,
     MAX_DIMENSIONS,
     MAX_GRADIENTS,
@@ -126,7 +127,7 @@ class Dict(Strict, tag_field="$", tag="dict"):
 Described = Numbers | Array | Handle | Stub | Float | Complex | Items | Tuple | Set | Dict
 
 
-def read(line: bytes) -> dict[str, Any]:
+def read_reply(line: bytes) -> dict[str, Any]:
     """The message in `line`; raises ChannelError where it is none, BadValue where a value in it stands for nothing."""
     if line.count(b"[") + line.count(b"{") > MAX_LISTS:
         raise ChannelError("a message holds too many lists")
@@ -218,7 +219,7 @@ class JudgePeer(Peer):
             raise Stopped(error) from None
 
     def receive(self) -> dict[str, Any]:
-        return read(self.channel.line())
+        return read_reply(self.channel.line())
 
     def _say(self, of_student: bool) -> None:
         if of_student != self._told:

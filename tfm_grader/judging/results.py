@@ -11,7 +11,7 @@ from tfm_grader.assignment.manifest import FORMAT
 from tfm_grader.records import StudentResult
 
 
-def read(path: Path) -> StudentResult | None:
+def read_result(path: Path) -> StudentResult | None:
     """The result in the file at `path`; None if there is none, or none that can be read."""
     try:
         made = msgspec.json.decode(path.read_bytes(), type=StudentResult)
@@ -20,7 +20,7 @@ def read(path: Path) -> StudentResult | None:
     return made if made.format == FORMAT else None
 
 
-def write(path: Path, result: StudentResult) -> None:
+def write_result(path: Path, result: StudentResult) -> None:
     """Put `result` at `path` in one step, so that a run that is killed leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -30,5 +30,5 @@ def write(path: Path, result: StudentResult) -> None:
 
 def all_in(folder: Path) -> list[StudentResult]:
     """The results of all students, by name."""
-    found = [read(path) for path in sorted(folder.glob("*.json"))]
+    found = [read_result(path) for path in sorted(folder.glob("*.json"))]
     return [result for result in found if result is not None]

@@ -15,17 +15,17 @@ from typing import Any, Protocol, Self
 
 import torch
 from msgspec.structs import replace as limits_with
-from tfm_grader.sandbox.process.inside.channel import OUT_OF_CPU, Closed, TimeUp
-from tfm_grader.sandbox.process.inside.remote_calls import Raised
-from tfm_grader.sandbox.process.inside.values import BadValue
 from torch import Tensor
 
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.assignment.tasks import Task, Test
-from tfm_grader.judging.notebook_loading import BadLoad, Loaded, Program, load, sentences, with_time_to_load
+from tfm_grader.judging.notebook_loading import BadLoad, Loaded, Program, load_notebook, sentences, with_time_to_load
 from tfm_grader.judging.replies import MAX_MESSAGE, BrokenTest, JudgePeer, Stopped
 from tfm_grader.records import ExerciseResult, Graded, Outcome, Status, TestRow, Took
-from tfm_grader.sandbox.process import Sandbox, SandboxFailed
+from tfm_grader.sandbox.inside.channel import OUT_OF_CPU, Closed, TimeUp
+from tfm_grader.sandbox.inside.remote_calls import Raised
+from tfm_grader.sandbox.inside.values import BadValue
+from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.watching import changed_input
 
@@ -55,7 +55,7 @@ class Sandboxes(Protocol):
 
     standing: Callable[[], tuple[ExerciseResult, int]] | None  # of the exercise that is tried, if it ends here
 
-    def cell(self, limits: Limits) -> AbstractContextManager[Sandbox]:
+    def cell(self, limits: Limits) -> AbstractContextManager[RunningSandbox]:
         """A fresh one, that ends with the block."""
         ...
 
@@ -138,7 +138,9 @@ class LoadedNotebook:
         """Run the notebook; raises Stopped."""
         try:
             hand_in = self.hand_in
-            self.found = load(self.peer, self.cell, self.tasks, hand_in.program, self.way, self.limits, hand_in.until)
+            self.found = load_notebook(
+                self.peer, self.cell, self.tasks, hand_in.program, self.way, self.limits, hand_in.until
+            )
         except BadLoad:
             raise Stopped("the notebook could not be loaded") from None
 
@@ -234,7 +236,7 @@ def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = F
                 waiting = []
         except (SandboxFailed, BrokenTest, MemoryError) as error:
             hand_in.end()
-            made.status, made.reason = "infrastructure", clean(str(error))
+            made.status, made.reason = "infrastructure", one_line(str(error))
             made.rows += [_row(test, "not judged") for test in waiting]
             waiting = []
     hand_in.sandbox.standing = None
@@ -253,7 +255,7 @@ def _stopped(test: Test, cause: str, loading: bool, held: list[str]) -> TestRow:
     """
     if loading or not test.hidden:
         return _row(test, "stopped", message=cause)
-    return _row(test, "refused", held=[clean(text) for text in held], message=_hint(test), cause=cause)
+    return _row(test, "refused", held=[one_line(text) for text in held], message=_hint(test), cause=cause)
 
 
 def _hint(test: Test) -> str:
@@ -298,12 +300,12 @@ class ExerciseAnswers:
 
         exercise = Exercise(self.task.id, self.task.answers, judge, may_change_input=self.task.may_change_input)
         verdict = judge_student(exercise, self.student, _mixed(seed, self.task.id, test.name))
-        told, why = clean(self._told(test, verdict)), self.raised or clean(verdict.message)
+        told, why = one_line(self._told(test, verdict)), self.raised or one_line(verdict.message)
         return _row(
             test,
             "refused" if test.hidden and not verdict.passed else verdict.status,
             points=test.points if verdict.passed else 0,
-            held=[clean(text) for text in verdict.held],
+            held=[one_line(text) for text in verdict.held],
             message=told,
             mistake=verdict.mistake,
             cause=why if test.hidden and not verdict.passed and why != told else "",
@@ -326,7 +328,7 @@ class ExerciseAnswers:
             except Raised as raised:
                 if raised.name == "NotImplementedError" and raised.bare:
                     raise Unsolved from None
-                self.raised = clean(
+                self.raised = one_line(
                     f"{name} raised {raised.name}{_place(raised)}."
                 )  # without its text, nor what it was given
                 raise Refused(_sentence(name, args, raised)) from None
@@ -357,14 +359,14 @@ def _why(stopped: Stopped, ended: LoadedNotebook | None, limits: Limits, loading
         if ended is not None and ended.cell.exit in (-9, OUT_OF_CPU) and ended.cell.cpu >= limits.cpu - 0.5:
             return f"The answer took more than {limits.cpu} seconds of processor time."
         return "The answer ended the program that ran it, or was ended for a limit."
-    return f"The answer disturbed the grading: {clean(str(cause))}."
+    return f"The answer disturbed the grading: {one_line(str(cause))}."
 
 
 def _sentence(name: str, args: tuple, raised: Raised) -> str:
     inputs = ", ".join(
-        f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else clean(repr(arg))[:40] for arg in args
+        f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else one_line(repr(arg))[:40] for arg in args
     )
-    return f"{name}({inputs}) raised {raised.name}{_place(raised)}: {clean(raised.text)[:160]}"
+    return f"{name}({inputs}) raised {raised.name}{_place(raised)}: {one_line(raised.text)[:160]}"
 
 
 def _place(raised: Raised) -> str:
@@ -376,7 +378,7 @@ def _mixed(seed: int, *parts: str) -> int:
     return int.from_bytes(hashlib.sha256("\0".join((str(seed), *parts)).encode()).digest()[:7])
 
 
-def clean(text: str) -> str:
+def one_line(text: str) -> str:
     """`text` in one line, without control characters, cut to a length that fits a page."""
     text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"

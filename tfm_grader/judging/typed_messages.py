@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import msgspec
-from tfm_grader.sandbox.process.inside.channel import Channel, ChannelError
+
+from tfm_grader.sandbox.inside.channel import Channel, ChannelError
 
 Kind = TypeVar("Kind")
 

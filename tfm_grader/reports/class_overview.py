@@ -9,7 +9,7 @@ from typing import Any
 from tfm_grader.exports.grades import frequent, number
 from tfm_grader.reports.similarity import Pair
 from tfm_grader.scoring.scores import Score
-from tfm_grader.standalone_page import page, table, text
+from tfm_grader.standalone_page import html_table, page, text
 
 WIDTH, BARS = 4.6, 20  # inches, so that a plot can be read on a phone; bars at most
 LOOK = "Programs that are alike once their names and numbers are set aside, and that the class does not share. A likeness proves nothing: look at the two, and ask."
@@ -30,13 +30,13 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
         _distribution(totals, max((score.of for score in scores), default=0)),
         _success(handed_in),
         "<h2>The most frequent mistakes that were recognised</h2>",
-        table(["mistake", "students"], mistakes[:15]) if mistakes else "<p>None.</p>",
+        html_table(["mistake", "students"], mistakes[:15]) if mistakes else "<p>None.</p>",
     ]
     if waiting:
         body += ["<h2>Still to be marked</h2>", f"<p>{text(', '.join(waiting))}</p>"]
     if pairs := [(id, pair.first, pair.second, f"{100 * pair.share:.0f} %") for id, pair in alike]:
         body += ["<h2>Worth a look together</h2>", f"<p class='soft'>{LOOK}</p>"]
-        body.append(table(["chapter", "one", "the other", "in common"], pairs))
+        body.append(html_table(["chapter", "one", "the other", "in common"], pairs))
     return page(f"{assignment}: the class", "\n".join(body))
 
 

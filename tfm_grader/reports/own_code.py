@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Chapter
-from tfm_grader.notebook import NotANotebook, read
+from tfm_grader.notebook import NotANotebook, read_notebook
 from tfm_grader.records import Submission
 from tfm_grader.reports.similarity import Pair, pairs
 from tfm_grader.scoring.scores import Score
@@ -30,7 +30,7 @@ def written(data: bytes, chapter: Chapter) -> list[str]:
 
 def _code(data: bytes, names: set[str]) -> list[str]:
     try:
-        return read(data, names).code
+        return read_notebook(data, names).code
     except NotANotebook:
         return []
 

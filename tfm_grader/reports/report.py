@@ -13,14 +13,14 @@ from tfm_grader.exports import grades, lms
 from tfm_grader.exports.feedback_archives import archives
 from tfm_grader.exports.pseudonyms import pseudonymised
 from tfm_grader.judging import results
-from tfm_grader.judging.audit_log import Event, Exported, Ledger
+from tfm_grader.judging.audit_log import AuditLog, Event, Exported
 from tfm_grader.judging.grade import submissions_in
 from tfm_grader.names import digest
 from tfm_grader.records import StudentResult, Submission
 from tfm_grader.reports import class_overview, student_feedback
 from tfm_grader.reports.own_code import Own
 from tfm_grader.scoring import late_waivers, manual_grades, marking_sheet
-from tfm_grader.scoring.scores import ACCEPTED, HAND_IN, READABLE, RUN, Person, Rules, Score, marked, score
+from tfm_grader.scoring.scores import ACCEPTED, HAND_IN, READABLE, RUN, ClassMember, Rules, Score, score, with_marks
 from tfm_grader.scoring.staleness import binding, compared
 
 
@@ -53,14 +53,14 @@ class Report:
     handed_in: list[tuple[str, str, str]] = field(default_factory=list)  # student, by which way, and where it lay
 
     @classmethod
-    def of(cls, sources: Sources, ledger: Ledger) -> Report:
+    def of(cls, sources: Sources, log: AuditLog) -> Report:
         """The report from `sources`; raises BadMarks, BadWaivers."""
         found = {result.student: result for result in results.all_in(sources.results)}
         files = {}
         if sources.submissions.is_dir():
             files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
         people = _people(sources, files, found)
-        seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people, ledger.judged)
+        seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people, log.judged)
         if not sources.submissions.is_dir():
             gone = f"{sources.submissions}: no such folder, and so no names, no dates and no notebooks to compare with"
             seen.stale.append(f"{gone}; name the collected submissions with --submissions")
@@ -68,7 +68,7 @@ class Report:
         collected, waived = roster(sources.submissions), late_waivers.Waivers()
         if sources.waivers:
             left = (found.keys() | collected.keys()) - people.keys()
-            waived = late_waivers.read(sources.waivers, people, sources.bundle.stems, left)
+            waived = late_waivers.read_waivers(sources.waivers, people, sources.bundle.stems, left)
         if waived.left:
             seen.notes.append(f"waivers passed over, since the student left the class: {', '.join(waived.left)}")
         rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived.given, sources.nothing)
@@ -77,14 +77,14 @@ class Report:
         if sources.marks:
             most = {(each.student, row.id): row.of for each in made for row in each.rows}
             given = manual_grades.require_known(
-                manual_grades.read(sources.marks), most, sources.marks, found.keys() - people.keys()
+                manual_grades.read_marks(sources.marks), most, sources.marks, found.keys() - people.keys()
             )
             lines = manual_grades.lines(sources.marks)
             marking_sheet.require_within(lines, sources.bundle)
-        bound = binding(made, given, ledger)
-        made = marked(made, replace(given, given=bound.given), bound.stale)
-        times = {key: line.at for key, line in ledger.judged.items()}
-        notes = [*ledger.faults, *seen.notes, *bound.notes]
+        bound = binding(made, given, log)
+        made = with_marks(made, replace(given, given=bound.given), bound.stale)
+        times = {key: line.at for key, line in log.judged.items()}
+        notes = [*log.faults, *seen.notes, *bound.notes]
         return cls(
             sources.bundle.manifest.name,
             made,
@@ -151,14 +151,14 @@ class Report:
 
 
 def exported(folder: Path, files: dict[str, str | bytes], stale: bool) -> Exported:
-    """The line of the ledger that tells what was written."""
+    """The line of the audit log that tells what was written."""
     hashes = {name: digest(made) for name, made in files.items() if "/" not in name}
     return Exported(str(folder), hashes, stale)
 
 
 def _people(
     sources: Sources, files: dict[tuple[str, str], Submission], found: dict[str, StudentResult]
-) -> dict[str, Person]:
+) -> dict[str, ClassMember]:
     """Everybody in the class: by the roster, or else by their folders; by results where no submissions lie."""
     known, listed = roster(sources.submissions), rosters.kept(sources.submissions)
     names = listed.students if listed else {student for student, _ in files} or found
@@ -169,7 +169,7 @@ def _people(
     return {name: _person(known.get(name, Known()), handed_in) for name, handed_in in stems.items()}
 
 
-def _person(known: Known, stems: Iterable[str]) -> Person:
+def _person(known: Known, stems: Iterable[str]) -> ClassMember:
     times = [file.handed_in for file in known.files.values() if file.handed_in is not None]
     why = "; ".join(f"{each.file}: {each.why}" for each in known.refused)
-    return Person(known.name, known.lms_id, frozenset(stems), why, max(times, default=None))
+    return ClassMember(known.name, known.lms_id, frozenset(stems), why, max(times, default=None))

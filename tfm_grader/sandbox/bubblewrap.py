@@ -12,8 +12,7 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfm_grader.sandbox.process.inside import seccomp
-
+from tfm_grader.sandbox.inside import seccomp
 from tfm_grader.version import PACKAGES
 from tfm_lib._packages import apt_install
 from tfm_lib._refusal import Refusal

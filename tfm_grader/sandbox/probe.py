@@ -12,7 +12,7 @@ import threading
 import time
 
 
-def refused(attempt):
+def refusal_of(attempt):
     """The reason for which `attempt` failed, or "" if it did not."""
     try:
         attempt()
@@ -27,7 +27,7 @@ def look(paths, shown, environment):
     Of `paths` nothing may be seen but the way to the folders that are `shown`; `environment` is all that may be set.
     """
     found = [f"{path} is visible" for path in paths if visible(path, shown)]
-    if not refused(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refused(socket.socket):
+    if not refusal_of(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refusal_of(socket.socket):
         found.append("sockets can be made")
     if extra := sorted(set(os.environ) - set(environment)):
         found.append(f"the environment holds {', '.join(extra)}")
@@ -35,11 +35,13 @@ def look(paths, shown, environment):
         found.append("processes and the machine's state are visible")
     for folder in ("/", "/usr", "/dev", "/grader", "/grader/inside", "/var", "/etc"):
         path = f"{folder}/x"
-        if os.path.isdir(folder) and not refused(lambda path=path: os.close(os.open(path, os.O_CREAT | os.O_WRONLY))):
+        if os.path.isdir(folder) and not refusal_of(
+            lambda path=path: os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+        ):
             found.append(f"{folder} can be written to")
     if ctypes.CDLL(None).unshare(0x10000000) == 0:
         found.append("namespaces can be made")
-    found += [f"{name} is possible" for name, attempt in signals().items() if not refused(attempt)]
+    found += [f"{name} is possible" for name, attempt in signals().items() if not refusal_of(attempt)]
     if visible("/tmp", shown) or os.listdir("/dev/shm"):
         found.append("files of another submission are there")
     return found
@@ -96,9 +98,9 @@ def leave_something():
 def push(memory, disk, processes):
     """Names of the limits that do not hold."""
     found = []
-    if not refused(lambda: bytearray(memory << 20)):
+    if not refusal_of(lambda: bytearray(memory << 20)):
         found.append("memory is not limited")
-    if not refused(lambda: fill("/tmp/big", disk)):
+    if not refusal_of(lambda: fill("/tmp/big", disk)):
         found.append("writing is not limited")
     threads = [threading.Thread(target=time.sleep, args=(5,), daemon=True) for _ in range(processes)]
     if all(not refused_thread(thread) for thread in threads):

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from tfm_grader.sandbox.process.inside.channel import Channel, ChannelError, TimeUp
-
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.sandbox import bubblewrap
 from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_grader.sandbox.inside.channel import Channel, ChannelError, TimeUp
 from tfm_lib import _extras
 
 PATIENCE = 300  # seconds for a sandbox to import torch on a busy machine
@@ -27,7 +26,7 @@ class SandboxFailed(Exception):
     """The sandbox, not the student's code, did not do its part."""
 
 
-class Sandbox:
+class RunningSandbox:
     """A running sandbox, with its channel; after it is closed, how it ended, and the seconds of processor time for the student."""
 
     def __init__(self, channel: Channel):
@@ -44,7 +43,7 @@ class Sandbox:
         self.spent = 0.0  # seconds of processor time
 
     @contextmanager
-    def cell(self, limits: Limits, budget: int = 1 << 30) -> Iterator[Sandbox]:
+    def cell(self, limits: Limits, budget: int = 1 << 30) -> Iterator[RunningSandbox]:
         """A fresh sandbox under `limits`; it is killed, with all in it, when the block ends. Raises SandboxFailed, NoSandbox."""
         ours, theirs = socket.socketpair()
         heard, tell = os.pipe()
@@ -58,7 +57,7 @@ class Sandbox:
                     pass_fds=[theirs.fileno(), tell],
                     env={},
                 )
-            cell = Sandbox(Channel(ours.fileno(), ours.fileno(), budget))
+            cell = RunningSandbox(Channel(ours.fileno(), ours.fileno(), budget))
             try:
                 _lock(cell.channel, limits, process)
                 cell.channel.deadline = time.monotonic() + limits.seconds

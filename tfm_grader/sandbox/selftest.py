@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from tfm_grader.sandbox.process.inside.channel import TimeUp
-from tfm_grader.sandbox.process.inside.remote_calls import Raised
 
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.judging.replies import JudgePeer, Stopped
 from tfm_grader.sandbox.bubblewrap import ENVIRONMENT, NoSandbox, links_to_python, visible_folders
+from tfm_grader.sandbox.inside.channel import TimeUp
+from tfm_grader.sandbox.inside.remote_calls import Raised
 from tfm_grader.sandbox.process import Sandbox
 
 PROBE = Path(__file__).with_name("probe.py")

@@ -35,7 +35,7 @@ class Waivers:
     left: list[str] = field(default_factory=list)
 
 
-def read(path: Path, students: Iterable[str], chapters: Iterable[str], left: Iterable[str] = ()) -> Waivers:
+def read_waivers(path: Path, students: Iterable[str], chapters: Iterable[str], left: Iterable[str] = ()) -> Waivers:
     """The waivers in the file at `path`, those of students who `left` the class passed over; raises BadWaivers."""
     known, stems = {cell(student): student for student in students}, list(chapters)
     gone, passed = {cell(student): student for student in left}, []

@@ -69,7 +69,7 @@ class _Line:
         return self.cells["student"], self.cells["exercise"]
 
 
-def read(path: Path) -> Marks:
+def read_marks(path: Path) -> Marks:
     """The marks in the file at `path`; a line without points is none yet. Raises BadMarks."""
     found: dict[tuple[str, str], list[_Line]] = {}
     for number, cells in read_rows(path, COLUMNS, MORE):

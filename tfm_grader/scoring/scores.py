@@ -116,7 +116,7 @@ def _sum(points: list[float | None]) -> float | None:
 
 
 @dataclass(frozen=True)
-class Person:
+class ClassMember:
     """A student as the class knows them; `handed_in` says for which chapters a notebook lies there.
 
     `refused` says what was handed in and not accepted, and why.
@@ -139,7 +139,7 @@ class Rules:
     nothing: float | None = None  # the points for what was not handed in
 
 
-def score(bundle: Bundle, student: str, person: Person, result: StudentResult | None, rules: Rules) -> Score:
+def score(bundle: Bundle, student: str, person: ClassMember, result: StudentResult | None, rules: Rules) -> Score:
     """The score of one student, with or without a result, before any mark by hand."""
     rows, late_days, factors, waived = [], {}, {}, {}
     for stem in bundle.stems:
@@ -215,7 +215,7 @@ def _subject(row: ExerciseResult, chapter: ChapterResult | None) -> str:
     return row.bound.handed_in or (chapter.sha256 if chapter else "")
 
 
-def marked(made: list[Score], marks: Marks, stale: Mapping[tuple[str, str], str]) -> list[Score]:
+def with_marks(made: list[Score], marks: Marks, stale: Mapping[tuple[str, str], str]) -> list[Score]:
     """The scores with marks by hand; one that is `stale` makes its row wait again, for what `stale` says."""
 
     def row_of(student: str, row: Row) -> Row:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tfm_grader.assignment.bundle import Bundle
-from tfm_grader.judging.audit_log import Event, Judgement, Ledger, LogLine, Marked, Withdrawn, now, user
+from tfm_grader.judging.audit_log import AuditLog, Event, Judgement, LogLine, Marked, Withdrawn, now, user
 from tfm_grader.records import OTHER_HANDOUT, ExerciseResult, StudentResult, Submission
 from tfm_grader.scoring.manual_grades import Mark, Marks
 from tfm_grader.scoring.scores import NEW_MARK, RESCALED, Score
@@ -32,7 +32,7 @@ def compared(
     judged: Mapping[tuple[str, str], LogLine] = MappingProxyType({}),
 ) -> Seen:
     """The results against what lies there: the bundle, the hand-ins (None where they are not at hand), the class, and the
-    last line of the ledger about each exercise.
+    last line of the audit log about each exercise.
     """
     seen, said = Seen(), _Lines()
     here = {entry.id for stem in bundle.stems for entry in bundle.exercises(stem)}
@@ -86,14 +86,14 @@ def _one(bundle: Bundle, files: Files | None, submission: Submission, row: Exerc
 
 
 def _require_as_noted(line: LogLine, row: ExerciseResult, said: _Lines) -> None:
-    """A result that the ledger tells otherwise was changed by another hand than the grader's."""
+    """A result that the audit log tells otherwise was changed by another hand than the grader's."""
     noted = line.event
     if isinstance(noted, Judgement) and (noted.status, noted.points, noted.of) != (row.status, row.points, row.of):
         what = f"{row.id}: results/ says {row.points:g} of {row.of:g} ({row.status})"
-        told = f"and the ledger {noted.points:g} of {noted.of:g} ({noted.status})"
+        told = f"and the audit log {noted.points:g} of {noted.of:g} ({noted.status})"
         said.old(f"{what}, {told}; `tfm grade --force` judges it again", noted.student)
     elif isinstance(noted, Judgement) and (noted.reason, list(noted.tests)) != (row.reason, row.tests):
-        what = f"{row.id}: results/ tells of its tests what the ledger does not"
+        what = f"{row.id}: results/ tells of its tests what the audit log does not"
         said.old(f"{what}; `tfm grade --force` judges it again", noted.student)
 
 
@@ -127,15 +127,15 @@ class Binding:
     at: str = field(default_factory=now)
 
 
-def binding(made: list[Score], marks: Marks, ledger: Ledger) -> Binding:
+def binding(made: list[Score], marks: Marks, log: AuditLog) -> Binding:
     """Each mark against the words or the notebook that it was first seen with, or that its own column names.
 
     It is bound to the points that there were then, too.
     """
-    bound, first = Binding(), ledger.first_seen()
+    bound, first = Binding(), log.first_seen()
     subjects = {(each.student, row.id): row.subject for each in made for row in each.rows}
     most = {(each.student, row.id): row.of for each in made for row in each.rows}
-    before = ledger.marked()
+    before = log.marked()
     for key, mark in marks.given.items():
         line = first.get(mark.said)
         subject = line.event.subject if line is not None else subjects[key]

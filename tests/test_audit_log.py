@@ -11,7 +11,7 @@ from project import ROOT
 
 from tfm_grader import version
 from tfm_grader.judging import pool
-from tfm_grader.judging.audit_log import Judgement, Ledger, Marked, Withdrawn
+from tfm_grader.judging.audit_log import AuditLog, Judgement, Marked, Withdrawn
 from tfm_lib._refusal import Refusal
 
 MARKS = "student,exercise,points,reason\nann,masking.latency,1.5,The twelve is missing.\n"
@@ -45,7 +45,7 @@ def refusal(course: Course, *words: object) -> str:
 
 
 def events(course: Course, kind: type) -> list:
-    return [line.event for line in Ledger(course.results).lines if isinstance(line.event, kind)]
+    return [line.event for line in AuditLog(course.results).lines if isinstance(line.event, kind)]
 
 
 # what changed since
@@ -311,12 +311,12 @@ def test_a_mark_is_out_of_the_points_that_there_were(course):
 def test_a_line_of_the_history_that_tells_no_maximum_stays_readable(course):
     from hashlib import sha256
 
-    ledger = Ledger(course.results)
+    log = AuditLog(course.results)
     subject = sha256(b"Words of ann.").hexdigest()
-    ledger.add(Marked("ann", LATENCY, 1.5, "The twelve is missing.", subject))
-    raw = ledger.path.read_bytes()
+    log.add(Marked("ann", LATENCY, 1.5, "The twelve is missing.", subject))
+    raw = log.path.read_bytes()
     assert raw.endswith(b',"of":null}}\n')
-    ledger.path.write_bytes(raw.replace(b',"of":null}}\n', b"}}\n"))
+    log.path.write_bytes(raw.replace(b',"of":null}}\n', b"}}\n"))
     course.reported()
     assert points(course)["ann"] == ("2", "1.5") and events(course, Marked)[-1].of is None
 
@@ -403,7 +403,7 @@ def test_nobody_knows_how_late_a_notebook_is_that_was_laid_there_by_hand(course)
 
 def test_the_history_holds_numbers_marks_and_exports(course):
     course.reported()
-    lines = Ledger(course.results).lines
+    lines = AuditLog(course.results).lines
     assert [type(line.event).__name__ for line in lines] == [*["Judgement"] * 4, "Marked", "Exported"]
     assert all(line.by and line.at.startswith("20") for line in lines)
     from hashlib import sha256
@@ -418,7 +418,7 @@ def test_the_history_holds_numbers_marks_and_exports(course):
 
 def test_a_line_that_was_changed_or_taken_out_shows(course):
     course.reported()
-    path = course.results / "ledger.jsonl"
+    path = course.results / "audit_log.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:1], lines[1].replace(b'"points":', b'"points": '), *lines[2:]]))
     assert "line 3: what stood before it was changed or taken out" in course.reported()
@@ -427,13 +427,13 @@ def test_a_line_that_was_changed_or_taken_out_shows(course):
 
 
 def test_a_run_that_was_ended_while_it_wrote_loses_nothing_else(course):
-    path = course.results / "ledger.jsonl"
-    whole = len(Ledger(course.results).lines)
+    path = course.results / "audit_log.jsonl"
+    whole = len(AuditLog(course.results).lines)
     path.write_bytes(path.read_bytes()[:-20])
     said = course.reported()
     assert f"line {whole}, cannot be read: a run was ended while it wrote" in said
-    assert len(Ledger(course.results).lines) == whole - 1 + 2
-    assert len(Ledger(course.results).faults) == 1
+    assert len(AuditLog(course.results).lines) == whole - 1 + 2
+    assert len(AuditLog(course.results).faults) == 1
 
 
 # what a report leaves

@@ -1,0 +1,1 @@
+"""Judges submissions: one by one, in several processes or on a cluster; keeps results and the audit log; regrades."""

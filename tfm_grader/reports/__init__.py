@@ -1,0 +1,1 @@
+"""Reports on a class: feedback for each student, an overview, and answers that are strikingly alike."""
