@@ -228,6 +228,7 @@ def test_a_file_that_is_no_notebook_stays(tmp_path: Path) -> None:
     assert (tmp_path / "one.ipynb").read_text() == "not JSON"
 
 
+@pytest.mark.long
 def test_lab_writes_the_chapters_twice_and_loses_nothing(built_book: Path, tmp_path: Path) -> None:
     run = tfm("lab", "--to", str(tmp_path), "--no-start")
     assert run.returncode == 0, run.stderr

@@ -658,7 +658,7 @@ def test_who_dies_lets_go(tmp_path: Path):
 CUTS = {"empty": 0, "a little": 100, "half": 0.5, "nearly whole": -10}
 
 
-@pytest.mark.parametrize("cut", params(CUTS, ("empty", "nearly whole")))
+@pytest.mark.parametrize("cut", params(CUTS, ("nearly whole",)))
 def test_a_cut_checkpoint_gets_a_sentence(ran: Path, cut: str):
     path, size = ran / "checkpoint.pt", CUTS[cut]
     whole = path.read_bytes()
@@ -725,6 +725,7 @@ def test_typed_and_subword_dropout_do_not_go_together():
         TrainOptions(typed=True, subword_dropout=0.1)
 
 
+@pytest.mark.long
 def test_your_own_pairs_train_and_translate(tmp_path: Path):
     (tmp_path / "pairs.tsv").write_text("a b\tx y\nb c\ty z\nc d\tz w\nd a\tw x\n", encoding="utf-8")
     run = tfm("train", "--corpus", "pairs.tsv", "--steps", 3, cwd=tmp_path)

@@ -82,7 +82,9 @@ def test_every_named_file_is_there():
     assert all((ROOT / "tests" / f"test_{name}.py").is_file() for name in (*quick.ALWAYS, *quick.BY_STEM))
 
 
-@pytest.mark.parametrize("seconds", [600, pytest.param(-1, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(600, marks=pytest.mark.long), pytest.param(-1, marks=pytest.mark.long)]
+)
 def test_pytest_keeps_what_is_concerned_and_stops_when_time_is_up(seconds):
     asked = {"paths": ["chapters/masking.md"], "until": time.time() + seconds, "long": False}
     files = ["tests/test_notation.py", "tests/test_masking.py"]

@@ -537,6 +537,7 @@ def known(ours: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
         yield from ((case.source, " ".join(ours[part][0] for part in case.carriers)) for case in make(ours))
 
 
+@pytest.mark.long
 def test_who_translates_all_right_reaches_all_and_who_loses_half_of_it_does_not(ours, capsys):
     found = experiment.behaviour(Parrot(ours, dict(known(ours))), ours)
     assert list(found) == ["plain", *BY_RULE, *BY_BLEU]

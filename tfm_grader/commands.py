@@ -140,7 +140,7 @@ def collect(
     given = {stem: Handed.of(loaded.manifest.chapters[stem]).lines for stem in loaded.stems}
     wishes = collecting.CollectOptions(known, dates, assignment, own, given, recognised)
     found = collecting.collect(source, loaded.stems, kind, wishes)
-    collecting.write(found, to)
+    collecting.write_collected(found, to)
     for line in messages.after(found):
         console.print(line, soft_wrap=True, markup=False)
     for line in messages.refusal_lines(found):

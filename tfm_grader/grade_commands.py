@@ -1,4 +1,4 @@
-"""The commands that make numbers: grade judges, report writes what the judging became."""
+"""The commands `tfm grade` and `tfm report`."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def report(
         for name in (HELD, WRITTEN):
             (to / name).unlink(missing_ok=True)
     say(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
-    if sheet:
+    if sheet and made.desk is not None:
         say(f"{made.desk.waiting} answers in words wait for a mark: {to / 'marking.html'}, or {to / sheet}.")
     for line in notes:
         say(f"  {line}")
@@ -301,7 +301,7 @@ def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tupl
     from tfm_grader.scoring import manual_grades, marking_sheet
     from tfm_grader.tables import BadTable
 
-    if "marking.csv" not in files:
+    if "marking.csv" not in files or made.desk is None:
         return files, ""
     name, number = "marking.csv", 1
     while (to / name).exists():

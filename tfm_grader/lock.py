@@ -1,4 +1,4 @@
-"""One at a time: two graders, or two reports, in one folder would overwrite each other's work."""
+"""A lock on a folder, so that two graders or two reports cannot overwrite each other's work."""
 
 from __future__ import annotations
 

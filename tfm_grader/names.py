@@ -1,4 +1,4 @@
-"""Names from outside, made safe: as folders on any disk, and as text that any file or terminal takes."""
+"""Makes names from outside safe, as folder names on any disk and as text for any file or terminal."""
 
 from __future__ import annotations
 

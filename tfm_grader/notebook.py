@@ -1,4 +1,4 @@
-"""A submitted notebook, read as what it is: bytes from a stranger."""
+"""Parses a submitted notebook, which is untrusted input."""
 
 from __future__ import annotations
 

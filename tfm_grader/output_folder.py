@@ -1,4 +1,4 @@
-"""A folder of files that is made again and again: what an earlier run left, and this one does not make, goes."""
+"""Writes a set of files into a folder and removes those that an earlier run left and this one did not write."""
 
 from __future__ import annotations
 

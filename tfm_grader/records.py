@@ -1,4 +1,4 @@
-"""What passes between collecting, judging and reporting, typed; each is JSON outside, and checked when it comes in."""
+"""The typed records that pass between collecting, judging and reporting, validated when they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that open alone from a disk: no network, no script but one of ours, and every text in them is only a text."""
+"""Makes self-contained HTML pages: no network, no script but ours, and all text escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV as spreadsheets write it, and as they can read it safely."""
+"""Reads CSV as spreadsheets write it, and writes CSV that is safe to open in one."""
 
 from __future__ import annotations
 

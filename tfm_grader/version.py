@@ -1,4 +1,4 @@
-"""Which grader made a number: the package, torch, and the code that judges."""
+"""Identifies the grader behind a result: the versions of the package and of torch, and a hash of the judging code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers in words, found wherever students put them.
+"""Finds written answers wherever students put them in a notebook.
 
 What was handed out is known line by line, so what remains of a notebook's text is the student's own. It answers
 the question under whose heading it stands, or that its cell was made for. What stands elsewhere may be an answer:

@@ -116,7 +116,7 @@ def in_fold(box: Locator, condition: str) -> str:
     "stem_at",
     params(
         [*((stem, "http") for stem in STEMS), (STEMS[0], "file")],
-        [*((stem, "http") for stem in KEPT), (STEMS[0], "file")],
+        [("attention", "http"), (STEMS[0], "file")],
         "-".join,
     ),
 )
@@ -216,6 +216,7 @@ def test_an_empty_answer_is_asked_for(visit) -> None:
         assert words in told(box) and box.get_attribute("data-state") == "open"
 
 
+@pytest.mark.long
 def test_a_number_may_be_written_in_several_ways(visit) -> None:
     page = visit("chapters/self_attention")
     box = page.locator('.tfm-ask[data-ask="self_attention.too-much-scale"]')
@@ -253,6 +254,7 @@ def test_a_unit_may_be_written_and_must_be_the_one_that_is_asked_for(visit) -> N
     assert "The unit is MB." in told(box)
 
 
+@pytest.mark.long
 def test_a_shape_is_of_whole_numbers_however_they_are_written(visit) -> None:
     page, ask = visit("chapters/self_attention"), next(ask for ask in ALL["self_attention"] if ask.kind == "shape")
     box, sizes = box_of(page, "self_attention", ask), [*map(str, ask.right.sizes)]
@@ -283,6 +285,7 @@ def test_without_scripts_a_question_can_be_read_and_its_answer_unfolded(visit, s
         assert fold.locator("ul").is_visible() and fold.locator("li").count() >= len(ask.wrong)
 
 
+@pytest.mark.long
 def test_on_paper_the_answers_stand_at_the_end(visit) -> None:
     page = visit("chapters/self_attention")
     box = page.locator('.tfm-ask[data-exercise-kind="line"]')

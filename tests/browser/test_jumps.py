@@ -81,8 +81,7 @@ MOVED = """async (box) => {
 
 
 VIEWPORTS = {"phone": PHONE, "desktop": DESKTOP}
-KEPT = {(module, "phone") for module in {*SPREAD} - {"decoding/translator"}}  # it translates at each move
-KEPT |= {("masking/mask_editor", "desktop")}
+KEPT = {("data/merge_steps", "phone"), ("training/training_replay", "phone"), ("masking/mask_editor", "desktop")}
 
 
 STAGES = [(module, "phone") for module in MODULES] + [(module, "desktop") for module in SPREAD]

@@ -26,9 +26,7 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
         yield made_bench
 
 
-@pytest.mark.parametrize(
-    "module", params(sampled(), ("data/merge_steps", "masking/mask_editor", "training/training_replay"))
-)
+@pytest.mark.parametrize("module", params(sampled(), ("masking/mask_editor", "training/training_replay")))
 def test_a_font_that_comes_late_finds_the_words_where_it_wants_them(stand: Bench, module: str) -> None:
     """Drawn before its font has come, a widget looks afterwards as one that was drawn with it."""
     before, other = stand.show(made(module), made(module), style=LATE)

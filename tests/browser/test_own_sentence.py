@@ -237,6 +237,7 @@ def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Tran
 # The tokeniser has a line of its own, and shows the translator's pieces beside what it has learned itself.
 
 
+@pytest.mark.long
 def test_the_translators_pieces_stand_beside_those_of_the_story(visit, built_book: Path, library: Translator) -> None:
     place = places(built_book, "data/merge_steps")[0]
     widget = Widget(visit(place.page, "file"), place.index)

@@ -43,7 +43,7 @@ GROUNDS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", params(["light", "dark"], ["dark"]))
 def test_what_can_be_scrolled_shows_it_in_boxes_too(visit, scheme: str) -> None:
     grounds = [each for stem in KEPT for each in visit(f"chapters/{stem}", scheme=scheme).evaluate(GROUNDS)]
     assert len({ground for ground, *_ in grounds}) > 1, "on paper and in boxes"
@@ -88,7 +88,7 @@ STRENGTH = """(box) => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", params(["light", "dark"], ["dark"]))
 def test_the_encoding_is_as_faint_and_as_strong_as_it_says(visit, built_book: Path, scheme: str) -> None:
     (widget, *_) = opened(visit, built_book, "positional/encoding", scheme=scheme)
     assert "−1 faint, 1 strong" in widget.box.inner_text()

@@ -1,5 +1,6 @@
 """What accompanies a reader: how far one has read, where one was, cards for terms, a citation to take along."""
 
+import pytest
 from playwright.sync_api import Page
 
 from browser.driving import DESKTOP, PHONE, until
@@ -76,6 +77,7 @@ def test_a_term_has_a_card_on_focus_that_escape_closes(visit) -> None:
         assert link.evaluate("(link) => link === document.activeElement")
 
 
+@pytest.mark.long
 def test_a_card_can_be_pointed_at_and_lies_in_the_window(visit) -> None:
     for viewport in (DESKTOP, PHONE):
         page = visit("chapters/masking", viewport=viewport)
@@ -110,6 +112,7 @@ def test_nothing_of_it_is_shown_without_scripts(visit) -> None:
     assert page.locator(".tfm-cite button:visible").count() == 0
 
 
+@pytest.mark.long
 def test_the_list_of_downloads_lies_in_the_window(visit) -> None:
     for viewport in (PHONE, DESKTOP):
         page = visit("chapters/masking", viewport=viewport)

@@ -52,7 +52,7 @@ def fetched(page: Page) -> list[str]:
     return page.evaluate("[...document.scripts].map(({ src }) => src).filter((name) => /twin|en-fr/.test(name))")
 
 
-@pytest.mark.parametrize("at", ["file", "http"])
+@pytest.mark.parametrize("at", params(["file", "http"], ["file"]))
 def test_a_typed_sentence_is_translated_as_the_library_does(
     visit, built_book: Path, library: Translator, at: str
 ) -> None:
@@ -94,7 +94,7 @@ def test_greedy_beam_and_chance(visit, built_book: Path, library: Translator) ->
     "name",
     params(
         ["positions", "scale", "causal", "cross", "residuals", "encoder.0", "decoder.2", "decoder.1.cross_attention.3"],
-        ["positions", "causal", "decoder.1.cross_attention.3"],
+        ["positions"],
     ),
 )
 def test_a_part_is_switched_off_as_in_the_library(visit, built_book: Path, library: Translator, name: str) -> None:
@@ -114,6 +114,7 @@ def test_a_part_is_switched_off_as_in_the_library(visit, built_book: Path, libra
     assert written(widget) == whole
 
 
+@pytest.mark.long
 def test_examples_that_fail_are_offered_and_say_how(visit, built_book: Path, library: Translator) -> None:
     widget = opened(visit, built_book)
     choose = widget.box.locator('[data-control="example"]')
@@ -141,6 +142,7 @@ def test_break_it_runs_the_machine_and_unticked_it_is_whole(visit, built_book: P
     assert written(widget) != whole, "what was off is off again"
 
 
+@pytest.mark.long
 def test_a_layer_that_is_off_looks_nowhere(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     widget.box.locator('[data-control="breaking"]').check()
@@ -152,6 +154,7 @@ def test_a_layer_that_is_off_looks_nowhere(visit, built_book: Path) -> None:
     assert re.search(r"it looks at .* 0\.[1-9]", widget.readout())
 
 
+@pytest.mark.long
 def test_of_what_is_not_translated_nothing_is_told(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     typed(widget, SENTENCE)
@@ -245,6 +248,7 @@ def test_on_a_phone_no_word_stands_alone_above_what_it_names(visit, built_book: 
     assert choice["y"] < words["y"] + words["height"] / 2 < choice["y"] + choice["height"]
 
 
+@pytest.mark.long
 def test_the_causal_masks_question_leads_to_its_chapter(visit, built_book: Path) -> None:
     for place in places(built_book, MODULE):
         widget = Widget(visit(place.page, "file"), place.index)
@@ -281,7 +285,7 @@ def test_a_link_brings_the_sentence_and_what_is_broken(visit, built_book: Path) 
     assert other.look() == left
 
 
-@pytest.mark.parametrize("part", ["toString", "__proto__", "decoder.9"])
+@pytest.mark.parametrize("part", params(["toString", "__proto__", "decoder.9"], ["toString"]))
 def test_a_part_that_it_does_not_have_is_not_off(visit, built_book: Path, part: str) -> None:
     start = opened(visit, built_book)
     link = start.link().split("#")[1]
@@ -340,7 +344,7 @@ DAMAGES = {
 
 DAMAGED = [(name, damage) for name in ("en-fr/about.js", "en-fr/3.js", "twin.js") for damage in DAMAGES]
 DAMAGED = [each for each in DAMAGED if each[1] != "one byte changed" or each[0] == "en-fr/3.js"]  # whose sum is known
-KEPT = [each for each in DAMAGED if each[1] in ("one byte changed", "a page in its place")]
+KEPT = [("en-fr/3.js", "one byte changed"), ("twin.js", "a page in its place")]
 
 
 @pytest.mark.parametrize(
@@ -379,6 +383,7 @@ def test_what_differs_is_marked_in_both_and_both_are_shown_whole(visit, built_bo
     assert marked and [word for word in words if word not in others] == [w for w in marked if w not in others]
 
 
+@pytest.mark.long
 def test_a_text_without_a_blank_is_drawn_in_a_few_thousand_pieces(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     widget.box.locator('[data-control="by"]').select_option("greedily")
@@ -411,6 +416,7 @@ def test_a_link_of_a_sentence_is_short_and_opens_on_what_it_means(visit, built_b
     assert field["y"] > page.locator(".tfm-top").bounding_box()["height"] - 1
 
 
+@pytest.mark.long
 def test_who_types_on_a_phone_sees_what_comes_of_it_above_the_keyboard(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, "http", viewport=PHONE, touch=True)
     field, other = (widget.box.locator(f'[data-control="{name}"]') for name in ("sentence", "by"))
@@ -428,6 +434,7 @@ def test_who_types_on_a_phone_sees_what_comes_of_it_above_the_keyboard(visit, bu
     other.wait_for(state="visible")  # the keyboard is gone, and the line still has the focus
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", params(["file", "http"], ["file"]))
 def test_without_workers_the_machine_runs_beside_the_page(
     visit, built_book: Path, bases, library: Translator, at: str

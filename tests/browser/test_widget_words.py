@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pseudo import data_of, pseudo, strings, untranslated
 from samples import kind, made, sample, sampled
-from tiers import SPREAD, params
+from tiers import params
 
 from browser.bench import Bench, bench, plain_state
 
@@ -28,7 +28,7 @@ SEEN = """(box) => {
   tell(box);
   return found;
 }"""
-KEPT = {*SPREAD} - {"decoding/translator"}  # it would translate a page of states
+KEPT = {"layers/layer_norm", "masking/mask_editor", "training/training_replay"}
 FILES = {"SVG", "PNG", "CSV"}  # names of formats
 
 

@@ -84,7 +84,7 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("written", params(WRITES, every(3, WRITES)))
+@pytest.mark.parametrize("written", params(WRITES, every(6, WRITES)))
 def test_an_answer_that_changes_its_input_is_refused(halves, written):
     code = f"def halve(x, sizes, options):\n    right = x / options['by']\n    {written}\n    return right"
     rows = halves(code)["masking.halve"]["tests"]
@@ -93,14 +93,13 @@ def test_an_answer_that_changes_its_input_is_refused(halves, written):
     assert sum(row["points"] for row in rows) == 0
 
 
+@pytest.mark.long
 def test_one_test_does_not_hold_what_another_saw_against_an_answer(halves):
     code = "def halve(x, sizes, options):\n    right = x / options['by']\n    if len(sizes) > 1: sizes.clear()\n    return right"
     assert [row["points"] for row in halves(code)["masking.halve"]["tests"]] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    "changed", params(["None", "'x'", "-1", "True", "10**9", "[0]", "{}", "1.0"], ("None", "10**9"))
-)
+@pytest.mark.parametrize("changed", params(["None", "'x'", "-1", "True", "10**9", "[0]", "{}", "1.0"], ("10**9",)))
 def test_nonsense_about_a_change_is_no_change(halves, changed):
     found = halves(SEND.replace("CHANGED", changed).replace("WRONG", "False"))["masking.halve"]
     assert (found["points"], found["status"]) == (3, "ok"), json.dumps(found)

@@ -171,7 +171,7 @@ def test_an_attack_by_the_whole_run_earns_nothing(graded, name):
     assert result.status != "infrastructure", result
 
 
-@pytest.mark.parametrize("way", params(WAYS_ROUND, every(8, WAYS_ROUND) | {"made while loading"}))
+@pytest.mark.parametrize("way", params(WAYS_ROUND, ("a method", "made while loading")))
 def test_a_forbidden_call_is_held_by_what_is_called(graded, way):
     """The triangle, an exercise that forbids nothing, is right by the same way."""
     body = f"""
@@ -183,6 +183,7 @@ def band(n, back, ahead):
     assert graded(ROUND, body, allowed, triangle=1).points == 0
 
 
+@pytest.mark.long
 def test_the_same_without_the_forbidden_call_is_right(graded):
     body = """
 def band(n, back, ahead):
@@ -215,7 +216,7 @@ long = partial(pytest.param, marks=pytest.mark.long)
         long([TRAINING, BAND], [Graded(what="slices", because="deadline")]),
         (["import os\nos._exit(3)", BAND], [Graded(what="slices", because="stopped")]),
         long(["import ctypes\nctypes.string_at(0)", BAND], [Graded(what="slices", because="stopped")]),
-        (["raise ValueError\n" + BAND], [Graded(what="slices", because="lacks")]),
+        long(["raise ValueError\n" + BAND], [Graded(what="slices", because="lacks")]),
         long(["text = open('corpus.txt').read()\ndef gap(n): return torch.arange(n)[:, None] - torch.arange(n)",
           BAND.replace("torch.arange(n)[:, None] - torch.arange(n)", "gap(n)")], [Graded(what="slices", because="lacks")]),
         long(["while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass", BAND],
@@ -245,16 +246,19 @@ def test_a_stub_that_a_later_cell_fills_by_exec_is_no_stub(graded):
     assert graded("def band(n, back, ahead):\n    ...", f"exec({BAND!r})").points == 3
 
 
+@pytest.mark.long
 def test_annotations_are_evaluated_as_python_does(graded):
     body = f"seen = []\ndef note(x):\n    seen.append(x)\n{BAND.replace('(n, back', '(n: note(1), back')}\nassert seen == [1]\n"
     assert graded(body, "assert band.__annotations__ == {'n': None}\nfine = True", "fine").notes == []
 
 
+@pytest.mark.long
 def test_draws_of_the_notebook_leave_nothing_behind(graded):
     same = f"{BAND}\nfirst = band\ndef band(n, back, ahead):\n    return first(n, back, ahead) & bool(torch.rand(()) < 0.5)"
     assert graded(same).points == graded("torch.rand(1000)\ntorch.manual_seed(99)", same).points
 
 
+@pytest.mark.long
 def test_a_second_copy_of_the_library_cannot_be_imported(graded):
     """Beside Python's own packages, where a submission once could read it."""
     folder = Path(sys.prefix) / "share" / f"second-copy-{os.getpid()}"

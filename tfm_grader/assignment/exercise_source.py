@@ -1,4 +1,4 @@
-"""Exercises where they are written: in a chapter, or in an instructor's own file in the same language.
+"""Reads exercises from where they are written: a chapter, or an instructor's own file in the same format.
 
 An instructor's file may vary: `parameters:` in its front matter gives each name the values to choose from, and
 `{{name}}` stands for the chosen one. Cells tagged `visible` make the check that students have, cells tagged

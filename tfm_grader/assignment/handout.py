@@ -1,4 +1,4 @@
-"""What a student gets: the notebooks, the library that they need, and how to begin, in one folder."""
+"""Makes the folder that a student gets: the notebooks, the library that they need, and instructions."""
 
 from __future__ import annotations
 

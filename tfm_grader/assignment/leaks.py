@@ -1,4 +1,4 @@
-"""Proves that nothing a student gets holds a piece of what is secret: solutions and hidden tests."""
+"""Checks that nothing in a hand-out contains a piece of a solution or of a hidden test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an instructor changed in an assignment stays when the assignment is made again, or nothing is written.
+"""Keeps an instructor's edits when an assignment is generated again; where they conflict, nothing is written.
 
 Beside the manifest lies `.made.json`: what the last run made, before any hand touched it. Three versions of each
 value tell whose change is whose.

@@ -1,4 +1,4 @@
-"""The manifest of a bundle, typed: which exercises, for how many points, under which limits, and what lateness costs.
+"""The bundle's manifest, typed: exercises, points, limits, and the rule for late submissions.
 
 Instructors edit it by hand, so everything in it is checked when it is read, and a sentence says what is wrong where.
 """

@@ -1,4 +1,4 @@
-"""An exercise as the manifest of an assignment has it: its points, what it may import, what it may not call."""
+"""Makes an exercise's entry in the manifest: its points, the modules it may import, the calls it forbids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the judge works through: an exercise and its tests."""
+"""An exercise and its tests, as the judge works through them."""
 
 from __future__ import annotations
 

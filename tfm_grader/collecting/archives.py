@@ -1,4 +1,4 @@
-"""Where submissions lie: a folder or a zip archive. Nothing is unpacked, nothing is followed, only files are opened.
+"""Reads submissions from a folder or a zip archive, without unpacking it and without following links.
 
 A folder may be written by strangers while it is read. So each step of a path is opened by itself, without following
 a link, and what is opened is looked at again before a byte of it is read.
@@ -80,7 +80,7 @@ class Folder:
                 yield SourceFile(item[0], trouble=f"it holds more than {MAX_FILES} files; the rest was not looked at")
 
     def _below(self, top: tuple[str, About]) -> Iterator[SourceFile]:
-        waiting = [((top[0],), top[1])]
+        waiting: list[tuple[tuple[str, ...], About]] = [((top[0],), top[1])]
         while waiting:
             parts, about = waiting.pop(0)
             if not _is_folder(about):

@@ -1,4 +1,4 @@
-"""Submissions as they come from an LMS, an exchange or a folder: whose each is, and which of several counts.
+"""Collects submissions from an LMS export, an exchange or a folder: finds whose each is, and which of several counts.
 
 Names and archives from outside are data. Who handed in is read from the top level of the source alone, and when, from
 nobody but the LMS, the disk or the instructor. What is refused is said in a line, and costs nobody else anything.
@@ -344,7 +344,7 @@ class _Collection:
     def _is_untouched(self, one: Found) -> bool:
         given = self.wishes.given.get(one.stem)
         try:
-            return bool(given) and not known_lines(sources(one.data), given)[1]
+            return given is not None and bool(given) and not known_lines(sources(one.data), given)[1]
         except NotANotebook:
             return False
 

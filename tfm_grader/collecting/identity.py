@@ -1,4 +1,4 @@
-"""Whom a source says that an entry belongs to: read from the top level alone, which the LMS or the folder's owner writes.
+"""Identifies the student of a submission by the top-level name that the LMS or the folder's owner wrote.
 
 What lies deeper, and the last part of a flat name, is the student's to choose. A name that can be read in two ways
 says nothing.

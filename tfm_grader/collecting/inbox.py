@@ -1,4 +1,4 @@
-"""What was collected, put into one folder for each student.
+"""Stores collected submissions, one folder for each student.
 
 Nothing that was handed in is lost: what does not count lies in the student's folder `earlier`, by its hash.
 """

@@ -1,4 +1,4 @@
-"""What `tfm collect` says besides what it refuses."""
+"""The messages that `tfm collect` prints beside its refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""nbgrader's exchange: who handed in is whom the disk names as the owner of a folder, not whom its name claims.
+"""Reads nbgrader's exchange. The student is the owner of a folder on disk, not the name that the folder claims.
 
 A student's own program writes the folder's name, the notebooks and, in most exchanges, timestamp.txt. What it cannot
 write is the owner, and when the disk last changed a file, which it can only make later. So where the name and the disk

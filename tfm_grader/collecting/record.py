@@ -1,4 +1,4 @@
-"""collected.json: who handed in what, from where, and when; and the students of a class, with those who did not.
+"""Reads and writes collected.json: who handed in what, from where and when, and who handed in nothing.
 
 The history in it only grows.
 """

@@ -1,4 +1,4 @@
-"""Who is in a class: one student to a line, under the names that folders, an LMS and a hub have for them.
+"""The class roster: one line for each student, with the names that folders, the LMS and a hub use.
 
 The whole file is checked before anything is done with it, and every fault is told with its line.
 """

@@ -1,4 +1,4 @@
-"""A roster without the LMS's numbers, with those filled in that names suggest; a person must look before it is used.
+"""Proposes a roster with the LMS's numbers filled in by matching names, for a person to confirm.
 
 A name is no identity: in many an LMS students write their own. So nothing is collected by it.
 """

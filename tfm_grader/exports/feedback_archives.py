@@ -1,4 +1,4 @@
-"""Feedback on its way back: archives that Canvas and Moodle take, and give to whom they belong.
+"""Packs feedback into the archives that Canvas and Moodle upload to students.
 
 Canvas reads a student's and a submission's number from the file's name, Moodle a participant's number from the
 first folder's. Both are the names that the LMS's own archive had, as collecting recorded them.

@@ -1,4 +1,4 @@
-"""Grades as files: what stands in them is a number, or blank where nobody can say one yet."""
+"""Writes grades as CSV. A cell holds a number, or stays blank while the number is not known."""
 
 from __future__ import annotations
 

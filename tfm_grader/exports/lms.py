@@ -1,4 +1,4 @@
-"""Grade books of Canvas and Moodle, filled in: a cell that has a score keeps it, and a total that is not known stays blank.
+"""Fills in gradebook files of Canvas and Moodle. An existing score is kept, and an unknown total stays blank.
 
 All other cells go back as they came.
 """
@@ -123,10 +123,11 @@ def _fill(  # noqa: PLR0913 (what differs between two grade books)
         id = id_of(row[identity]) if len(row) > max(identity, grade) else ""
         if not id:
             continue
-        if (score := by_id.get(id)) is None:
+        if id not in by_id:
             without.append(row[0] if row[0] != row[identity] else (row[1] if len(row) > 1 else row[0]))
             continue
         seen.add(id)
+        score = by_id[id]
         told, there = str(number(score.points)), row[grade].strip()
         if there and _same(there, told):
             continue

@@ -1,4 +1,4 @@
-"""nbgrader's grade book, fed through its own interface."""
+"""Enters grades into nbgrader's gradebook through its own interface."""
 
 from __future__ import annotations
 

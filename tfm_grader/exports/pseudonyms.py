@@ -1,4 +1,4 @@
-"""A class without its names: codes, and nothing beside them by which somebody can be known."""
+"""Replaces students' names by codes, and removes whatever else could identify somebody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was judged, marked and exported, by whom and when: lines that are only ever added.
+"""The audit log: an append-only file of what was judged, marked and exported, by whom and when.
 
 Each line holds the hash of the line before it, so that a line that was changed or taken out later shows.
 """
@@ -126,9 +126,9 @@ class AuditLog:
         if isinstance(line.event, Judgement):
             self.judged[line.event.student, line.event.exercise] = line
 
-    def first_seen(self) -> dict[tuple, LogLine]:
-        """The lines that noted a mark for the first time, by what the mark says."""
-        return {line.event.said: line for line in reversed(self.lines) if isinstance(line.event, Marked)}
+    def first_seen(self) -> dict[tuple, tuple[LogLine, Marked]]:
+        """The lines that noted a mark for the first time, each with the mark, by what the mark says."""
+        return {line.event.said: (line, line.event) for line in reversed(self.lines) if isinstance(line.event, Marked)}
 
     def marked(self) -> dict[tuple[str, str], Marked]:
         """The marks that counted at the last report."""

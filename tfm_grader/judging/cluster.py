@@ -1,4 +1,4 @@
-"""Judging on a cluster by `dask.distributed`: only this side writes results, so a killed worker loses nothing.
+"""Judges on a cluster with `dask.distributed`. Only this side writes results, so a killed worker loses nothing.
 
 A job is plain data: a notebook, the bundle, the names of its exercises. Each worker keeps a judging process of its
 own, in a sandbox on the worker's machine; it needs this library, bubblewrap, and nothing of the course's files.

@@ -1,4 +1,4 @@
-"""Grades a folder of submissions: only what has no result yet, and what changed since."""
+"""Grades a folder of submissions: those without a result, and those that changed since."""
 
 from __future__ import annotations
 

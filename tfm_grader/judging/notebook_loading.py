@@ -1,4 +1,4 @@
-"""How a notebook is run before its answers are called: as a whole, as Jupyter runs it, or only the slices they need.
+"""Runs a notebook before its answers are called: as a whole, as Jupyter does, or only the statements that they need.
 
 The whole comes first. Slices are for a notebook that stops when it is run as a whole, that takes too long before the
 answer is complete, or that does not come to the answer. Which of the two it is, is settled before a hidden test runs.

@@ -1,4 +1,4 @@
-"""Judging processes, several at a time. One that dies is replaced, and its submission judged once more."""
+"""A pool of judging processes. One that dies is replaced, and its submission is judged once more."""
 
 from __future__ import annotations
 

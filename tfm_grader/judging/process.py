@@ -1,4 +1,4 @@
-"""The process that judges: it holds the tests, talks to a sandbox, and never runs a line of a student's.
+"""The judging process: it holds the tests, talks to a sandbox, and never runs a line of a student's code.
 
 It speaks lines of JSON with the command that started it: first the bundle, then one submission after the other.
 """

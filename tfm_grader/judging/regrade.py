@@ -1,4 +1,4 @@
-"""Judging anew beside what is known: what would change, for whom, before any number is another."""
+"""Regrades submissions and shows what would change, for whom, before any result is overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge's end of the wire to a cell: all that comes from there is checked against a schema before anything is done with it."""
+"""The judge's end of the channel to a sandbox: every reply is validated against a schema before it is used."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ FORMS = ({"re", "ok"}, {"re", "raised"}, {"do", "id", "of", "args", "kwargs"}, {
 class Numbers(Strict, tag_field="$", tag="tensor"):
     """A tensor; `g` numbers it among those with a gradient."""
 
-    d: Literal[tuple(DTYPES)]
+    d: Annotated[str, Meta(pattern=rf"\A({'|'.join(DTYPES)})\Z")]
     s: Annotated[list[Annotated[int, Meta(ge=0, lt=MAX_SIDE)]], Meta(max_length=MAX_DIMENSIONS)]
     b: str
     g: Annotated[int, Meta(ge=0, lt=MAX_GRADIENTS)] | None = None

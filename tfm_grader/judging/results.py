@@ -1,4 +1,4 @@
-"""What grading leaves: one file for each student, written whole or not at all, and read again at the next run."""
+"""Stores results: one file for each student, written atomically."""
 
 from __future__ import annotations
 

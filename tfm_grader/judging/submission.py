@@ -1,4 +1,4 @@
-"""The exercises of one submission: the tests run here, the answers in a sandbox, the verdict is made here.
+"""Judges the exercises of one submission: the tests run here, the answers run in a sandbox, the verdict is made here.
 
 Nothing of the student's is imported, executed or unpickled in this process.
 """
@@ -322,27 +322,37 @@ class ExerciseAnswers:
         if name not in self.loaded.callable:
             return self.loaded.plain[name]
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                result = self.peer.call(f"answer {name}", args, kwargs)
-            except Raised as raised:
-                if raised.name == "NotImplementedError" and raised.bare:
-                    raise Unsolved from None
-                self.raised = one_line(
-                    f"{name} raised {raised.name}{_place(raised)}."
-                )  # without its text, nor what it was given
-                raise Refused(_sentence(name, args, raised)) from None
-            if result is ...:
-                raise Unsolved
-            if result is None:
-                raise Refused(f"{name} returns nothing. Does it end with `return`?", NO_RETURN)
-            place = self.peer.changed  # what the student's side says: it can cost points and earn none
-            known = type(place) is int and 0 <= place < len(args) + len(kwargs)
-            call.changed = changed_input(name, place) if known else ""
-            return result
+        return RemoteAnswer(self, name)
 
-        call.__name__, call.changed = name, ""
-        return call
+    def call(self, name: str, args: tuple, kwargs: dict) -> tuple[Any, str]:
+        """What the student's function returns, and the sentence about an input that it changed, or nothing."""
+        try:
+            result = self.peer.call(f"answer {name}", args, kwargs)
+        except Raised as raised:
+            if raised.name == "NotImplementedError" and raised.bare:
+                raise Unsolved from None
+            self.raised = one_line(
+                f"{name} raised {raised.name}{_place(raised)}."
+            )  # without its text, nor what it was given
+            raise Refused(_sentence(name, args, raised)) from None
+        if result is ...:
+            raise Unsolved
+        if result is None:
+            raise Refused(f"{name} returns nothing. Does it end with `return`?", NO_RETURN)
+        place = self.peer.changed  # what the student's side says: it can cost points and earn none
+        known = type(place) is int and 0 <= place < len(args) + len(kwargs)
+        return result, changed_input(name, place) if known else ""
+
+
+class RemoteAnswer:
+    """A student's function in the sandbox, to be called like one here; `changed` says which input the last call changed."""
+
+    def __init__(self, answers: ExerciseAnswers, name: str):
+        self.answers, self.__name__, self.changed = answers, name, ""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result, self.changed = self.answers.call(self.__name__, args, kwargs)
+        return result
 
 
 def _why(stopped: Stopped, ended: LoadedNotebook | None, limits: Limits, loading: bool, again: bool) -> str:

@@ -1,4 +1,4 @@
-"""Typed messages over a channel: what does not fit its type is refused while it is read."""
+"""Typed messages over a channel, validated while they are read."""
 
 from __future__ import annotations
 

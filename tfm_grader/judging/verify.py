@@ -1,4 +1,4 @@
-"""Before an assignment goes out: its solutions earn every point, and its empty notebooks none."""
+"""Checks an assignment before it goes out: solutions earn every point, and untouched notebooks none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class on one page: the points, how each exercise went, what was recognised, and what is worth a look."""
+"""Makes the instructor's page about a class: points, each exercise's results, the mistakes that were recognised."""
 
 from __future__ import annotations
 

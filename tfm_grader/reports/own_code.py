@@ -1,4 +1,4 @@
-"""What is a student's own in a notebook: the cells that were graded, and the code that was not handed out."""
+"""Finds a student's own code in a notebook: the graded cells, and what was not in the hand-out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that a class's results become, and what an instructor should know before signing them."""
+"""Makes all reports of a class's results, and lists what an instructor should check before releasing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page for one student: what each answer earned and why, beside the answer itself. It opens alone and runs nothing."""
+"""Makes one student's feedback page: what each answer earned and why. It is self-contained and runs no code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How bubblewrap starts a sandbox, and what can be seen in one."""
+"""Starts a sandbox with bubblewrap, and decides which files are visible in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a student's code runs: a sandbox for each submission, with torch loaded, that ends with it."""
+"""Starts a sandbox for each submission, with torch loaded, and stops it afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before any submission: does the sandbox hold? Grading is refused where it does not."""
+"""Tests the sandbox before any submission is graded; grading is refused where it does not hold."""
 
 from __future__ import annotations
 

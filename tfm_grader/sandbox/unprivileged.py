@@ -1,4 +1,4 @@
-"""Root becomes nobody: limits on processes do nothing for root, and its files would be the sandbox's to read.
+"""Drops root's rights before judging: limits on processes do not hold for root, and its files would be readable.
 
 No user is made. The process takes a number that no user has, and where Python lies in a folder that only root may
 enter, a view of the file system of its own in which it may be entered: nothing changes outside this process.

@@ -1,4 +1,4 @@
-"""Late days that an instructor waives, for one student and one chapter or all: one line of a CSV each."""
+"""Late days that an instructor waives, for one student and one chapter or all: one CSV line each."""
 
 from __future__ import annotations
 

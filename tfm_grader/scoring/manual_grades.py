@@ -1,11 +1,11 @@
-"""Marks that people gave: for answers in words, and in place of what the tests gave. One line of a CSV each."""
+"""Marks that a person gave, for written answers or in place of the tests' points: one CSV line each."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tfm_grader.tables import BadTable, cell, read_rows
@@ -154,6 +154,6 @@ def require_known(
                 f"{path}, line {mark.line}: {mark.student} cannot have {mark.points:g} points for {mark.exercise}; "
                 f"there are 0 to {most[known]:g}."
             )
-        given[known] = Mark(*known, *mark.said[2:], mark.line)
+        given[known] = replace(mark, student=known[0], exercise=known[1])
     begun = frozenset(guarded.get(key, key) for key in marks.unfinished)
     return Marks(given, begun)

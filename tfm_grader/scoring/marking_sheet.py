@@ -1,4 +1,4 @@
-"""All answers in words that wait, on one sheet and on one page; both come back as marks.
+"""The marking sheet: all written answers that wait for a mark, as a CSV file and as a page.
 
 The sheet holds every mark that was given before as well, so that one file is always the whole of it.
 """
@@ -120,6 +120,7 @@ class Desk:
 
     def _card(self, question: Question, at: int) -> str:
         answer, cells = self.lines[at].answer, self.lines[at].cells
+        assert answer is not None  # a card begins with the first line of an answer
         made = [f"<div class='card'><h2><span>{standalone_page.text(cells['name'])}</span></h2>"]
         made += [f"<p class='soft'>{LOOK}</p>"] if answer.unsure else []
         if own := question.own.get(cells["student"]):

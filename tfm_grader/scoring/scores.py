@@ -1,4 +1,4 @@
-"""From results to scores: what the tests gave, what a person gave in their place, what lateness costs.
+"""Computes scores from results: the tests' points, marks by hand, and deductions for lateness.
 
 Points are None as long as nobody can say them; whatever is made of them stays blank then.
 """

@@ -1,4 +1,4 @@
-"""Signs that a number is not what it seems: what it was made from has changed since, or a person has."""
+"""Detects stale numbers: the notebook, bundle, grader or mark that a score was made from has changed since."""
 
 from __future__ import annotations
 
@@ -137,10 +137,10 @@ def binding(made: list[Score], marks: Marks, log: AuditLog) -> Binding:
     most = {(each.student, row.id): row.of for each in made for row in each.rows}
     before = log.marked()
     for key, mark in marks.given.items():
-        line = first.get(mark.said)
-        subject = line.event.subject if line is not None else subjects[key]
+        line, seen = first.get(mark.said, (None, None))
+        subject = seen.subject if seen is not None else subjects[key]
         stale = not subjects[key].startswith(mark.text) if mark.text else subject != subjects[key]
-        of = line.event.of if line is not None else most[key]
+        of = seen.of if seen is not None else most[key]
         if stale:
             bound.stale[key] = NEW_MARK
         elif of is not None and of != most[key]:
@@ -149,7 +149,9 @@ def binding(made: list[Score], marks: Marks, log: AuditLog) -> Binding:
             at, by = (line.at, line.by) if line is not None else (bound.at, user())
             bound.given[key] = replace(mark, author=mark.author or by, time=mark.time or at)
         if key not in before or before[key].said != mark.said:
-            bound.events.append(Marked(*mark.said[:4], subject, *mark.said[4:], of))
+            bound.events.append(
+                Marked(*key, mark.points, mark.reason, subject, mark.author, mark.time, mark.text, mark.criteria, of)
+            )
             if key in before:
                 bound.notes.append(_changed(before[key], mark))
     gone = [key for key in before if key not in marks.given and key in subjects]

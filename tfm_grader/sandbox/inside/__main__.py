@@ -1,4 +1,4 @@
-"""The process inside a sandbox: it loads torch, gives up every right, and then answers the judge about one submission.
+"""The process inside a sandbox: it loads torch, drops every right, and answers the judge about one submission.
 
 Its arguments are the numbers of the socket that leads to the judge, and of a pipe for its last word. It says when it is
 ready, is told the limits, and forks a process that says when it is locked and only then hears of a submission.
@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from . import cell, waking
+from . import confinement, event_loop
 from .answers import serve
 from .channel import Channel
 
@@ -29,8 +29,8 @@ def main(wire: str, report: str) -> None:
     warm_up()
     talk, tell = int(wire), int(report)
     _say(talk, {"ready": True})
-    limits: cell.Limits = json.loads(_line(talk))
-    cell.leave_namespaces()
+    limits: confinement.Limits = json.loads(_line(talk))
+    confinement.leave_namespaces()
     first = os.fork()
     if first == 0:
         os.close(tell)
@@ -46,14 +46,14 @@ def main(wire: str, report: str) -> None:
     _say(tell, {"exit": os.waitstatus_to_exitcode(status), "cpu": cpu, "own": time.process_time()})
 
 
-def inhabit(limits: cell.Limits, talk: int, python: list[str]) -> None:
+def inhabit(limits: confinement.Limits, talk: int, python: list[str]) -> None:
     """In the first process of the new namespaces: cover what a submission must not see, give up every right, serve."""
     os.setsid()  # a signal to "my process group" reaches nobody else
     try:
-        cell.set_limits(limits)
-        status = cell.furnish(limits, python)
-        _, status = cell.close_all_but(talk, status)
-        cell.lock(status)
+        confinement.set_limits(limits)
+        status = confinement.furnish(limits, python)
+        _, status = confinement.close_all_but(talk, status)
+        confinement.lock(status)
     except Exception as error:  # noqa: BLE001 (whatever it is, nothing of a submission may run now)
         _say(talk, {"trouble": f"{type(error).__name__}: {error}"})
         os._exit(1)
@@ -86,7 +86,7 @@ def warm_up() -> None:
     import torch
 
     torch.set_num_threads(1)
-    waking.without_sockets()
+    event_loop.without_sockets()
     for name in set(os.environ) - set(environment):  # what a library has put there
         del os.environ[name]
     torch.manual_seed(0)

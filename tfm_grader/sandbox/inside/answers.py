@@ -1,4 +1,4 @@
-"""Loads a notebook, and lets the judge call its answers.
+"""Loads a notebook, and lets the judge call the functions defined in it.
 
 The whole notebook is run, as Jupyter runs it. Where that cannot give the answers, the judge asks in a new cell for
 slices: only those statements that the answers need.
@@ -17,10 +17,10 @@ import time
 import traceback
 from typing import Any
 
-from . import forbidding, modules
-from .cells import Cell, translates
+from . import forbidden_calls, modules
 from .channel import OUT_OF_CPU, Channel, ChannelError
-from .peer import Peer, Raised
+from .notebook_code import Cell, translates
+from .remote_calls import Peer, Raised
 from .shell import Shell
 from .slices import needed, statements
 
@@ -143,8 +143,8 @@ class Answers:
         and how many seconds of processor time there are for the calls of each exercise that follows (`cpu`).
         """
         modules.offer(sources, forbidden)
-        forbidding.forbid(forbidden)
-        forbidding.activate(forbidden)
+        forbidden_calls.forbid(forbidden)
+        forbidden_calls.activate(forbidden)
         seed_all()
         answers = [name for names in exercises.values() for name in names]
         notebook = Notebook(cells, answers)
@@ -161,7 +161,7 @@ class Answers:
             "plain": {name: value for name, value in found.items() if not callable(value)},
             "stubs": [name for name in found if notebook.is_stub(name)],
             "lacks": [id for id, names in exercises.items() if whole and notebook.lacks(names, before)],
-            "forbidden": bool(forbidding.met),
+            "forbidden": bool(forbidden_calls.met),
             "interrupted": interrupted.number if interrupted else None,
             "notes": notebook.notes()[:20],
         }
@@ -170,7 +170,7 @@ class Answers:
         """Calls of an exercise follow, that may not use what is `forbidden`, and have `cpu` seconds of processor time;
         the seconds that were used before.
         """
-        forbidding.activate(forbidden)
+        forbidden_calls.activate(forbidden)
         seed_all()
         end_after(cpu)
         return time.process_time()
@@ -206,8 +206,9 @@ def end_after(cpu: int) -> None:
 def as_builtin(raised: Raised) -> Exception:
     """A failure inside one of the test's own functions, under its own name where Python has that name."""
     kind = getattr(builtins, raised.name, None)
-    known = isinstance(kind, type) and issubclass(kind, Exception)
-    return kind(raised.text) if known and not issubclass(kind, UnicodeError) else RuntimeError(str(raised))
+    if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, UnicodeError):
+        return kind(raised.text)
+    return RuntimeError(str(raised))
 
 
 def serve(channel: Channel) -> None:

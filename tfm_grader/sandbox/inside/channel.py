@@ -1,4 +1,4 @@
-"""Lines of JSON over a file descriptor, with every size capped: whatever the other side writes, reading it is safe."""
+"""Lines of JSON over a file descriptor, with a limit on every size, so that reading untrusted input is safe."""
 
 from __future__ import annotations
 

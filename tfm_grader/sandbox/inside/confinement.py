@@ -1,4 +1,4 @@
-"""What the process of a submission has and lacks: namespaces, limits and rights, before a line of the submission is read."""
+"""Confines the process of a submission before it reads any of it: namespaces, limits, capabilities, system calls."""
 
 from __future__ import annotations
 

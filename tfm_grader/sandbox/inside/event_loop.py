@@ -1,4 +1,4 @@
-"""asyncio without sockets: its loop wakes itself by a counter of the kernel's, which cells may have."""
+"""An asyncio event loop without sockets; it wakes itself through an eventfd, which the sandbox allows."""
 
 from __future__ import annotations
 

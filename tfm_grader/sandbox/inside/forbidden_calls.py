@@ -1,4 +1,4 @@
-"""Calls that an exercise takes away.
+"""Blocks the calls that an exercise forbids.
 
 What is held: torch's operators of a forbidden name, at the place where every way to them ends. `x.tril()`, `x.tril_()`,
 `torch.tril(x, out=y)`, `torch.ops.aten.tril`, a scripted function, a thread and torch's own functions that use it all

@@ -1,4 +1,4 @@
-"""What a notebook asked IPython to call before and after each cell, called by IPython's own manager of such events."""
+"""Calls the functions that a notebook registered with IPython to run before and after each cell."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .cells import translates
+from .notebook_code import translates
 
 if TYPE_CHECKING:
-    from .cells import Cell
+    from .notebook_code import Cell
 
 
 class Result(types.SimpleNamespace):

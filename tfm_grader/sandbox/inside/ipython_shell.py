@@ -1,4 +1,4 @@
-"""What `get_ipython()` gives a notebook: IPython's commands, as far as they can change what an answer does.
+"""The object that `get_ipython()` returns: IPython's commands, as far as they can change what an answer does.
 
 Commands that run Python run it. Shell lines start no process and give an empty list. All others do nothing. What
 somebody might miss is noted: the name of the command only, never its text.
@@ -14,8 +14,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from .cells import RUN_THEIR_CELL, Cell
-from .hooks import manager
+from .ipython_events import manager
+from .notebook_code import RUN_THEIR_CELL, Cell
 
 # Nobody misses what these would have done.
 SILENT = set(

@@ -1,4 +1,4 @@
-"""What a submission may import of the book: the modules that its exercise allows, from their text; nothing is on disk."""
+"""Provides the book's modules that an exercise may import, from text, since no file is visible in the sandbox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from .forbidding import forbid_in
+from .forbidden_calls import forbid_in
 
 BOOK = "tfm_lib"
 CHECKS = f"{BOOK}.checks"

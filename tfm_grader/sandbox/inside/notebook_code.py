@@ -1,4 +1,4 @@
-"""The code cells of a notebook as Python: what IPython adds to the language is translated as IPython does it.
+"""The code cells of a notebook as Python, with IPython's syntax translated as IPython does it.
 
 The translator is IPython's own; where it is missing, lines of commands become `pass`. A `%%time` or `%%capture` is
 taken off its cell, and `%time` off its line, so that what they measure is seen as the plain Python that it is.
@@ -92,7 +92,7 @@ def _timed(node: ast.stmt) -> list[ast.stmt]:
                 return [node]
             for part in inner:
                 for each in ast.walk(part):
-                    if hasattr(each, "lineno"):
+                    if isinstance(each, ast.stmt | ast.expr):
                         each.lineno = each.end_lineno = node.lineno
             return inner
     return [node]

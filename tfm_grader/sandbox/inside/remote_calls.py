@@ -1,4 +1,4 @@
-"""Calls across the wire, both ways and nested: an answer may call a function of the test while the test waits for it.
+"""Function calls across the channel, both ways and nested: an answer may call a function of the waiting test.
 
 Gradients pass too: a tensor that needs one is numbered, the side that computes with it keeps the graph, and
 asks for the product with the slope come back over the same wire. Beside its result a reply tells which argument
@@ -126,9 +126,11 @@ class Peer:
         self._nesting += 1
         try:
             reply = self._do(message)
-        except (ChannelError, *self.ends):
+        except ChannelError:
             raise
-        except BaseException as error:  # noqa: BLE001 (whatever a function raises is told to who called it)
+        except BaseException as error:
+            if isinstance(error, self.ends):
+                raise
             reply = {"raised": self.describe(error)}
         finally:
             self._nesting -= 1

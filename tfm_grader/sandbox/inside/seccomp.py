@@ -1,4 +1,4 @@
-"""A filter of system calls: what honest notebooks were seen to need may pass, and nothing else.
+"""A seccomp filter: it allows the system calls that honest notebooks were seen to need, and no others.
 
 A second wall behind the namespaces, and the first against signals from one submission to another: nothing that tells
 of memory or files which others share (`mincore`, `preadv2`, `posix_fadvise`, locks, shared memory) is among what may

@@ -1,4 +1,4 @@
-"""Runs the cells of a notebook one after the other in one namespace, as Jupyter does, and goes on after one that raises."""
+"""Runs the cells of a notebook in one namespace, as Jupyter does, and continues after a cell that raises."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from inspect import CO_COROUTINE
 from typing import Any
 
-from .cells import Cell, parsed
 from .channel import ChannelError
-from .hooks import around
-from .magics import Magics
+from .ipython_events import around
+from .ipython_shell import Magics
+from .notebook_code import Cell, parsed
 from .slices import Statement
 
 FUTURE = 0x1FE0000  # the flags of `from __future__ import …`, which hold for all later cells

@@ -13,7 +13,7 @@ import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .cells import TROUBLE, Cell
+from .notebook_code import TROUBLE, Cell
 
 
 @dataclass
@@ -43,8 +43,8 @@ class Statement:
                 if isinstance(call.func, ast.Attribute):
                     self.changes.add(_root(call.func))
                 self.passes |= {_root(arg) for arg in [*call.args, *(word.value for word in call.keywords)]}
-        self.imports = isinstance(self.node, (ast.Import, ast.ImportFrom))
-        if self.imports and any(alias.name == "*" for alias in self.node.names):
+        self.imports = isinstance(self.node, ast.Import | ast.ImportFrom)
+        if isinstance(self.node, ast.ImportFrom) and any(alias.name == "*" for alias in self.node.names):
             self.binds.add("*")
 
     def touches(self, modules: set[str]) -> set[str]:
@@ -107,6 +107,7 @@ def _root(node: ast.AST) -> str:
     while True:
         if isinstance(node, ast.Name):
             return node.id
-        node = getattr(node, "value", None) or getattr(node, "func", None)
-        if node is None:
+        below = getattr(node, "value", None) or getattr(node, "func", None)
+        if below is None:
             return ""
+        node = below

@@ -1,4 +1,4 @@
-"""Values as JSON, and back: plain data of exact types is rebuilt, everything else stays where it is behind a handle."""
+"""Encodes values as JSON and back: plain data of exact types is rebuilt, everything else stays behind a handle."""
 
 from __future__ import annotations
 
