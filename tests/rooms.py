@@ -64,7 +64,11 @@ ROOMS = {
     ),
     "twin": Room(
         r"frontend/src/twin/.*|tfm_lib/engine/translator\w*\.py",
-        ("test_twin.py", *browser("translator", "own_sentence", "foreign_widgets", "firefox", "jupyterlab")),
+        (
+            "test_twin.py",
+            "test_translator_behaviour.py",
+            *browser("translator", "own_sentence", "foreign_widgets", "firefox", "jupyterlab"),
+        ),
         True,
     ),
     "theme": Room(

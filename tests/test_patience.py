@@ -52,7 +52,7 @@ def graded(monkeypatch):
     """Grades a notebook on a machine; that it loads, and begins an exercise, is taken for granted."""
     loaded = Loaded(callable=["band"], plain={}, stubs=[], lacks=[], forbidden=False, interrupted=None, notes=[])
     monkeypatch.setattr(submission, "ExerciseAnswers", Answers)
-    monkeypatch.setattr(submission, "load", lambda *_: loaded)
+    monkeypatch.setattr(submission, "load_notebook", lambda *_: loaded)
     monkeypatch.setattr(submission.JudgePeer, "call", lambda *_: 0.0)
 
     def grade(machine, limits):
@@ -81,7 +81,7 @@ def test_a_notebook_that_does_not_load_in_time_is_told_the_time_that_it_had(grad
     def deaf(*_):
         raise submission.Stopped(TimeUp("the time is up"))
 
-    monkeypatch.setattr(submission, "load", deaf)
+    monkeypatch.setattr(submission, "load_notebook", deaf)
     made = graded(Machine(99, 0.1), Limits(seconds=10, load_seconds=20))
     assert made.reason == "The notebook took longer than 40 seconds, at a second try after one with 20."
 

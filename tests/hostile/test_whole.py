@@ -17,7 +17,7 @@ from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ExerciseResult, Graded, Job
 from tfm_grader.sandbox import selftest
 from tfm_grader.sandbox.bubblewrap import NoSandbox
-from tfm_grader.sandbox.inside import cells
+from tfm_grader.sandbox.inside import notebook_code
 
 LIAR = f"def band(n, back, ahead): return {LIE}"
 ATTACKS = {
@@ -280,5 +280,5 @@ import tfm_lib.masking"""
 def test_where_ipython_is_missing_nothing_is_graded(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython.core.inputtransformer2", None)
     with pytest.raises(NoSandbox, match="pip install ipython"):
-        selftest._require_ipython(lambda name: cells.translates())
-    assert [type(node).__name__ for node in cells.parsed("%time x\n!ls\ny = 1")] == ["Pass", "Pass", "Assign"]
+        selftest._require_ipython(lambda name: notebook_code.translates())
+    assert [type(node).__name__ for node in notebook_code.parsed("%time x\n!ls\ny = 1")] == ["Pass", "Pass", "Assign"]
