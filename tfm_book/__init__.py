@@ -1,1 +1,1 @@
-"""From chapters to pages, notebooks and paper."""
+"""Turn chapters into web pages, notebooks and a printable PDF."""

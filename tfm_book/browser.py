@@ -1,4 +1,4 @@
-"""A Chromium for the tests and the measurements: the machine's own, or one that is fetched."""
+"""Find a Chromium for the tests and the measurements, or install one."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PLAYWRIGHT_CACHES = ("~/.cache/ms-playwright", "~/Library/Caches/ms-playwright")
 
 
 class MissingBrowser(Refusal):
-    """No Chromium was found; the message says where was looked and what helps."""
+    """No Chromium was found; the message says where we looked and how to fix it."""
 
 
 def find_browser() -> Path:
-    """The first Chromium among `$CHROMIUM`, the PATH, the applications and Playwright's folder."""
+    """Return the first Chromium found in `$CHROMIUM`, the PATH, the applications or Playwright's folder."""
     if named := os.environ.get("CHROMIUM"):
         if path := shutil.which(named):
             return Path(path)
@@ -47,7 +47,7 @@ def find_browser() -> Path:
 
 
 def install_browser() -> Path:
-    """`find_browser()`, after an attempt to install one where there is none."""
+    """Return `find_browser()`; if there is no browser, try to install one first."""
     try:
         return find_browser()
     except MissingBrowser:

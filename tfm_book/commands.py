@@ -1,4 +1,4 @@
-"""`tfm build`, `serve`, `paper`, `lab`, `bench`: make the book, show it, work in it, measure it."""
+"""Commands `tfm build`, `serve`, `paper`, `lab` and `bench`: build, show, print, edit and measure the book."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def serve(
 
     class Handler(SimpleHTTPRequestHandler):
         def end_headers(self) -> None:
-            self.send_header("Cache-Control", "no-cache")  # a rebuilt page is seen at the next look
+            self.send_header("Cache-Control", "no-cache")  # the browser asks again, so it shows a rebuilt page
             super().end_headers()
 
         def log_request(self, code: object = "-", size: object = "-") -> None:

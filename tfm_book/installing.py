@@ -1,6 +1,6 @@
-"""pip for `make`: PyTorch's CPU build where nobody has said otherwise, and a sentence for what went wrong.
+"""Run pip for `make`: choose PyTorch's CPU build unless told otherwise, and explain failures in one sentence.
 
-Run as a file, by the environment's own Python and before anything is installed: standard library only.
+The environment's own Python runs this file before anything is installed, so it uses the standard library only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
-# what tells pip where to look, as a setting and (with PIP_ before it) in the environment
+# settings that tell pip where to look; the environment variables have the same names with PIP_ in front
 PLACES = ("index-url", "extra-index-url", "find-links", "no-index")
 CAUSES = (
     (
@@ -37,8 +37,8 @@ CAUSES = (
 
 
 def command_line(arguments: Sequence[str], platform: str, environment: Mapping[str, str], settings: str) -> list[str]:
-    """What `pip install` is called with. On Linux, torch comes from PyTorch's own index of CPU builds, unless pip
-    has been told where to look, which is respected, or TORCH=default asks for the index that everybody has.
+    """Return the arguments for `pip install`. On Linux, torch comes from PyTorch's index of CPU builds, unless pip has
+    already been told where to look, or TORCH=default asks for the default index.
 
     `settings` is what `pip config list` prints.
     """
@@ -50,7 +50,7 @@ def command_line(arguments: Sequence[str], platform: str, environment: Mapping[s
 
 
 def cause(output: str, folder: str) -> str | None:
-    """What pip's `output` means for somebody who did not write it."""
+    """Explain pip's `output` in plain words; None if the cause is not known."""
     for pattern, sentence in CAUSES:
         if re.search(pattern, output):
             return sentence.format(folder=folder)

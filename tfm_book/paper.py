@@ -1,4 +1,4 @@
-"""The book as one PDF: each page printed by Chromium as it stands, merged, with an outline and links that stay within."""
+"""Print the book as one PDF: Chromium prints each page; the sheets are merged, with an outline and internal links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
     from pypdf import PageObject, PdfWriter
 
-PATIENCE = 120_000  # milliseconds until a page's widgets are given up
+PATIENCE = 120_000  # milliseconds to wait for a page's widgets before giving up
 LIVE = "[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state)"
 SECTIONS = """() => [...document.querySelectorAll("article section > h2")].map((heading) => {
   const words = heading.cloneNode(true);
@@ -25,25 +25,25 @@ SECTIONS = """() => [...document.querySelectorAll("article section > h2")].map((
   return [heading.parentElement.id, words.textContent.trim()];
 })"""
 TITLE = "document.querySelector('article h1').firstChild.textContent.trim()"
-# Chromium notes the place of what the page itself links to, be the link hidden or not.
+# Chromium records the position of every target that the page itself links to, even if the link is hidden.
 NOTE_PLACES = """(ids) => {
   const links = Object.assign(document.createElement("nav"), { hidden: true });
   links.append(...ids.map((id) => Object.assign(document.createElement("a"), { href: `#${id}` })));
   document.body.append(links);
 }"""
-COUNT_FROM = ":root {{ counter-reset: page {before}; }}"  # sheets are counted through the whole book
+COUNT_FROM = ":root {{ counter-reset: page {before}; }}"  # number the sheets through the whole book
 
 
 @dataclass
 class Printed:
-    """A page of the book on paper."""
+    """A page of the book after printing."""
 
     title: str
     sections: list[tuple[str, str]]  # id, heading
     sheets: list[PageObject]
-    first: int  # the place of its first sheet in the book
-    places: dict[str, tuple[int, float]] = field(default_factory=dict)  # id → sheet of the book, height on it
-    links: list[tuple[int, list[float], str]] = field(default_factory=list)  # sheet of the book, rectangle, address
+    first: int  # index of its first sheet in the whole book
+    places: dict[str, tuple[int, float]] = field(default_factory=dict)  # id → sheet in the book, height on that sheet
+    links: list[tuple[int, list[float], str]] = field(default_factory=list)  # sheet in the book, rectangle, address
 
 
 def print_book(
@@ -55,8 +55,7 @@ def print_book(
 ) -> int:
     """Print the built pages of `parts`, each a caption and its pages (`chapters/masking`), and merge them into `to`.
 
-    `tell` hears of each page when it is printed. Gives the number of sheets. Raises `MissingBrowser` where there is
-    no Chromium.
+    Calls `tell` after each page. Returns the number of sheets. Raises `MissingBrowser` if there is no Chromium.
     """
     needs("paper", "playwright", "pypdf")
     from playwright.sync_api import sync_playwright
@@ -68,7 +67,7 @@ def print_book(
         browser = playwright.chromium.launch(executable_path=str(find_browser()))
         try:
             context = browser.new_context(
-                bypass_csp=True,  # which would not let Playwright wait
+                bypass_csp=True,  # the content security policy would not let Playwright wait
                 viewport={"width": 1280, "height": 900},
                 color_scheme="light",
                 reduced_motion="reduce",
@@ -87,7 +86,7 @@ def print_book(
 
 
 def _linked_places(html: Path, names: Iterable[str]) -> dict[str, set[str]]:
-    """The ids on each page that some page of the book links to."""
+    """Return, for each page, the ids on it that some page of the book links to."""
     wanted: dict[str, set[str]] = {name: set() for name in names}
     for name in wanted:
         for link in re.findall(r'href="([^"#:]*)#([^"]+)"', (html / f"{name}.html").read_text(encoding="utf-8")):
@@ -98,13 +97,13 @@ def _linked_places(html: Path, names: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _page_at(path: Path, html: Path) -> str:
-    """The book's name for the page at `path`; empty where that is none of its files."""
+    """Return the book's name for the page at `path`, or an empty string if it is not in the book's folder."""
     resolved, root = path.resolve(), html.resolve()
     return resolved.relative_to(root).with_suffix("").as_posix() if root in resolved.parents else ""
 
 
 def _printed(page: Page, file: Path, ids: Iterable[str], before: int) -> Printed:
-    """`file` printed, its sheets counted behind the `before` ones of the pages in front of it."""
+    """Print `file`; its sheets are numbered after the `before` sheets of the preceding pages."""
     from pypdf import PdfReader
 
     page.goto(file.resolve().as_uri())
@@ -137,7 +136,7 @@ def _merge(html: Path, parts: Sequence[tuple[str, Sequence[str]]], book: dict[st
     writer = PdfWriter()
     for printed in book.values():
         for sheet in printed.sheets:
-            sheet.pop("/Annots", None)  # they name places of the single page
+            sheet.pop("/Annots", None)  # they point to places within the single page
             writer.add_page(sheet)
     for printed in book.values():
         for sheet, rectangle, address in printed.links:
@@ -148,7 +147,7 @@ def _merge(html: Path, parts: Sequence[tuple[str, Sequence[str]]], book: dict[st
             elif urlsplit(address).scheme in ("http", "https", "mailto"):
                 link = Link(rect=rectangle, url=address)
             else:
-                continue  # a file beside the page, which does not travel with the PDF
+                continue  # a file beside the page, which is not included in the PDF
             writer.add_annotation(sheet, link)
     for caption, names in parts:
         above = writer.add_outline_item(title=caption, page_number=book[names[0]].first) if caption else None
@@ -168,7 +167,7 @@ def _merge(html: Path, parts: Sequence[tuple[str, Sequence[str]]], book: dict[st
 
 
 def _place(address: str, html: Path, book: dict[str, Printed]) -> tuple[int, float] | None:
-    """The sheet and the height on it that `address` means; nothing where it is no place of the printed book."""
+    """Return the sheet that `address` points to and the height on it; None if it is not in the printed book."""
     split = urlsplit(address)
     name = _page_at(Path(unquote(split.path)), html) if split.scheme == "file" else ""
     if name not in book:

@@ -1,1 +1,1 @@
-"""What makes notebooks of chapters: needs no Sphinx and no docutils."""
+"""Convert chapters into notebooks; needs neither Sphinx nor docutils."""

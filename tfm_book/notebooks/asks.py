@@ -1,7 +1,7 @@
-"""Questions that a reader answers in the page: what is asked, what is right, and what each mistake is told.
+"""Parse the questions that readers answer in the page: the question, the right answer, and feedback for each mistake.
 
-A question is written once, in its chapter; the page, the notebook and the tests read it here. Its list of answers has
-`- [x]` before the right one and `- [ ]` before each mistake; behind `→` stands what its author is told.
+A question is written once, in its chapter; the page, the notebook and the tests read it with this module. In its list
+of answers, `- [x]` marks the right one and `- [ ]` each mistake; the text after `→` is shown to whoever chose it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tfm_book.notebooks.myst import Block, blocks, within
 
-#: kind → what the box says above its question
+#: kind → title of the question's box
 KINDS = {
     "choose": "Choose",
     "order": "Put the lines in order",
@@ -35,7 +35,7 @@ _FENCE = re.compile(r"^`{3,}python$")
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as the source writes it, and `why` it is right, or what its author probably did."""
+    """An answer as written in the source; `why` says why it is right, or what mistake probably led to it."""
 
     said: str
     why: str
@@ -43,7 +43,7 @@ class Answer:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Of a number: from where to where it counts; half a percent to either side where nothing is written."""
+        """For a number: the accepted range; without an explicit tolerance, half a percent on either side."""
         if found := re.fullmatch(r"([<>]) (\S+)", self.said):
             bound = float(found[2])
             return (-math.inf, bound) if found[1] == "<" else (bound, math.inf)
@@ -53,37 +53,37 @@ class Answer:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of a shape: its sizes."""
+        """For a shape: its sizes."""
         return tuple(int(size) for size in self.said.split(","))
 
     @property
     def line(self) -> int:
-        """Of a wrong line: its number, from 1."""
+        """For a wrong line: its number, counted from 1."""
         return int(self.said.partition(":")[0])
 
     @property
     def mended(self) -> str:
-        """Of the wrong line that is to be found: the line as it should be."""
+        """For the line to be found: what it should be."""
         return self.said.partition(": ")[2].strip("`")
 
     @property
     def steps(self) -> tuple[int, int]:
-        """Of a wrong order: the step that came too early and the one that it came before."""
+        """For a wrong order: the step that came too early, and the step that it was put before."""
         early, late = self.said.split(" before ")
         return int(early), int(late)
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A question of one of the KINDS."""
+    """A question of one of the kinds in KINDS."""
 
     name: str
     kind: str
     question: list[str]
     answers: list[Answer]
     otherwise: str = ""
-    steps: list[str] = field(default_factory=list)  # of an order: in the right one
-    code: list[str] = field(default_factory=list)  # of a wrong line: the listing
+    steps: list[str] = field(default_factory=list)  # for an order: the steps in the right order
+    code: list[str] = field(default_factory=list)  # for a wrong line: the listing
     unit: str = ""
     opening: bool = False
 
@@ -101,13 +101,13 @@ class Ask:
 
     @property
     def shuffled(self) -> list[int]:
-        """The steps, from 1, in the order in which the reader finds them; never the right one."""
+        """The step numbers, from 1, in the order that the reader first sees; never the right order."""
         order, chance = list(range(1, len(self.steps) + 1)), random.Random(self.name)
         chance.shuffle(order)
         return order if order != sorted(order) else order[::-1]
 
     def condition(self, answer: Answer) -> str:
-        """What the page's script compares with what came."""
+        """Return the condition that the page's script compares with the reader's input."""
         if self.kind == "choose":
             return str(self.answers.index(answer))
         if self.kind == "number":
@@ -120,7 +120,7 @@ class Ask:
         return "" if answer.right else "<".join(map(str, answer.steps))
 
     def words(self, answer: Answer) -> str:
-        """The answer as MyST."""
+        """Return the answer as MyST."""
         if self.kind == "number":
             said = answer.said.partition(" ± ")[0]
             return said.replace("> ", "more than ").replace("< ", "less than ") + (f" {self.unit}" if self.unit else "")
@@ -132,7 +132,7 @@ class Ask:
 
 
 def asks(path: Path) -> list[Ask]:
-    """The questions of the chapter at `path`, in order; the one that its end asks again once."""
+    """Return the questions of the chapter at `path`, in order; the one that is asked again at the end appears once."""
     return list(_asks(path.read_text(encoding="utf-8")))
 
 
@@ -142,12 +142,12 @@ def _asks(text: str) -> tuple[Ask, ...]:
 
 
 def asked_again(path: Path) -> list[str]:
-    """The names of the questions that the chapter at `path` asks a second time."""
+    """Return the names of the questions that the chapter at `path` asks a second time."""
     return [block.argument for block in _directives(path.read_text(encoding="utf-8"), "ask-again")]
 
 
 def opening(path: Path, name: str) -> Ask:
-    """The question `name` with which the chapter at `path` begins."""
+    """Return the question `name` that opens the chapter at `path`; raises ValueError if there is none."""
     for ask in asks(path):
         if ask.name == name and ask.opening:
             return ask
@@ -160,7 +160,7 @@ def _directives(text: str, name: str) -> Iterator[Block]:
 
 
 def read_ask(block: Block) -> Ask:
-    """The question that the directive `block` holds. Raises ValueError with a sentence for one that is not whole."""
+    """Parse the directive `block` into a question. Raises ValueError with a sentence if the question is incomplete."""
     ask = _read(block.argument, block.options, block.lines)
     if wrong := next(_faults(ask), ""):
         raise ValueError(f"The question {ask.name!r} {wrong}")
@@ -196,7 +196,7 @@ def _read(name: str, options: dict[str, str], lines: list[str]) -> Ask:
 
 
 def _items(lines: list[str]) -> Iterator[str]:
-    """The items of the list of answers, each on one line."""
+    """Yield the items of the list of answers, each on one line."""
     item = ""
     for line in lines:
         if _ITEM.match(line):
@@ -227,5 +227,5 @@ def _faults(ask: Ask) -> Iterator[str]:
     if ask.kind == "order":
         pairs = {answer.steps for answer in ask.wrong}
         missing = [(k + 1, k) for k in range(1, len(ask.steps)) if (k + 1, k) not in pairs]
-        if missing or len(ask.steps) < 3:  # whatever is not in order has a step before the one that precedes it
+        if missing or len(ask.steps) < 3:  # any wrong order puts some step k + 1 before step k
             yield f"needs three steps, and a sentence for each pair of neighbours turned round; missing: {missing}."

@@ -1,4 +1,4 @@
-"""Where the book is, and its pages in the order of its table of contents."""
+"""Locate the book's folder and list its pages in the order of the table of contents."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tfm_lib._refusal import Refusal
 
 
 class NoBook(Refusal):
-    """There is no book where one was looked for."""
+    """There is no book in the folder where one was expected."""
 
 
 class UnknownChapter(Refusal):
-    """A chapter was asked for that the table of contents does not have; the message names the nearest."""
+    """The table of contents does not have the requested chapter; the message names the closest matches."""
 
 
 def find_root(start: Path | None = None) -> Path:
-    """The book's folder: the nearest from `start` upwards with a `_toc.yml`, else this library's checkout."""
+    """Return the book's folder: the nearest from `start` upwards with a `_toc.yml`, else this library's checkout."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents, Path(__file__).resolve().parents[2]):
         if (folder / "_toc.yml").is_file() and (folder / "_config.yml").is_file():
@@ -27,7 +27,7 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def pages(root: Path) -> list[str]:
-    """The pages of the table of contents in reading order, as `chapters/masking`."""
+    """Return the pages of the table of contents in reading order, as `chapters/masking`."""
     import yaml
 
     def files(node: object) -> Iterator[str]:
@@ -44,14 +44,14 @@ def pages(root: Path) -> list[str]:
 
 
 def book_title(root: Path) -> str:
-    """The title that `_config.yml` gives the book."""
+    """Return the book's title from `_config.yml`."""
     import yaml
 
     return yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["title"]
 
 
 def parts(root: Path) -> list[tuple[str, list[str]]]:
-    """The table of contents in its parts: the caption, empty where there is none, and the pages below it."""
+    """Return the parts of the table of contents: the caption (empty if there is none) and the pages below it."""
     import yaml
 
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def parts(root: Path) -> list[tuple[str, list[str]]]:
 
 
 def pages_named(names: Iterable[str], root: Path) -> list[str]:
-    """The pages that `names` mean: `masking`, `chapters/masking` or `chapters/masking.md`."""
+    """Return the pages that `names` refer to: `masking`, `chapters/masking` or `chapters/masking.md`."""
     known = {page.rpartition("/")[2]: page for page in pages(root)}
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""A chapter as a plain notebook: readable in any Jupyter, with nothing in it that only this book's build understands."""
+"""Export a chapter as a plain notebook that any Jupyter can show, without anything specific to this book's build."""
 
 from __future__ import annotations
 
@@ -62,12 +62,11 @@ def export_notebook(
     values: dict[str, str] | None = None,
     beside: bool = False,
 ) -> nbformat.NotebookNode:
-    """The chapter at `path` of the book at `root` as a notebook without outputs.
+    """Return the chapter at `path` of the book at `root` as a notebook without outputs.
 
-    `edition`: "practice" has the solutions but those of assigned exercises, "student" has none,
-    "instructor" has all. `values` are the glued numbers (as `repr`) that the prose quotes; by
-    default those of the last build. `beside`: the other chapters' notebooks lie in the same folder,
-    so that their titles are links.
+    `edition`: "practice" includes all solutions except those of assigned exercises, "student" none, "instructor" all.
+    `values` are the glued numbers (as `repr`) that the prose quotes; by default those of the last build. `beside`: the
+    other chapters' notebooks are in the same folder, so their titles become links.
     """
     if values is None:
         values = glued(root / "_build" / "jupyter_execute" / "chapters" / f"{path.stem}.glue.json")
@@ -75,14 +74,14 @@ def export_notebook(
 
 
 def export_cells(path: Path, root: Path, some: Iterable[Block], edition: Edition) -> list[nbformat.NotebookNode]:
-    """The cells of `some` blocks of the chapter at `path`, without what the rest of the chapter gives them."""
+    """Return the cells for `some` blocks of the chapter at `path`, without the context of the rest of the chapter."""
     exporter = _Exporter(path, root, edition, {})
     exporter.read(some)
     return exporter.cells
 
 
 def glued(path: Path) -> dict[str, str]:
-    """The numbers that an execution glued, from the file that myst-nb keeps; none if there is none."""
+    """Return the numbers glued by an execution, from the file that myst-nb writes; empty if there is no such file."""
     if not path.exists():
         return {}
     outputs = json.loads(path.read_text(encoding="utf-8"))
@@ -95,7 +94,7 @@ def built_wheel(root: Path) -> Path | None:
 
 
 def wheel_name(root: Path) -> str:
-    """The file name of the library's wheel: the built one, else what its version will make it."""
+    """Return the file name of the library's wheel: the one that was built, else the one that its version implies."""
     if built := built_wheel(root):
         return built.name
     return f"tfm_lib-{tfm_lib.__version__}-py3-none-any.whl"
@@ -108,7 +107,7 @@ class _Exporter:
         self.cited: list[str] = []
         self.cells: list[nbformat.NotebookNode] = []
         self.text: list[str] = []
-        self.taught: Taught | None = None  # where the notebook is a chapter's
+        self.taught: Taught | None = None  # set only when exporting a whole chapter
 
     def notebook(self) -> nbformat.NotebookNode:
         self.text.append(INSTALL.format(wheel=wheel_name(self.root)))
@@ -131,7 +130,7 @@ class _Exporter:
         )
 
     def read(self, some: Iterable[Block]) -> None:
-        """Make cells of `some` blocks of the chapter."""
+        """Append cells for `some` blocks of the chapter."""
         for block in some:
             if block.kind == "directive" and block.name == "code-cell":
                 self._flush()
@@ -174,7 +173,7 @@ class _Exporter:
         return _cell("\n".join(lines), ["hide-input"], folded=True)
 
     def _tables(self, text: str) -> list[str]:
-        """The tables that quote numbers, each as a literal; in them nothing is converted but what is no quotation."""
+        """Return the tables that quote numbers, each as a literal, converting everything but the quotations."""
         found = re.findall(r"(?:^\|.*\|[ \t]*\n?)+", text, flags=re.MULTILINE)
         tables = [table.rstrip() for table in found if QUOTE.search(table)]
         kept = [
@@ -224,7 +223,7 @@ class _Exporter:
         return f"<details>\n<summary>{self._as_html(title)}</summary>\n\n{body}\n\n</details>"
 
     def _as_html(self, text: str) -> str:
-        """A title for `<summary>`, where Markdown is not read: words, code, formulas."""
+        """Convert a title for `<summary>`, where Markdown is not parsed: words, code, formulas."""
 
         def change(piece: Piece) -> str:
             if piece.kind == "code":
@@ -277,7 +276,7 @@ class _Exporter:
         return f"**{title}.** {self._body(ask.question)}\n\n" + "\n".join(given)
 
     def _key(self, ask: asks.Ask) -> str:
-        """The fold with the answer, and with what each mistake comes from."""
+        """Return the fold with the answer and the explanation of each mistake."""
         steps = "".join(f"{number}. {self._inline(step)}\n" for number, step in enumerate(ask.steps, start=1))
         said = f"**{self._inline(ask.words(ask.right))}**: " if ask.kind != "order" else ""
         others = [f"- **{self._inline(ask.words(answer))}**: {self._inline(answer.why)}" for answer in ask.wrong]
@@ -313,7 +312,7 @@ class _Exporter:
         return f"From `{Path(shown).as_posix()}`:\n\n```{block.options.get('language', 'python')}\n{code}\n```"
 
     def _make_excerpt(self, block: Block) -> str:
-        """A notebook shows the whole: nothing can be folded inside a listing."""
+        """Show the whole listing: a notebook cannot fold part of one."""
         return self._make_literalinclude(block)
 
     def _make_code_block(self, block: Block) -> str:
@@ -391,7 +390,7 @@ class _Exporter:
         return source.is_file() and "{code-cell}" in source.read_text(encoding="utf-8")
 
     def _citation(self, name: str, text: str) -> str:
-        """Keys separated by commas, each with words before and behind in braces, as in `{see}key{section 2}`."""
+        """Convert comma-separated keys, each with optional words around it in braces: `{see}key{section 2}`."""
         parts = []
         for before, key, behind in re.findall(r"(?:\{([^{}]*)\})?([^\s,{}]+)(?:\{([^{}]*)\})?", text):
             self.cited += [] if key in self.cited else [key]
@@ -403,7 +402,7 @@ class _Exporter:
         return ", ".join(parts) if name == "cite:t" else f"({'; '.join(parts)})"
 
     def _value(self, text: str) -> str:
-        """A glued value in the form that the prose asks for, as myst-nb shows it."""
+        """Return a glued value in the format that the prose asks for, as myst-nb shows it."""
         name, _, form = text.partition(":")
         if name not in self.values:
             return "*(a number that the cells of this chapter measure)*"
@@ -411,13 +410,13 @@ class _Exporter:
 
 
 class Order:
-    """Where in a chapter numbers are measured, asked for, and quoted."""
+    """Records where a chapter measures numbers, asks for them, and quotes them."""
 
     def __init__(self, some: Iterable[Block]) -> None:
-        self.forms: dict[str, str] = {}  # of each quoted name, as it is quoted first
-        self._quoted: dict[str, int] = {}  # the place of the first quotation
+        self.forms: dict[str, str] = {}  # quoted name → format of its first quotation
+        self._quoted: dict[str, int] = {}  # quoted name → position of its first quotation
         self._asked: list[int] = []
-        self._answered: list[int] = []  # places of folds with an answer
+        self._answered: list[int] = []  # positions of folds with an answer
         self._glued: list[tuple[int, str]] = []
         for place, block in enumerate(some):
             text = "\n".join(block.lines)
@@ -433,7 +432,7 @@ class Order:
                 self._quoted.setdefault(name, place)
 
     def later(self) -> list[str]:
-        """The names that answer a question: it stands between their cell and their first quotation, or quotes them first."""
+        """Return the names first quoted in an answer, or after a question that follows their cell."""
 
         def waits(name: str, quoted: int) -> bool:
             cell = self._cell_of(name)
@@ -442,7 +441,7 @@ class Order:
         return [name for name, quoted in self._quoted.items() if waits(name, quoted)]
 
     def _cell_of(self, name: str) -> int:
-        """The place of the cell that glues the name, which may be made of others: f"live-{length}"."""
+        """Return the position of the cell that glues `name`, whose pattern may be an f-string: f"live-{length}"."""
         made = (
             place for place, given in self._glued if re.fullmatch(re.sub(r"\\{.*?\\}", ".+", re.escape(given)), name)
         )
@@ -457,13 +456,13 @@ def _cell(code: str, tags: list[str], folded: bool) -> nbformat.NotebookNode:
 
 
 def _titled(text: str) -> tuple[str, str]:
-    """`title <target>` as its two parts; without a title the first is empty."""
+    """Split `title <target>` into its two parts; the title is empty if there is none."""
     found = re.match(r"^(.+?)\s*<([^<>]+)>$", text, flags=re.DOTALL)
     return (found[1], found[2]) if found else ("", text.strip())
 
 
 def _data_uri(path: Path) -> str:
-    """The picture at `path` as an address that needs no file; an SVG as a PNG, which every reader of Markdown shows."""
+    """Return the picture at `path` as a data URI; an SVG becomes a PNG, which every Markdown reader shows."""
     kind = {".jpg": "jpeg", ".jpeg": "jpeg", ".svg": "png"}.get(path.suffix, path.suffix[1:])
     picture = raster(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else path.read_bytes()
     return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"

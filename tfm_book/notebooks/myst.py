@@ -1,6 +1,6 @@
-"""Reads the MyST that chapters are written in: by the parser that reads them for the page, without Sphinx.
+"""Parse the MyST source of chapters without Sphinx, with the same parser that reads it for the page.
 
-Blocks and pieces keep the words of the source, so that a notebook has as it was written what it need not change.
+Blocks and pieces keep the source text, so that a notebook can reproduce unchanged whatever needs no conversion.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
 
 DIRECTIVE = re.compile(r"^\{([\w:-]+)\} *(.*)$")
 OPTION = re.compile(r"^:([\w-]+):(?:\s+(.*))?$")
-#: Directives whose body is no MyST.
+#: Directives whose body is not MyST.
 VERBATIM = ("code-cell", "code-block", "code", "literalinclude", "excerpt", "math")
 
 _KINDS = {
@@ -46,31 +46,31 @@ _COMMENTS = ("front_matter", "myst_block_break", "myst_line_comment")
 
 
 class Piece(NamedTuple):
-    """A piece of running text: `kind` is text, code, math, role, span, link or image."""
+    """A piece of running text; `kind` is text, code, math, role, span, link or image."""
 
     kind: str
-    text: str  # what stands in it
-    name: str = ""  # of a role, the classes of a span, the address of a link
+    text: str  # its content
+    name: str = ""  # name of a role, classes of a span, address of a link
     raw: str = ""
 
 
 @dataclass
 class Block:
-    """A piece of a chapter: `kind` is text, heading, code (verbatim), math, target, comment or directive."""
+    """A block of a chapter; `kind` is text, heading, code (verbatim), math, target, comment or directive."""
 
     kind: str
     lines: list[str]
-    name: str = ""  # of a directive; of a target; the label of a formula
+    name: str = ""  # name of a directive or target; label of a formula
     argument: str = ""
     options: dict[str, str] = field(default_factory=dict)
-    level: int = 0  # of a heading
-    indent: str = ""  # what stands before it in each line
-    pieces: list[Piece] = field(default_factory=list)  # of a text
+    level: int = 0  # for a heading
+    indent: str = ""  # the prefix of each of its lines
+    pieces: list[Piece] = field(default_factory=list)  # for text
 
 
 @cache
 def parser() -> MarkdownIt:
-    """The parser with what `_config.yml` asks of MyST, noting where in the text each piece begins and ends."""
+    """Return a parser with the MyST extensions of `_config.yml`; it records where each piece begins and ends."""
     made = MarkdownIt("commonmark").enable("table")
     made.use(front_matter_plugin).use(myst_block_plugin).use(myst_role_plugin)
     made.use(footnote_plugin).disable(["footnote_inline", "footnote_tail"])
@@ -101,7 +101,7 @@ def _noting(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
 
 
 def front_matter(text: str) -> dict[str, Any]:
-    """What the YAML block at the top of `text` says; nothing where there is none."""
+    """Return the YAML block at the top of `text` as a dictionary; empty if there is none."""
     import yaml
 
     found = re.match(r"\A---\n(.*?)\n---\n", text, re.DOTALL)
@@ -110,14 +110,14 @@ def front_matter(text: str) -> dict[str, Any]:
 
 
 def without_front_matter(text: str) -> str:
-    """`text` without the YAML block at its top."""
+    """Return `text` without the YAML block at its top."""
     return re.sub(r"\A---\n.*?\n---\n", "", text, count=1, flags=re.DOTALL)
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of `text` in order. The body of a directive is left to be read in its turn: `within`.
+    """Yield the blocks of `text` in order. The body of a directive is not parsed here; use `within` for that.
 
-    A text that was read before is not read again, so nobody may change a block.
+    Results are cached, so callers must not change a block.
     """
     return iter(_blocks(text))
 
@@ -140,7 +140,7 @@ def _read_blocks(text: str) -> Iterator[Block]:
 
 
 def within(block: Block) -> Iterator[Block]:
-    """The block, and those in the bodies of directives, at any depth."""
+    """Yield the block and, at any depth, the blocks in the bodies of its directives."""
     yield block
     if block.kind == "directive" and block.name not in VERBATIM:
         for inner in blocks("\n".join(block.lines)):
@@ -148,7 +148,7 @@ def within(block: Block) -> Iterator[Block]:
 
 
 def _special(tokens: list[Token], number: int, lines: list[str]) -> Block | None:
-    """The block that the token is, if it is other than text."""
+    """Return the block for a token; None if the token is ordinary text."""
     token = tokens[number]
     first, end = token.map or (0, 0)
     indent = re.match(r"[ >]*", lines[first])[0]
@@ -187,7 +187,7 @@ def _options(body: list[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def _text(lines: list[str], first: int, end: int, tokens: Iterable[Token]) -> Iterator[Block]:
-    """The lines from `first` to before `end` as a block, with the pieces that the parser found in them."""
+    """Yield the lines from `first` to before `end` as one block, with the pieces that the parser found in them."""
     if not any(line.strip() for line in lines[first:end]):
         return
     text = "\n".join(lines[first:end])
@@ -205,11 +205,11 @@ def _text(lines: list[str], first: int, end: int, tokens: Iterable[Token]) -> It
 
 
 def _places(content: str, text: str, cursor: int) -> tuple[list[int], int]:
-    """Where in `text` each character of `content` stands, which lacks what a list or a quotation puts before its lines."""
+    """Return where each character of `content` is in `text`; `content` lacks the line prefixes of lists and quotes."""
     places: list[int] = []
     for line in content.split("\n"):
         start = text.find(line, cursor)
-        if start < 0:  # a cell of a table, whose `\\|` the parser reads as `|`
+        if start < 0:  # a table cell, in which the parser reads `\\|` as `|`
             start = cursor
         places += range(start, start + len(line) + 1)
         cursor = start + len(line)
@@ -217,7 +217,7 @@ def _places(content: str, text: str, cursor: int) -> tuple[list[int], int]:
 
 
 def _pieces(token: Token, text: str, places: list[int] | None = None) -> Iterator[tuple[int, int, Piece]]:
-    """The outermost pieces of an inline token, each with where it begins and ends in the token's content."""
+    """Yield the outermost pieces of an inline token, each with its start and end in the token's content."""
     after = 0
     for child in token.children or []:
         start, end = child.meta.get("at", (0, 0))
@@ -249,17 +249,17 @@ def _with_text(text: str, found: list[tuple[int, int, Piece]]) -> list[Piece]:
 
 @lru_cache(maxsize=100_000)
 def pieces(text: str) -> tuple[Piece, ...]:
-    """The pieces of a line of `text`, in order; code and formulas are never looked into."""
+    """Return the pieces of a line of `text`, in order; code and formulas are not parsed further."""
     return tuple(_with_text(text, [found for token in parser().parseInline(text) for found in _pieces(token, text)]))
 
 
 def convert(text: str, change: Callable[[Piece], str]) -> str:
-    """A line of `text` with each of its pieces replaced by what `change` makes of it."""
+    """Return a line of `text` with each piece replaced by the result of `change`."""
     return "".join(map(change, pieces(text)))
 
 
 def split_prediction(lines: list[str]) -> tuple[list[str], list[tuple[bool, list[str]]], list[str]]:
-    """The lines of a prediction as question, [(right?, lines of the choice)], explanation."""
+    """Split the lines of a prediction into question, [(right?, lines of the choice)], explanation."""
     mark = re.compile(r"^[-*] \[([ xX])\] ?(.*)$")
     starts = [i for i, line in enumerate(lines) if mark.match(line)]
     if not starts:

@@ -1,4 +1,4 @@
-"""What a chapter's references can point to: its title, sections, figures, equations and exercises, numbered as in the book."""
+"""List what a chapter's references can target: titles, figures, equations and exercises, numbered as in the book."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tfm_book.notebooks.myst import Block, blocks, within
 
 @dataclass
 class Outline:
-    """The numbers and names of one chapter."""
+    """The numbers and titles of one chapter."""
 
     path: Path
     title: str = ""
     equations: dict[str, int] = field(default_factory=dict)
     exercises: dict[str, int] = field(default_factory=dict)
-    titles: dict[str, str] = field(default_factory=dict)  # of sections and exercises, by label
+    titles: dict[str, str] = field(default_factory=dict)  # titles of sections and exercises, by label
     figures: dict[str, int] = field(default_factory=dict)  # by label, else by file
     assigned: set[str] = field(default_factory=set)
 
@@ -28,7 +28,7 @@ class Outline:
         return self.figures.get(block.options.get("name") or block.argument, "")
 
     def refer(self, role: str, target: str) -> str:
-        """What the text says at a reference to `target`, in this chapter or another."""
+        """Return the text for a reference to `target`, in this chapter or in another."""
         if role == "doc":
             stem = target.rsplit("/", 1)[-1].removesuffix(".md")
             other = self.path.with_name(f"{stem}.md")
@@ -54,12 +54,12 @@ class Outline:
 
 
 def outline(path: Path) -> Outline:
-    """The outline of the chapter at `path`."""
+    """Return the outline of the chapter at `path`."""
     return _outline(path, path.stat().st_mtime_ns)
 
 
 def plotted(block: Block) -> dict[str, str]:
-    """The name and the caption of the figure that a code cell plots; nothing where it plots none that is numbered."""
+    """Return the name and caption of the numbered figure that a code cell plots; empty if it plots none."""
     if block.name != "code-cell" or "mystnb" not in block.options:
         return {}
     import yaml

@@ -1,4 +1,4 @@
-"""Drawings as PNG: an SVG in a notebook's Markdown is text to most programs, for it could carry a script."""
+"""Convert drawings to PNG: an SVG could carry a script, so most programs show it as text in a notebook's Markdown."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 
 PAPER, INK = "#fffdf9", "#1d2329"
-DENSITY = 1.25  # pixels for one of the drawing's: sharper, and still no wider than a notebook's column
-NARROWER = 0.88  # letters of DejaVu are wider than those of the page, for which the drawings are measured
+DENSITY = 1.25  # pixels per unit of the drawing: sharper, and still no wider than a notebook's column
+NARROWER = 0.88  # DejaVu's letters are wider than those of the page's font, for which the drawings are laid out
 
 
 @cache
 def raster(svg: str) -> bytes:
-    """The drawing `svg` as a PNG in its light colours, on paper, lettered in the fonts that matplotlib brings."""
+    """Return the drawing `svg` as a PNG in light colours on a paper background, with matplotlib's own fonts."""
     import matplotlib
     from resvg_py import svg_to_bytes
 
@@ -34,7 +34,7 @@ def raster(svg: str) -> bytes:
 
 
 def _on_paper(svg: str) -> str:
-    """`svg` with the light value of each colour that the page's scheme would choose, and letters that fit."""
+    """Return `svg` with the light value of each themed colour, and with letters small enough to fit."""
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r"var\(--[\w-]+,\s*((?:[^()]|\([^()]*\))*)\)", r"\1", svg)
     svg = re.sub(r"(font-size(?::|=\")\s*)([\d.]+)", lambda found: f"{found[1]}{NARROWER * float(found[2]):.4g}", svg)
@@ -44,7 +44,7 @@ def _on_paper(svg: str) -> str:
 
 
 def _width(svg: str) -> int:
-    """Pixels: the width that the page gives the drawing, or that of its own coordinates."""
+    """Return the width in pixels: the one that the page gives the drawing, or that of its own coordinates."""
     root = re.search(r"<svg\b[^>]*>", svg)[0]
     found = re.search(r"max-width:\s*([\d.]+)px", root) or re.search(r'viewBox="\S+ \S+ ([\d.]+)', root)
     return round(DENSITY * float(found[1]))

@@ -1,4 +1,4 @@
-"""The chapters in the order of the table of contents, each with the `teaser` of its front matter and its minutes."""
+"""List the chapters in the order of the table of contents, each with its front-matter `teaser` and reading time."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from tfm_book.notebooks.myst import front_matter
 
 
 def teaser(path: Path) -> str:
-    """What the chapter at `path` promises in the list of chapters; empty where it is not to be listed."""
+    """Return the teaser of the chapter at `path`; empty if the list of chapters leaves it out."""
     return front_matter(path.read_text(encoding="utf-8")).get("teaser", "")
 
 
 def minutes(path: Path) -> str:
-    """How long the chapter at `path` says that it takes to read; empty where it says nothing."""
+    """Return the reading time that the chapter at `path` states; empty if it states none."""
     found = re.search(r"^:::\{kicker\} .*?(\d+ minutes)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return f" *{found[1]}.*" if found else ""
 
 
 def listed(root: Path) -> str:
-    """The numbered list, in MyST, of the chapters that have a teaser."""
+    """Return a numbered list, in MyST, of the chapters that have a teaser."""
     paths = [(name, root / f"{name}.md") for name in pages(root) if (root / f"{name}.md").is_file()]
     lines = [f"{{doc}}`/{name}`: {teaser(path)}{minutes(path)}" for name, path in paths if teaser(path)]
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))

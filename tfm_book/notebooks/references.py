@@ -1,4 +1,4 @@
-"""The sources of the book as readable text: in a sentence, and in a list."""
+"""Format the book's references as plain text, for a sentence and for a list."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _entry(root: Path, key: str):
 
 
 def names(root: Path, key: str) -> str:
-    """The authors as a sentence names them: Vaswani et al.; Bahdanau and Cho; Graves."""
+    """Return the authors as a sentence names them: Vaswani et al.; Bahdanau and Cho; Graves."""
     last = [
         _plain(" ".join([*person.prelast_names, *person.last_names])) for person in _entry(root, key).persons["author"]
     ]
@@ -37,7 +37,7 @@ def year(root: Path, key: str) -> str:
 
 
 def listed(root: Path, key: str) -> str:
-    """The source as a line of Markdown: authors, year, title, place, address."""
+    """Return the reference as a line of Markdown: authors, year, title, venue, address."""
     entry = _entry(root, key)
     people = [
         _plain(str(" ".join([*p.first_names, *p.middle_names, *p.prelast_names, *p.last_names])))

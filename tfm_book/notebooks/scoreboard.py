@@ -1,4 +1,4 @@
-"""The scoreboard: one task for every machine of Parts I and II, a row for each chapter."""
+"""Build the scoreboard: the results of every model of Parts I and II on one task, one row per chapter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import mean
 
 from tfm_lib.drawing.recorded import basis, recorded
 
-#: What the machine of a chapter is, or has more than the one of the row above it.
+#: What each chapter's model is, or what it adds to the model of the row above.
 PIECES = {
     "recurrence": "two GRUs, one vector between them",
     "attention": "a look-up among all states",
@@ -25,7 +25,7 @@ TASK = "BLEU on {sentences} test sentences of Tatoeba, English to French, writte
 
 @dataclass(frozen=True)
 class Row:
-    """How well the machine of the chapter `stem` does: BLEU, a number a seed."""
+    """The result of the model of the chapter `stem`: one BLEU score per seed."""
 
     stem: str
     piece: str
@@ -45,7 +45,7 @@ class Row:
 
 
 def rows(stem: str) -> list[Row]:
-    """The rows up to the chapter `stem`; ValueError if it has none."""
+    """Return the rows up to the chapter `stem`; raises ValueError if it has none."""
     if stem not in PIECES:
         raise ValueError(f"The scoreboard has no row for {stem}; it has {', '.join(PIECES)}.")
     chapters = recorded("scoreboard")["chapters"]
@@ -54,13 +54,13 @@ def rows(stem: str) -> list[Row]:
 
 
 def task() -> str:
-    """What the numbers are."""
+    """Describe the task and the scores' basis."""
     record = recorded("scoreboard")
     return TASK.format(sentences=f"{record['judged']:,}", basis=basis(record, *PIECES))
 
 
 def listed(stem: str) -> str:
-    """The table in Markdown, for a notebook."""
+    """Return the table in Markdown, for a notebook."""
     lines = [f"| {row.name} | {row.piece} | {row.mean:.1f} ({row.by_seed}) |" for row in rows(stem)]
     return "\n".join(
         [f"**{TITLE}.** {task()}", "", "| chapter | what is new | BLEU (a number a seed) |", "|---|---|---|", *lines]

@@ -1,4 +1,4 @@
-"""Library code as the pages show it: an object cut from its file, and an excerpt of it."""
+"""Extract library code for the pages: a whole object from its file, or an excerpt of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GAP, UP_TO = "...", " … "
 
 
 def included_code(path: Path, name: str | None) -> str:
-    """The source of the object `name` (dotted) in the file at `path`, decorators included; all of it without a name."""
+    """Return the source of the object `name` (dotted) in the file at `path`, with decorators; else the whole file."""
     text = path.read_text(encoding="utf-8")
     if not name:
         return text.rstrip()
@@ -27,10 +27,11 @@ def included_code(path: Path, name: str | None) -> str:
 
 
 def excerpt(code: str, wanted: Sequence[str]) -> str:
-    """The signature of the object in `code`, and the lines that `wanted` names, in their order; `...` for what lies between.
+    """Return the signature of the object in `code` and the lines that `wanted` names, in order; `...` marks gaps.
 
-    Each of `wanted` is how a line begins, and gives its statement whole, or the head of a block; "A … B" gives all from
-    the line that begins with A to the statement that begins with B. ValueError where no line after the ones before does.
+    Each of `wanted` is how a line begins, and selects its whole statement, or the head of a block; "A … B" selects
+    everything from the line that begins with A to the statement that begins with B. Raises ValueError if no later
+    line begins so.
     """
     tree, lines = ast.parse(code), code.splitlines()
     (whole,) = tree.body
@@ -48,19 +49,19 @@ def excerpt(code: str, wanted: Sequence[str]) -> str:
 
 
 def _statements(tree: ast.AST) -> Iterator[tuple[int, int]]:
-    """First and last line of every statement; of one that holds others, of its head."""
+    """Yield the first and last line of every statement; for a compound statement, of its head only."""
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             yield node.lineno, _head(node) if hasattr(node, "body") else node.end_lineno or node.lineno
 
 
 def _head(node: Any) -> int:
-    """The last line of what stands before a block: of `def f(…):` with all its arguments."""
+    """Return the last line of a block's head, such as `def f(…):` with all its arguments."""
     return max(node.lineno, node.body[0].lineno - 1)
 
 
 def _line(lines: Sequence[str], begin: str, after: int) -> int:
-    """The number, from 1, of the next line that begins so."""
+    """Return the number, from 1, of the next line that begins with `begin`."""
     for number, line in enumerate(lines[after:], after + 1):
         if line.strip().startswith(begin):
             return number
@@ -68,7 +69,7 @@ def _line(lines: Sequence[str], begin: str, after: int) -> int:
 
 
 def _with_gaps(lines: Sequence[str], kept: set[int]) -> Iterator[str]:
-    """The kept lines; for others between them a gap, or the blank lines that they are."""
+    """Yield the kept lines, with a gap marker between them where lines were left out; blank lines stay."""
     left_out: list[str] = []
     for number, line in enumerate(lines, 1):
         if number in kept:
@@ -79,6 +80,6 @@ def _with_gaps(lines: Sequence[str], kept: set[int]) -> Iterator[str]:
 
 
 def _gap(left_out: Sequence[str]) -> Sequence[str]:
-    """What stands for lines that are left out: dots as far in as the first of them."""
+    """Return the marker for omitted lines: dots indented like the first of them."""
     first = next(filter(str.strip, left_out), None)
     return left_out if first is None else [first[: len(first) - len(first.lstrip())] + GAP]

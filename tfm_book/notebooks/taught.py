@@ -1,4 +1,4 @@
-"""What of a chapter's code lies open in its notebook: the code that teaches. What only serves the page is folded there, or left out."""
+"""Split a chapter's code for its notebook: teaching code stays open, page-only code is folded or left out."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from tfm_book.notebooks.myst import Block
 #: Functions of `tfm_lib.drawing` that draw.
 DRAWS = {"colours", "figure", "show", "weights_colormap"}
 WIDGETS = "tfm_lib.widgets"
-#: So many statements that keep a number may stand at the end of a cell that teaches.
+#: At most this many statements that only store a number may end a teaching cell without being split off.
 FEW = 2
 
 
 class Part(NamedTuple):
-    """Lines of a cell that become a cell of their own, and what they do: "teach", "draw", "widget" or "serve"."""
+    """Lines of a cell that become a cell of their own, and their role: "teach", "draw", "widget" or "serve"."""
 
     code: str
     does: str
 
 
 class Taught:
-    """Parts the cells of one chapter, one after the other: which names draw or are widgets is known from the cells before."""
+    """Splits the cells of one chapter in order; earlier cells determine which names draw and which are widgets."""
 
     def __init__(self) -> None:
-        self.imports: list[str] = []  # of all cells that the page folds or hides: the notebook's first cell has them
+        self.imports: list[str] = []  # of all folded or hidden cells; they go into the notebook's first cell
         self.drawing = set(DRAWS)
         self.widgets: set[str] = set()
 
     def parts(self, block: Block) -> list[Part]:
-        """The cells that a notebook has for this one, in order; none if all of it was imports and claims."""
+        """Return the notebook cells for this block, in order; none if it holds only imports and claims."""
         code = "\n".join(block.lines).strip("\n")
         tags = block.options.get("tags", "")
         hidden = "remove-input" in tags or "remove-cell" in tags
@@ -51,11 +51,11 @@ class Taught:
             return _parts([(left[: len(left) - tail], "serve"), (left[len(left) - tail :], "widget")])
         tail = _tail(left, {"draw", "glue"})
         if all(does == "glue" for does, _ in left[len(left) - tail :]) and tail <= FEW:
-            tail = 0  # what a learner has changed is seen at once
+            tail = 0  # so that a learner sees the effect of a change at once
         return _parts([(left[: len(left) - tail], "teach"), (left[len(left) - tail :], "draw")])
 
     def does(self, node: ast.stmt) -> str:
-        """What a statement does: "import", "claim", "widget", "glue", "draw" or "teach"."""
+        """Classify a statement: "import", "claim", "widget", "glue", "draw" or "teach"."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(WIDGETS):
                 self.widgets |= {name.asname or name.name for name in node.names}
@@ -72,16 +72,16 @@ class Taught:
 
 
 def statements(code: str) -> Iterator[tuple[ast.stmt, str]]:
-    """Each statement with its lines, and the comments and blank lines before it."""
+    """Yield each statement with its lines and with the comments and blank lines before it."""
     lines, at = code.split("\n"), 0
     for node in ast.parse(code).body:
-        if node.lineno > at:  # not the second statement of a line
+        if node.lineno > at:  # skip the second statement on a line
             yield node, "\n".join(lines[at : node.end_lineno])
             at = node.end_lineno or node.lineno
 
 
 def _is_claim(node: ast.stmt) -> bool:
-    """Whether all it does is to assert what the book says, which need not hold of what a learner tries."""
+    """Return whether the node only asserts claims of the book, which need not hold for what a learner tries."""
     if isinstance(node, ast.For | ast.If):
         return all(map(_is_claim, node.body))
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -90,7 +90,7 @@ def _is_claim(node: ast.stmt) -> bool:
 
 
 def _says_numbers(node: ast.stmt) -> bool:
-    """Whether it asserts that something is a number, which ends where a learner changes another; not that two things agree."""
+    """Return whether the node asserts a specific number, which a learner's change would break."""
     within_calls = {
         id(inner) for call in ast.walk(node) if isinstance(call, ast.Call | ast.Subscript) for inner in ast.walk(call)
     }
@@ -99,9 +99,9 @@ def _says_numbers(node: ast.stmt) -> bool:
 
 
 def _without(code: str, unwanted: Callable[[ast.stmt], bool]) -> str:
-    """The code without the statements that are unwanted, at its top and in loops and branches that hold others too.
+    """Return the code without the `unwanted` statements, also in loops and branches that hold other statements.
 
-    A comment right above a statement goes with it.
+    A comment directly above a removed statement is removed too.
     """
     tree, lines = ast.parse(code), code.split("\n")
     gone: set[int] = set()
@@ -126,14 +126,14 @@ def _without(code: str, unwanted: Callable[[ast.stmt], bool]) -> str:
 
 
 def _is_glue(node: ast.stmt) -> bool:
-    """Whether all it does is to keep what was measured."""
+    """Return whether the node only stores measured values."""
     if isinstance(node, ast.For | ast.If):
         return all(map(_is_glue, node.body))
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and "glue" in _read(node.value.func)
 
 
 def _read(node: ast.AST) -> set[str]:
-    """The names from outside that the node reads: what a function or a comprehension takes or binds is its own."""
+    """Return the names that the node reads from outside, excluding its own arguments and variables."""
     own: set[str] = set()
     for each in ast.walk(node):
         if isinstance(each, ast.FunctionDef | ast.comprehension):
@@ -149,7 +149,7 @@ def _stored(node: ast.AST) -> set[str]:
 
 
 def _bound(node: ast.stmt) -> Iterator[tuple[set[str], ast.AST]]:
-    """The names that an assignment or a definition binds, with what it binds them to."""
+    """Yield the names that an assignment or a definition binds, with the bound value."""
     if isinstance(node, ast.FunctionDef):
         yield {node.name}, node
     elif isinstance(node, ast.Assign):
@@ -161,7 +161,7 @@ def _bound(node: ast.stmt) -> Iterator[tuple[set[str], ast.AST]]:
 
 
 def _tail(statements: Sequence[tuple[str, str]], wanted: set[str]) -> int:
-    """How many statements at the end do only what is wanted."""
+    """Return how many statements at the end have only the wanted roles."""
     count = 0
     while count < len(statements) and statements[-1 - count][0] in wanted:
         count += 1

@@ -1,4 +1,4 @@
-"""The reader's working copy: notebooks that are theirs to change, brought up to date without taking anything."""
+"""Update the reader's working copy of the notebooks without overwriting the reader's changes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 STATE = ".written-by-tfm.json"  # notebook → `Written`
-LAB = Path(__file__).parent / "jupyter"  # JupyterLab keeps the widgets' state in the notebook, so that they come back
+LAB = Path(__file__).parent / "jupyter"  # JupyterLab saves the widgets' state in the notebook, so that they reappear
 
 
 @dataclass
 class Report:
-    """The notebooks written, those left as they were, and those whose new version stands beside the reader's."""
+    """Notebooks that were written, left unchanged, or given a new version beside the reader's copy."""
 
     written: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Report:
 
 
 class Written(NamedTuple):
-    """What was last written: the cells' sources, and the version of the chapter, which measured numbers do not change."""
+    """The last state written: hashes of the cells and of the chapter's version without measured numbers."""
 
     cells: str
     version: str
@@ -39,11 +39,11 @@ def update(
     export: Callable[[Path], NotebookNode],
     without_numbers: Callable[[Path], NotebookNode],
 ) -> Report:
-    """Writes each chapter's notebook, as `export` makes it, into `folder`.
+    """Write the notebook that `export` makes of each chapter into `folder`.
 
-    A notebook whose cells differ from what was last written is the reader's: it stays, and the chapter's
-    new version, if there is one, is written beside it under a name of its own. To have run it changes no cell.
-    A version is what `without_numbers` makes: another timing in the prose is not another chapter.
+    A notebook whose cells differ from what was last written belongs to the reader: it stays, and a new version of
+    the chapter, if there is one, is written beside it under another name. Running a notebook changes no cell. The
+    version is what `without_numbers` makes, so another timing in the prose is not a new version.
     """
     folder.mkdir(parents=True, exist_ok=True)
     state = _read_state(folder / STATE)
@@ -53,14 +53,14 @@ def update(
         new = Written(cells_hash(notebook), cells_hash(without_numbers(chapter)))
         known = {written.version for file, written in state.items() if _stem(file) == chapter.stem}
         own, last = _cells(folder / name), state.get(name)
-        if own is None or (last and own == last.cells):  # not there, or as we wrote it
+        if own is None or (last and own == last.cells):  # missing, or unchanged since we wrote it
             if own and last.version == new.version:
                 report.kept.append(name)
                 continue
             _write(folder / name, _text(notebook, chapter.stem))
             report.written.append(name)
             state[name] = new
-        elif new.version in known or own == new.cells:  # the reader has seen this version
+        elif new.version in known or own == new.cells:  # the reader has already been given this version
             report.kept.append(name)
         else:
             beside = _free_name(folder, chapter.stem, state)
@@ -72,19 +72,19 @@ def update(
 
 
 def lab_settings() -> dict[str, str]:
-    """What to add to JupyterLab's environment; settings of the reader's own come before it."""
+    """Return additions to JupyterLab's environment; the reader's own settings take precedence."""
     paths = [path for path in os.environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep) if path]
     return {"JUPYTER_CONFIG_PATH": os.pathsep.join([*paths, str(LAB)])}
 
 
 def cells_hash(notebook: NotebookNode) -> str:
-    """What the cells say: kinds and sources, not ids, outputs, numbers of execution or metadata."""
+    """Hash the cells' kinds and sources, ignoring ids, outputs, execution counts and metadata."""
     said = [[cell.cell_type, cell.source] for cell in notebook.cells]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _read_state(path: Path) -> dict[str, Written]:
-    """The records, but for those in a form that is not ours: what they speak of is the reader's."""
+    """Return the records, except those in an unknown format, whose notebooks are treated as the reader's."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -97,7 +97,7 @@ def _stem(name: str) -> str:
 
 
 def _free_name(folder: Path, stem: str, state: dict[str, Written]) -> str:
-    """The first of `masking-new-version.ipynb`, `masking-new-version-2.ipynb`, … that holds nothing of the reader's."""
+    """Return the first of `masking-new-version.ipynb`, `masking-new-version-2.ipynb`, … free of reader's changes."""
     number = 1
     while True:
         name = f"{stem}-new-version{'' if number == 1 else f'-{number}'}.ipynb"
@@ -108,7 +108,7 @@ def _free_name(folder: Path, stem: str, state: dict[str, Written]) -> str:
 
 
 def _text(notebook: NotebookNode, stem: str) -> str:
-    """The notebook as text, with cell ids that are the same each time."""
+    """Return the notebook as text, with cell ids that are the same each time."""
     import nbformat
 
     for number, cell in enumerate(notebook.cells):
@@ -117,7 +117,7 @@ def _text(notebook: NotebookNode, stem: str) -> str:
 
 
 def _write(path: Path, content: str) -> None:
-    """All or nothing: a full disk must not leave half a notebook."""
+    """Write the file completely or not at all: a full disk must not leave half a notebook."""
     part = path.with_name(path.name + ".part")
     try:
         part.write_text(content, encoding="utf-8")
@@ -127,7 +127,7 @@ def _write(path: Path, content: str) -> None:
 
 
 def _cells(path: Path) -> str | None:
-    """The hash of the cells in the notebook at `path`; None if there is none, "" if it is no notebook of this kind."""
+    """Return the hash of the cells in the notebook at `path`; None if it is missing, "" if it is unreadable."""
     import nbformat
 
     if not path.exists():

@@ -1,4 +1,4 @@
-"""What makes the book's pages: the only room that needs Sphinx."""
+"""Build the book's web pages; the only package that needs Sphinx."""
 
 from tfm_lib._extras import needs
 

@@ -1,4 +1,4 @@
-"""What a page says of itself and of the book: title, description, share picture, how to cite it, where to report a mistake."""
+"""Give each page its metadata: title, description, share picture, citation, and link for reporting mistakes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tfm_lib.drawing.display import colours
 
 PICTURE = "share.png"
 FIGURE = "chapters/figures/transformer.svg"
-LONG = 200  # letters of a description
+LONG = 200  # characters of a description
 WIDE, HIGH = 1200, 630
 
 
 def description(words: str) -> str:
-    """The first sentences of `words` that fit into a description; a piece of the first where it alone is longer."""
+    """Return the first sentences of `words` that fit into a description; part of the first if it alone is too long."""
     words = re.sub(r"\{[\w:]+\}`([^`<]*?)\s*(?:<[^>`]*>)?`", r"\1", " ".join(words.split()))
     words = re.sub(r"\$([^$]+)\$", lambda formula: words_of_formula(formula[1]), words)
     words = re.sub(r"[*`]", "", words)
@@ -39,7 +39,7 @@ def description(words: str) -> str:
 
 
 def share_picture(root: Path, title: str) -> bytes:
-    """The book's picture of the Transformer beside its title, as a PNG in the proportions of a shared link."""
+    """Draw the book's picture of the Transformer beside its title, as a PNG in the proportions of a shared link."""
     figure = (root / FIGURE).read_text(encoding="utf-8")
     figure = figure[figure.index("<svg") :]
     _, _, width, height = map(float, re.search(r'viewBox="([^"]+)"', figure)[1].split())
@@ -70,7 +70,7 @@ def _broken(title: str, most: int) -> list[str]:
 
 
 def citation(cff: dict[str, Any], year: str) -> dict[str, str]:
-    """How to cite what a CITATION.cff describes, as a sentence and as BibTeX."""
+    """Return the citation that a CITATION.cff describes, as a sentence and as BibTeX."""
     year = str(cff.get("date-released", year))[:4]
     people = [_person(author) for author in cff["authors"]]
     names = " and ".join(f"{{{name}}}" if whole else name for name, whole in people)
@@ -85,14 +85,14 @@ def citation(cff: dict[str, Any], year: str) -> dict[str, str]:
 
 
 def _person(author: dict[str, str]) -> tuple[str, bool]:
-    """The author's name, and whether it is one that must not be taken apart."""
+    """Return the author's name, and whether it must be kept as one unit."""
     if "name" in author:
         return author["name"], True
     return f"{author['family-names']}, {author['given-names']}", False
 
 
 def report_link(repository: str, page: str, title: str) -> str:
-    """Where a mistake on `page` is reported to the `repository`; empty where there is none."""
+    """Return the address for reporting a mistake on `page` to the `repository`; empty if there is no repository."""
     repository = repository.rstrip("/")
     if not repository:
         return ""
@@ -110,7 +110,7 @@ def _cited(path: Path, written: float) -> dict[str, Any]:
 def tell(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give the template what it says of the page and of the book."""
+    """Pass the metadata of the page and of the book to the template."""
     root = Path(app.srcdir)
     cff, base = root / "CITATION.cff", (app.config.html_baseurl or "").rstrip("/")
     if cff.is_file():

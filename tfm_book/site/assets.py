@@ -1,4 +1,4 @@
-"""What a page loads: style, fonts and scripts, all served by the book, and nothing that the page does not use."""
+"""Serve each page's styles, fonts and scripts from the book itself, and leave out those that the page does not use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tfm_book.site.patches import script, stylesheet
 THEME = Path(__file__).parent / "theme"
 CHECKOUT = Path(__file__).resolve().parents[2]
 
-#: npm package of a font → its style sheets; of each, these subsets. Other scripts fall back to the reader's fonts.
+#: npm package of a font → its style sheets. Only these subsets are served; other scripts use the reader's fonts.
 FONTS = {"source-sans-3": ("wght.css", "wght-italic.css"), "jetbrains-mono": ("wght.css",)}
 SUBSETS = ("latin", "latin-ext", "greek")
 
 OURS = "_tfm"
 SCRIPTS = ("book.js", "asks.js", "reading.js", "search.js")
 
-#: The address of the book leads to its first page; an icon, because a browser asks for one where none is named.
+#: Redirects the book's address to its first page; names an empty icon, because browsers request one otherwise.
 INDEX = """\
 <!doctype html>
 <html lang="{lang}">
@@ -38,9 +38,9 @@ INDEX = """\
 
 
 def package_folder(name: str, book: Path) -> Path:
-    """The folder of the npm package `name` in the `book`'s sources, or beside a library that is not installed apart.
+    """Return the folder of the npm package `name`, in the `book`'s sources or in the checkout of this library.
 
-    Raises FileNotFoundError with a sentence where it is in neither.
+    Raises FileNotFoundError with an explanation if it is in neither.
     """
     for root in (book, CHECKOUT):
         if (folder := root / "frontend" / "node_modules" / name).is_dir():
@@ -51,14 +51,14 @@ def package_folder(name: str, book: Path) -> Path:
 
 
 def copy_assets(app: Sphinx) -> None:
-    """Write the book's own style, script and fonts into the output, touching only what changed."""
+    """Write the book's own styles, scripts and fonts into the output, changing only files that differ."""
     if app.builder.format != "html":
         return
     out = Path(app.outdir) / OURS
     faces, fonts = _font_faces(Path(app.srcdir))
     tokens = files("tfm_lib.drawing").joinpath("tokens.css").read_text(encoding="utf-8")
     light = re.search(r":root \{([^}]*)\}", tokens)[1]
-    paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # always light, whatever the screen shows
+    paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # print is always light, whatever the screen shows
     write(
         out / "book.css",
         "\n".join(
@@ -83,7 +83,7 @@ def copy_assets(app: Sphinx) -> None:
 
 
 def _font_faces(book: Path) -> tuple[str, list[Path]]:
-    """The `@font-face` rules of the subsets that the book serves, and the files they name."""
+    """Return the `@font-face` rules of the subsets that the book serves, and the font files that they name."""
     rules, fonts = [], []
     for package, sheets in FONTS.items():
         folder = package_folder(f"@fontsource-variable/{package}", book)
@@ -98,7 +98,7 @@ def _font_faces(book: Path) -> tuple[str, list[Path]]:
 
 
 def drop_thebe(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Take out the settings of sphinx-thebe, which Jupyter Book loads unasked: no page starts a foreign kernel."""
+    """Remove the settings of sphinx-thebe, which Jupyter Book always loads, so that no page starts a remote kernel."""
     for raw in list(doctree.findall(nodes.raw)):
         if "thebe" in raw.astext()[:200] and "<script" in raw.astext():
             raw.parent.remove(raw)
@@ -111,14 +111,14 @@ def write(path: Path, content: bytes) -> None:
 
 
 def mend(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
-    """Mend what Sphinx writes against the rules of accessibility: roles of the bibliography, header cells without words."""
+    """Fix accessibility faults in Sphinx's HTML: roles in the bibliography, and empty header cells."""
     body = context.get("body", "")
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     context["body"] = re.sub(r'<th class="head[^"]*">(?:<p>\s*</p>)?</th>', "<td></td>", body)
 
 
 def choose_assets(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
-    """Leave on the page only the styles and scripts that it needs (extensions put theirs on every page)."""
+    """Keep only the styles and scripts that the page needs (extensions add theirs to every page)."""
     body = context.get("body", "")
     context["css_files"] = [stylesheet(f"{OURS}/book.css", priority=900)]
     context["css_files"] += context.get("tfm_widget_styles", [])

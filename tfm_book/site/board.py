@@ -1,4 +1,4 @@
-"""The scoreboard in the page: a table whose rows are bars, with a dot for each seed."""
+"""Draw the scoreboard in the page: a table whose rows are bars, with a dot for each seed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLE = (
 
 
 class Scoreboard(SphinxDirective):
-    """`:::{scoreboard} masking`, with a sentence on what the last row says: the rows up to this chapter's."""
+    """`:::{scoreboard} masking`, with a sentence about the last row: shows the rows up to this chapter's."""
 
     required_arguments = 1
     has_content = True
@@ -45,7 +45,7 @@ class Scoreboard(SphinxDirective):
 
 
 def drawn(row: Row, now: bool) -> str:
-    """A row of the table; the chapter's own is marked."""
+    """Return a row of the table; the chapter's own is marked."""
     return ROW.format(
         now=' aria-current="true"' if now else "", stem=row.stem, name=html.escape(row.name), piece=html.escape(row.piece),
         mean=100 * row.mean / MOST, score=row.mean, by_seed=row.by_seed,

@@ -1,4 +1,4 @@
-"""Boxes and what else makes a page the book's own: the kicker, what folds without a script, exercises, listings."""
+"""Define the book's boxes and page structure: kicker, script-free folds, exercises, listings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 from tfm_book.notebooks.reading_order import listed
 from tfm_book.site.pictures import slim
 
-MOST_NAMED = 2  # of what a folded cell defines or uses
+MOST_NAMED = 2  # names to show from a folded cell
 
 
 class Kicker(SphinxDirective):
@@ -35,7 +35,7 @@ class Kicker(SphinxDirective):
 
 
 class ReadingOrder(SphinxDirective):
-    """`:::{reading-order}`: the chapters in the order of the table of contents, each with its teaser."""
+    """`:::{reading-order}`: lists the chapters in the order of the table of contents, each with its teaser."""
 
     has_content = True
 
@@ -48,13 +48,13 @@ class ReadingOrder(SphinxDirective):
 
 
 def _with_another_order(app: Sphinx, env, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
-    """The pages whose list of chapters is not the book's: a page depends on no whole chapter for one sentence."""
+    """Return pages whose list of chapters is out of date, without making them depend on whole chapters."""
     listing = {docname: known.get("tfm_reading_order") for docname, known in env.metadata.items()}
     return [docname for docname, shown in listing.items() if shown and shown != listed(Path(env.srcdir))]
 
 
 class folded(nodes.General, nodes.Element):
-    """A box that opens on a click, with no script: `<details>`."""
+    """A box that opens on a click, without a script: `<details>`."""
 
 
 class Dropdown(SphinxDirective):
@@ -75,7 +75,7 @@ class Dropdown(SphinxDirective):
 
 
 class Tidy(SphinxPostTransform):
-    """Gives a page the form that the book's style and the rules of accessibility ask for."""
+    """Adjusts a page's structure to the book's style sheet and to the rules of accessibility."""
 
     default_priority = 150
     formats = ("html",)
@@ -105,7 +105,7 @@ class Tidy(SphinxPostTransform):
                 section.insert(0, kicker)  # above the title
 
     def _fold_or_mend(self, node: nodes.Element) -> None:
-        """Solutions and folded admonitions become `<details>`; exercises lose an id that sphinx-exercise repeats."""
+        """Turn solutions and folded admonitions into `<details>`; remove an id that sphinx-exercise repeats."""
         if is_exercise_node(node):
             _unwrap(node)
             title = node[0].children
@@ -120,7 +120,7 @@ class Tidy(SphinxPostTransform):
             node.replace_self(fold(node[0].children, node[1:], classes, node.get("ids")))
 
     def _name_the_file(self, code: nodes.literal_block) -> None:
-        """Above code that comes from the library, the name of its file."""
+        """Put the name of the file above code that comes from the library."""
         shown = re.search(r"tfm_lib/[\w/]+\.py$", Path(code.get("source") or "").as_posix())
         if shown:
             file = nodes.paragraph(shown[0], shown[0], classes=["tfm-file"])
@@ -134,13 +134,13 @@ def _unwrap(node: nodes.Element) -> None:
             and child["ids"]
             and child["ids"][0] in ("exercise-content", "solution-content")
         ):
-            at = node.index(child)  # not replace_self, which would hand the id on
+            at = node.index(child)  # not replace_self, which would pass the id on
             node.remove(child)
             node[at:at] = child.children
 
 
 def fold(title, body, classes, ids=(), opened=False, exercise=None) -> folded:
-    """`body` in a box that opens on a click on its `title`."""
+    """Put `body` into a box that opens on a click on its `title`."""
     node = folded("", *body, classes=["tfm-fold", *classes], ids=list(ids or ()), opened=opened)
     node.insert(0, _summary("", "", *title))
     if exercise:
@@ -164,7 +164,7 @@ def _tags(open_tag: str, close_tag: str):
 
 
 def what_it_shows(source: str) -> str:
-    """What a folded cell holds, in a few words of HTML: what it defines, else which parts of the library it uses, else that it checks."""
+    """Describe a folded cell in a few words of HTML: what it defines, else what it imports, else that it checks."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a command for Jupyter

@@ -1,8 +1,8 @@
-"""The build of the book: what changed since the last one decides how much of it is done again.
+"""Build the book, redoing only what has changed since the last build.
 
-Nothing changed: nothing is done. A chapter or the library changed: Sphinx reads the pages concerned, and
-`cache` executes what must be. The machinery itself changed (this package, the widgets' bundles, an installed
-package): every page is made again, from outputs that are still right.
+If nothing changed, nothing is done. If a chapter or the library changed, Sphinx reads the affected pages again, and
+`cache` executes what is stale. If the build tools changed (this package, the widgets' bundles, an installed package),
+every page is made again, from the outputs that are still valid.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ NO_SOURCES = {
     "tests",
     "work",
     "__pycache__",
-}  # nor is what begins with a dot
+}  # nor anything that begins with a dot
 MACHINERY = ("_config.yml", "tfm_book", "tfm_lib/drawing", "tfm_lib/widgets/static")
 PRODUCTS = ("html", ".doctrees", ".jupyter_cache", "jupyter_execute")
 STATE = ".state.json"
 
 
 def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), force: bool = False) -> int:
-    """Builds the book at `root` into `out/html` (`_build/html`); the exit code is 1 if a page has a fault, else 0.
+    """Build the book at `root` into `out/html` (`_build/html`); return 1 if a page has a fault, else 0.
 
-    With `chapters` only these are executed, and others only if they never were. `force` does it all again,
-    or, with `chapters`, executes these again.
+    With `chapters`, execute only these, and others only if they never were. `force` redoes everything or, with
+    `chapters`, executes these again.
     """
     out = out or root / "_build"
     html = out / "html"
@@ -45,18 +45,18 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
     now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, _sources(root), _packages())}
     if not force and before.get("sources") == now["sources"] and _all_there(html, before.get("pages", {})):
         return 0
-    require_sphinx()  # where this fails, the book of the last build stays
+    require_sphinx()  # if this fails, the book of the last build stays
     if force and not only:
         for name in PRODUCTS:
             shutil.rmtree(out / name, ignore_errors=True)
     (out / STATE).unlink(missing_ok=True)
     anew = (
         before.get("machinery") != now["machinery"]
-    )  # which also holds after a build with faults: they are said again
+    )  # also true after a build with faults, so that they are reported again
     result = build_sphinx(
         root,
         html,
-        noconfig=True,  # no conf.py: its place is taken by _config.yml
+        noconfig=True,  # no conf.py: _config.yml takes its place
         confoverrides={
             "external_toc_path": str(root / "_toc.yml"),
             "tfm_only": tuple(only),
@@ -78,7 +78,7 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
     _remove_orphans(html, root)
     now["pages"] = {path.relative_to(html).as_posix(): path.stat().st_size for path in sorted(html.rglob("*.html"))}
     if only:
-        del now["sources"]  # the others may be stale
+        del now["sources"]  # the other chapters may be stale
     (out / STATE).write_text(json.dumps(now), encoding="utf-8")
     return 0
 
@@ -91,7 +91,7 @@ def _read(state: Path) -> dict:
 
 
 def _sources(root: Path) -> list[str]:
-    """What the build may read: all folders but those that are known not to matter, and the settings beside them."""
+    """Return what the build may read: all folders except irrelevant ones, and settings at the top level."""
     return sorted(
         path.name
         for path in root.iterdir()
@@ -113,7 +113,7 @@ def _hash(root: Path, names: Iterable[str], more: str) -> str:
 
 
 def _packages() -> str:
-    """The installed packages with their versions, by the names of their folders."""
+    """Return the installed packages with their versions, taken from the names of their folders."""
     folders = {
         path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")
     }
@@ -127,7 +127,7 @@ def _all_there(html: Path, sizes: dict[str, int]) -> bool:
 
 
 def _remove_orphans(html: Path, root: Path) -> None:
-    """Pages whose chapter is no longer in the table of contents."""
+    """Delete pages whose chapter is no longer in the table of contents."""
     known = set(pages(root))
     for path in (html / "chapters").glob("*.html"):
         if path.relative_to(html).with_suffix("").as_posix() not in known:

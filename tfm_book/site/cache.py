@@ -1,7 +1,7 @@
-"""Executes the chapters that need it before Sphinx reads them, and keeps the outputs in Jupyter's cache.
+"""Execute stale chapters before Sphinx reads them, and keep the outputs in Jupyter's cache.
 
-A chapter is executed again when its code cells change, or a file that they depend on, or the main versions;
-not when its prose changes. A Sphinx extension, so that `jupyter-book build .` does the same as `tfm build`.
+A chapter is executed again when its code cells, a file that they depend on, or the main versions change; not when its
+prose changes. This is a Sphinx extension, so that `jupyter-book build .` does the same as `tfm build`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAIN_PACKAGES = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget")
 
 
 def execution_key(cells: Iterable[str], folder: Path, root: Path) -> str:
-    """The hash of all that an execution of code `cells` in `folder` depends on."""
+    """Return a hash of everything that executing the code `cells` in `folder` depends on."""
     cells = list(cells)
     digest = hashlib.sha256(_versions().encode())
     for cell in cells:
@@ -40,14 +40,14 @@ def execution_key(cells: Iterable[str], folder: Path, root: Path) -> str:
 def execute_chapters(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Executes what is stale and returns the pages whose outputs differ from those they were last read with."""
+    """Execute what is stale; return the pages whose outputs have changed since they were last read."""
     if env.mystnb_config.execution_mode != "cache":
         return []
     from jupyter_cache import get_cache
 
     cache = get_cache(env.mystnb_config.execution_cache_path)
     only = app.config.tfm_only
-    states: dict[str, str] = {}  # page → what its outputs come from
+    states: dict[str, str] = {}  # page → key of its outputs
     shown_without_outputs: list[str] = []
     jobs: dict[str, tuple[str, str]] = {}  # name → page, key
     work: list[Job] = []
@@ -99,7 +99,7 @@ def execute_chapters(
 
 
 def _notebooks(env: BuildEnvironment) -> Iterable[tuple[str, NotebookNode]]:
-    """The pages that are notebooks, read as myst-nb reads them; what cannot be read is left to its complaint."""
+    """Yield the pages that are notebooks, read as myst-nb reads them; leave unreadable ones for myst-nb to report."""
     from myst_nb.core.read import MystMetadataParsingError, create_nb_reader
 
     for page in sorted(env.found_docs):
@@ -121,7 +121,7 @@ def _record(cache: Any, notebook: NotebookNode) -> Any:
 
 
 def _forget(cache: Any, path: Path) -> None:
-    """Drops every older execution of the notebook at `path`."""
+    """Drop every older execution of the notebook at `path`."""
     for record in cache.list_cache_records():
         if record.uri == str(path):
             cache.remove_cache(record.pk)
@@ -136,13 +136,13 @@ def _remember(cache: Any, path: Path, run: Run, key: str) -> None:
 
 
 def _report(app: Sphinx, failed: list[Run]) -> None:
-    """Says which cells failed; what their pages then lack (outputs, glued numbers) is not worth a second complaint."""
+    """Report the failed cells, and suppress warnings about the outputs and glued numbers that are then missing."""
     from sphinx.util.logging import getLogger
 
     logger = getLogger(__name__)
     for run in failed:
         logger.warning("chapter %s, %s", run.job.name, run.failure, type="tfm", subtype="execution")
-    if failed:  # this build fails; the next one says what else myst-nb has to say
+    if failed:  # this build fails anyway; the next one shows myst-nb's other warnings
         app.config.suppress_warnings = [*app.config.suppress_warnings, "mystnb", "myst-nb"]
 
 
@@ -158,7 +158,7 @@ def _versions() -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_config_value("tfm_only", (), "")  # the pages to execute; the others keep the outputs that they have
-    app.add_config_value("tfm_force", False, "")  # execute although nothing changed
+    app.add_config_value("tfm_only", (), "")  # the pages to execute; the others keep their outputs
+    app.add_config_value("tfm_force", False, "")  # execute even if nothing changed
     app.connect("env-get-outdated", execute_chapters)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
-"""What a chapter's execution depends on, read from its code without running it.
+"""Find the files that a chapter's execution depends on by analysing its code, without running it.
 
-The files found are the modules of the book's own packages that the code imports, directly or through
-others, and the data that those sources name: a file beside a module (`"tokens.css"`), a check's
-judges (`"masking.leak-test"`), recorded results and the shipped models (`recorded("x")`, `"models/x.json"`).
+These are the modules of the book's own packages that the code imports, directly or indirectly, and the data that these
+sources name: a file beside a module (`"tokens.css"`), a check's judges (`"masking.leak-test"`), recorded results and
+the shipped models (`recorded("x")`, `"models/x.json"`).
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-RECORDED = ("experiments", "models")  # folders whose files are recorded results; naming the folder names them all
-BUILT = "static"  # the widgets' bundles: a page takes them from the front end, not from an execution
+RECORDED = ("experiments", "models")  # folders of recorded results; naming the folder includes all its files
+BUILT = "static"  # the widgets' bundles: pages take them from the front end, not from an execution
 CHECKS = "tfm_lib.checks"
-READER = "tfm_lib.drawing.recorded"  # names the folder of all results; a call says which is meant
+READER = "tfm_lib.drawing.recorded"  # names the folder of all results, but each call names the one that is needed
 NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
 
 
 def dependencies(cells: Iterable[str], folder: Path, root: Path) -> list[Path]:
-    """The files that code `cells`, run in `folder` of the book at `root`, depend on; sorted, each once."""
+    """Return the files that the code `cells`, run in `folder` of the book at `root`, depend on, sorted and unique."""
     bases = [root] if (root / "tfm_lib").is_dir() else [root, Path(__file__).parents[2]]
     found: set[Path] = set()
     waiting = [(_facts(cell), folder, "") for cell in cells]
     while waiting:
         (imports, strings), place, package = waiting.pop()
         names = [_absolute(name, level, package) for name, level in imports]
-        if not package:  # named in a cell, as `check("masking.leak-test", …)` does
+        if not package:  # named in a cell, as in `check("masking.leak-test", …)`
             names += [f"{CHECKS}.{text.partition('.')[0]}" for text in strings if re.fullmatch(r"\w+\.[\w-]+", text)]
         for name in names:
             for path in _modules(name, bases):
@@ -43,15 +43,15 @@ def dependencies(cells: Iterable[str], folder: Path, root: Path) -> list[Path]:
     return sorted(found)
 
 
-@lru_cache(maxsize=512)  # chapters share most of what they import
+@lru_cache(maxsize=512)  # chapters share most of their imports
 def _facts(source: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
-    """What a source imports, as (name, level), and the strings in it that may name something."""
+    """Return the imports of a source, as (name, level), and the strings in it that may name a file or an exercise."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a cell with %magics or !commands
         try:
             tree = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
-        except SyntaxError:  # which its execution will tell better
+        except SyntaxError:  # the execution will report it better
             tree = ast.Module([], [])
     imports, strings = [], []
     for node in ast.walk(tree):
@@ -61,7 +61,7 @@ def _facts(source: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
             imports.append((node.module or "", node.level))
             imports += [
                 (f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names
-            ]  # perhaps a module
+            ]  # it may be a module
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "recorded":
             strings += [f"experiments/results/{arg.value}.json" for arg in node.args if isinstance(arg, ast.Constant)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMES.fullmatch(node.value):
@@ -75,7 +75,7 @@ def _absolute(name: str, level: int, package: str) -> str:
 
 
 def _modules(name: str, bases: list[Path]) -> Iterator[Path]:
-    """The files that importing `name` runs: each parent package, then the module; nothing for a foreign name."""
+    """Yield the files that importing `name` runs: parent packages, then the module; none if it is not the book's."""
     parts = name.split(".")
     for base in bases:
         for depth in range(1, len(parts) + 1):

@@ -1,4 +1,4 @@
-"""What a chapter's page offers for download: the chapter as a plain notebook, its source, and the library's wheel."""
+"""Offer downloads on a chapter's page: the chapter as a plain notebook, its source, and the library's wheel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOLDER = "_downloads"
 def offer(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Write the page's downloads and name them to the template."""
+    """Write the page's downloads and pass their names to the template."""
     source = Path(app.env.doc2path(pagename)) if doctree is not None else None
     if source is None or source.suffix != ".md":
         return
@@ -48,7 +48,7 @@ def offer(
 
 
 def copy_wheel(app: Sphinx) -> None:
-    """Serve the library's wheel from the book, and no older one."""
+    """Copy the library's wheel into the book and delete older ones."""
     folder, wheel = Path(app.outdir) / FOLDER, built_wheel(Path(app.srcdir))
     for old in folder.glob("*.whl"):
         if wheel is None or old.name != wheel.name:

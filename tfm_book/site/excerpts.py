@@ -1,4 +1,4 @@
-"""Library code on a page: the lines that matter, and the whole in a fold."""
+"""Show library code on a page: the relevant lines, and the whole object in a fold."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from tfm_book.site.boxes import fold
 
 
 class Excerpt(SphinxDirective):
-    """`{excerpt} ../tfm_lib/cost.py` with `:pyobject: name`: the signature and the lines that the body names, by how
-    they begin ("A … B": from A to B), above a fold with the whole. Without a body the whole is shown."""
+    """`{excerpt} ../tfm_lib/cost.py` with `:pyobject: name`: shows the signature and the lines that the body selects,
+    above a fold with the whole. The body gives the beginnings of lines ("A … B": from A to B); without it, the
+    whole is shown.
+    """
 
     required_arguments = 1
     has_content = True

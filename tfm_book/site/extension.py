@@ -1,4 +1,4 @@
-"""The Sphinx extension of the book: each part of a page lives in a module beside this one."""
+"""The book's Sphinx extension: sets up the modules of this package, one for each part of a page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tfm_book.site import (
 
 def _configure(app: Sphinx, config: Config) -> None:
     config.templates_path.insert(0, str(assets.THEME / "templates"))
-    config.html_copy_source = False  # the page offers sources that can be used: see `downloads`
+    config.html_copy_source = False  # the page offers more useful sources: see `downloads`
     config.html_show_sourcelink = False
     config.html_use_index = False
     config.html_domain_indices = False

@@ -1,7 +1,7 @@
-"""Code is coloured by a few kinds of words; what looks like plain text carries no element of its own.
+"""Reduce syntax highlighting to the coloured token classes, so that plain text needs no elements.
 
-Pygments marks every name, bracket and space. A chapter has seven thousand of them, more than all its other elements
-together, and each costs a reader's browser time and a phone's memory.
+Pygments marks every name, bracket and space. A chapter has seven thousand such elements, more than all its others
+together, and each costs rendering time in the browser and memory on a phone.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ WORD = re.compile(r'<span class="([^"]+)">([^<]*)</span>')
 
 @cache
 def coloured() -> frozenset[str]:
-    """The classes of words that the style sheet knows, as `k` in `.highlight .k { … }`."""
+    """Return the token classes that the style sheet colours, as `k` in `.highlight .k { … }`."""
     return frozenset(re.findall(r"\.highlight \.(\w+)", (THEME / "book.css").read_text(encoding="utf-8")))
 
 
 def few_words(html: str) -> str:
-    """`html` whose listings have elements for coloured words only."""
+    """Return `html` whose listings have elements only for coloured tokens."""
 
     def plain(word: re.Match[str]) -> str:
         return word[0] if coloured().intersection(word[1].split()) else word[2]

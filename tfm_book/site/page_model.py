@@ -1,4 +1,4 @@
-"""The shipped translator as a page can load it from a folder: classic scripts, its weights in base64, byte for byte."""
+"""Ship the translator as classic scripts with base64 weights, so that a page opened from a folder can load it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sphinx.application import Sphinx
 from tfm_book.site.assets import write
 from tfm_book.site.page_widgets import FOLDER
 
-#: Bytes a script: a reader sees the progress, and no script holds the page up for long.
+#: Bytes per script: small enough to show progress, and for no script to block the page for long.
 PART = 900_000
 
 
 def model_scripts(folder: Path) -> Iterator[tuple[str, str]]:
-    """Names and texts of the scripts for the model in `folder`: `about`, then its weights in parts, `0`, `1`, …
+    """Yield names and texts of the scripts for the model in `folder`: `about`, then its weights in parts, `0`, `1`, …
 
-    Each calls `tfmPart`, which `frontend/src/twin/index.js` defines. `about` has the CRC-32 of each part: a page takes
-    none that came otherwise.
+    Each calls `tfmPart`, which `frontend/src/twin/index.js` defines. `about` has the CRC-32 of each part, so that the
+    page can reject damaged parts.
     """
     weights = (folder / "model.safetensors").read_bytes()
     parts = [weights[start : start + PART] for start in range(0, len(weights), PART)]
@@ -35,7 +35,7 @@ def model_scripts(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def write_model(app: Sphinx) -> None:
-    """Put the scripts beside the widgets' bundles; a page fetches them when its reader asks for the machine."""
+    """Write the scripts beside the widgets' bundles; a page fetches them when its reader starts the translator."""
     from tfm_lib.engine.translator import SHIPPED, shipped_folder
 
     for name, text in model_scripts(shipped_folder()):

@@ -1,4 +1,4 @@
-"""Widgets in the page without a kernel: their state is embedded, small, and shown by `frontend/host/host.js`."""
+"""Show widgets without a kernel: the page embeds their reduced state, and `frontend/host/host.js` displays it."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ WITHOUT_SCRIPTS = (
     '<noscript><p class="tfm-widget-failed">This widget needs JavaScript. The picture shows it as it was when the book was '
     "built.</p></noscript>"
 )
-#: Traits that mean something to JupyterLab only.
+#: Traits that only JupyterLab uses.
 UNUSED = re.compile(r"_model_|_view_|_dom_classes|_anywidget_id|layout$|tabbable$|tooltip$")
 
 
 class widget_view(nodes.General, nodes.Element):
-    """Where a cell shows a widget: `model_id`, and what the widget said of itself in `tfm` (alt, still)."""
+    """Place of a widget in a cell's output: `model_id`, and the widget's own description in `tfm` (alt, still)."""
 
 
 class LostWidget(ValueError):
-    """A widget whose state the execution did not keep: the page would have a hole."""
+    """The execution did not keep this widget's state, so the page could not show it."""
 
 
 class StockWidget(ValueError):
-    """A widget that would look alive in the page and be dead."""
+    """A widget that would look interactive in the page but would not work without a kernel."""
 
 
 def page_state(state: dict[str, dict], shown: list[str]) -> tuple[dict[str, dict], dict[str, str]]:
-    """What the page needs of a notebook's widget state, and the names that its models have there.
+    """Reduce a notebook's widget state to what the page needs; also return the new names of the models.
 
-    Kept are the models in `shown`, those that they name, and the links between them. Ids become `w1`, `w2`, … in
+    This keeps the models in `shown`, those that they refer to, and the links between them. Ids become `w1`, `w2`, … in
     order of appearance, so that the page is the same after each execution.
-    Raises `StockWidget` for a model that is no anywidget, `LostWidget` for one without a state.
+    Raises `StockWidget` for a model that is not an anywidget, `LostWidget` for one without a state.
     """
     lost = [id for id in shown if id not in state]
     if lost:
         raise LostWidget(
             f"{len(lost)} of {len(shown)} widgets have no state in the chapter's outputs: execute it again."
         )
-    for id in dict.fromkeys([*shown, *state]):  # what the chapter shows is named before its parts
+    for id in dict.fromkeys([*shown, *state]):  # check the widgets shown in the chapter before their parts
         model = state[id]
         if model["model_module"] in ("@jupyter-widgets/base", "anywidget") or model["model_name"] in LINKS:
             continue
@@ -101,7 +101,7 @@ def _references(value: Any) -> list[str]:
 
 
 def place_widgets(app: Sphinx, document: nodes.document) -> None:
-    """Put our own nodes, and the states that they need, in place of what myst-nb writes for a widget runtime."""
+    """Replace myst-nb's widget output by our own nodes and the states that they need."""
     kept = getattr(app.env, "nb_metadata", {}).get(app.env.docname, {}).get("js_files", {})
     _, attributes = kept.pop("ipywidgets_state", (None, {"body": "{}"}))
     widgets = json.loads(attributes["body"]).get("state") or {}
@@ -150,7 +150,7 @@ def _visit_widget_view(self, node: widget_view) -> None:
 def add_widget_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    """Give a page with widgets the host and the bundles that it uses, and no other page anything."""
+    """Add the host and the needed bundles to a page with widgets; add nothing to other pages."""
     if doctree is None or not doctree.next_node(widget_view):
         return
     modules = sorted({view["module"] for view in doctree.findall(widget_view) if view.get("module")})
@@ -171,7 +171,7 @@ def add_widget_assets(
 
 
 def copy_bundles(app: Sphinx) -> None:
-    """Serve the built bundles from the book, whether or not a page that uses them is written again."""
+    """Copy the built bundles into the book, even if no page that uses them is written again."""
     for source in BUNDLES.rglob("*"):
         if source.suffix in (".js", ".css"):
             write(Path(app.outdir, FOLDER, source.relative_to(BUNDLES)), source.read_bytes())

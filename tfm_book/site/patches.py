@@ -1,6 +1,6 @@
-"""What the build does to parts of other projects that they do not offer: all of it stands here, and nothing elsewhere.
+"""Collect every use that the build makes of internals of other projects, so that no other module touches them.
 
-Each has its reason and the version that it was seen with; `tests/test_patches.py` says when one may go.
+Each gives its reason and the version that it was written for; `tests/test_patches.py` shows when one can be removed.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def build_sphinx(root: Path, html: Path, **options: Any) -> int | BaseException:
-    """Sphinx's run over the book at `root`, configured by `_config.yml`, as the command `jupyter-book build` makes it.
+    """Run Sphinx over the book at `root`, configured by `_config.yml`, as the command `jupyter-book build` does.
 
-    jupyter-book 1.0.4: its command takes no settings of Sphinx but those of the file, so the function behind it is
-    called. jsonschema 4.26 compiles, on finding rfc3987-syntax 1.1 (JupyterLab brings it), 38 grammars of addresses
-    when it is imported: a second for nothing, so it does not find it.
+    jupyter-book 1.0.4: its command accepts no Sphinx settings except those in the file, so the function behind it is
+    called. jsonschema 4.26 compiles 38 grammars of addresses on import if it finds rfc3987-syntax 1.1 (which
+    JupyterLab installs); this takes a second for nothing, so the package is hidden from it.
     """
     return require_sphinx()(root, html, path_config=root / "_config.yml", **options)
 
 
 def require_sphinx() -> Callable[..., int | BaseException]:
-    """jupyter-book's function; raises ModuleNotFoundError where it, or Sphinx, is not installed."""
+    """Return jupyter-book's build function; raises ModuleNotFoundError if it or Sphinx is not installed."""
     sys.modules.setdefault("rfc3987_syntax", None)
     from jupyter_book.sphinx import build_sphinx as build
 
@@ -34,24 +34,24 @@ def require_sphinx() -> Callable[..., int | BaseException]:
 
 
 def stylesheet(path: str, **attributes: Any) -> Any:
-    """A style sheet of one page. Sphinx 7.4: `app.add_css_file` serves only from `_static`, which is not ours alone."""
+    """Return a style sheet for one page. Sphinx 7.4: `app.add_css_file` serves only from the shared `_static`."""
     from sphinx.builders.html._assets import _CascadingStyleSheet
 
     return _CascadingStyleSheet(path, **attributes)
 
 
 def script(path: str, **attributes: Any) -> Any:
-    """A script of one page; as for a style sheet."""
+    """Return a script for one page; the reason is the same as for `stylesheet`."""
     from sphinx.builders.html._assets import _JavaScript
 
     return _JavaScript(path, **attributes)
 
 
 def figure_numbers(env: BuildEnvironment) -> dict[str, dict[str, dict[str, tuple[int, ...]]]]:
-    """The numbers of figures and exercises: page → kind → id → number. Sphinx 7.4 counts through the whole book."""
+    """Return the numbers of figures and exercises: page → kind → id → number. Sphinx 7.4 counts book-wide."""
     return env.toc_fignumbers
 
 
 def set_figure_numbers(env: BuildEnvironment, numbers: dict[str, dict[str, dict[str, tuple[int, ...]]]]) -> None:
-    """Replace the numbers of figures and exercises. Sphinx 7.4 has no setting that counts anew on each page."""
+    """Replace the numbers of figures and exercises. Sphinx 7.4 has no setting for counting from 1 on each page."""
     env.toc_fignumbers = numbers

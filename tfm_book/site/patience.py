@@ -1,7 +1,7 @@
-"""Clients of kernels that wake up four times a second while they wait for a message.
+"""Kernel clients that poll for messages four times a second.
 
-Now and then the wake-up of one long `poll` is lost, and the cell then waits for its whole timeout
-although its answer lies in the socket. A short poll finds it.
+Occasionally the wake-up of one long `poll` is lost; the cell then waits for its whole timeout although its answer has
+already arrived in the socket. A short poll finds it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ SLICE = 0.25  # seconds
 
 
 class PatientChannel(AsyncZMQSocketChannel):
-    """A channel that waits in slices."""
+    """A channel that waits in short slices."""
 
     async def get_msg(self, timeout: float | None = None) -> dict[str, Any]:
-        """The next message; raises Empty after `timeout` seconds without one."""
+        """Return the next message; raises Empty after `timeout` seconds without one."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             left = SLICE if deadline is None else max(0.0, deadline - time.monotonic())
@@ -33,7 +33,7 @@ class PatientChannel(AsyncZMQSocketChannel):
 
 
 class PatientClient(AsyncKernelClient):
-    """A client whose channels wait in slices."""
+    """A client whose channels wait in short slices."""
 
     shell_channel_class = Type(PatientChannel)
     iopub_channel_class = Type(PatientChannel)

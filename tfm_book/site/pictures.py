@@ -1,4 +1,4 @@
-"""SVG drawn into the page, where its colours apply: figures, the one big picture, and what matplotlib drew."""
+"""Inline SVG into the page so that the page's colours apply: figures, the big picture, and matplotlib's plots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class big_picture(nodes.General, nodes.Element):
 
 
 class BigPicture(SphinxDirective):
-    """`:::{big-picture} masking`: the book's one picture of the Transformer with that block lit; without a name, none."""
+    """`:::{big-picture} masking`: shows the Transformer's picture with that block highlighted, if one is named."""
 
     optional_arguments = 1
     has_content = True
@@ -62,7 +62,7 @@ def _visit_big_picture(self, node: big_picture) -> None:
 
 
 def _page_of(builder, stem: str) -> str | None:
-    """The link from the page being written to the chapter `stem`; None if there is no such chapter."""
+    """Return the link from the current page to the chapter `stem`; None if there is no such chapter."""
     docname = f"chapters/{stem}"
     if docname not in builder.env.found_docs:
         return None
@@ -70,7 +70,7 @@ def _page_of(builder, stem: str) -> str | None:
 
 
 def link_blocks(svg: ET.Element, stem: str, page_of) -> None:
-    """Make each `data-block` group of `svg` a link to its chapter if that exists, and light the one of `stem`."""
+    """Make each `data-block` group of `svg` a link to its chapter if that exists; highlight the block of `stem`."""
     for parent in list(svg.iter()):
         for index, child in enumerate(list(parent)):
             block = child.get("data-block")
@@ -97,7 +97,7 @@ def link_blocks(svg: ET.Element, stem: str, page_of) -> None:
 
 
 class InlineSvg(SphinxPostTransform):
-    """Puts local SVG images into the page, so that the colours of the page apply to them."""
+    """Replaces local SVG images by inline SVG, so that the page's colours apply to them."""
 
     default_priority = 400
     formats = ("html",)
@@ -125,7 +125,7 @@ class InlineSvg(SphinxPostTransform):
 
 
 def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
-    """`svg` as text for an HTML page: no fixed size beyond its own width, ids made unique with `prefix`."""
+    """Return `svg` as text for an HTML page: at most as wide as its own width, with ids made unique by `prefix`."""
     ids = {element.get("id") for element in svg.iter() if element.get("id")}
     for element in svg.iter():
         for name, value in element.attrib.items():
@@ -155,7 +155,7 @@ def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
 
 
 def slim(text: str) -> str:
-    """HTML with matplotlib's SVG in it, less comments and the ids that nothing names (it uses the same in each figure)."""
+    """Return HTML without comments and without unreferenced ids, which matplotlib repeats in each figure."""
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
     used = set(re.findall(r"""(?:url\(|href=")#([\w.:-]+)""", text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)

@@ -1,6 +1,6 @@
-"""What a page may load and run: nothing from another host, and no script that the book did not write.
+"""Define each page's content security policy: nothing from other hosts, and only the book's own scripts.
 
-The policy stands in the page, since a page from a folder has no server to send it.
+The policy is part of the page, because a page opened from a folder has no server to send it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-#: Runs before the page is drawn, so that a dark page is never seen light: the one script that stands in the page itself.
+#: Runs before the page is drawn, so that a dark page does not flash light; the only inline script of a page.
 HEAD = (Path(__file__).parent / "theme" / "head.js").read_text(encoding="utf-8")
-#: sphinx_thebe writes it into each page with code; nothing of the book reads it.
+#: sphinx_thebe writes it into each page with code; the book does not use it.
 THEBE = re.compile(r"<script>kernelName = [^<]*</script>\n?")
 
 
 def policy(*scripts: str) -> str:
-    """The content security policy of a page with these scripts in it.
+    """Return the content security policy for a page that contains these scripts.
 
-    `blob:` is for the translator's worker and for widgets of other libraries, whose code the page holds as text, and
-    `wasm-unsafe-eval` for the translator's WebAssembly. Styles stand in many drawings.
+    `blob:` is for the translator's worker and for widgets of other libraries, whose code is text in the page, and
+    `wasm-unsafe-eval` for the translator's WebAssembly. Inline styles are allowed because many drawings have them.
     """
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     parts = {

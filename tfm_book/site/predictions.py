@@ -1,4 +1,4 @@
-"""A question that the reader answers before the page does."""
+"""Define `{predict}`: a question that the reader answers before the page does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfm_book.notebooks.myst import split_prediction
 
 
 class predict(nodes.General, nodes.Element):
-    """A question, its choices, and what is shown after choosing."""
+    """A question, its choices, and the explanation shown after choosing."""
 
 
 class choice(nodes.General, nodes.Element):
@@ -77,7 +77,7 @@ def _visit_choice(self, node: choice) -> None:
         self.body.append('<div class="tfm-choices" role="radiogroup" aria-label="Your prediction">\n')
     right = ' data-right=""' if node["right"] else ""
     self.body.append(f'<label class="tfm-choice"{right}><input type="radio" name="{name}" value="{index}"/><span>')
-    if len(node) == 1 and isinstance(node[0], nodes.paragraph):  # a label holds phrases, not paragraphs
+    if len(node) == 1 and isinstance(node[0], nodes.paragraph):  # a label may hold phrasing content, but no paragraphs
         node.children = node[0].children
 
 

@@ -1,7 +1,7 @@
-"""Questions that a reader answers in the page, with no kernel: `{ask}`, and `{ask-again}` at the chapter's end.
+"""Define the questions that a reader answers in the page without a kernel: `{ask}`, and `{ask-again}` at the end.
 
-What is written here is whole without a script: the question with its choices, lines or steps, and a fold that holds
-the right answer and what each mistake is told. The script, `theme/asks.js`, takes the verdict's words from that fold.
+The HTML is complete without a script: the question with its choices, lines or steps, and a fold with the right answer
+and the feedback for each mistake. The script, `theme/asks.js`, takes the text of its verdict from that fold.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from tfm_book.notebooks.asks import AGAIN, ELSE, FOLD, OTHERS, Answer, Ask, opening, read_ask
 from tfm_book.notebooks.myst import Block
 
-#: What a check says to a stub, and what the page says in its place: nothing can run there.
+#: What a check says about a stub; the page replaces it, because no code can run there.
 STUB = re.compile(
     r'(<div class="tfm-verdict tfm-unsolved".*?)<p>The cell above still holds the stub\..*?</p>', re.DOTALL
 )
@@ -34,7 +34,7 @@ class tag(nodes.General, nodes.Element):
 
 
 class phrasing(nodes.General, nodes.TextElement):
-    """An HTML element that holds words: in no other may a reference stand."""
+    """An HTML element for phrasing content; references are allowed only in such elements."""
 
 
 PHRASING = ("button", "legend", "li", "p", "span", "strong", "summary")
@@ -50,7 +50,7 @@ def element(name: str, /, *children: nodes.Node, **attributes: str) -> tag | phr
 
 
 class _Asking(SphinxDirective):
-    """What both directives share: a box made of a question."""
+    """Base class of both directives: builds the box of a question."""
 
     final_argument_whitespace = False
     required_arguments = 1
@@ -89,11 +89,11 @@ class _Asking(SphinxDirective):
         return into.children
 
     def phrase(self, text: str) -> list[nodes.Node]:
-        """MyST of one paragraph as what stands in a line."""
+        """Parse a one-paragraph text as MyST and return its inline nodes."""
         made = self.myst([text])
         return made[0].children if len(made) == 1 and isinstance(made[0], nodes.paragraph) else made
 
-    # ── what the reader answers by ────────────────────────────────────────
+    # ── input for each kind of question ───────────────────────────────────
     def _choose(self, ask: Ask) -> nodes.Node:
         choices = element("div", class_="tfm-choices", role="radiogroup", aria_label="Your answer")
         for index, answer in enumerate(ask.answers):
@@ -180,7 +180,7 @@ class AskDirective(_Asking):
 
 
 class AskAgain(_Asking):
-    """`:::{ask-again} id`: the question with which the chapter began, now with its answer."""
+    """`:::{ask-again} id`: repeats the question with which the chapter began, now with its answer."""
 
     has_content = True
 
@@ -206,7 +206,7 @@ def _depart_tag(self, node: tag | phrasing) -> None:
 
 
 def send_to_the_notebook(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """Where a stub is not yet an answer, the page offers the notebook, in which it can become one."""
+    """Where the answer is still a stub, offer the notebook for download, because the reader can solve it there."""
     if 'class="tfm-verdict tfm-unsolved"' in (body := context.get("body", "")):
         name = f"{pagename.rsplit('/', 1)[-1]}.ipynb"
         offer = FOR_THE_NOTEBOOK.format(href=context["pathto"](f"_downloads/{name}", 1), name=name)

@@ -1,4 +1,4 @@
-"""Executes notebooks in fresh kernels, a few at a time, and tells which cell failed."""
+"""Execute notebooks in fresh kernels, a few at a time, and report which cell failed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 CELL_TIMEOUT = 60  # seconds of processor time
-PATIENCE = 5  # times as long by the clock: other programs may want the processor too
+PATIENCE = 5  # times as long by the wall clock, because other programs may use the processor too
 PATIENT = "tfm_book.site.patience.PatientClient"
-SLICE = 0.25  # seconds between two looks
+SLICE = 0.25  # seconds between two checks
 
 
 @dataclass
 class Job:
-    """A notebook to execute: its `name` for the reader, the notebook itself (changed in place), and where it runs."""
+    """A notebook to execute: its `name` for the reader, the notebook (changed in place), and its working folder."""
 
     name: str
     notebook: NotebookNode
@@ -35,7 +35,7 @@ class Job:
 
 @dataclass
 class Failure:
-    """The code cell that failed (counted from 1, as a reader counts them), its first line, and what it said last."""
+    """The code cell that failed (counted from 1), its first line, and the end of its error message."""
 
     cell: int
     source: str
@@ -48,7 +48,7 @@ class Failure:
 
 @dataclass
 class Run:
-    """What came of a job."""
+    """The outcome of a job."""
 
     job: Job
     seconds: float
@@ -56,7 +56,7 @@ class Run:
 
 
 class Watcher(Protocol):
-    """Sees the work go on: when a notebook starts, when one of its code cells starts, when it ends."""
+    """Is notified when a notebook starts, when one of its code cells starts, and when the notebook ends."""
 
     def start(self, name: str, cells: int) -> None: ...
 
@@ -66,7 +66,7 @@ class Watcher(Protocol):
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -77,14 +77,14 @@ def run_notebooks(
     timeout: float = CELL_TIMEOUT,
     done: Callable[[Run], None] = lambda run: None,
 ) -> list[Run]:
-    """Executes every job, `workers` at a time; `done` hears of each as it ends. A job that fails stops no other.
+    """Execute every job, `workers` at a time, and call `done` as each one ends. A failed job does not stop the others.
 
-    A cell may take `timeout` seconds of its kernel's processor time, and `PATIENCE` times as long by the clock.
+    A cell may take `timeout` seconds of its kernel's processor time, and `PATIENCE` times as long by the wall clock.
     """
     jobs = list(jobs)
     if not jobs:
         return []
-    workers = min(workers or cores(), len(jobs), 4)  # each kernel holds a torch: memory ends before cores do
+    workers = min(workers or cores(), len(jobs), 4)  # each kernel loads torch: memory runs out before cores do
 
     async def work(folder: Path) -> list[Run]:
         turn = asyncio.Semaphore(workers)
@@ -108,9 +108,9 @@ def run_notebooks(
 
 
 def kernel_environment(profile: Path) -> dict[str, str]:
-    """What a chapter's kernel finds in its environment: one thread, hashes that repeat, a bare profile.
+    """Return the environment of a chapter's kernel: one thread, reproducible hashes, an empty profile.
 
-    A chapter's tensors are small. Two threads gain little on quiet cores, and on busy ones they wait for each other.
+    A chapter's tensors are small. Two threads gain little on idle cores, and on busy ones they wait for each other.
     """
     return {
         **os.environ,
@@ -118,9 +118,9 @@ def kernel_environment(profile: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
-        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, whatever the user has registered
-        "IPYTHONDIR": str(profile),  # no start-up files of the user
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the debugger that would stand in the page
+        "JUPYTER_PREFER_ENV_PATH": "1",  # use this environment's kernel, whatever the user has registered
+        "IPYTHONDIR": str(profile),  # skip the user's start-up files
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # silence a debugger warning that would appear in the page
     }
 
 
@@ -146,12 +146,12 @@ async def _execute(
 
     client = NotebookClient(
         job.notebook,
-        # Files, because a port may be taken by another between being chosen and being bound.
+        # Sockets as files, because another program may take a port between its choice and its binding.
         config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket), "client_class": PATIENT}}),
-        timeout=None,  # watched here, by the processor's time
+        timeout=None,  # checked below, by processor time
         shutdown_kernel="immediate",
         kernel_name="python3",
-        record_timing=False,  # times in the outputs would differ from build to build
+        record_timing=False,  # recorded times would differ from build to build
         resources={"metadata": {"path": str(job.folder)}},
         on_notebook_start=seed,
         on_cell_start=start,
@@ -161,7 +161,7 @@ async def _execute(
     watcher.start(job.name, len(code))
     began, failure = time.monotonic(), None
     try:
-        with socket.with_suffix(".log").open("wb") as log:  # a kernel's complaints about its own end are no reader's
+        with socket.with_suffix(".log").open("wb") as log:  # keep a kernel's shutdown messages from the reader
             work = asyncio.ensure_future(client.async_execute(env=environment, stderr=log))
             try:
                 while not (await asyncio.wait([work], timeout=SLICE))[0]:
@@ -191,13 +191,13 @@ async def _execute(
 
 
 def _hear_of_interrupts(stopping: asyncio.Event) -> None:
-    """Ctrl-C stops the work. nbclient's own handler, set with each kernel, lets it go on without its kernels."""
-    with contextlib.suppress(NotImplementedError):  # Windows has none
+    """Let Ctrl-C stop the work. nbclient's own handler, set with each kernel, would go on without the kernels."""
+    with contextlib.suppress(NotImplementedError):  # not available on Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopping.set)
 
 
 class _Spent:
-    """What a cell has used since it began: time by the clock, and its kernel's time of the processor."""
+    """Time used by a cell since it began: by the wall clock, and on its kernel's processor."""
 
     def __init__(self, pid: int | None = None) -> None:
         import psutil
@@ -209,12 +209,12 @@ class _Spent:
         import psutil
 
         try:
-            return sum(self._kernel.cpu_times()[:4]) if self._kernel else 0.0  # its own and its ended children's
+            return sum(self._kernel.cpu_times()[:4]) if self._kernel else 0.0  # includes children that have ended
         except psutil.Error:
             return 0.0
 
     def too_much(self, timeout: float) -> str:
-        """Why the cell has to end; empty while it has not."""
+        """Return why the cell must be stopped; empty while it may go on."""
         passed, used = time.monotonic() - self._began, self._processor() - self._before
         if used > timeout:
             return f"it had used {timeout:g} seconds of the processor, the most a cell may take"
@@ -227,7 +227,7 @@ class _Spent:
 
 
 def _seeds(notebook: NotebookNode) -> str:
-    """Code that seeds what the notebook may draw from. It binds no name: a chapter that forgets an import must fail."""
+    """Return code that seeds the generators in use. It binds no names: a chapter that forgets an import must fail."""
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     seeds = ["__import__('random').seed(0)"]
     if re.search(r"\b(numpy|torch|tfm_lib)\b", code):
@@ -241,7 +241,7 @@ def _failure(job: Job, code: list[int], current: int, message: str) -> Failure:
 
 
 def _last_lines(traceback: str, error: str, count: int = 6) -> str:
-    """The end of a traceback without its colours: the line that raised, and the error."""
+    """Return the end of a traceback without colours: the line that raised, and the error."""
     lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", traceback).splitlines() if line.strip()]
     arrow = max(
         (number for number, line in enumerate(lines) if line.startswith(("---->", "-->", "---> "))), default=None
@@ -251,7 +251,7 @@ def _last_lines(traceback: str, error: str, count: int = 6) -> str:
 
 
 class Lines:
-    """A watcher for logs: one line when a notebook ends."""
+    """A watcher for logs: prints one line when a notebook ends."""
 
     def __init__(self, total: int) -> None:
         self.total, self.ended = total, 0
@@ -277,7 +277,7 @@ class Lines:
 
 
 class Bars(Lines):
-    """A watcher for terminals: a line for each notebook at work, with its cell and its seconds so far."""
+    """A watcher for terminals: shows a line per running notebook, with its current cell and elapsed seconds."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console
@@ -319,5 +319,5 @@ class Bars(Lines):
 
 
 def watcher(total: int) -> Lines:
-    """The watcher that suits where the messages go."""
+    """Return a progress bar for a terminal, else plain lines."""
     return Bars(total) if sys.stderr.isatty() else Lines(total)

@@ -1,6 +1,6 @@
-"""What the search looks through: the sections, terms, misconceptions and widgets of every page, as plain words, in one script.
+"""Build the search index: the plain text of every page's sections, terms, misconceptions and widgets, in one script.
 
-A classic script, because a page that was opened from a file may load one, and may fetch nothing.
+It is a classic script, because a page opened from a file may load one, but may not fetch anything.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SCRIPT = "sections.js"
 NAMES = """alpha beta gamma delta epsilon varepsilon zeta eta theta lambda mu nu pi rho sigma tau phi omega Omega Delta
 Sigma partial nabla infty top times cdot le leq ge geq ne neq to approx sum prod in pm ldots dots cdots odot cap cup mid"""
 SIGNS = dict(zip(NAMES.split(), "αβγδεεζηθλμνπρστφωΩΔΣ∂∇∞ᵀ×·≤≤≥≥≠≠→≈Σ∏∈±………⊙∩∪|", strict=True))
-SILENT = {"tfm-kicker", "hint", "solution"}  # what is above a title, and what a reader opens when all else has failed
+SILENT = {"tfm-kicker", "hint", "solution"}  # the line above a title, and what a reader opens only as a last resort
 SPOKEN = "tanh log ln exp max min arg sin cos".split()
-ADDRESS = re.compile(r"https?://\S+ ?")  # nobody looks for one
+ADDRESS = re.compile(r"https?://\S+ ?")  # nobody searches for addresses
 KOREAN = re.compile(r'<span class="ko" lang="ko">(.*?)</span>')
-SHORT = 40  # letters of a formula that is still a word among words
+SHORT = 40  # characters of a formula that is still searchable as a word
 
 
 def words_of_formula(tex: str) -> str:
-    """`tex` as somebody would type it: signs for names, no braces; empty where it is too long for that."""
+    """Convert `tex` to what somebody would type: signs for names, no braces; empty if the result is too long."""
     tex = re.sub(r"\\[a-zA-Z]+", lambda name: MACROS[name[0]][1] if name[0] in MACROS else name[0], tex)
     tex = re.sub(r"\\sqrt\{([^{}]*)\}", r"√\1", tex)
     tex = re.sub(r"\\d?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", tex)
@@ -39,7 +39,7 @@ def words_of_formula(tex: str) -> str:
 
 
 def words_in(node: nodes.Node) -> str:
-    """What a reader reads in `node`, without the sections, terms and misconceptions in it, which are found by themselves."""
+    """Return the visible text of `node`, without nested sections, terms and misconceptions (indexed separately)."""
     if isinstance(node, nodes.Text):
         return node.astext()
     if isinstance(node, nodes.math):
@@ -69,14 +69,14 @@ def _is_title_of_section(node: nodes.Node) -> bool:
 
 
 def name_misconceptions(app: Sphinx, doctree: nodes.document) -> None:
-    """Give each misconception an address, so that a result of the search can lead to it."""
+    """Give each misconception an id, so that a search result can link to it."""
     for box in doctree.findall(_is_misconception):
         if not box["ids"]:
             box["ids"] = [nodes.make_id(next(box.findall(nodes.title)).astext())]
 
 
 def sections_of(doctree: nodes.document) -> list[list[str]]:
-    """Each section, term, misconception and widget of the page: its id, its title, its words. The first is the page itself."""
+    """Return id, title and text of each section, term, misconception and widget; the page itself comes first."""
     found = []
     for section in doctree.findall(nodes.section):
         title = next(section.findall(nodes.title))
@@ -95,7 +95,7 @@ def sections_of(doctree: nodes.document) -> list[list[str]]:
         words = " ".join("".join(words_in(child) for child in box if child is not title).split())
         found.append([box["ids"][0], words_in_title(title).strip(), words])
     for place, view in enumerate(doctree.findall(widget_view)):
-        if view.get("module"):  # the address of the widget in its first state
+        if view.get("module"):  # link to the widget in its initial state
             told = f"{view['question']} {view['tfm'].get('alt', '')}"
             found.append([f"tfm={view['module']}.{place}", view["label"], told.strip()])
     return found
@@ -108,7 +108,7 @@ def words_in_title(title: nodes.Element) -> str:
 def collect(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Keep the words of a page that is written; those of the others are there from the build that wrote them."""
+    """Save the text of a page that is written; texts of the others were saved by earlier builds."""
     if doctree is not None:
         found = sections_of(doctree)
         text = json.dumps([found[0][1] if found else pagename, found], ensure_ascii=False)

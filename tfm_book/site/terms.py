@@ -1,4 +1,4 @@
-"""What the card of a term says: the glossary's words and the Korean term, in a script that a page loads when it is asked."""
+"""Write the glossary cards, with definitions and Korean terms, into a script that a page loads on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCRIPT = "terms.js"
 
 
 def cards(app: Sphinx, doctree: nodes.document) -> dict[str, list[str]]:
-    """id of a term → its name, its definition as HTML, its Korean name."""
+    """Return id of a term → its name, its definition as HTML, its Korean name."""
     found = {}
     for item in doctree.findall(nodes.definition_list_item):
         terms = [term for term in item.findall(nodes.term) if any(id.startswith("term-") for id in term["ids"])]
@@ -35,7 +35,7 @@ def cards(app: Sphinx, doctree: nodes.document) -> dict[str, list[str]]:
 
 
 def _html(app: Sphinx, node: nodes.Node) -> str:
-    """`node` as HTML of a card, in which nothing is a link."""
+    """Return `node` as HTML for a card, without links."""
     if isinstance(node, nodes.Text):
         return html.escape(node.astext())
     if isinstance(node, nodes.math):

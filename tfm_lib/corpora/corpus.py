@@ -1,4 +1,4 @@
-"""What every corpus is: pairs of token lists, a vocabulary for each side, and a split that never changes."""
+"""Define a corpus of token lists: pairs, a vocabulary for each side, and a fixed split."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = Vocabulary.pad_id, Vocabulary.bos_id, Vocabular
 
 @dataclass(frozen=True)
 class Pair:
-    """One example: source and target tokens; `links` holds (target position, source position) where the truth is known.
+    """One example: source and target tokens; `links` holds known alignments as (target position, source position).
 
-    `possible` holds links that a good aligner may find but need not, such as *hundred* with the digit before it.
+    `possible` holds links that a good aligner may or may not find, such as *hundred* with the digit before it.
     """
 
     src: tuple[str, ...]
@@ -33,7 +33,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs of sentences with their vocabularies. `split` is by the source's hash, so it never changes."""
+    """Pairs of sentences with their vocabularies. `split` uses the source's hash, so it never changes."""
 
     name: str
     pairs: tuple[Pair, ...] = field(repr=False)
@@ -47,16 +47,16 @@ class Corpus:
         return Vocabulary(token for pair in self.pairs for token in pair.tgt)
 
     def split(self, part: Literal["train", "val", "test"]) -> list[Pair]:
-        """The pairs of one part: about 80 % train, 10 % val, 10 % test; equal sources always stand together."""
+        """Return the pairs of one part: about 80 % train, 10 % val, 10 % test; equal sources share a part."""
         require_choice("part", part, ("train", "val", "test"))
         return [pair for pair in self.pairs if _part(pair) == part]
 
     def sentences(self, part: Literal["train", "val", "test"]) -> list[tuple[str, str]]:
-        """The pairs of one part as text, tokens joined by single spaces."""
+        """Return the pairs of one part as text, with tokens joined by single spaces."""
         return [(" ".join(pair.src), " ".join(pair.tgt)) for pair in self.split(part)]
 
     def tensors(self, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
-        """Padded ids of `pairs`: sources with <eos> (batch, m), decoder inputs <bos> … and outputs … <eos> (batch, n)."""
+        """Return padded ids: sources with <eos> (batch, m), decoder inputs <bos> … and outputs … <eos> (batch, n)."""
         examples = [Example(self.src_vocab.encode(pair.src), self.tgt_vocab.encode(pair.tgt)) for pair in pairs]
         return Batch.of(examples, self.tgt_vocab)[:3]
 

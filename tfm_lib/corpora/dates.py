@@ -1,4 +1,4 @@
-"""Dates as people of several countries write them, and the same date in one fixed form."""
+"""Generate dates in the formats of several locales, paired with the same date in one fixed form."""
 
 import datetime
 import random
@@ -19,10 +19,10 @@ from tfm_lib.data import Tokenizer
 
 LOCALES = ("en_US", "en_GB", "de", "es", "fr", "hu", "ko", "lt")
 _FIELDS = {"y": "year", "M": "month", "L": "month", "d": "day", "E": "weekday", "c": "weekday"}
-_PIECE = re.compile(r"'([^']*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")  # 'quoted', a field such as MMMM, or other signs
+_PIECE = re.compile(r"'([^']*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")  # 'quoted', a field such as MMMM, or other characters
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
-Written = list[tuple[str, str | None]]  # tokens, each with the field that it belongs to
+Written = list[tuple[str, str | None]]  # tokens, each with its field or None
 
 
 def dates(
@@ -34,11 +34,10 @@ def dates(
     last_year: int = 2049,
     seed: int = 0,
 ) -> Corpus:
-    """`size` dates, each written by the `pattern` ("full", "long", "medium") of one of the `locales`.
+    """Generate `size` dates, each in the `pattern` ("full", "long", "medium") of one of the `locales`.
 
-    The target is the same date as YYYY - MM - DD, or as the locale named by `target` writes it. Day, month
-    and year are linked with themselves; the weekday and the signs between the fields have no counterpart in
-    an ISO date, and no link.
+    The target is the same date as YYYY - MM - DD, or in the format of the locale `target`. Day, month and year are
+    linked with themselves; the weekday and the punctuation have no counterpart in an ISO date, and no link.
     """
     if first_year > last_year or not 1 <= first_year <= 9999:
         raise ValueError(f"Need 1 ≤ first_year ≤ last_year; got {first_year} and {last_year}.")
@@ -56,7 +55,7 @@ def dates(
 
 
 def written(date: datetime.date, locale: str, pattern: str = "long") -> Written:
-    """The tokens of `date` in `locale`, by the locale's own pattern, each with its field or None."""
+    """Return the tokens of `date` in the pattern of `locale`, each with its field or None."""
     tokens: Written = []
     for quoted, letters, letter, other in _PIECE.findall(_pattern(locale, pattern)):
         text = format_date(date, letters, locale) if letters else quoted or other
@@ -65,12 +64,12 @@ def written(date: datetime.date, locale: str, pattern: str = "long") -> Written:
 
 
 def iso(date: datetime.date) -> Written:
-    """The tokens of `date` as YYYY - MM - DD."""
+    """Return the tokens of `date` as YYYY - MM - DD."""
     return [(f"{date.year:04}", "year"), ("-", None), (f"{date:%m}", "month"), ("-", None), (f"{date:%d}", "day")]
 
 
 def links(tgt: Written, src: Written) -> frozenset[tuple[int, int]]:
-    """(target position, source position) wherever the two tokens belong to the same field."""
+    """Return (target position, source position) wherever the two tokens belong to the same field."""
     return frozenset(
         (i, j)
         for i, (_, field) in enumerate(tgt)
@@ -80,9 +79,9 @@ def links(tgt: Written, src: Written) -> frozenset[tuple[int, int]]:
 
 
 def date_tokenizer(sentences: Iterable[str], vocab_size: int) -> Tokenizer:
-    """A tokenizer like `Tokenizer.train`'s, but that digits join: a year is one piece, and a date half as long.
+    """Train a tokenizer like `Tokenizer.train`'s that can join digits: a year is one piece, and a date half as long.
 
-    Dates are few and written in one way each, so a joined year is met often. In a sentence it is not.
+    Dates are few and each is written in one way, so a joined year occurs often. In ordinary sentences it does not.
     """
     from tokenizers import Tokenizer as Backend
     from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers

@@ -1,8 +1,8 @@
-"""Sentence frames of our own, English and French, for names, numbers, dates and clock times that few sentences hold.
+"""English and French sentence templates with slots for names, numbers, dates and times that few sentences contain.
 
-A slot such as {man} or {n} is filled on both sides alike, by `tfm_lib.corpora.typed`: a man, a woman, a full name, a
-family, a place, a number of things (n; nf where French counts a feminine noun), a label in digits, a year, a month, a
-date, a clock time, a percentage, a number with decimals. A digit tells two slots of one kind apart.
+`tfm_lib.corpora.typed` fills a slot such as {man} or {n} consistently on both sides: a man, a woman, a full name, a
+family, a place, a number of things (n; nf if French counts a feminine noun), a label in digits, a year, a month, a
+date, a clock time, a percentage, a number with decimals. A digit distinguishes two slots of one kind.
 """
 
 FRAMES: tuple[tuple[str, str], ...] = (

@@ -1,7 +1,7 @@
-"""Words that belong together, and a sign for each group that only the prompt tells: "otter D, plum A, crow D, fig …".
+"""Words in groups, with one sign per group that only the prompt reveals: "otter D, plum A, crow D, fig …".
 
-Which sign a group has is drawn anew for each prompt, so no prompt can be completed from memory. A share of all the ways
-to give signs to groups is held out: `mappings(…, "train")` never draws one of them.
+Each prompt draws the groups' signs anew, so no prompt can be completed from memory. A share of all possible mappings
+from groups to signs is held out: `mappings(…, "train")` never draws one of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HELD_OUT = 1 / 16
 
 
 def mappings(count: int, part: Literal["train", "test"], generator: torch.Generator) -> Tensor:
-    """`count` ways to give a sign to each group, (count, groups), all of one part; two groups may have the same sign."""
+    """Draw `count` mappings of groups to signs, (count, groups), all of one part; two groups may share a sign."""
     require_choice("part", part, ("train", "test"))
     kept, found = [], 0
     while found < count:
@@ -45,12 +45,12 @@ def mappings(count: int, part: Literal["train", "test"], generator: torch.Genera
 def prompts(
     mapping: Tensor, examples: int, generator: torch.Generator, asked_before: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Ids (count, 2·examples + 1), word and sign in turn and the word that is asked for last; and the sign that is right.
+    """Return ids (count, 2·examples + 1), words and signs in turn, the last word asked for; and the right signs.
 
-    The word that is asked for is never among the examples, unless `asked_before` lets it.
+    The word asked for is never among the examples unless `asked_before` is set.
     """
     words = torch.randint(len(WORDS), (len(mapping), examples + 1), generator=generator)
-    if not asked_before:  # the examples are drawn from all words but the last one
+    if not asked_before:  # the examples are drawn from all words except the last one
         others = torch.randint(len(WORDS) - 1, (len(mapping), examples), generator=generator)
         words[:, :-1] = others + (others >= words[:, -1:])
     signs = mapping.gather(1, words // A_GROUP)
@@ -59,7 +59,7 @@ def prompts(
 
 
 def shuffled(ids: Tensor, generator: torch.Generator) -> Tensor:
-    """The same prompts with their signs in another order: the same words, the same signs, no rule."""
+    """Return the same prompts with their signs permuted: the same words, the same signs, no rule."""
     signs = ids[:, 1::2]
     order = torch.rand(signs.shape, generator=generator).argsort(dim=1)
     mixed = ids.clone()
@@ -68,18 +68,18 @@ def shuffled(ids: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def group_of(ids: Tensor) -> Tensor:
-    """The group of each word, −1 for what is none."""
+    """Return the group of each word, −1 for other tokens."""
     inside = (ids >= FIRST_WORD) & (ids < FIRST_SIGN)
     return torch.where(inside, (ids - FIRST_WORD) // A_GROUP, -1)
 
 
 def best_possible(ids: Tensor) -> Tensor:
-    """The chance of the best guess in each prompt: certain where the group was shown, else one of eight."""
+    """Return the best possible accuracy for each prompt: 1 if the group was shown, else one in eight."""
     shown = (group_of(ids[:, :-1:2]) == group_of(ids[:, -1:])).any(dim=1)
     return torch.where(shown, 1.0, 1.0 / len(SIGNS))
 
 
 def _held_out(mapping: Tensor) -> Tensor:
-    """Whether a mapping is for tests, by a hash of its signs: the same ones whatever is drawn."""
+    """Return whether a mapping is held out, by a hash of its signs, so that the choice is always the same."""
     number = (mapping * len(SIGNS) ** torch.arange(len(GROUPS))).sum(dim=1)
     return (number * 2654435761) % 2**32 < 2**32 * HELD_OUT

@@ -1,4 +1,4 @@
-"""Names of people and places that stand unchanged in English and in French, for the training of a translator."""
+"""Names of people and places that are spelt the same in English and in French, for training a translator."""
 
 MEN = """
 Aapo Aitor Akseli Alban Aldous Alvar Ambrus Amets Andoni Andri Anselm Arno Arvo Asier Azamat Balint Bartal Bedwyr

@@ -1,4 +1,4 @@
-"""Numbers in words and in digits, in languages that put spaces between the words of a number."""
+"""Generate numbers in words and in digits, in languages that separate the words of a number by spaces."""
 
 import random
 from functools import lru_cache
@@ -12,7 +12,7 @@ except ModuleNotFoundError as error:
 
 from tfm_lib.corpora.corpus import Corpus, Pair
 
-LANGUAGES = {  # and the words that only join the others
+LANGUAGES = {  # with the words that only join others
     "en": {"and"},  # English
     "es": {"y"},  # Spanish
     "id": set(),  # Indonesian, whose teens name the unit first: tujuh belas, 17
@@ -22,17 +22,17 @@ LANGUAGES = {  # and the words that only join the others
 }
 LARGEST = 999_999
 
-Named = list[tuple[set[int], bool]]  # for each word: the powers of ten that it names, and whether surely
+Named = list[tuple[set[int], bool]]  # for each word: the powers of ten that it names, and whether the link is sure
 
 
 def numbers(
     size: int = 5000, language: str = "en", to: str = "digits", min_digits: int = 1, max_digits: int = 6, seed: int = 0
 ) -> Corpus:
-    """`size` distinct numbers of `min_digits` to `max_digits` digits, from words to digits or (`to="words"`) back.
+    """Generate `size` distinct numbers of `min_digits` to `max_digits` digits, words to digits or (`to="words"`) back.
 
     A word is linked with the digits that it names: *forty* with the tens, *seventeen* with tens and units.
     The links of *hundred* and *thousand* with the digits before them are `possible` ones, as in "three hundred",
-    but sure where no other word names the digit, as in "mil" for 1000. A 0 and an "and" have no link.
+    but sure if no other word names the digit, as in "mil" for 1000. A 0 and an "and" have no link.
     """
     if language not in LANGUAGES:
         raise ValueError(f"language must be one of {', '.join(LANGUAGES)}; got {language!r}.")
@@ -50,7 +50,7 @@ def numbers(
 
 
 def number_pair(number: int, language: str = "en", to: str = "digits") -> Pair:
-    """One number, 1 to 999 999, as a pair of words and digits with its links."""
+    """Return one number, 1 to 999 999, as a pair of words and digits with its links."""
     words, digits = words_of(number, language), tuple(str(number))
     sure, possible = set(), set()
     for w, (powers, certain) in enumerate(_named(number, language)):
@@ -62,7 +62,7 @@ def number_pair(number: int, language: str = "en", to: str = "digits") -> Pair:
 
 
 def words_of(number: int, language: str) -> tuple[str, ...]:
-    """The words of a number, hyphens and commas left out."""
+    """Return the words of a number, without hyphens and commas."""
     return tuple(num2words(number, lang=language).replace("-", " ").replace(",", "").split())
 
 
@@ -71,7 +71,7 @@ def _turned(pairs: set[tuple[int, int]]) -> frozenset[tuple[int, int]]:
 
 
 def _named(number: int, language: str) -> Named:
-    """What each word of `number` names, with nothing for the words that only join."""
+    """Return what each word of `number` names; the set is empty for words that only join others."""
     naming = iter(_thousands(number, language))
     named = [(set(), True) if word in LANGUAGES[language] else next(naming) for word in words_of(number, language)]
     assert next(naming, None) is None, f"{number} in {language!r} has fewer words than its parts have"
@@ -108,7 +108,7 @@ def _tens(number: int, language: str) -> Named:
 
 
 def _powers(number: int) -> set[int]:
-    """The powers of ten whose digit is not 0."""
+    """Return the powers of ten whose digit is not 0."""
     return {power for power, digit in enumerate(reversed(str(number))) if digit != "0"}
 
 

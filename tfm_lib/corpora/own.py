@@ -1,4 +1,4 @@
-"""Your own sentence pairs: a file with a sentence, a tab and its translation on each line."""
+"""Load your own sentence pairs from a file with a sentence, a tab and its translation on each line."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 
 from tfm_lib.corpora.text import Sentences, TextCorpus
 
-SHOWN = 5  # lines that are named where many are wrong
+SHOWN = 5  # maximum number of faulty lines that a message lists
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a corpus is asked for by a file and not by its name."""
+    """Return whether `name` refers to a file rather than to a corpus."""
     return Path(name).suffix in (".tsv", ".txt", ".tab") or "/" in name or "\\" in name or Path(name).is_file()
 
 
 def own_pairs(path: Path | str) -> TextCorpus:
-    """The pairs of a file, split by the source's hash: about 80 % train, 10 % val, 10 % test, and none of them empty.
+    """Load the pairs of a file, split by the source's hash: about 80 % train, 10 % val, 10 % test, none empty.
 
-    What stands after a second tab is left out, as are empty lines. Raises ValueError, with the lines' numbers, for
-    a file that cannot be read so.
+    Text after a second tab is ignored, and so are empty lines. Raises ValueError, with line numbers, for a file that
+    does not have this format.
     """
     parts = _parts(_read(Path(path)))
     return TextCorpus(str(path), ("source", "target"), "yours", str(path), parts.__getitem__)
@@ -57,7 +57,7 @@ def _read(path: Path) -> Sentences:
 
 
 def _parts(pairs: Sentences) -> dict[str, Sentences]:
-    """The pairs of each part; a source stands in one alone, and a part that chance left empty gets one source."""
+    """Split the pairs; each source is in one part only, and a part that would be empty gets one source."""
     hashes = {source: hashlib.sha256(source.encode()).digest() for source, _ in pairs}
     part_of = {source: "test" if h[0] < 26 else "val" if h[0] < 51 else "train" for source, h in hashes.items()}
     ordered = sorted(hashes, key=hashes.__getitem__)

@@ -1,6 +1,6 @@
-"""Small stories of people, places and things, and questions that need one fact of them, or two.
+"""Generate small stories about people, places and things, with questions that need one or two of the facts.
 
-Made in the manner of the bAbI tasks 1 and 2 (Weston et al., 2015), with names and rules of our own.
+They resemble the bAbI tasks 1 and 2 (Weston et al., 2015), with our own names and rules.
 """
 
 import random
@@ -17,11 +17,11 @@ THINGS = ("apple", "ball", "coin", "drum")
 
 
 def questions(size: int = 6000, min_facts: int = 6, max_facts: int = 10, seed: int = 0) -> Corpus:
-    """`size` distinct stories with a question; half of them need one fact, half need two.
+    """Generate `size` distinct stories with a question; half of them need one fact, half need two.
 
     Facts are "ada went to the garden" and "ben took the apple"; a person is where they went last, a thing is
-    where its taker is. The target is the place, linked to that word in each fact that the answer needs: the last
-    move of the person and, for a thing, who took it (there, the thing).
+    where its taker is. The target is the place, linked to one word in each fact that the answer needs: the place in
+    the person's last move and, for a question about a thing, the thing in the fact that says who took it.
     """
     if not 3 <= min_facts <= max_facts:
         raise ValueError(f"Need 3 ≤ min_facts ≤ max_facts; got {min_facts} and {max_facts}.")
@@ -36,7 +36,7 @@ def questions(size: int = 6000, min_facts: int = 6, max_facts: int = 10, seed: i
 
 
 def _story(draw: random.Random, n_facts: int, two_facts: bool) -> Pair | None:
-    """A story with a question that it answers; None where this draw answers none of the wanted kind."""
+    """Return a story with an answerable question; None if this draw answers none of the wanted kind."""
     facts, where, taker = [], {}, {}
     for i in range(n_facts):
         person = draw.choice(PEOPLE)
@@ -63,7 +63,7 @@ def _story(draw: random.Random, n_facts: int, two_facts: bool) -> Pair | None:
 
 
 def facts_of(pair: Pair) -> tuple[list[list[str]], list[str], list[int]]:
-    """The facts of a story, its question, and which facts the answer needs, in the order of the story."""
+    """Return the facts of a story, its question, and the indices of the needed facts in the order of the story."""
     facts, fact, owner = [], [], []
     for word in pair.src:
         owner.append(len(facts))
@@ -76,8 +76,10 @@ def facts_of(pair: Pair) -> tuple[list[list[str]], list[str], list[int]]:
 
 
 def memory_tensors(corpus: Corpus, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What a memory network reads: facts (batch, m, words) and questions (batch, words) as source ids, the answers
-    (batch,) as target ids, and which facts are needed (batch, m). Both are padded; a row of padding is no fact."""
+    """Return the inputs of a memory network: facts (batch, m, words) and questions (batch, words) as source ids,
+    answers (batch,) as target ids, and which facts are needed (batch, m). Facts and questions are padded; a row of
+    padding is not a fact.
+    """
     parsed = [facts_of(pair) for pair in pairs]
     m, words = (
         max(len(facts) for facts, _, _ in parsed),

@@ -1,4 +1,4 @@
-"""Real corpora: found in a folder of yours or in the cache, else downloaded, resumed and checked."""
+"""Load real corpora from a local folder or the cache, or else download them with resuming and checksums."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from pathlib import Path
 from tfm_lib import _extras
 from tfm_lib.corpora.text import Sentences, TextCorpus
 
-Report = Callable[[str, int, int | None], None]  # file name, bytes so far, bytes in all (None: unknown)
-TIMEOUT = 20  # seconds without a byte
+Report = Callable[[str, int, int | None], None]  # file name, bytes so far, total bytes (None: unknown)
+TIMEOUT = 20  # seconds without data
 
 
 class CorpusUnavailable(RuntimeError):
-    """A corpus that cannot be had now; the message names the file, the folder to put it in, and its size."""
+    """The corpus is not available now; the message names the file, the folder to put it in, and its size."""
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """An address; of a `.gz` the content is taken, of a `.zip` the file `member`, of a `.jsonl` the field `member`."""
+    """An address; of a `.gz` use the content, of a `.zip` the file `member`, of a `.jsonl` the field `member`."""
 
     address: str
     member: str = ""
@@ -42,10 +42,10 @@ class Mirror:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a corpus: where it lies below the data folder, its checksum once unpacked, and where it can be fetched.
+    """A file of a corpus: its path in the data folder, the checksum of its unpacked content, and its addresses.
 
-    None of the addresses could be reached where this book is written, so they are not verified. Where there are
-    several releases, `release` names the one with this `sha256`, and another is taken with a warning.
+    None of the addresses could be reached where this book is written, so they are not verified. If there are several
+    releases, `release` names the one with this `sha256`, and another one is accepted with a warning.
     """
 
     path: str
@@ -60,17 +60,17 @@ class RemoteFile:
 
 
 def data_folders() -> list[Path]:
-    """Where corpora are looked for: the folder named by TFM_DATA, then the user's cache."""
+    """Return the folders to search for corpora: the one named by TFM_DATA, then the user's cache."""
     named = os.environ.get("TFM_DATA")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tfm-lib"
     return [*([Path(named)] if named else []), cache]
 
 
 def fetch(file: RemoteFile, report: Report | None = None, warn: Callable[[str], None] | None = None) -> Path:
-    """The path of `file` on this machine, downloaded to the cache if it is nowhere yet.
+    """Return the local path of `file`, which is downloaded to the cache if it is not on this machine.
 
-    `report` hears of the progress, which is written to standard error without it, and `warn` of another release.
-    Raises CorpusUnavailable, which says what to put where, when no mirror delivers.
+    `report` receives the progress (default: written to standard error), and `warn` a message about another release.
+    Raises CorpusUnavailable, which says what to put where, if no mirror delivers.
     """
     report, warn = report or progress(), warn or _warn
     for folder in data_folders():
@@ -97,7 +97,7 @@ def fetch(file: RemoteFile, report: Report | None = None, warn: Callable[[str], 
 
 
 def progress() -> Report:
-    """A report that writes one line to standard error, ten times a second at most."""
+    """Return a report that writes one line to standard error, at most ten times a second."""
     last = 0.0
 
     def report(name: str, got: int, total: int | None) -> None:
@@ -116,7 +116,7 @@ def _warn(text: str) -> None:
 
 
 def _content(file: RemoteFile, mirror: Mirror, target: Path, report: Report) -> bytes:
-    """What `mirror` delivers, unpacked. If it makes no sense after a resumed download, it is fetched once more, whole."""
+    """Return the unpacked content from `mirror`; if a resumed download proves invalid, download it again in full."""
     part = target.with_name(f"{target.name}.{hashlib.sha256(mirror.address.encode()).hexdigest()[:8]}.part")
     resumed = part.exists()
     packed = _download(mirror.address, target.name, part, report)
@@ -131,7 +131,7 @@ def _content(file: RemoteFile, mirror: Mirror, target: Path, report: Report) -> 
 
 
 def _download(address: str, name: str, part: Path, report: Report) -> bytes:
-    """The bytes behind `address`; what an earlier, cut connection left in `part` is continued."""
+    """Return the bytes behind `address`; continue what an interrupted download left in `part`."""
     part.parent.mkdir(parents=True, exist_ok=True)
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
@@ -166,7 +166,7 @@ def _take(part: Path) -> bytes:
 
 
 def _unpack(mirror: Mirror, content: bytes) -> bytes:
-    """The file inside `content`; ValueError where it is not what its name promises."""
+    """Return the file inside `content`; raises ValueError if the content is not of the expected kind."""
     kind = mirror.address.rpartition(".")[2]
     try:
         if kind == "gz":
@@ -225,7 +225,7 @@ _MULTI30K_PARTS = {"train": "train", "val": "val", "test": "test_2016_flickr", "
 def multi30k(part: str) -> Sentences:
     """Image captions, English and German (Elliott et al., 2016): "train", "val", "test" (of 2016) or "test_2017".
 
-    Licence: research and education only; nothing made from it may ship with an openly licensed book.
+    Licence: research and education only; nothing derived from it may be shipped with an openly licensed book.
     """
     stem, sides = _MULTI30K_PARTS[part], []
     for language in ("en", "de"):
@@ -237,7 +237,7 @@ def multi30k(part: str) -> Sentences:
 def _multi30k_file(name: str, part: str) -> RemoteFile:
     sha256, megabytes = _MULTI30K_FILES[name]
     mirrors = [Mirror(f"{_MULTI30K}/{name}.gz")]
-    if part != "test_2017":  # the hub has the three others only
+    if part != "test_2017":  # the hub only has the other three
         mirrors.append(Mirror(f"{_MULTI30K_HUB}/{part}.jsonl", member=name.rpartition(".")[2]))
     return RemoteFile(f"multi30k/{name}", sha256, megabytes, tuple(mirrors))
 
@@ -264,9 +264,9 @@ _TATOEBA_FILES = {
 
 
 def tatoeba(language: str, part: str) -> Sentences:
-    """Everyday sentences, English and another language (CC BY 2.0 FR, tatoeba.org, by way of manythings.org/anki).
+    """Everyday sentences, English and another language (CC BY 2.0 FR, tatoeba.org, via manythings.org/anki).
 
-    The part is decided by the English sentence, so that no test sentence is met in training.
+    The English sentence determines the part, so that no test sentence occurs in training.
     """
     lines = fetch(_TATOEBA_FILES[language]).read_text(encoding="utf-8").split("\n")
     pairs = (line.split("\t")[:2] for line in lines if "\t" in line)
@@ -274,12 +274,12 @@ def tatoeba(language: str, part: str) -> Sentences:
 
 
 def tatoeba_part(english: str) -> str:
-    """ "test" where the SHA-256 of the sentence begins with 00, "val" where with 01, else "train"."""
+    """Return "test" if the sentence's SHA-256 begins with 00, "val" if it begins with 01, else "train"."""
     return {"00": "test", "01": "val"}.get(_sha256(english.encode())[:2], "train")
 
 
 def references(pairs: Sentences) -> Iterator[tuple[str, list[str]]]:
-    """Each source sentence once, with all of its translations."""
+    """Yield each source sentence once, with all its translations."""
     grouped: dict[str, list[str]] = {}
     for source, target in pairs:
         grouped.setdefault(source, []).append(target)
@@ -287,10 +287,10 @@ def references(pairs: Sentences) -> Iterator[tuple[str, list[str]]]:
 
 
 def wmt14(part: str, size: int | None = None) -> Sentences:
-    """Parliament, news and the web, English and German, the paper's own corpus: 4.5 million pairs, or the first `size`.
+    """Parliament, news and web text, English and German, as in the paper: 4.5 million pairs, or the first `size`.
 
-    Read from wmt14-en-de/<part>.en and .de below the data folders, else by way of the library `datasets`; the
-    latter is not verified, since its server cannot be reached where this book is written.
+    Read from wmt14-en-de/<part>.en and .de in the data folders, else through the library `datasets`; the latter is not
+    verified, because its server cannot be reached where this book is written.
     """
     for folder in data_folders():
         paths = [folder / "wmt14-en-de" / f"{part}.{language}" for language in ("en", "de")]
@@ -316,7 +316,7 @@ def wmt14(part: str, size: int | None = None) -> Sentences:
 
 
 def files_of(name: str) -> list[RemoteFile]:
-    """The files of a real corpus, with their sizes and checksums; none for WMT14, which a library fetches."""
+    """Return the files of a real corpus, with sizes and checksums; none for WMT14, which a library downloads."""
     if name == "multi30k":
         return [
             _multi30k_file(file, part)

@@ -1,4 +1,4 @@
-"""A short story in plain English, written for this book: something to learn sub-words from, with the network cut."""
+"""A short English story, written for this book: text for learning sub-words without a network connection."""
 
 import re
 
@@ -56,5 +56,5 @@ is from the west, and there will be fog before the morning."
 
 
 def story_words() -> list[str]:
-    """The words of the story in lower case, without punctuation."""
+    """Return the words of the story in lower case, without punctuation."""
     return re.findall(r"[a-z]+", STORY.lower())

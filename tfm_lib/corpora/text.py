@@ -1,4 +1,4 @@
-"""Corpora of running text: pairs of sentences in two languages, as people wrote them."""
+"""Define a corpus of running text: pairs of sentences in two languages, as people wrote them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PARTS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class TextCorpus:
-    """Pairs of sentences, read (and, where they are not on this machine, fetched) when they are asked for."""
+    """Pairs of sentences, read on request (and downloaded if they are not on this machine)."""
 
     name: str
     languages: tuple[str, str]
@@ -21,7 +21,7 @@ class TextCorpus:
     parts: tuple[str, ...] = PARTS
 
     def sentences(self, part: str) -> Sentences:
-        """The (source, target) pairs of one part: "train", "val", "test", or another of `parts`."""
+        """Return the (source, target) pairs of one part: "train", "val", "test", or another of `parts`."""
         if part not in self.parts:
             raise ValueError(f"part must be one of {', '.join(self.parts)}; got {part!r}.")
         return self.read(part)

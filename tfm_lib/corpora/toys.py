@@ -1,4 +1,4 @@
-"""Copy, reverse and sort: lists of letters whose right answer everybody can see."""
+"""Generate copy, reverse and sort tasks: lists of letters with an obvious right answer."""
 
 import random
 import string
@@ -16,9 +16,9 @@ def toy(
     alphabet: int = 12,
     seed: int = 0,
 ) -> Corpus:
-    """`size` distinct random lists of `min_len` to `max_len` of the first `alphabet` letters.
+    """Generate `size` distinct random lists of `min_len` to `max_len` letters out of the first `alphabet` letters.
 
-    `transform` gives, for each target position, the source position that it repeats.
+    `transform` returns, for each target position, the source position that it repeats.
     """
     if not 1 <= min_len <= max_len or not 2 <= alphabet <= 26:
         raise ValueError(f"Need 1 ≤ min_len ≤ max_len and 2 ≤ alphabet ≤ 26; got {min_len}, {max_len}, {alphabet}.")

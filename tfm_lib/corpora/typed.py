@@ -1,9 +1,9 @@
-"""What people type: English–French pairs with other names and numbers, dates and times in words, and hasty sources.
+"""Augment English–French pairs to resemble typed text: other names, numbers, dates and times, and careless sources.
 
-A corpus of tidy sentences teaches nothing about *8:45*, *i dont know* or a name that it lacks. `typed` makes, for each
-epoch anew, its pairs into such ones, most of them left as they are. All of it follows from the seed and the epoch.
-Both sides are changed only where they agree: the name or number stands on both, equally often, and French gets its
-elisions. A slip, a lost capital or a lost full stop is the source's alone; the target stays as it should be.
+A corpus of well-edited sentences teaches nothing about *8:45*, *i dont know* or a name that it lacks. In each epoch,
+`typed` changes some of its pairs into such ones; everything follows from the seed and the epoch. Names and numbers are
+changed on both sides, only if they occur equally often on both, and French elisions are adjusted. Typing errors,
+missing capitals and missing full stops affect only the source; the target stays correct.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from tfm_lib.corpora.names import FAMILIES, MEN, NAMES, PLACES, WOMEN
 __all__ = ["FRAMES", "NAMES", "typed"]
 
 Sentences = list[tuple[str, str]]
-Sides = tuple[str, str]  # the same in English and in French
+Sides = tuple[str, str]  # English, French
 
-# How often, per pair
+# Probabilities per pair
 EXCHANGED = 0.6  # of those with a name on both sides: another name
 REDRAWN = 0.75  # of those with a number on both sides: another number
-JOINED = 0.06  # two sentences, or three
-SLIP, LOWER, SIGN = 0.09, 0.10, 0.03  # a finger's slip; no capitals; an unknown sign
+JOINED = 0.06  # join two or three sentences
+SLIP, LOWER, SIGN = 0.09, 0.10, 0.03  # a typing error; no capitals; an unknown symbol
 NO_STOP, NO_APOSTROPHE = 0.05, 0.02
-GENERATED = 0.15  # frames filled, beside the corpus's own pairs
+GENERATED = 0.15  # filled frames, as a share of the corpus's own pairs
 
-LONGEST_JOINED = 220  # letters
+LONGEST_JOINED = 220  # characters
 
 KNOWN_MEN = "Tom John Jack Bob Ken Jim Bill Mike Tony Ted Fred Nick Jackson Taro Takeshi".split()
 KNOWN_WOMEN = "Mary Jane Susan Lucy Nancy Betty Linda Kate Judy Meg Carol Susie".split()
@@ -68,7 +68,7 @@ _SYLLABLES = (
 
 
 def typed(pairs: Sequence[tuple[str, str]], seed: int, epoch: int) -> Sentences:
-    """`pairs` for one epoch, some of them changed as their writers might have, and filled frames after them."""
+    """Return `pairs` for one epoch, some of them changed to resemble typed text, followed by filled frames."""
     draw = random.Random(f"typed {seed}, {epoch}")
     exchanged = [_exchanged(pair, draw) for pair in pairs]
     made = [_joined(pair, exchanged, draw) for pair in exchanged]
@@ -76,11 +76,11 @@ def typed(pairs: Sequence[tuple[str, str]], seed: int, epoch: int) -> Sentences:
     return [hasty(pair, draw) for pair in made]
 
 
-# both sides
+# changes to both sides
 
 
 def _exchanged(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """The pair with other names and numbers, where that is safe."""
+    """Return the pair with other names and numbers if they can be exchanged safely."""
     if _KNOWN.search(pair[0]) and draw.random() < EXCHANGED:
         pair = other_names(pair, draw)
     if draw.random() < REDRAWN:
@@ -92,7 +92,7 @@ def _exchanged(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
 
 
 def other_names(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """Each well-known name that stands equally often on both sides becomes another."""
+    """Replace each well-known name that occurs equally often on both sides by another one."""
     src, tgt = pair
     for name in sorted(set(_KNOWN.findall(src))):
         word = re.compile(rf"\b{name}\b")
@@ -103,7 +103,7 @@ def other_names(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
 
 
 def with_elision(text: str, name: str, new: str) -> str:
-    """`text` with `new` in the place of `name`, and *de*, *que* cut short before a vowel."""
+    """Replace `name` in `text` by `new`, and shorten *de* and *que* before a vowel."""
     if _vowel(new):
         text = re.sub(rf"\b([Dd]|\w*[Qq]u)e {name}\b", rf"\1'{name}", text)
     return re.sub(rf"\b{name}\b", new, text)
@@ -114,7 +114,7 @@ def _vowel(name: str) -> bool:
 
 
 def _name(kind: str, draw: random.Random) -> str:
-    """A name of our lists; one in three is invented, so that no list is learned by heart."""
+    """Return a name from our lists or, in one case of three, an invented one, so that no list is memorised."""
     if kind == "full":
         return f"{_name(draw.choice(('man', 'woman')), draw)} {_name('family', draw)}"
     if draw.random() < 1 / 3:
@@ -125,7 +125,7 @@ def _name(kind: str, draw: random.Random) -> str:
 
 
 def invented(draw: random.Random) -> str:
-    """A word of one to three syllables that could be a name."""
+    """Return a word of one to three syllables that could be a name."""
     onset, nucleus, coda = _SYLLABLES
     count = draw.choice((1, 2, 2, 2, 3))
     word = "".join(draw.choice(onset) + draw.choice(nucleus) + draw.choice(coda) for _ in range(count))
@@ -133,7 +133,7 @@ def invented(draw: random.Random) -> str:
 
 
 def other_clock(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """The one clock time of either side becomes another, written in another way."""
+    """Replace the clock time by another one in another format if each side has exactly one."""
     here, there = (list(pattern.finditer(side)) for pattern, side in zip((_CLOCK, _CLOCK_FR), pair))
     if (
         len(here) != 1
@@ -146,7 +146,7 @@ def other_clock(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
 
 
 def other_numbers(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """Numbers in digits that stand on both sides become others: years stay years, days stay days."""
+    """Replace numbers in digits that are on both sides: years stay years, days stay days."""
     src, tgt = pair
     here = {m.group(): int(m.group().replace(",", "")) for m in _NUMBER.finditer(src)}
     there = {m.group(): int(re.sub(r"\D", "", m.group())) for m in _NUMBER_FR.finditer(tgt)}
@@ -168,7 +168,7 @@ def other_numbers(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]
 
 
 def other_count(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """A small number in words, once on either side, becomes another, in words or in digits."""
+    """Replace a small number in words that occurs once on each side, by words or digits."""
     here = list(_COUNTED.finditer(pair[0]))
     if len(here) != 1 or _NO_COUNT.search(pair[0]):
         return pair
@@ -184,13 +184,13 @@ def other_count(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
 
 
 def _cut(text: str, match: re.Match, new: str) -> str:
-    """`text` with `new` for the match, with a capital where one was."""
+    """Return `text` with the match replaced by `new`, keeping a capital."""
     capital = match.group()[0].isupper()
     return text[: match.start()] + (new[0].upper() + new[1:] if capital else new) + text[match.end() :]
 
 
 def _joined(pair: tuple[str, str], pairs: Sentences, draw: random.Random) -> tuple[str, str]:
-    """The pair with another one after it, or two, now and then."""
+    """Occasionally append one or two other pairs to the pair."""
     if draw.random() >= JOINED:
         return pair
     for _ in range(draw.choice((1, 1, 1, 2))):
@@ -205,7 +205,7 @@ def _joined(pair: tuple[str, str], pairs: Sentences, draw: random.Random) -> tup
 
 
 def filled(frame: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """The frame with each of its slots filled, on both sides alike; a sentence begins with a capital."""
+    """Fill the frame's slots consistently on both sides; a sentence begins with a capital."""
     slots = sorted(set(_SLOT.findall("".join(frame))))
     sides = {f"{kind}{index}": _filling(kind, draw) for kind, index in slots}
     texts = []
@@ -213,7 +213,7 @@ def filled(frame: tuple[str, str], draw: random.Random) -> tuple[str, str]:
         for slot, words in sides.items():
             text = with_elision(text.replace(f"{{{slot}}}", "SLOT"), "SLOT", words[language])
         texts.append(text[0].upper() + text[1:])
-    return texts[0].replace("m..", "m."), texts[1]  # "at 7 p.m." ends a sentence with one full stop
+    return texts[0].replace("m..", "m."), texts[1]  # a sentence that ends in "7 p.m." has only one full stop
 
 
 def _filling(kind: str, draw: random.Random) -> Sides:
@@ -239,7 +239,7 @@ def _filling(kind: str, draw: random.Random) -> Sides:
 
 
 def _size(draw: random.Random) -> int:
-    """A number of 2 to 999 999; each length is about as likely, the shortest a little more."""
+    """Draw a number from 2 to 999 999 with one to six digits, two and three the most likely."""
     length = draw.choice((1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6))
     number = draw.randrange(10 ** (length - 1), 10**length)
     if draw.random() < 0.2:
@@ -252,14 +252,14 @@ def _digits(draw: random.Random, count: int) -> str:
 
 
 def in_digits(number: int, draw: random.Random) -> Sides:
-    """A number in digits; from four on the thousands are set apart in one of two: 12,345 and 12 345."""
+    """Return a number in digits; from 1000 on, half of them have separated thousands: 12,345 and 12 345."""
     if number >= 1000 and draw.random() < 0.5:
         return f"{number:,}", f"{number:,}".replace(",", " ")
     return str(number), str(number)
 
 
 def decimal(draw: random.Random, places: int) -> Sides:
-    """3.75 and 3,75."""
+    """Draw a decimal: 3.75 and 3,75."""
     text = f"{draw.randint(0, 10 ** draw.randint(1, 3))}.{_digits(draw, places)}"
     return text, text.replace(".", ",")
 
@@ -271,7 +271,7 @@ def _percent(draw: random.Random) -> Sides:
 
 @lru_cache(maxsize=100_000)
 def in_french(number: int, feminine: bool = False) -> str:
-    """A number in French words; before a feminine noun *vingt et une*, *trente et une*."""
+    """Return a number in French words; before a feminine noun *vingt et une*, *trente et une*."""
     words = num2words(number, lang="fr")
     return re.sub(r"\bun$", "une", words) if feminine else words
 
@@ -282,7 +282,7 @@ def _in_english(number: int, to: str = "cardinal") -> str:
 
 
 def in_words(number: int, draw: random.Random, feminine: bool = False) -> Sides:
-    """A number in words, in English with or without *and*, commas and hyphens."""
+    """Return a number in words; the English varies in *and*, commas and hyphens."""
     en = _in_english(number)
     if draw.random() < 0.8:
         en = en.replace(",", "")
@@ -296,7 +296,7 @@ def in_words(number: int, draw: random.Random, feminine: bool = False) -> Sides:
 
 
 def year(number: int, draw: random.Random) -> Sides:
-    """A year, mostly in digits."""
+    """Return a year, mostly in digits."""
     if draw.random() < 0.75:
         return str(number), str(number)
     en = _in_english(number, "year")
@@ -312,7 +312,7 @@ def _named(day: datetime.date, field: str) -> Sides:
 
 
 def date(draw: random.Random) -> Sides:
-    """A date, in one of the ways of two countries; in French what follows *le*."""
+    """Draw a date in one of several British and American formats; in French the part after *le*."""
     day = _day(draw)
     (month, mois), (weekday, jour) = _named(day, "MMMM"), _named(day, "EEEE")
     ordinal = num2words(day.day, to="ordinal_num")
@@ -328,7 +328,7 @@ def date(draw: random.Random) -> Sides:
     if draw.random() < 0.1:
         numbers = draw.choice((f"{day:%d.%m.%Y}", f"{day:%Y-%m-%d}", f"{day:%d-%m-%Y}"))
         return numbers, numbers
-    if draw.random() < 0.5:  # with the year, as Babel's patterns have it
+    if draw.random() < 0.5:  # with the year, in Babel's patterns
         locale, pattern = draw.choice(("en_US", "en_US", "en_GB")), draw.choice(("long", "long", "full"))
         return format_date(day, pattern, locale), f"{jour + ' ' if pattern == 'full' else ''}{le} {day.year}"
     forms = (
@@ -348,7 +348,7 @@ _PAST = {5: "five", 10: "ten", 20: "twenty", 25: "twenty-five"}
 
 
 def clock(draw: random.Random) -> Sides:
-    """A time of the day, in digits or in words; in French what follows *à* or *il est*."""
+    """Draw a time of day, in digits or in words; in French the part after *à* or *il est*."""
     hour, minute = (
         draw.randint(1, 11),
         draw.choice((*range(60), *range(0, 60, 5), *range(0, 60, 15), 0, 15, 30, 30, 45, 45)),
@@ -394,7 +394,7 @@ def _hours(hour: int) -> str:
 
 
 def _clock_in_digits(hour: int, minute: int, draw: random.Random) -> Sides:
-    """8:45, 8.45 am and 8:45 p.m. are 8 h 45, 8 h 45 and 20 h 45; 7 pm is 19 heures."""
+    """Format a time in digits: 8:45, 8.45 am and 8:45 p.m. as 8 h 45, 8 h 45 and 20 h 45; 7 pm as 19 heures."""
     if hour and hour < 12 and draw.random() < 0.45:
         half = draw.choice("ap")
         mark = draw.choice((f" {half}.m.", f" {half}m", f"{half}m", f" {half.upper()}M"))
@@ -411,11 +411,11 @@ def _french_clock(hour: int, minute: int) -> str:
     return f"{hour} h {minute:02}"
 
 
-# the source alone
+# changes to the source only
 
 
 def hasty(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """The pair with its source as somebody in a hurry types it, now and then; a sign stands on both sides."""
+    """Occasionally make the source look hastily typed; an added symbol appears on both sides."""
     src, tgt = pair
     if draw.random() < SIGN:
         src, tgt = with_sign((src, tgt), draw)
@@ -434,7 +434,7 @@ def hasty(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
 
 
 def slip(text: str, draw: random.Random) -> str:
-    """One letter of a lower-case word swapped with the next, doubled, left out, or its neighbour's on the keyboard."""
+    """Change one letter of a lower-case word: swap, double or omit it, or take a neighbour on the keyboard."""
     words = [m for m in re.finditer(r"[A-Za-z]+", text) if len(m.group()) > 2 and m.group().islower()]
     if not words:
         return text
@@ -449,7 +449,7 @@ def slip(text: str, draw: random.Random) -> str:
 
 
 def with_sign(pair: tuple[str, str], draw: random.Random) -> tuple[str, str]:
-    """The pair with one sign, or up to three, that no tokenizer of two languages knows; on both sides alike."""
+    """Insert one to three symbols that no tokenizer of two languages knows, the same on both sides."""
     sign = "".join(draw.choices(_SIGNS, k=draw.choice((1, 1, 1, 2, 3))))
     shared = [name for name in _KNOWN.findall(pair[0]) if pair[0].count(name) == pair[1].count(name) == 1]
     place = draw.random()

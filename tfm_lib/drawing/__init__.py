@@ -1,4 +1,4 @@
-"""What chapters use around the core: figures, glued numbers, recorded runs."""
+"""Helpers that chapters use beside the core: figures, glued numbers, recorded runs."""
 
 from tfm_lib.drawing.display import colours, figure, glue, show, weights_colormap
 from tfm_lib.drawing.measured import the_book_says

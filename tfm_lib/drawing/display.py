@@ -1,7 +1,7 @@
-"""Figures that follow the page's colour scheme, and numbers that prose can quote.
+"""Draw figures that follow the page's colour scheme, and glue numbers for the prose to quote.
 
 A figure becomes inline SVG whose colours are the CSS variables of `tokens.css`,
-so that one drawing is right in light, dark and print.
+so that one drawing works in light mode, dark mode and print.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ _serial = itertools.count()
 
 @cache
 def colours() -> dict[str, str]:
-    """The light colours of the identity by name: `colours()["query"]` is `"#0067a5"`."""
+    """Return the light colours of the visual identity by name: `colours()["query"]` is `"#0067a5"`."""
     css = files("tfm_lib.drawing").joinpath("tokens.css").read_text(encoding="utf-8")
     light = css[css.index(":root") : css.index("}")]
     return dict(re.findall(r"--tfm-([\w-]+): (#[0-9a-f]{6});", light))
 
 
 def figure(rows: int = 1, cols: int = 1, width: float = 6.4, height: float = 3.2, **kwargs: Any):
-    """A matplotlib figure and its axes in the book's style; sizes in inches, `kwargs` as in `plt.subplots`.
+    """Return a matplotlib figure and its axes in the book's style; sizes in inches, `kwargs` as in `plt.subplots`.
 
-    The style stays on, because legends and texts are drawn later and take their colours then.
+    The style stays active, because legends and texts that are added later take their colours at that time.
     """
     needs("notebook", "matplotlib")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update(_style())
     fig, axes = plt.subplots(rows, cols, figsize=(width, height), layout="constrained", **kwargs)
-    plt.close(fig)  # shown by `show`, not a second time by the notebook
+    plt.close(fig)  # `show` displays it, so the notebook must not display it again
     return fig, axes
 
 
-WEIGHTS = "tfm_weights"  # the name of the map below
+WEIGHTS = "tfm_weights"  # name of the colour map below
 
 
 def weights_colormap():
-    """The map from weight 0 to weight 1, as in every heat-map of the book."""
+    """Return the colour map from weight 0 to weight 1 that all heat-maps of the book use."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list(WEIGHTS, [colours()["w0"], colours()["w1"]])
 
 
 def show(fig: Figure, alt: str) -> Drawing:
-    """`fig` as scheme-following SVG with the text alternative `alt`; a phone gets a layout of its own.
+    """Return `fig` as scheme-following SVG with the text alternative `alt` and a second layout for phones.
 
-    The second layout is `narrow`. It is hidden but for the book's pages, whose style sheet shows one of the two.
+    `narrow` makes the second layout. It is hidden except on the book's pages, whose style sheet shows one of the two.
     """
     wide = svg_text(fig)
     narrow(fig)
@@ -70,7 +70,7 @@ def show(fig: Figure, alt: str) -> Drawing:
 
 
 class Drawing:
-    """A figure as a notebook shows it; where there is only text, its text alternative."""
+    """A figure that a notebook shows as HTML; a text-only front end shows its text alternative."""
 
     def __init__(self, data: str, alt: str) -> None:
         self.data, self.alt = data, alt
@@ -83,12 +83,12 @@ class Drawing:
 
 
 def svg_text(fig: Figure) -> str:
-    """`fig` as an SVG string whose identity colours are CSS variables with their light value as fallback."""
+    """Return `fig` as an SVG string whose identity colours are CSS variables with their light values as fallback."""
     import matplotlib.pyplot as plt
 
     _cells_for_pixels(fig)
     buffer = io.StringIO()
-    salt = f"figure {next(_serial)}"  # ids differ between the figures of one page, and not between builds
+    salt = f"figure {next(_serial)}"  # ids differ between the figures of a page, but not between builds
     with plt.rc_context({**_style(), "svg.hashsalt": salt}):
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
@@ -104,12 +104,12 @@ _FRACTION = re.compile(r"-?\d+\.\d{3,}")
 
 
 def _hundredths(number: re.Match[str]) -> str:
-    """A coordinate to a hundredth of a point, which nobody can see; a page with many curves is a fifth lighter by it."""
+    """Round a coordinate to 1/100 pt, an invisible change that makes a page with many curves a fifth smaller."""
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _cells_for_pixels(fig: Figure) -> None:
-    """Draw images of weights as cells: the pixels of a bitmap would glare in the dark, where cells follow the scheme."""
+    """Draw images of weights as cells: a bitmap would glare in dark mode, whereas cells follow the colour scheme."""
     import numpy as np
 
     for ax in fig.axes:
@@ -125,7 +125,7 @@ def _cells_for_pixels(fig: Figure) -> None:
 
 
 def _between_weights(colour: str) -> str:
-    """A colour of the heat-maps as the mixture that follows the scheme; any other as it is."""
+    """Return a heat-map colour as a mixture of the scheme's colours; return any other colour unchanged."""
     low, high = colours()["w0"], colours()["w1"]
     start, end, at = (tuple(bytes.fromhex(each[1:])) for each in (low, high, colour))
     share = min(max((at[0] - start[0]) / (end[0] - start[0]), 0), 1)
@@ -137,7 +137,7 @@ def _between_weights(colour: str) -> str:
 def glue(name: str, value: Any) -> None:
     """Keep `value` under `name`, so that the chapter's prose can quote it (`{glue:text}`).
 
-    The page shows it where it is quoted. In a notebook it is shown under its cell, beside the book's (`the_book_says`).
+    A page shows it where it is quoted. A notebook shows it under its cell, beside the book's value (`the_book_says`).
     """
     from IPython.display import display
 

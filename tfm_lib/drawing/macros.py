@@ -1,4 +1,4 @@
-"""The book's macros in formulas, for every program that shows one."""
+"""Define the book's formula macros for every program that shows formulas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from tfm_lib.drawing.display import colours
 
-#: Macros of the book's formulas: name → (class of its colour or None, body).
+#: Macros of the book's formulas: name → (CSS class of its colour or None, body).
 MACROS: dict[str, tuple[str | None, str]] = {
     r"\Q": ("q", "Q"),
     r"\K": ("k", "K"),
@@ -20,7 +20,7 @@ MACROS: dict[str, tuple[str | None, str]] = {
 
 
 def expand_macros(tex: str) -> str:
-    """`tex` with the book's macros written out, for a reader whose MathJax does not know them."""
+    """Return `tex` with the book's macros expanded, for readers whose MathJax does not know them."""
     names = {"q": "query", "k": "key", "v": "value"}
 
     def plain(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a learner's run measures, beside what the book says: shown under each cell that measures a number the text quotes."""
+"""Show a learner's results beside the book's, under each cell that measures a number quoted in the text."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ LATER = "Measured here: it answers a question of the text"
 
 
 def quoted(value: str, form: str) -> str:
-    """A value, given as its `repr`, in the form that the prose asks for, as myst-nb shows it."""
+    """Format a value, given as its `repr`, in the format that the prose asks for, as myst-nb shows it."""
     try:
         return format(ast.literal_eval(value), form)
-    except (ValueError, SyntaxError):  # no literal, or a form that is not for it
+    except (ValueError, SyntaxError):  # not a literal, or a format that does not suit it
         return value.strip("\"'")
 
 
 class Measured:
-    """The numbers of one notebook: what the book has for each name, and what was measured here.
+    """The numbers of one notebook: the book's value for each name, and the value measured here.
 
-    `numbers` gives each name the book's value as its `repr` (None where the book has not been built) and its form;
-    `later` are those that answer a question, and stay folded; `tables` are Markdown tables that quote names;
-    names begin with `chapter`, which is not said.
+    `numbers` maps each name to the book's value as its `repr` (None if the book has not been built) and its format;
+    `later` are the names that answer a question, and stay folded; `tables` are Markdown tables that quote names; names
+    begin with `chapter`, which is not shown.
     """
 
     of_this_notebook: ClassVar[Measured | None] = None
@@ -41,20 +41,20 @@ class Measured:
         self.numbers, self.later = dict(numbers), {*later}
         self.tables = [(table, {name for name, _ in QUOTE.findall(table)}) for table in tables]
         for _, names in self.tables:
-            if names & self.later:  # the table would tell the answer
+            if names & self.later:  # the table would reveal the answer
                 self.later |= names
         self.chapter = f"{chapter}-"
         self.here: dict[str, str] = {}
         self.fresh: list[str] = []
 
     def note(self, name: str, value: Any) -> None:
-        """Keep what a cell has measured, until the cell's end."""
+        """Store a measured value until the cell ends."""
         self.here[name] = repr(value)
         if name in self.numbers and name not in self.fresh:
             self.fresh.append(name)
 
     def told(self) -> str:
-        """What the cell has measured, as Markdown: the tables that are complete, drawn anew, and the other numbers in a list."""
+        """Return the cell's results as Markdown: complete tables with the new numbers, and other numbers as a list."""
         fresh, self.fresh = self.fresh, []
         parts = [self._told([name for name in fresh if name not in self.later])]
         if later := self._told([name for name in fresh if name in self.later]):
@@ -85,7 +85,7 @@ class Measured:
 
 
 def _plain(text: str) -> str:
-    """Words in which Markdown and HTML see nothing of theirs."""
+    """Escape characters that have a meaning in Markdown or HTML."""
     return re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", text)
 
 
@@ -95,9 +95,9 @@ def the_book_says(
     tables: Sequence[str] = (),
     chapter: str = "",
 ) -> None:
-    """From now on, show under each cell of this notebook what it measures, beside what the book says (`Measured`).
+    """From now on, show under each cell of this notebook what it measures, beside the book's value (`Measured`).
 
-    Random numbers are those that the book was built with.
+    Sets the random seeds with which the book was built.
     """
     from IPython import get_ipython
 
@@ -115,7 +115,7 @@ def the_book_says(
 
 
 def noted(name: str, value: Any) -> bool:
-    """Whether a notebook shows this value at the end of its cell."""
+    """Record a value; return whether the notebook shows it at the end of its cell."""
     if Measured.of_this_notebook is None:
         return False
     Measured.of_this_notebook.note(name, value)

@@ -1,4 +1,4 @@
-"""A second layout of a figure, for a phone: as narrow as its screen, its letters as large as ever."""
+"""Lay out a figure a second time for phones: as narrow as the screen, with letters of the same size."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NARROW = 3.6  # inches; as wide as a phone's text, where a letter of 10 points is still one of 12 pixels
-LEAST = 0.8  # of a panel's height, where its width falls by more
-LINE, LETTERS = 0.24, {"title": 40, "label": 36, "tick": 22}  # inches a line of a legend takes; what fits in a line
+NARROW = 3.6  # inches; the width of a phone's text, at which 10-point letters are still 12 pixels high
+LEAST = 0.8  # smallest factor for a panel's height when its width shrinks more
+LINE, LETTERS = 0.24, {"title": 40, "label": 36, "tick": 22}  # height of a legend line in inches; letters per line
 
 
 def narrow(fig: Figure) -> None:
-    """Lay `fig` out as narrow as a phone.
+    """Lay `fig` out for the width of a phone.
 
-    Its panels stand below one another, those of a row of many in half of it; legends stand below all of them; what is
-    longer than a line is broken.
+    Panels are stacked in one column, or in half as many columns if there are more than three; legends are placed below
+    all panels; long lines are broken.
     """
     from matplotlib.gridspec import GridSpec
 
     for ax in [*fig.axes]:
         if not (ax.axison or ax.has_data() or ax.texts or ax.patches):
-            ax.remove()  # a place that nothing was drawn in
+            ax.remove()  # an empty place of the grid
     spots = {ax: ax.get_subplotspec() for ax in fig.axes if ax.get_subplotspec()}
     places = sorted({(spot.rowspan.start, spot.colspan.start) for spot in spots.values()})  # in reading order
     grid = next(iter(spots.values())).get_gridspec()
@@ -39,7 +39,7 @@ def narrow(fig: Figure) -> None:
         ax.set_subplotspec(new[row, column])
         _with_its_own_labels(ax, fig.axes[0], row == rows - 1, column == 0)
     told = [ax for ax in spots if ax.get_xlabel()]
-    if columns == 1 and len(told) == 1:  # the label of all panels stood beneath one of them
+    if columns == 1 and len(told) == 1:  # one panel's label served all panels
         label = told[0].get_xlabel()
         told[0].set_xlabel("")
         list(spots)[-1].set_xlabel(label)
@@ -48,7 +48,7 @@ def narrow(fig: Figure) -> None:
 
 
 def _legend_below(fig: Figure) -> int:
-    """One legend for all panels, below them; how many lines it has."""
+    """Draw one legend for all panels below them; return its number of lines."""
     found: dict[str, Any] = {}
     for ax in fig.axes:
         if legend := ax.get_legend():
@@ -64,7 +64,7 @@ def _legend_below(fig: Figure) -> int:
 
 
 def _with_its_own_labels(ax: Any, first: Any, last_row: bool, first_column: bool) -> None:
-    """Panels that shared the labels of an axis have parted."""
+    """Give panels their own labels if they shared an axis but no longer stand side by side."""
     if ax is not first and ax.get_shared_y_axes().joined(ax, first) and first_column:
         ax.tick_params(labelleft=True)
         ax.set_ylabel(ax.get_ylabel() or first.get_ylabel())

@@ -1,4 +1,4 @@
-"""Recorded runs: what took too long for a page was run once, by a script in `experiments/`, and is quoted from its result."""
+"""Load recorded runs: what takes too long for a page is run once, by a script in `experiments/`, and then quoted."""
 
 import json
 from importlib.resources import files
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def recorded(name: str) -> dict[str, Any]:
-    """The result of `python -m experiments.<name>`, as the script wrote it: numbers, seeds, versions, machine, time.
+    """Load the result of `python -m experiments.<name>` as it was written: numbers, seeds, versions, machine, time.
 
-    Raises FileNotFoundError, with the command that makes it, where nothing was recorded.
+    Raises FileNotFoundError, naming the command that creates it, if nothing was recorded.
     """
     checkout = Path(__file__).parents[2] / "experiments" / "results" / f"{name}.json"
     shipped = files("tfm_lib") / "recorded_results" / f"{name}.json"  # where the wheel puts them
@@ -20,9 +20,9 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def basis(result: dict[str, Any], *arms: str) -> str:
-    """What numbers of a record rest on, for a sentence: "3 seeds, 2,000 updates each".
+    """Describe what the numbers of a record are based on, for a sentence: "3 seeds, 2,000 updates each".
 
-    Arms of another size are told apart, each with its name, so that a sentence that compares them cannot hide it.
+    Arms of different sizes are listed by name, so that a sentence that compares them cannot hide the difference.
     """
     told: dict[str, list[str]] = {}
     for arm in arms or result["basis"]:

@@ -1,1 +1,1 @@
-"""What a long training needs and nobody need read: presets, checkpoints, resume, several processes, progress."""
+"""Training infrastructure for long runs: presets, checkpoints, resuming, several processes, progress."""

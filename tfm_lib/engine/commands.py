@@ -1,4 +1,4 @@
-"""`tfm train` and `tfm translate`."""
+"""The commands `tfm train` and `tfm translate`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tfm_lib.engine.translator import Translator
 
 MODELS = Path("trained")
-UNBOUNDED = 10**9  # updates: the clock ends the run
+UNBOUNDED = 10**9  # updates; the clock ends the run
 
 
 def train(
@@ -107,7 +107,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _preset(config: str, asked: dict[str, Any], seed: int, precision: str, dropout: float | None) -> Preset:
-    """The preset called `config`, with what was asked in the place of its own."""
+    """Return the preset called `config`, with the requested options in place of its own."""
     from tfm_lib.engine.presets import PRESETS
 
     if config not in PRESETS:
@@ -128,7 +128,7 @@ def _preset(config: str, asked: dict[str, Any], seed: int, precision: str, dropo
 
 
 def _bits(bits: int | None, half: bool) -> int:
-    """In how many bits a number of the trained model is kept."""
+    """Return the number of bits that store each number of the trained model."""
     from tfm_lib.engine.trained import BITS
 
     if bits not in (None, *BITS) or (half and bits not in (None, 16)):
@@ -137,7 +137,7 @@ def _bits(bits: int | None, half: bool) -> int:
 
 
 def _run(corpus: str, preset: Preset, folder: RunFolder, checkpoint_every: int, bits: int, fresh: bool) -> None:
-    """Train in the folder, and tell how it ended; what stands in the way is a sentence."""
+    """Train in the folder and report the result; expected errors become one-sentence refusals."""
     from tfm_lib.corpora.real import CorpusUnavailable
     from tfm_lib.engine.progress import Bar
     from tfm_lib.engine.run import FolderHeld, train_run, wait_for_all
@@ -204,7 +204,7 @@ def translate(
             number += 1
             texts.append(_readable(line, f"{'Sentence' if sentences else 'Line'} {number}", translator))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the doubts, which are told with their numbers
+            warnings.simplefilter("ignore")  # the doubts, printed below with their numbers
             if attention:
                 seen = [translator.attention(text, beam, alpha) if text.strip() else None for text in texts]
                 written = [each["translation"] if each else "" for each in seen]
@@ -223,7 +223,7 @@ AT_ONCE = 32  # lines of standard input that are translated together
 
 
 def _lines(stream: Any) -> Iterator[list[bytes]]:
-    """The lines that have come, up to `AT_ONCE` together: who types one is answered at once."""
+    """Yield the lines received so far, up to `AT_ONCE` together; a typed line is answered soon."""
     rest = b""
     while chunk := stream.read1(1 << 16):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -233,7 +233,7 @@ def _lines(stream: Any) -> Iterator[list[bytes]]:
 
 
 def _readable(line: bytes, name: str, translator: Translator) -> str:
-    """The text of a line; what cannot be read or is too long is named on standard error and becomes an empty line."""
+    """Return the text of a line; report an unreadable or too long one on standard error and return an empty line."""
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:

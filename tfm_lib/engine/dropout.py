@@ -1,6 +1,6 @@
-"""Dropout that costs a processor less: one random byte decides about each number.
+"""Dropout that is faster on a CPU: one random byte decides about each number.
 
-PyTorch draws a whole random number for each on a CPU, which is a tenth of a small model's training step.
+On a CPU, PyTorch draws a whole random number for each, which takes a tenth of a small model's training step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 class ByteDropout(nn.Module):
-    """`nn.Dropout` with `p` rounded to 256ths; what stays is scaled up, so that the mean stays too."""
+    """`nn.Dropout` with `p` rounded to 256ths; the remaining numbers are scaled up to keep the mean."""
 
     def __init__(self, p: float):
         super().__init__()
@@ -29,7 +29,7 @@ class ByteDropout(nn.Module):
 
 @contextmanager
 def byte_dropout(model: nn.Module) -> Iterator[None]:
-    """`ByteDropout` in the place of every `nn.Dropout` of `model` while the block lasts; parameters and names stay."""
+    """Replace every `nn.Dropout` of `model` by `ByteDropout` within the block; parameters and names stay the same."""
     parts = [(owner, *named) for owner in model.modules() for named in owner.named_children()]
     own = [(owner, name, part) for owner, name, part in parts if isinstance(part, nn.Dropout)]
     for owner, name, part in own:

@@ -1,4 +1,4 @@
-"""The small decoder that learns from its prompt: how it is made, and the one that comes with the book."""
+"""Build the small decoder that learns from its prompt, or load the one that comes with the book."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ D_MODEL, N_HEADS, EXAMPLES = 64, 8, 12
 
 
 class Nothing(nn.Module):
-    """In the place of a feed-forward network: the residual stream goes on unchanged."""
+    """Replaces a feed-forward network: adds nothing to the residual stream."""
 
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
@@ -32,7 +32,7 @@ class Nothing(nn.Module):
 
 
 def decoder(n_layers: int = 2) -> DecoderOnly:
-    """Attention and nothing else, so that all that the model finds is found by its heads."""
+    """Return a decoder with attention only, so that its heads alone must find the solution."""
     config = TransformerConfig(
         len(TOKENS), D_MODEL, N_HEADS, D_MODEL, n_layers, dropout=0.0, norm="pre", max_len=2 * EXAMPLES + 2
     )
@@ -40,7 +40,7 @@ def decoder(n_layers: int = 2) -> DecoderOnly:
 
 
 def learner() -> DecoderOnly:
-    """The decoder of the first seed of `python -m experiments.descendants_in_context`."""
+    """Return the decoder of the first seed of `python -m experiments.descendants_in_context`."""
     model = decoder()
     model.load_state_dict(load_file(shipped_folder(SHIPPED) / "model.safetensors"))
     return model.eval()

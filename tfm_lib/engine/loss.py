@@ -1,8 +1,8 @@
-"""The last matrix and the smoothed loss in one step, a few rows at a time.
+"""Compute the output projection and the smoothed loss in one step, a few rows at a time.
 
-Logits over a vocabulary are the largest tensor of a training step. Here they never exist as a whole: for some
-rows at a time their loss is taken and, since its gradient is simply p − q, at once turned into gradients. A
-test holds loss and gradients equal to `label_smoothed_loss(X @ E.T, targets)`.
+Logits over a vocabulary are the largest tensor of a training step. Here they never exist as a whole: the loss is
+computed for some rows at a time, and their gradient, p − q, follows immediately. A test checks that loss and
+gradients equal those of `label_smoothed_loss(X @ E.T, targets)`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-ROWS = 512  # so that their logits stay in a processor's cache
+ROWS = 512  # so that their logits fit into a processor's cache
 
 
 def linear_smoothed_loss(
     X: Tensor, E: Tensor, targets: Tensor, epsilon: float, dtype: torch.dtype = torch.float32
 ) -> Tensor:
-    """`label_smoothed_loss` of the logits `X @ E.T`, (rows, d_model) by (v, d_model); products are made in `dtype`.
+    """`label_smoothed_loss` of the logits `X @ E.T`, (rows, d_model) by (v, d_model), with products in `dtype`.
 
-    Every target counts: leave padding out before.
+    Every target counts, so leave out padding beforehand.
     """
     return _LinearSmoothedLoss.apply(X, E, targets, epsilon, dtype)
 

@@ -1,4 +1,4 @@
-"""Presets: sizes of a model with the training that suits them, under the names that `tfm train --config` takes."""
+"""Presets for `tfm train --config`: model sizes with suitable training options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfm_lib.transformer import TransformerConfig, base_config, big_config
 
 @dataclass(frozen=True)
 class Preset:
-    """A model, whose `vocab_size` bounds the tokenizer's, and how it is trained."""
+    """A model, whose `vocab_size` limits the tokenizer's, and its training options."""
 
     model: TransformerConfig
     options: TrainOptions

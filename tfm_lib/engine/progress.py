@@ -1,4 +1,4 @@
-"""The progress of a run on the screen: one line that moves, one line kept for each validation."""
+"""Show a run's progress on the screen: one moving line, and one permanent line per validation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfm_lib.engine.trainer import Trainer
 
 
 class Bar:
-    """Loss, learning rate, tokens a second and the time left; without a terminal the validations only."""
+    """Shows loss, learning rate, tokens per second and time left; without a terminal, validations only."""
 
     def __init__(self, console: Console):
         self.console = console

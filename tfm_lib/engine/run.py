@@ -1,4 +1,4 @@
-"""A run of `tfm train`: from the name of a corpus to a folder with a trained model, with everything kept on the way."""
+"""Run `tfm train`: train a model on a named corpus in a folder, with checkpoints, metrics and validation."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ EMBEDDED_SIZE = {
     "dates": 20_000,
     "questions": 20_000,
 }
-GLANCE = 200  # sentences translated at each validation, of the whole part
-LONGEST = 200  # sentences with more tokens on a side are left out of the training
+GLANCE = 200  # sentences of the validation part that are translated at each validation
+LONGEST = 200  # sentences with at least this many tokens on a side are left out of the training
 
 
 class Watcher(Protocol):
-    """What follows a run: a progress bar, a test."""
+    """Follows a run, for example a progress bar or a test."""
 
     def says(self, text: str) -> None: ...
 
@@ -57,7 +57,7 @@ class Watcher(Protocol):
 
 
 class FolderHeld(RuntimeError):
-    """Another run is at work in the folder."""
+    """Another run is using the folder."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Within the block no other process can hold the folder; raises `FolderHeld`, with its number, where one does.
+        """Lock the folder within the block; raises `FolderHeld`, naming the process, if another one holds it.
 
-        The system lets go of it when the process ends, however it ends. Where it knows no such locks (Windows),
-        nothing is held.
+        The system releases the lock when the process ends, however it ends. On systems without such locks (Windows),
+        nothing is locked.
         """
         if fcntl is None:
             yield
@@ -108,12 +108,12 @@ class RunFolder:
                         folder.rmdir()
 
     def clear(self) -> None:
-        """Forget the run: checkpoint, metrics and tokenizer; a model that it exported stays until the next."""
+        """Delete the run: checkpoint, metrics and tokenizer; an exported model stays until the next one."""
         for name in (CHECKPOINT, METRICS, TOKENIZER, RUN):
             (self.path / name).unlink(missing_ok=True)
 
     def begin(self, about: dict[str, Any]) -> None:
-        """Make the folder and note what the run is."""
+        """Create the folder and write down what the run is."""
         self.path.mkdir(parents=True, exist_ok=True)
         (self.path / RUN).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
@@ -124,7 +124,7 @@ class RunFolder:
             raise OtherRun(f"{self.path / RUN}, which says what the run is, cannot be read.") from None
 
     def last_validation(self) -> dict[str, Any]:
-        """The newest record with a validation loss."""
+        """Return the newest record with a validation loss."""
         records = map(json.loads, reversed((self.path / METRICS).read_text(encoding="utf-8").splitlines()))
         return next(record for record in records if "val_loss" in record)
 
@@ -134,7 +134,7 @@ class RunFolder:
             lines.write(json.dumps(record) + "\n")
 
     def trim(self, step: int) -> None:
-        """Drop the metrics after `step`, which a resumed run writes again."""
+        """Drop the metrics after `step`, because a resumed run writes them again."""
         path = self.path / METRICS
         if path.is_file():
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -145,10 +145,10 @@ class RunFolder:
 def train_run(
     corpus: str, preset: Preset, folder: RunFolder, watcher: Watcher, checkpoint_every: int = 500, bits: int = 32
 ) -> dict[str, Any]:
-    """Train `preset` on `corpus` into `folder`, or go on where a run there was stopped; the record of the last validation.
+    """Train `preset` on `corpus` in `folder`, or resume a stopped run there; return the record of the last validation.
 
-    Ctrl-C ends the present step, saves, and raises KeyboardInterrupt. The exported model is the one of the
-    lowest validation loss so far, with averaged weights where the options average, in `bits` bits a number.
+    Ctrl-C finishes the current step, saves, and raises KeyboardInterrupt. The exported model is the one with the
+    lowest validation loss so far, with averaged weights if the options ask for them, in `bits` bits a number.
     """
     options, rank = preset.options, dist.get_rank() if dist.is_initialized() else 0
     if folder.is_begun and folder.about()["corpus"] != corpus:
@@ -212,7 +212,7 @@ def train_run(
 
 
 def sentences(corpus: str, part: Literal["train", "val", "test"]) -> Sentences:
-    """The pairs of one part of a corpus; embedded ones are made large enough to train on."""
+    """Return the pairs of one part of a corpus; embedded ones are large enough to train on."""
     options = {"size": EMBEDDED_SIZE[corpus]} if corpus in EMBEDDED_SIZE else {}
     return load_corpus(corpus, **options).sentences(part)
 
@@ -226,7 +226,7 @@ def glance(pairs: Sentences) -> Sentences:
 
 
 def exact_match(translator: Translator, pairs: Sentences) -> float:
-    """The share of sources whose greedy translation equals one of their targets."""
+    """Return the share of sources whose greedy translation equals one of their targets."""
     targets: dict[str, set[str]] = {}
     for source, target in pairs:
         targets.setdefault(source, set()).add(" ".join(target.split()))
@@ -235,7 +235,7 @@ def exact_match(translator: Translator, pairs: Sentences) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What a recorded run is read with: versions, processor, threads."""
+    """Return the context of a recorded run: versions, accelerator, number of threads, date."""
     accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     return {
         "python": platform.python_version(),
@@ -247,10 +247,10 @@ def machine() -> dict[str, Any]:
 
 
 def learned_tokenizer(pairs: Sentences, vocab_size: int, typed: bool) -> Tokenizer:
-    """The tokenizer of both sides.
+    """Train the tokenizer for both sides.
 
-    For what people type numbers are copied digit by digit, and a letter that a large corpus holds a few times is
-    unknown: nothing is learned of it, and what is unknown can be copied.
+    For typed text, numbers are split into digits, and letters that are rare in a large corpus become unknown: the
+    model cannot learn them, but it can copy unknown characters.
     """
     sides = (side for pair in pairs for side in pair)
     rarest = 1 + len(pairs) // 20_000 if typed else 1
@@ -260,7 +260,7 @@ def learned_tokenizer(pairs: Sentences, vocab_size: int, typed: bool) -> Tokeniz
 def training_examples(
     tokenizer: Tokenizer, pairs: Sentences, options: TrainOptions
 ) -> list[Example] | Callable[[int], list[Example]]:
-    """`pairs` for the trainer; with sub-word dropout they are cut anew in each epoch, as people type made anew."""
+    """Return `pairs` for the trainer; with typed text or sub-word dropout, a function that makes each epoch's anew."""
     if options.typed:
         return lambda epoch: plain_examples(tokenizer, typed(pairs, options.seed, epoch))
     if options.subword_dropout:
@@ -269,7 +269,7 @@ def training_examples(
 
 
 def plain_examples(tokenizer: Tokenizer, pairs: Sentences) -> list[Example]:
-    """`pairs` as the tokenizer cuts them, without the very long."""
+    """Return `pairs` encoded by the tokenizer, without very long ones."""
     sources, targets = (tokenizer.encode_all(side) for side in zip(*pairs))
     return [Example(src, tgt) for src, tgt in zip(sources, targets) if max(len(src), len(tgt)) < LONGEST]
 
@@ -281,14 +281,14 @@ def _device() -> torch.device:
 
 
 def wait_for_all() -> None:
-    """Under several processes, go on when every one has come here."""
+    """If there are several processes, wait until all of them get here."""
     if dist.is_initialized():
         dist.barrier()
 
 
 @contextmanager
 def _ctrl_c_between_steps() -> Iterator[threading.Event]:
-    """Within the block a first Ctrl-C sets the event; a second one stops at once."""
+    """Within the block, a first Ctrl-C sets the event; a second one stops immediately."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked

@@ -1,4 +1,4 @@
-"""Sub-word dropout: in every epoch words are cut a little differently, so that no model learns one cut by heart."""
+"""Sub-word dropout: split words slightly differently in every epoch, so that no model memorises one segmentation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import pairwise
 
 from tfm_lib.data import Example, Tokenizer
 
-VARIANTS = 16  # cuts drawn for each word
+VARIANTS = 16  # segmentations drawn for each word
 
 
 class SubwordDropout:
-    """The examples of `pairs` by epoch: each merge of the byte-pair encoding is left out with probability `p`.
+    """The examples of `pairs` by epoch; each merge of the byte-pair encoding is left out with probability `p`.
 
-    Of every word `VARIANTS` cuts are drawn once; each time that the word occurs, one of them is taken. All of it
-    follows from `seed` and the epoch's number. An example with `longest` tokens or more on a side is left out.
+    For every word, `VARIANTS` segmentations are drawn once; each occurrence of the word uses one of them. All random
+    choices follow from `seed` and the epoch's number. An example with `longest` tokens or more on a side is left out.
 
     Source: Provilkov, Emelianenko and Voita (2020), section 3.
     Differs: they draw anew at every occurrence.
@@ -32,7 +32,7 @@ class SubwordDropout:
         self._words, self._seed, self._longest = words, seed, longest
 
     def __call__(self, epoch: int) -> list[Example]:
-        """All examples, cut for this epoch."""
+        """Return all examples, segmented for this epoch."""
         draw = random.Random(f"{self._seed}, {epoch}").random
         cut = self._cuts
         examples = (
@@ -43,7 +43,7 @@ class SubwordDropout:
 
 
 class Cutter:
-    """The byte-pair encoding of one word, with merges left out at random; without, it is the tokenizer's own."""
+    """Byte-pair encoding of one word with randomly omitted merges; at p = 0 it equals the tokenizer's."""
 
     def __init__(self, tokenizer: Tokenizer):
         model = json.loads(tokenizer.to_json())["model"]
@@ -51,7 +51,7 @@ class Cutter:
         self._ids, self._unk = model["vocab"], tokenizer.unk_id
 
     def cut(self, word: str, p: float, draw: random.Random) -> list[int]:
-        """The ids of `word`: of the merges that may come next the earliest learned is made, until none is left."""
+        """Return the ids of `word`, applying the earliest learned of the possible merges until none is left."""
         symbols = list(word)
         while True:
             merges = [

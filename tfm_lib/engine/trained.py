@@ -1,4 +1,4 @@
-"""A trained model in a folder: weights, sizes and tokenizer, in files that other programs can read too."""
+"""Save and load a trained model as a folder: weights, sizes and tokenizer, in files that other programs can read."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tfm_lib.data import Tokenizer
 from tfm_lib.transformer import Transformer, TransformerConfig
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
-BITS = (8, 16, 32)  # a number
+BITS = (8, 16, 32)  # per number
 SCALES = ".scales"
 
 
 class NoModel(FileNotFoundError):
-    """There is no trained model where one was looked for, or it cannot be read."""
+    """There is no trained model in the folder, or it cannot be read."""
 
 
 def save_trained(folder: Path, model: Transformer, tokenizer: Tokenizer, about: dict[str, Any], bits: int = 32) -> None:
     """Write `model` and `tokenizer` to `folder`, in 8, 16 or 32 bits a number; `about` joins the sizes in config.json.
 
-    Each file is written beside the old one first, so that a cut leaves a whole one.
+    Each file is first written beside the old one, so that an interruption leaves a complete file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     save_file(stored(model.state_dict(), bits), folder / f"{WEIGHTS}.part")
@@ -45,7 +45,7 @@ def save_trained(folder: Path, model: Transformer, tokenizer: Tokenizer, about: 
 
 
 def load_trained(folder: Path | str) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
-    """The model, ready to use in float32, its tokenizer, and what config.json says; `NoModel` where there is none."""
+    """Return the model in float32, its tokenizer and the content of config.json; raises `NoModel` if there is none."""
     require_path("folder", folder)
     folder = Path(folder)
     missing = [name for name in (WEIGHTS, CONFIG, TOKENIZER) if not (folder / name).is_file()]
@@ -62,10 +62,10 @@ def load_trained(folder: Path | str) -> tuple[Transformer, Tokenizer, dict[str, 
 
 
 def stored(weights: dict[str, Tensor], bits: int) -> dict[str, Tensor]:
-    """`weights` as they stand in the file.
+    """Return `weights` in the format of the file.
 
-    In 8 bits each row of a matrix is whole numbers from −127 to 127 and one scale, under the matrix's name with
-    `.scales`; what is no matrix, the gains and biases, is a hundredth of a model and keeps 16 bits.
+    With 8 bits, each row of a matrix becomes integers from −127 to 127 and one scale, stored under the matrix's name
+    with `.scales`; gains and biases, a hundredth of a model, keep 16 bits.
     """
     if bits not in BITS:
         raise bad_input("bits", f"be {', '.join(map(str, BITS[:-1]))} or {BITS[-1]}", bits)
@@ -84,7 +84,7 @@ def stored(weights: dict[str, Tensor], bits: int) -> dict[str, Tensor]:
 
 
 def read(kept: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The weights behind what `stored` made, in float32."""
+    """Return the float32 weights from what `stored` made."""
     return {
         name: value.float() * kept[f"{name}{SCALES}"] if value.dtype == torch.int8 else value.float()
         for name, value in kept.items()

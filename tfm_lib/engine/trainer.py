@@ -1,9 +1,9 @@
-"""The trainer: the loop of `tfm_lib.training` with everything a long run needs.
+"""The trainer: the loop of `tfm_lib.training`, extended for long runs.
 
 A run is a pure function of its options and its examples. The batches of an epoch follow from the seed and
 the epoch's number, so a checkpoint needs only the counters, the weights, the optimiser and the random
-states to go on bit for bit. Under several processes each takes its share of every batch's sentences, and
-gradients are weighted by the tokens of all of them, so that the losses are those of one process.
+states to resume bit for bit. With several processes, each takes its share of every batch's sentences, and
+gradients are weighted by the tokens of all processes, so that the losses equal those of a single process.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tfm_lib.transformer import Transformer
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """How to train. An update uses about `max_tokens` target tokens, split into `accumulate` micro-batches.
+    """Training options. An update uses about `max_tokens` target tokens, split into `accumulate` micro-batches.
 
     `schedule` "paper" is `factor` times the paper's learning rate; "cosine" rises to `peak` within `warmup` steps
-    and falls to 0 at the end of the run: after `steps`, or, where `seconds` is given, when the `clock` ("wall"
-    or the process's "cpu") has gone so far. A run on a clock is not repeatable bit for bit; one on steps is.
+    and falls to 0 at the end of the run: after `steps` or, if `seconds` is given, when that time has passed on the
+    `clock` ("wall" or the process's "cpu"). A run limited by steps is repeatable bit for bit; one on a clock is not.
     """
 
     max_tokens: int = 4096
@@ -50,15 +50,15 @@ class TrainOptions:
     factor: float = 1.0
     peak: float = 1e-3
     epsilon: float = 0.1  # of label smoothing
-    weight_decay: float = 0.0  # of the layers' matrices; Muon's alone
-    clip: float = 1.0  # largest norm of the gradient; 0: none
+    weight_decay: float = 0.0  # of the layers' matrices; only with Muon
+    clip: float = 1.0  # maximum norm of the gradient; 0: none
     average: float = 0.0  # decay of the running mean of the weights; 0: none
-    subword_dropout: float = 0.0  # share of merges left out when a word is cut; 0: the tokenizer's cuts
-    typed: bool = False  # train on what people type, too: `tfm_lib.corpora.typed`
+    subword_dropout: float = 0.0  # share of merges left out when a word is split; 0: none
+    typed: bool = False  # also train on typed text: `tfm_lib.corpora.typed`
     seed: int = 0
     bfloat16: bool = False
     validate_every: int = 500
-    patience: int = 0  # stop after so many validations without progress; 0: never
+    patience: int = 0  # stop after this many validations without improvement; 0: never
 
     def __post_init__(self) -> None:
         if self.weight_decay and self.optimiser != "muon":
@@ -69,7 +69,7 @@ class TrainOptions:
 
 @dataclass
 class Progress:
-    """Where a run stands."""
+    """The state of a run."""
 
     step: int = 0
     epoch: int = 0
@@ -80,17 +80,17 @@ class Progress:
     stale: int = 0  # validations since then
 
 
-POOL = 300  # batches whose sentences are sorted together: the longer, the less padding on the source's side
-MAY_GROW = {"steps", "seconds", "patience"}  # what a resumed run may have more of
-DEFAULTS = {"typed": False}  # of options that older checkpoints lack
+POOL = 300  # batches whose sentences are sorted together: the more, the less padding on the source side
+MAY_GROW = {"steps", "seconds", "patience"}  # options that may be larger in a resumed run
+DEFAULTS = {"typed": False}  # for options that older checkpoints lack
 
 
 class OtherRun(ValueError):
-    """A checkpoint that belongs to another model or other options."""
+    """The checkpoint belongs to another model or other options."""
 
 
 class Trainer:
-    """Trains `model` on `examples`, or on what they are in each epoch, by its number; `run` yields a record after each update."""
+    """Trains `model` on `examples`, or on `examples(epoch)`; `run` yields a record after each update."""
 
     def __init__(
         self,
@@ -109,9 +109,9 @@ class Trainer:
         torch.manual_seed(options.seed + self.rank)
 
     def run(self) -> Iterator[dict[str, Any]]:
-        """Update until `done`; yields step, loss (nats a target token, a tensor), lr, tokens, epoch.
+        """Update until `done`; yields step, loss (nats per target token, a tensor), lr, tokens, epoch.
 
-        On a CPU the model drops out by the byte in the meantime; its own modules are back at the end.
+        On a CPU, the model uses byte dropout meanwhile; its own modules are restored at the end.
         """
         with byte_dropout(self.model) if self.device.type == "cpu" else contextlib.nullcontext():
             self.model.train()
@@ -122,20 +122,20 @@ class Trainer:
                 yield self._update(group)
 
     def done(self) -> bool:
-        """Whether the steps, the seconds or the patience are used up."""
+        """Return whether the steps, the seconds or the patience are used up."""
         options, progress = self.options, self.progress
         tired = 0 < options.patience <= progress.stale
         return tired or progress.step >= options.steps or progress.seconds >= options.seconds
 
     def any_process(self, flag: bool) -> bool:
-        """Whether `flag` is set in any process."""
+        """Return whether `flag` is set in any process."""
         flags = torch.tensor(float(flag), device=self.device)
         if self.world > 1:
             dist.all_reduce(flags)
         return flags.item() > 0
 
     def _tick(self) -> None:
-        """Put the clock forward; all processes go by the first one's."""
+        """Advance the clock; all processes follow the first one's."""
         now = self._clock()
         passed = torch.tensor(now - self._last, dtype=torch.float64)
         self._last = now
@@ -145,7 +145,7 @@ class Trainer:
         self.progress.seconds += passed.item()
 
     def lr(self) -> float:
-        """The learning rate of the present step."""
+        """Return the learning rate of the current step."""
         options, step = self.options, self.progress.step
         if options.schedule == "paper":
             return options.factor * warmup_lr(step, self.model.config.d_model, options.warmup)
@@ -153,7 +153,7 @@ class Trainer:
         return options.peak * min(1.0, step / options.warmup) * 0.5 * (1 + math.cos(math.pi * done))
 
     def _updates(self) -> Iterator[list[list[Example]]]:
-        """The micro-batches of each update, from where the progress stands, for ever."""
+        """Yield the micro-batches of each update, starting from the current progress, for ever."""
         size, progress = self.options.max_tokens // self.options.accumulate, self.progress
         while True:
             examples = self.examples(progress.epoch) if callable(self.examples) else self.examples
@@ -191,7 +191,7 @@ class Trainer:
         return {"step": progress.step, "loss": total, "lr": lr, "tokens": tokens, "epoch": progress.epoch}
 
     def _loss(self, examples: Sequence[Example], epsilon: float | None = None) -> Tensor:
-        """The smoothed loss per target token; no work is spent on the logits of padding."""
+        """Return the smoothed loss per target token, without computing logits for padding."""
         *padded, padded_with = Batch.of(examples)
         src, tgt_in, tgt_out = (ids.to(self.device) for ids in padded)
         require_padding(padded_with, self.model.config.pad_id)
@@ -205,11 +205,11 @@ class Trainer:
         )
 
     def _precision(self) -> contextlib.AbstractContextManager:
-        """Matrix products in bfloat16 where the options say so; weights, norms and the loss stay in float32."""
+        """Compute matrix products in bfloat16 if the options say so; weights, norms and the loss stay in float32."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.bfloat16)
 
     def _average(self) -> None:
-        """Mean over about the last 1 / (1 − decay) steps; at the beginning over fewer."""
+        """Update the mean over about the last 1 / (1 − decay) steps; fewer at the beginning."""
         decay = min(self.options.average, (1 + self.progress.step) / (10 + self.progress.step))
         means = list((self.averaged or {}).values())
         torch._foreach_lerp_(means, [p.detach() for p in self.model.parameters()], 1 - decay)
@@ -230,7 +230,7 @@ class Trainer:
 
     @contextlib.contextmanager
     def averaged_weights(self) -> Iterator[Transformer]:
-        """Within the block the model has its averaged weights, if there are any, and does not drop out."""
+        """Within the block, the model has its averaged weights, if there are any, and uses no dropout."""
         own = {name: p.detach().clone() for name, p in self.model.named_parameters()} if self.averaged else {}
         self._load(self.averaged or {})
         self.model.eval()
@@ -248,7 +248,7 @@ class Trainer:
 
     @torch.no_grad()
     def validate(self, examples: Sequence[Example]) -> tuple[float, bool]:
-        """Cross-entropy per target token of the averaged weights, in nats, without smoothing; whether it is the best."""
+        """Return the averaged weights' unsmoothed cross-entropy, in nats per target token; and whether it is best."""
         total = 0.0
         with self.averaged_weights():
             for batch in batches(examples, 4096):
@@ -260,7 +260,7 @@ class Trainer:
         return loss, better
 
     def save(self, path: Path) -> None:
-        """Everything that `resume` needs, written by the first process, beside `path` first, so that a cut leaves the old one whole."""
+        """Save what `resume` needs, by the first process; an interruption leaves the old file at `path` whole."""
         state = {
             "config": asdict(self.model.config),
             "options": asdict(self.options),
@@ -277,7 +277,7 @@ class Trainer:
         os.replace(part, path)
 
     def resume(self, path: Path) -> None:
-        """Go on from what `save` wrote; raises `OtherRun` where it belongs to another model or other options."""
+        """Resume from what `save` wrote; raises `OtherRun` if it belongs to another model or other options."""
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
         except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
@@ -314,10 +314,10 @@ class Trainer:
 
 
 def _optimisers(model: nn.Module, options: TrainOptions) -> list[torch.optim.Optimizer]:
-    """The paper's Adam for all parameters, or Muon for the layers' matrices and Adam for the rest.
+    """Return the paper's Adam for all parameters, or Muon for the layers' matrices and Adam for the rest.
 
     Muon makes each update of a matrix orthogonal (Jordan et al., 2024); scaled to Adam's typical size
-    (Liu et al., 2025), it takes the same learning rate.
+    (Liu et al., 2025), it uses the same learning rate.
     """
     adam = paper_optimiser(model)
     if options.optimiser == "adam":
@@ -329,5 +329,5 @@ def _optimisers(model: nn.Module, options: TrainOptions) -> list[torch.optim.Opt
 
 
 def _targets(examples: Sequence[Example]) -> int:
-    """Tokens to predict, <eos> included."""
+    """Return the number of tokens to predict, <eos> included."""
     return sum(len(example.tgt) + 1 for example in examples)

@@ -1,4 +1,4 @@
-"""The translator: a trained model with its tokenizer, from sentence to sentence."""
+"""The translator: translates sentences with a trained model and its tokenizer."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ class Translator:
 
     @classmethod
     def load(cls, folder: Path | str) -> Translator:
-        """The model that `tfm train` wrote to `folder`; raises `NoModel` where there is none."""
+        """Load the model that `tfm train` wrote to `folder`; raises `NoModel` if there is none."""
         require_path("folder", folder)
         return cls(*load_trained(Path(folder)))
 
     @classmethod
     def shipped(cls) -> Translator:
-        """The English–French translator that comes with the book."""
+        """Load the English–French translator that comes with the book."""
         return cls.load(shipped_folder())
 
     def ids(self, sentence: str) -> Tensor:
-        """The ids of a source sentence, (1, m), its <eos> included."""
+        """Return the ids of a source sentence, (1, m), with <eos>."""
         require_kind("sentence", sentence, str, "be a string")
         return torch.tensor([[*self.tokenizer.encode(self.as_read(sentence)), self.tokenizer.eos_id]])
 
     def translate(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6) -> list[str]:
-        """A translation of each sentence, by beam search, or greedily with `beam=1`; an empty one for an empty one.
+        """Translate each sentence by beam search, or greedily with `beam=1`; an empty sentence stays empty.
 
-        Signs that the tokenizer does not know are copied where the model writes <unk>, in their order. What the
-        model cannot have learned to read is translated with a warning.
+        Characters that the tokenizer does not know replace the <unk> tokens that the model writes, in order. Text that
+        the model cannot have learned to read is translated with a warning.
         """
         require_texts("sentences", sentences)
         found = self.search(sentences, beam, alpha)
@@ -59,7 +59,7 @@ class Translator:
         return [self.tokenizer.decode(ids, self.tokenizer.unknown(text)) for ids, text in zip(found, sentences)]
 
     def doubt(self, sentence: str) -> str | None:
-        """Why this model cannot translate `sentence`: another script, or mostly signs that it does not know."""
+        """Return why the model cannot translate `sentence` (another script, or mostly unknown characters), or None."""
         unknown = self.tokenizer.unknown(sentence)
         scripts = dict.fromkeys(_script(sign) for sign in "".join(unknown) if sign.isalpha())
         scripts.pop("Latin", None)
@@ -71,16 +71,16 @@ class Translator:
         return None
 
     def room(self) -> int:
-        """The most tokens that a sentence may have, without its <eos>."""
+        """Return the maximum number of tokens in a sentence, without its <eos>."""
         return self.model.config.max_len - 1
 
     def as_read(self, sentence: str) -> str:
-        """What the model is given: an outcry in capitals is lowered where the model has learned to raise it again."""
+        """Return the model's input: a sentence in capitals is lowercased if the model has learned to restore them."""
         shouted = sentence.isupper() and sum(sign.isalpha() for sign in sentence) > 4
         return sentence.lower() if shouted and self.about.get("typed") else sentence
 
     def search(self, sentences: Sequence[str], beam: int = 4, alpha: float = 0.6, at_once: int = 32) -> list[list[int]]:
-        """The ids of each sentence's translation; `at_once` sentences of similar length are translated together."""
+        """Return the ids of each sentence's translation; `at_once` sentences of similar length are batched."""
         require_texts("sentences", sentences)
         require_sizes(beam=beam, at_once=at_once)
         require_number("alpha", alpha, lambda alpha: alpha >= 0, "be at least 0")
@@ -101,7 +101,7 @@ class Translator:
         return found
 
     def attention(self, sentence: str, beam: int = 4, alpha: float = 0.6) -> dict[str, Any]:
-        """The translation with every attention weight behind it: tokens read, tokens written, weights by place.
+        """Return the translation with all attention weights behind it: source and target tokens, weights by place.
 
         Weights are (n_layers, n_heads, queries, keys) under "encoder", "decoder" and "cross". Query i of
         "decoder" and "cross" is the token that was read when target token i was written.
@@ -118,23 +118,23 @@ class Translator:
         }
 
     def _longest(self, src: Tensor) -> int:
-        """When to give up: no translation of ours is more than twice as long, and some."""
+        """Return a limit on the length; no real translation is more than about twice as long."""
         return min(2 * src.shape[1] + 20, self.model.config.max_len)
 
 
 def shipped_folder(name: str = SHIPPED) -> Path:
-    """Where a shipped model lies, the translator unless told: in the checkout's models/, or in the installed library."""
+    """Return the folder of a shipped model (by default the translator), in the checkout or the installed library."""
     checkout = Path(__file__).parents[2] / "models" / name
     return checkout if checkout.is_dir() else Path(str(files("tfm_lib") / "models" / name))
 
 
 def _script(letter: str) -> str:
-    """The script of a letter, by its name in Unicode, such as Hangul."""
+    """Return the script of a letter, such as Hangul, from its Unicode name."""
     return unicodedata.name(letter, "UNNAMED").split()[0].capitalize()
 
 
 def _short(sentence: str) -> str:
-    """The beginning of `sentence`; what would not be seen is written as in Python."""
+    """Return the beginning of `sentence`, escaped as in Python if nothing in it is visible."""
     short = f"{sentence[:40]}…" if len(sentence) > 40 else sentence
     return short if any(sign.isprintable() and not sign.isspace() for sign in short) else ascii(short)
 

@@ -1,4 +1,4 @@
-"""BERT: learned positions and segments, post-norm layers with GELU, every token sees every other."""
+"""BERT: learned positions and segments, post-norm layers with GELU, no causal mask."""
 
 import re
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from tfm_lib.layers import EncoderLayer, LayerNorm
 from tfm_lib.positional import LearnedPositions
 
 PREFIX = "bert."
-#: counted positions, which some files hold, and what only BERT's second task, whether a sentence follows, needs
+#: position indices, stored in some files, and parts used only for next-sentence prediction
 PASSED_OVER = (
     r"embeddings\.position_ids",
     r"pooler\.dense\.(?:weight|bias)",
     r"cls\.seq_relationship\.(?:weight|bias)",
 )
-UNTIED_BIAS = r"cls\.predictions\.bias"  # where the output is not tied, theirs keeps this and adds another
+UNTIED_BIAS = r"cls\.predictions\.bias"  # if the output is not tied, their model keeps this bias and adds another one
 
 
 @dataclass(frozen=True)
 class BertConfig:
-    """The sizes of a BERT; the defaults are those of BERT-base. `headless`: vectors for logits."""
+    """The sizes of a BERT; the defaults are those of BERT-base. `headless`: only vectors."""
 
     vocab_size: int = 30522
     d_model: int = 768
@@ -47,7 +47,7 @@ class BertConfig:
 
 @checked
 class Bert(nn.Module):
-    """Ids to logits for the token at each place, or to vectors.
+    """Maps ids to logits for the token at each position, or to vectors.
 
     Source: Devlin et al. (2019), section 3.
     """
@@ -73,7 +73,7 @@ class Bert(nn.Module):
         real: Bool[Tensor, "batch n"] | None = None,
         segments: Int[Tensor, "batch n"] | None = None,
     ) -> Float[Tensor, "batch n v"]:
-        """`real` is False at padding; `segments` are 0 in a first sentence (everywhere, unless given), 1 in a second."""
+        """`real` is False at padding; `segments` are 0 in the first sentence (the default), 1 in the second."""
         require_tokens("ids", ids, self.tokens.weight)
         n = ids.shape[1]
         require_places(n, self.config.max_len)
@@ -90,13 +90,13 @@ class Bert(nn.Module):
     def all_weights(
         self, ids: Int[Tensor, "batch n"], real: Bool[Tensor, "batch n"] | None = None
     ) -> Float[Tensor, "batch n_layers n_heads n n"]:
-        """Every attention weight."""
+        """Return all attention weights."""
         return self_weights(self, ids, real)
 
 
 @checked
 class WordHead(nn.Module):
-    """From vectors back to words: one more layer, a norm, and the embedding's matrix, unless it has its own."""
+    """Maps vectors to word logits: a dense layer, a norm, and the embedding's matrix or the head's own."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -114,7 +114,7 @@ class WordHead(nn.Module):
 
 
 def config_of(settings: dict[str, Any]) -> BertConfig:
-    """What a config.json of `model_type` bert says."""
+    """Read the sizes from a config.json of `model_type` bert."""
     read = Settings(settings, "bert")
     architecture = read.architecture("BertForMaskedLM", "BertForPreTraining", "BertModel")
     read.only("is_decoder", False)
@@ -137,7 +137,7 @@ def config_of(settings: dict[str, Any]) -> BertConfig:
 
 
 def named(key: str) -> str:
-    """The key of today for one of the first files, which call a norm's gain and bias gamma and beta."""
+    """Return the current name of a key from early files, which call a norm's gain and bias gamma and beta."""
     return re.sub(r"LayerNorm\.(gamma|beta)$", lambda old: f"LayerNorm.{NORM[old[1]]}", key)
 
 
@@ -145,7 +145,7 @@ NORM = {"gamma": "weight", "beta": "bias"}
 
 
 def table(config: BertConfig) -> dict[str, Place]:
-    """Where each parameter stands in their state."""
+    """Map each parameter to its place in the state of `transformers`."""
     words, decoder = f"{PREFIX}embeddings.word_embeddings.weight", "cls.predictions.decoder"
     tied_words = at(words, f"{decoder}.weight") if config.tied and not config.headless else at(words)
     found = {

@@ -1,4 +1,4 @@
-"""`tfm load`."""
+"""The command `tfm load`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder that `save_pretrained` made, with config.json, model.safetensors and tokenizer.json: a model and its words."""
+"""Load a model and its tokenizer from a folder that `save_pretrained` wrote."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POINTER = b"version https://git-lfs"
 
 @dataclass(frozen=True)
 class Opened:
-    """A model with its tokenizer; `notes` are sentences about what was read otherwise than it stands in the files."""
+    """A model with its tokenizer; `notes` are sentences about what was ignored or converted when loading."""
 
     family: Family
     model: nn.Module
@@ -35,11 +35,11 @@ class Opened:
     notes: tuple[str, ...]
 
     def ids(self, text: str) -> Tensor:
-        """The ids of `text` with the special tokens that the tokenizer adds, (1, n); `NotSupported` for a foreign one."""
+        """Return the ids of `text` with special tokens, (1, n); raises `NotSupported` for tokens without a row."""
         return self.encoded(text)[0]
 
     def encoded(self, text: str) -> tuple[Tensor, list[str]]:
-        """Ids, (1, n), and the tokens as they are read."""
+        """Return the ids, (1, n), and the tokens in readable form."""
         read = self.tokenizer.encode(text)
         known = self.vocab_size
         foreign = [token for token, i in zip(read.tokens, read.ids) if i >= known]
@@ -51,18 +51,18 @@ class Opened:
         return torch.tensor([read.ids], dtype=torch.long), [self.token(i) for i in read.ids]
 
     def token(self, i: int) -> str:
-        """The token of one id as it is read: ▁ is a space before it."""
+        """Return the token of one id in readable form; ▁ marks a preceding space."""
         raw = self.tokenizer.id_to_token(i)
         if raw is None:
-            return f"#{i}"  # the embedding has rows that no token of the tokenizer has
+            return f"#{i}"  # the embedding has rows without a token in the tokenizer
         text = self.tokenizer.decode([i], skip_special_tokens=False)
-        if not text or "\ufffd" in text or not text.isprintable():  # a part of a sign, or one that is not seen
+        if not text or "\ufffd" in text or not text.isprintable():  # part of a character, or an invisible one
             return raw if raw.isprintable() else ascii(raw)
         return text if raw.lstrip("Ġ▁") == raw else f"▁{text.strip()}" if text.strip() else "▁"
 
     @property
     def vocab_size(self) -> int:
-        """How many rows the embedding has of the words that are read."""
+        """Return the number of rows of the embedding that the input uses."""
         embedding = self.model
         if isinstance(embedding, Marian):
             embedding = embedding.embedding if embedding.source is None else embedding.source
@@ -70,7 +70,7 @@ class Opened:
 
 
 def open_folder(folder: Path | str, dtype: torch.dtype = torch.float32) -> Opened:
-    """The model in `folder`, its parameters in `dtype`, ready to be read; `NotSupported` says what stands in the way."""
+    """Load the model in `folder` with parameters in `dtype`; raises `NotSupported`, with the reason, if it cannot."""
     require_path("folder", folder)
     folder = Path(folder)
     settings = read_settings(folder)
@@ -83,7 +83,7 @@ def open_folder(folder: Path | str, dtype: torch.dtype = torch.float32) -> Opene
 def read_model(
     folder: Path | str, settings: dict[str, Any] | None = None, dtype: torch.dtype = torch.float32
 ) -> tuple[nn.Module, list[str]]:
-    """The model in `folder`, and sentences about what of its files was passed over or converted."""
+    """Return the model in `folder`, and sentences about parts of its files that were ignored or converted."""
     folder = Path(folder)
     settings = read_settings(folder) if settings is None else settings
     family_of(settings)
@@ -97,7 +97,7 @@ def read_model(
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """What config.json says."""
+    """Return the content of config.json."""
     if folder.is_file():
         raise NotSupported(f"{folder} is a file; give the folder in which it lies with the others: {folder.parent}")
     if not folder.is_dir():
@@ -106,7 +106,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of tokenizer.json, which neither cuts nor pads."""
+    """Return the tokenizer of tokenizer.json, with truncation and padding switched off."""
     path = folder / TOKENIZER
     if not path.is_file():
         others = [name for name in WORDS if (folder / name).is_file()]
@@ -118,7 +118,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     _require_no_pointer(path)
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # it raises nothing narrower
+    except Exception as error:  # it raises nothing more specific
         raise NotSupported(f"{TOKENIZER} in {folder} cannot be read: {str(error).splitlines()[0]}.") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -126,7 +126,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 
 class Stored(Mapping[str, Tensor]):
-    """The tensors of a folder's safetensors, in one file or in shards, each read when it is asked for."""
+    """The tensors of a folder's safetensors files (one file or shards), each read on request."""
 
     def __init__(self, folder: Path):
         self.folder, self._open, self._where = folder, {}, {}
@@ -157,7 +157,7 @@ class Stored(Mapping[str, Tensor]):
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """The total size of all files in bytes."""
         return sum((self.folder / name).stat().st_size for name in self._open)
 
     def __getitem__(self, key: str) -> Tensor:
@@ -184,7 +184,7 @@ class Stored(Mapping[str, Tensor]):
 
 
 def _files(folder: Path) -> Sequence[str]:
-    """The names of the files that hold the weights; one file before its shards, as `transformers` looks for them."""
+    """Return the names of the weight files, preferring a single file to shards as `transformers` does."""
     if (folder / WEIGHTS).is_file():
         return [WEIGHTS]
     if (folder / INDEX).is_file():
@@ -228,7 +228,7 @@ def _require_no_pointer(path: Path) -> None:
 
 
 def _require_room(size: int, folder: Path) -> None:
-    """Twice the files must fit into the memory that is free, for 16 bits become 32."""
+    """Require free memory for twice the size of the files, because 16 bits become 32."""
     free = free_memory()
     if free is not None and 2 * size > free:
         raise NotSupported(
@@ -238,7 +238,7 @@ def _require_room(size: int, folder: Path) -> None:
 
 
 def free_memory() -> int | None:
-    """Bytes that a program may still take, where Linux tells."""
+    """Return the bytes of available memory as reported by Linux, None on other systems."""
     try:
         told = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
     except OSError:

@@ -28,12 +28,12 @@ from tfm_lib.multihead import KeyValueCache
 from tfm_lib.positional import LearnedPositions
 
 PREFIX = "transformer."
-PASSED_OVER = (r"h\.\d+\.attn\.(?:bias|masked_bias)",)  # the causal mask, which old files hold as numbers
+PASSED_OVER = (r"h\.\d+\.attn\.(?:bias|masked_bias)",)  # the causal mask, which old files store as tensors
 
 
 @dataclass(frozen=True)
 class GPT2Config:
-    """The sizes of a GPT-2; the defaults are those of the smallest that was published."""
+    """The sizes of a GPT-2; the defaults are those of the smallest published model."""
 
     vocab_size: int = 50257
     d_model: int = 768
@@ -48,7 +48,7 @@ class GPT2Config:
 
 @checked
 class GPT2(nn.Module):
-    """Ids to the logits of the next token.
+    """Maps ids to the logits of the next token.
 
     Source: Radford et al. (2019), section 2.3.
     """
@@ -73,7 +73,7 @@ class GPT2(nn.Module):
         real: Bool[Tensor, "batch total"] | None = None,
         caches: list[KeyValueCache] | None = None,
     ) -> Float[Tensor, "batch n v"]:
-        """With `caches`, `ids` are the new tokens only; `real` is False at padding, of all positions read so far."""
+        """With `caches`, `ids` are only the new tokens; `real`, False at padding, covers all positions read so far."""
         require_tokens("ids", ids, self.tokens.weight)
         start, caches_or_none = begun(caches, len(self.layers))
         n, total = ids.shape[1], start + ids.shape[1]
@@ -86,18 +86,18 @@ class GPT2(nn.Module):
         return F.linear(self.norm(X), self.tokens.weight if self.output is None else self.output.weight)
 
     def caches(self) -> list[KeyValueCache]:
-        """Empty caches, one for each layer."""
+        """Return empty caches, one per layer."""
         return empty_caches(len(self.layers))
 
     def all_weights(
         self, ids: Int[Tensor, "batch n"], real: Bool[Tensor, "batch n"] | None = None
     ) -> Float[Tensor, "batch n_layers n_heads n n"]:
-        """Every attention weight."""
+        """Return all attention weights."""
         return self_weights(self, ids, real)
 
 
 def config_of(settings: dict[str, Any]) -> GPT2Config:
-    """What a config.json of `model_type` gpt2 says."""
+    """Read the sizes from a config.json of `model_type` gpt2."""
     read = Settings(settings, "gpt2")
     read.architecture("GPT2LMHeadModel", "GPT2Model")
     read.only("scale_attn_weights", True)
@@ -118,7 +118,7 @@ def config_of(settings: dict[str, Any]) -> GPT2Config:
 
 
 def table(config: GPT2Config) -> dict[str, Place]:
-    """Where each parameter stands in their state; one matrix there holds those of queries, keys and values."""
+    """Map each parameter to its place in their state, where one matrix holds queries, keys and values."""
     words = f"{PREFIX}wte.weight"
     found = {
         "tokens.weight": at(words, "lm_head.weight") if config.tied else at(words),
@@ -145,7 +145,7 @@ def table(config: GPT2Config) -> dict[str, Place]:
 
 
 def _third(of_three: Tensor, which: int) -> Tensor:
-    """Of the matrix or bias for queries, keys and values side by side, one of the three."""
+    """Return one third of the joint matrix or bias for queries, keys and values."""
     columns, rest = divmod(of_three.shape[-1], 3)
     if rest:
         raise ValueError("not three of one width")

@@ -1,4 +1,4 @@
-"""The heads of a loaded model, where they look on a sentence: the book's widget, and a page of it."""
+"""Show the attention heads of a loaded model on a sentence, in the book's widget or as a page."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tfm_lib.widgets.multihead import Heads
 
 UNREAD = "The model cannot read the sentence, for its own numbers do not let it:"
-MOST = 1_000_000  # weights of a page, which carries each as a few letters
-DRAWN = 5_000  # weights of a layer that are drawn for readers without scripts
+MOST = 1_000_000  # attention weights in a page, which stores each as a few characters
+DRAWN = 5_000  # attention weights of a layer that are drawn for readers without scripts
 
 
 def heads(opened: Opened, text: str, target: str | None = None) -> Heads:
-    """Every attention weight of the model on `text`, in the widget of all heads.
+    """Return the widget of all heads with every attention weight of the model on `text`.
 
-    A translator also reads `target`; without one, its own translation, the most probable token at each step. Query i of
-    the decoder is then the token that was read when target token i was written.
+    A translator also reads `target` or, by default, its own translation, the most probable token at each step. Query i
+    of the decoder is then the token that was read when target token i was written.
     """
     require_kind("opened", opened, Opened)
     ids, tokens = opened.encoded(text)
@@ -42,7 +42,7 @@ def heads(opened: Opened, text: str, target: str | None = None) -> Heads:
 
 
 def page(opened: Opened, text: str, folder: Path, target: str | None = None) -> str:
-    """The heads on `text` as a page that stands alone."""
+    """Return a self-contained page with the heads on `text`."""
     from tfm_lib.widgets._page import page_of
 
     widget = heads(opened, text, target)
@@ -52,7 +52,7 @@ def page(opened: Opened, text: str, folder: Path, target: str | None = None) -> 
 
 
 def summary(opened: Opened) -> str:
-    """What was loaded, in a sentence."""
+    """Describe the loaded model in a sentence."""
     config = opened.model.config
     count = sum(count_parameters(opened.model).values())
     keys = getattr(config, "n_key_heads", config.n_heads)
@@ -84,7 +84,7 @@ def _of_translator(opened: Opened, model: Marian, ids: torch.Tensor, tokens: lis
 
 
 def _widget(weights: dict[str, torch.Tensor], src: list[str], tgt: list[str], focus: int = 0) -> Heads:
-    """The widget, at a query that has a choice: the last of a text, where the first sees itself alone."""
+    """Return the widget with query `focus` selected; in a causal model the first query sees only itself."""
     from tfm_lib.widgets.multihead import Heads
 
     return Heads(weights, src, tgt, focus=focus, question="Which head looks at the word before, which far away?")

@@ -1,4 +1,4 @@
-"""The families by the name that a config.json gives them."""
+"""Register the model families by their `model_type` in config.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfm_lib.families.weights import Place, fill
 
 @dataclass(frozen=True)
 class Family:
-    """How a model of one family is made from what `config.json` says, and where its parameters stand."""
+    """How to build a model of one family from `config.json`, and how its parameters map to their state."""
 
     name: str
     made: Callable[[Any], nn.Module]
@@ -51,7 +51,7 @@ FAMILIES = {
 
 
 def family_of(settings: dict[str, Any]) -> Family:
-    """The family of a config.json; `NotSupported` where it is none of these."""
+    """Return the family of a config.json; raises `NotSupported` if it is not a known one."""
     kind = settings.get("model_type")
     if "model_type" not in settings and "model" in settings:
         raise NotSupported(
@@ -69,13 +69,14 @@ def family_of(settings: dict[str, Any]) -> Family:
 def from_state(
     settings: dict[str, Any], state: Mapping[str, Tensor], dtype: torch.dtype = torch.float32
 ) -> tuple[nn.Module, list[str]]:
-    """The model of these settings with the numbers of `state`, in evaluation, and the keys that are not of this model.
+    """Build the model of these settings with the weights of `state`; also return the keys that the model does not use.
 
     `settings` are what `transformers` writes into config.json (`model.config.to_dict()`), `state` its `state_dict()`.
+    The model is in evaluation mode.
     """
     family = family_of(settings)
     config = family.config_of(settings)
-    with torch.device("meta"):  # shapes alone; the numbers come from the state
+    with torch.device("meta"):  # shapes only; the values come from the state
         model = family.made(config)
     named = {family.named(key): key for key in state}
     table = family.table(config)
@@ -84,7 +85,7 @@ def from_state(
 
 
 class Renamed(Mapping[str, Tensor]):
-    """A state by other names; each tensor is read when it is asked for."""
+    """A view of a state under other names; each tensor is read on request."""
 
     def __init__(self, state: Mapping[str, Tensor], names: Mapping[str, str]):
         self.state, self.names = state, names

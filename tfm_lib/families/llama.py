@@ -1,4 +1,4 @@
-"""Llama, a decoder of today: RMSNorm, SwiGLU, rotary positions, grouped keys, no biases."""
+"""Llama, a modern decoder: RMSNorm, SwiGLU, rotary positions, grouped keys, no biases."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -26,12 +26,12 @@ from tfm_lib.layers import EncoderLayer
 from tfm_lib.multihead import KeyValueCache
 
 PREFIX = "model."
-PASSED_OVER = (r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq",)  # frequencies, which old files hold as numbers
+PASSED_OVER = (r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq",)  # frequencies, which old files store as tensors
 
 
 @dataclass(frozen=True)
 class LlamaConfig:
-    """The sizes of a Llama; the defaults are those of Llama 2's smallest. `base` is that of the rotary angles."""
+    """The sizes of a Llama; the defaults are those of the smallest Llama 2. `base` is that of the rotary angles."""
 
     vocab_size: int = 32000
     d_model: int = 4096
@@ -47,7 +47,7 @@ class LlamaConfig:
 
 @checked
 class Llama(nn.Module):
-    """Ids to the logits of the next token.
+    """Maps ids to the logits of the next token.
 
     Source: Touvron et al. (2023a), section 2.2; (2023b), section 2.2, for grouped keys.
     """
@@ -72,9 +72,9 @@ class Llama(nn.Module):
         real: Bool[Tensor, "batch total"] | None = None,
         caches: list[KeyValueCache] | None = None,
     ) -> Float[Tensor, "batch n v"]:
-        """With `caches`, `ids` are the new tokens only; `real` is False at padding, of all positions read so far.
+        """With `caches`, `ids` are only the new tokens; `real`, False at padding, covers all positions read so far.
 
-        Rotary positions tell distances alone, so padding before a sentence does not move it.
+        Rotary positions encode only distances, so padding before a sentence changes nothing.
         """
         require_tokens("ids", ids, self.tokens.weight)
         start, caches_or_none = begun(caches, len(self.layers))
@@ -87,18 +87,18 @@ class Llama(nn.Module):
         return F.linear(self.norm(X), self.tokens.weight if self.output is None else self.output.weight)
 
     def caches(self) -> list[KeyValueCache]:
-        """Empty caches, one for each layer."""
+        """Return empty caches, one per layer."""
         return empty_caches(len(self.layers))
 
     def all_weights(
         self, ids: Int[Tensor, "batch n"], real: Bool[Tensor, "batch n"] | None = None
     ) -> Float[Tensor, "batch n_layers n_heads n n"]:
-        """Every attention weight."""
+        """Return all attention weights."""
         return self_weights(self, ids, real)
 
 
 def config_of(settings: dict[str, Any]) -> LlamaConfig:
-    """What a config.json of `model_type` llama says."""
+    """Read the sizes from a config.json of `model_type` llama."""
     read = Settings(settings, "llama")
     read.architecture("LlamaForCausalLM", "LlamaModel")
     read.only("attention_bias", False)
@@ -125,7 +125,7 @@ def config_of(settings: dict[str, Any]) -> LlamaConfig:
 
 
 def _base(settings: dict[str, Any]) -> float:
-    """The base of the rotary angles, where files of any year have it; other angles than the paper's are refused."""
+    """Return the base of the rotary angles from a file of any version; raises `NotSupported` for scaled angles."""
     scaling = settings.get("rope_parameters") or settings.get("rope_scaling") or {}
     if not isinstance(scaling, dict):
         raise NotSupported(f"config.json: rope_scaling must be an object; it is {scaling!r}.")
@@ -138,7 +138,7 @@ def _base(settings: dict[str, Any]) -> float:
 
 
 def table(config: LlamaConfig) -> dict[str, Place]:
-    """Where each parameter stands in their state; queries and keys have their numbers in another order there."""
+    """Map each parameter to its place in their state, where queries and keys have another row order."""
     words = f"{PREFIX}embed_tokens.weight"
     found = {
         "tokens.weight": at(words, "lm_head.weight") if config.tied else at(words),
@@ -165,5 +165,5 @@ def table(config: LlamaConfig) -> dict[str, Place]:
 
 
 def paired(W: Tensor, n_heads: int) -> Tensor:
-    """The rows of each head, in a matrix from a file, so that numbers that are turned together stand together: theirs pairs i with i + d_k/2."""
+    """Reorder each head's rows from a file so that rotated pairs are adjacent; a file pairs i with i + d_k/2."""
     return W.unflatten(0, (n_heads, 2, -1)).transpose(1, 2).flatten(0, 2)

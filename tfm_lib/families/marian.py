@@ -20,17 +20,17 @@ from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.transformer import Embedding, Memory, Transformer, TransformerConfig
 
 PREFIX = "model."
-PASSED_OVER = (r"(?:encoder|decoder)\.embed_positions\.weight",)  # sines and cosines, which old files hold as numbers
-UNREAD = r"shared\.weight"  # where nothing is tied, theirs keeps this, and no part of it reads it
+PASSED_OVER = (r"(?:encoder|decoder)\.embed_positions\.weight",)  # sines and cosines, which old files store as tensors
+UNREAD = r"shared\.weight"  # if nothing is tied, their state keeps this, and nothing reads it
 
-LARGEST_TABLE = 100_000_000  # numbers, which are made, not read
+LARGEST_TABLE = 100_000_000  # numbers; the table is computed, not read
 
 
 @dataclass(frozen=True)
 class MarianConfig:
-    """The sizes of a Marian, and what its first and its last token is.
+    """The sizes of a Marian, and the ids of its first and last token.
 
-    `shared`: source and target have one matrix; `tied`: the output has the target's.
+    `shared`: source and target share one matrix; `tied`: the output uses the target's.
     """
 
     sizes: TransformerConfig
@@ -45,7 +45,7 @@ class MarianConfig:
 
 @checked
 class MarianEmbedding(Embedding):
-    """The core's embedding; with `real`, positions are counted over real tokens, and the logits have a bias."""
+    """The core's embedding; `real` makes it count positions over real tokens, and the logits have a bias."""
 
     positions: Tensor
 
@@ -72,7 +72,7 @@ class MarianEmbedding(Embedding):
 
 @checked
 class Marian(Transformer):
-    """The core's Transformer with another bend, another order of the sines, and a source that may be padded on the left.
+    """The core's Transformer with another activation and order of sines, and sources that may be padded on the left.
 
     Source: Junczys-Dowmunt et al. (2018), section 3.
     """
@@ -93,7 +93,7 @@ class Marian(Transformer):
 
     @torch.no_grad()
     def translated(self, src_ids: Int[Tensor, "one m"], max_len: int) -> list[int]:
-        """The most probable next token at each step, padding never; up to the end of the sentence, which is left out."""
+        """Decode greedily, never choosing padding; return the ids up to, but without, the end of the sentence."""
         ask, written = NextToken(self, src_ids), [self.marian.start_id]
         while len(written) <= max_len:
             logits = ask(src_ids.new_tensor([written[-1:]]))
@@ -105,14 +105,14 @@ class Marian(Transformer):
 
 
 def sines_then_cosines(n: int, d_model: int) -> Float[Tensor, "{n} {d_model}"]:
-    """The paper's encoding with its even columns first, computed even where the parameters have no numbers yet."""
+    """Return the paper's encoding with even columns first, on the CPU even inside `torch.device("meta")`."""
     with torch.device("cpu"):
         waves = sinusoidal_encoding(n, d_model)
     return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=-1)
 
 
 def config_of(settings: dict[str, Any]) -> MarianConfig:
-    """What a config.json of `model_type` marian says."""
+    """Read the sizes from a config.json of `model_type` marian."""
     read = Settings(settings, "marian")
     read.architecture("MarianMTModel")
     for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits"):
@@ -160,7 +160,7 @@ def config_of(settings: dict[str, Any]) -> MarianConfig:
 
 
 def table(config: MarianConfig) -> dict[str, Place]:
-    """Where each parameter stands in their state."""
+    """Map each parameter to its place in the state of `transformers`."""
     found = {**_embeddings(config), "embedding.bias": at("final_logits_bias", read=_row)}
     for i in range(config.sizes.n_layers):
         found |= _layer(f"encoder.{i}", f"{PREFIX}encoder.layers.{i}", {"self_attention": "self_attn"})
@@ -190,5 +190,5 @@ def _layer(ours: str, theirs: str, attentions: dict[str, str]) -> dict[str, Plac
 
 
 def _row(bias: Tensor) -> Tensor:
-    """A bias that is kept as one row."""
+    """Flatten a bias that is stored as one row."""
     return bias.squeeze(0)

@@ -1,4 +1,4 @@
-"""What these families do otherwise than the paper, as parts that the core's layers take through their factories."""
+"""Parts in which these families differ from the paper, passed to the core's layers through their factories."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import Bias, Heads, KeyValueCache
 from tfm_lib.positional import rotary
 
-#: their word for the bend between the two matrices of a feed-forward network → the function
+#: name in config.json → the activation function of a feed-forward network
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @checked
 class BentFeedForward(FeedForward):
-    """The position-wise network W₂ φ(W₁x + b₁) + b₂ with another φ than ReLU.
+    """The position-wise network W₂ φ(W₁x + b₁) + b₂ with an activation φ other than ReLU.
 
     Source: Hendrycks and Gimpel (2016) for GELU.
     """
@@ -45,7 +45,7 @@ class BentFeedForward(FeedForward):
 
 
 class LlamaAttention(GroupedQueryAttention):
-    """Grouped attention without biases; queries and keys are turned by their positions."""
+    """Grouped attention without biases, with rotary positions for queries and keys."""
 
     def __init__(self, d_model: int, n_heads: int, dropout: float, n_key_heads: int, base: float):
         super().__init__(d_model, n_heads, dropout, n_key_heads)
@@ -61,7 +61,7 @@ class LlamaAttention(GroupedQueryAttention):
 
 
 def require_real(ids: Tensor, real: Tensor | None, total: int) -> None:
-    """`real` must say of each of the `total` positions whether it holds a token, which one at least does."""
+    """Require that `real` covers all `total` positions and marks at least one token in every row."""
     if real is None:
         return
     if tuple(real.shape) != (len(ids), total):
@@ -74,7 +74,7 @@ def require_real(ids: Tensor, real: Tensor | None, total: int) -> None:
 def places(
     n: int, total: int, real: Bool[Tensor, "batch total"] | None, device: torch.device
 ) -> Int[Tensor, "#batch n"]:
-    """The positions of the `n` newest of `total` tokens, counted over real tokens: padding moves nobody."""
+    """Return the positions of the `n` newest of `total` tokens, counting real tokens only."""
     if real is None:
         return torch.arange(total - n, total, device=device)[None]
     return (real.cumsum(dim=-1) - 1).clamp(min=0)[:, total - n :]
@@ -83,9 +83,9 @@ def places(
 def seen(
     n: int, total: int, real: Bool[Tensor, "batch total"] | None, device: torch.device
 ) -> Bool[Tensor, "#batch n total"]:
-    """What the `n` newest of `total` tokens may attend to: real tokens up to themselves.
+    """Return what the `n` newest of `total` tokens may attend to: real tokens up to themselves.
 
-    Padding before the first token has nobody to attend to but itself, which nobody reads.
+    Padding before the first token attends only to itself; nothing reads the result.
     """
     mask = causal_mask(total)[None, total - n :].to(device)
     if real is None:
@@ -95,7 +95,7 @@ def seen(
 
 
 def begun(caches: list[KeyValueCache] | None, n_layers: int) -> tuple[int, list]:
-    """How many positions `caches` hold, and one of them, or None, for each layer."""
+    """Return how many positions `caches` hold, and a cache or None for each layer."""
     if caches is None:
         return 0, [None] * n_layers
     if not isinstance(caches, list) or len(caches) != n_layers:
@@ -105,19 +105,19 @@ def begun(caches: list[KeyValueCache] | None, n_layers: int) -> tuple[int, list]
 
 
 def require_places(total: int, max_len: int) -> None:
-    """`total` tokens must fit into the positions that a model has learned or was made for."""
+    """Require that `total` tokens fit into the positions that the model can represent."""
     if total > max_len:
         raise bad_input("ids", f"end at position {max_len}, the last that the model knows", f"{total} positions")
 
 
 def self_weights(model: nn.Module, *inputs: Any) -> Float[Tensor, "batch n_layers n_heads n n"]:
-    """The weights of every self-attention of `model.layers`, for these inputs."""
+    """Return the weights of every self-attention in `model.layers` for these inputs."""
     with trace(model, "layers.*.self_attention.weights") as kept:
         model(*inputs)
     return torch.stack([kept[f"layers.{i}.self_attention.weights"] for i in range(len(model.layers))], dim=1)
 
 
 def empty_caches(n_layers: int) -> list[KeyValueCache]:
-    """A cache for each layer of a decoder."""
+    """Return a cache for each layer of a decoder."""
     require_sizes(n_layers=n_layers)
     return [KeyValueCache() for _ in range(n_layers)]

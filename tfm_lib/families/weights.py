@@ -1,4 +1,4 @@
-"""From the state that `transformers` writes into a model of ours: every parameter once, nothing left over."""
+"""Fill our models from a state that `transformers` writes, using every parameter once and leaving none over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tfm_lib.families.settings import NotSupported
 
-NAMED = 4  # keys that a sentence lists
+NAMED = 4  # keys that an error message lists
 
 
 def same(value: Tensor) -> Tensor:
@@ -20,9 +20,10 @@ def same(value: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a parameter of ours stands in their state, and how to read it from there.
+    """The place of one of our parameters in their state, and how to read it from there.
 
-    Several names are of one matrix that is tied: one of them must be there, and more must agree.
+    Several names belong to one tied matrix: at least one must be present, and those present must
+    agree.
     """
 
     names: tuple[str, ...]
@@ -34,18 +35,18 @@ def at(*names: str, read: Callable[[Tensor], Tensor] = same) -> Place:
 
 
 def transposed(W: Tensor) -> Tensor:
-    """As GPT-2 keeps a matrix, (in, out), whose transpose `nn.Linear` holds."""
+    """Transpose a matrix, which GPT-2 stores as (in, out), to the layout of `nn.Linear`."""
     return W.transpose(0, 1)
 
 
 def linear(ours: str, theirs: str, bias: bool = True) -> dict[str, Place]:
-    """A matrix and its bias."""
+    """Map a matrix and its bias."""
     places = {f"{ours}.weight": at(f"{theirs}.weight")}
     return places | ({f"{ours}.bias": at(f"{theirs}.bias")} if bias else {})
 
 
 def norm(ours: str, theirs: str, bias: bool = True) -> dict[str, Place]:
-    """A gain and its bias."""
+    """Map a gain and its bias."""
     places = {f"{ours}.gain": at(f"{theirs}.weight")}
     return places | ({f"{ours}.bias": at(f"{theirs}.bias")} if bias else {})
 
@@ -58,11 +59,11 @@ def fill(
     passed_over: Sequence[str] = (),
     dtype: torch.dtype = torch.float32,
 ) -> list[str]:
-    """Put the numbers of `state` into `model`, in `dtype`, by the `table`: name of ours → place of theirs.
+    """Load the numbers of `state` into `model`, in `dtype`, by the `table`: our name → their place.
 
-    Their names begin with `prefix` but for those of heads; a state without it anywhere is that of the bare model. What
-    fits a pattern of `passed_over` is no parameter of this model; its keys are returned. A key that is missing, left
-    over, of another shape or not of floating-point numbers raises `NotSupported`.
+    Their names begin with `prefix`, except those of heads; a state without it anywhere is that of the bare model.
+    Keys that match a pattern of `passed_over` are not parameters of this model and are returned. A key that is
+    missing, left over, of another shape or not of floating-point numbers raises `NotSupported`.
     """
     bare = not any(key.startswith(prefix) for key in state)
     shapes, used, values = {name: value.shape for name, value in model.state_dict().items()}, set(), {}
@@ -77,7 +78,7 @@ def fill(
                 raise NotSupported(f"The weights hold {there[0]} and {key}, which are tied in this model, and differ.")
         used.update(there)
         read = _read(state[there[0]], there[0], place, name, tuple(shapes[name]))
-        values[name] = torch.empty(read.shape, dtype=dtype).copy_(read)  # of our own: theirs may be a file's memory
+        values[name] = torch.empty(read.shape, dtype=dtype).copy_(read)  # our own copy: theirs may be a file's memory
     rest = [key for key in state if key not in used]
     skipped = [
         key for key in rest if any(re.fullmatch(rf"(?:{re.escape(prefix)})?{each}", key) for each in passed_over)
