@@ -1,1 +1,1 @@
-"""Recorded runs, each repeatable by `python -m experiments.<name>`."""
+"""Recorded experiments; run each with `python -m experiments.<name>`."""

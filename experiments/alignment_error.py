@@ -1,6 +1,6 @@
-"""Alignment error rate per score function: `python -m experiments.alignment_error`, about 50 minutes of one core.
+"""Measure alignment error rate per score function: `python -m experiments.alignment_error`, about 50 min on one core.
 
-With the variable TFM_RUNS set, each training is kept as it ends.
+With the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ CORPORA = {
     "dates": ({"first_year": 1970, "last_year": 2029}, 600),
     "numbers": ({}, 400),
 }
-LONGER = 10  # times the updates: is it practice that moves the links?
+LONGER = 10  # times the updates: does longer training change the alignments?
 PRACTISED = {  # corpus: score, learning rates, seeds
     "dates": [(score, [LR], SEEDS[:1]) for score in SCORES],
     "numbers": [
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def practised(result: Record, name: str) -> None:
-    """The arms with `LONGER` times the updates, into the record of their corpus."""
+    """Add the arms with `LONGER` times the updates to the record of their corpus."""
     options, steps = CORPORA[name]
     seen = epochs(load_corpus(name, **options), LONGER * steps)
     result[name]["longer"] = {"exact": {}, "aer": {}}
@@ -85,7 +85,7 @@ def translator(name: str, score: str, seed: int, times: int = 1, rate: float = L
 
 
 def first_models(name: str) -> tuple[dict[str, Any], None]:
-    """What the widget shows: the four models of the first seed at work."""
+    """Return the widget's examples: the output of the four models of the first seed."""
     options, steps = CORPORA[name]
     corpus = load_corpus(name, **options)
     models = {score: trained(corpus, score, steps, SEEDS[0]) for score in SCORES}
@@ -97,7 +97,7 @@ def _rate(model, corpus: Corpus, pairs: list[Pair], shift: int = 0) -> float:
 
 
 def reversed_lists(result: Record) -> dict[str, Any]:
-    """A translator whose weights point beside the word that it writes."""
+    """Measure a translator whose weights point to the word next to the one that it writes."""
     options, steps, seeds = REVERSE
     corpus = load_corpus("reverse", **options)
     test, shifts = first_of(corpus.split("test"), 500), [str(shift) for shift in range(-2, 3)]
@@ -120,7 +120,7 @@ def reversed_lists(result: Record) -> dict[str, Any]:
 
 
 def examples(models: dict, corpus: Corpus, test: list[Pair]) -> list[dict]:
-    """The first sentences of the test split, of different shapes, that all four models translate without a mistake."""
+    """Return the first test sentences, of different shapes, that all four models translate without a mistake."""
     right = {score: written(model, corpus, test) for score, model in models.items()}
     chosen = {}
     for i, pair in enumerate(test):

@@ -1,4 +1,4 @@
-"""Questions that need one fact or two, with 1, 2 and 3 hops: `python -m experiments.alignment_hops`, about 2 minutes."""
+"""Answer questions that need one or two facts with 1 to 3 hops: `python -m experiments.alignment_hops`, 2 minutes."""
 
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,6 @@
-"""Accuracy against length, with and without attention: `python -m experiments.alignment_length`, about 6 minutes.
+"""Measure accuracy against length, with and without attention: `python -m experiments.alignment_length`, 6 minutes.
 
-With the variable TFM_RUNS set, each training is kept as it ends.
+With the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import random
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def arm(result: Record, name: str) -> None:
-    """A model that copies lists, for each seed."""
+    """Train one model to copy lists, with each seed."""
     corpus = load_corpus("copy", size=20_000, max_len=LONGEST_SEEN)
     runs = result.pieces(name, SEEDS, partial(copier, corpus, name), STEPS, epochs(corpus, STEPS), "lists")
     found = {"d_model": MODELS[name][1], "parameters": runs[0]["parameters"], "exact": [one["exact"] for one in runs]}
@@ -40,7 +40,7 @@ def arm(result: Record, name: str) -> None:
 
 
 def copier(corpus: Corpus, name: str, seed: int) -> tuple[dict[str, Any], Seq2Seq]:
-    """One training on lists, and how it copies."""
+    """Train once on lists and return the copying accuracy."""
     score, d_model = MODELS[name]
     model = trained(corpus, score, STEPS, seed, d_model)
     with torch.no_grad():
@@ -51,14 +51,14 @@ def copier(corpus: Corpus, name: str, seed: int) -> tuple[dict[str, Any], Seq2Se
 
 
 def fresh(length: int, count: int = 200) -> list[Pair]:
-    """Random lists of one length, drawn apart from the corpus."""
+    """Draw random lists of one length, independently of the corpus."""
     draw = random.Random(f"fresh {length}")
     lists = [tuple(draw.choices("abcdefghijkl", k=length)) for _ in range(count)]
     return [Pair(letters, letters) for letters in lists]
 
 
 def number_words(result: Record, steps: int = 400) -> dict[str, Any]:
-    """The same two models on number words, by the number of digits."""
+    """Measure the same two models on number words, per number of digits."""
     corpus = load_corpus("numbers")
     test, digits = corpus.split("test"), list(range(2, 7))
     by_length = {n: [pair for pair in test if len(pair.tgt) == n] for n in digits}

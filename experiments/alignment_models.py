@@ -1,4 +1,4 @@
-"""What the recorded runs on alignment share: train a translator, let it write, and see where it looks."""
+"""Train translators for the alignment experiments, decode with them, and read their attention weights."""
 
 import random
 from collections.abc import Callable
@@ -16,9 +16,9 @@ BATCH, LR = 64, 0.01
 
 
 def trained(corpus: Corpus, score: str | None, steps: int, seed: int, d_model: int = 64, rate: float = LR) -> Seq2Seq:
-    """A GRU translator trained on `corpus`; without a `score` it is the bottleneck model.
+    """Return a GRU translator trained on `corpus`; without a `score` it is the bottleneck model.
 
-    Adam; the learning rate stays for the first half of the steps and then falls to 0 in a straight line.
+    Uses Adam; the learning rate is constant for the first half of the steps and then falls linearly to 0.
     """
     torch.manual_seed(seed)
     draw, pairs = random.Random(seed), corpus.split("train")
@@ -38,12 +38,12 @@ def trained(corpus: Corpus, score: str | None, steps: int, seed: int, d_model: i
 
 
 def epochs(corpus: Corpus, steps: int, batch: int = BATCH) -> float:
-    """How often a training pair is seen, on average."""
+    """Return how often each training pair is seen, on average."""
     return steps * batch / len(corpus.split("train"))
 
 
 def written(model: Seq2Seq, corpus: Corpus, pairs: list[Pair]) -> list[list[str]]:
-    """What the model writes, greedily, for the source of each pair."""
+    """Return the model's greedy translation of each pair's source."""
     src, _, outputs = corpus.tensors(pairs)
     start: Callable[[Tensor], Any]
     step: Callable[[Tensor, Any], tuple[Tensor, Any]]
@@ -56,21 +56,21 @@ def written(model: Seq2Seq, corpus: Corpus, pairs: list[Pair]) -> list[list[str]
 
 
 def exact_match(model: Seq2Seq, corpus: Corpus, pairs: list[Pair]) -> float:
-    """The share of pairs that the model writes without a mistake."""
+    """Return the share of pairs that the model translates without a mistake."""
     return sum(ours == list(pair.tgt) for ours, pair in zip(written(model, corpus, pairs), pairs)) / len(pairs)
 
 
 @torch.no_grad()
 def weights_of(model: AttentiveSeq2Seq, corpus: Corpus, pairs: list[Pair]) -> list[Tensor]:
-    """The weights of each pair while the model is given the right target: (target words, source words and <eos>)."""
+    """Return each pair's weights under teacher forcing: (target words, source words and <eos>)."""
     src, inputs, _ = corpus.tensors(pairs)
     _, _, weights = model.attend(inputs, model.read(src))
     return [rows[: len(pair.tgt), : len(pair.src) + 1] for rows, pair in zip(weights, pairs)]
 
 
 def error_rate(weights: list[Tensor], pairs: list[Pair], shift: int = 0) -> float:
-    """The alignment error rate of all pairs together: each target word that has a sure link is linked with its
-    heaviest source word. `shift` moves the true links along the source."""
+    """Return the alignment error rate over all pairs: each target word that has a sure link is linked to its
+    heaviest source word. `shift` shifts the true links along the source."""
     counted = []
     for rows, pair in zip(weights, pairs):
         sure, possible = torch.zeros(2, *rows.shape, dtype=torch.bool)

@@ -1,8 +1,8 @@
-"""Table 1 measured: time and memory of layers against the number of words n and their width d.
+"""Measure Table 1: time and memory of layers against the number of words n and their width d.
 
-Twenty minutes of one core, on Linux, which tells a process how much memory it held at most. Each measurement has a
-process of its own; the whole table is taken in several passes, one after the other. With the variable TFM_RUNS set, each
-pair of n and d is kept as it ends.
+Takes twenty minutes on one core and needs Linux, which reports a process's peak memory. Each measurement runs in its
+own process; the whole table is measured in several passes, one after the other. With the variable TFM_RUNS set, each
+pair of n and d is saved as it finishes.
 """
 
 import ctypes
@@ -28,18 +28,18 @@ from tfm_lib.attention import attention
 from tfm_lib.self_attention import SelfAttention
 
 N = [64, 128, 256, 512, 1024, 2048, 4096]
-R, ROUNDS, SHARED = 64, 7, 8192  # window; rounds of which the median counts; words of a batch that is cut in many ways
-BATCH = 32  # sentences at once
-# Passes over the table come one after the other, so that each meets what else the machine does at another time. The
-# wider the words, the fewer: one at the widest takes as long as three of the others.
+R, ROUNDS, SHARED = 64, 7, 8192  # window; rounds, for the median; words of a batch split in many ways
+BATCH = 32  # sentences per batch
+# Passes over the table run one after the other, so that each meets a different load on the machine. Wider words get
+# fewer passes: one at the widest takes as long as three of the others.
 PASSES = {64: [0, 1, 2], 128: [0, 1], 256: [0, 1], 512: [0]}
 PASSES_AT_ONCE = {64: [0, 1, 2], 256: [0]}
-LEAST = 0.02  # seconds that a round takes at least: shorter calls are repeated
+LEAST = 0.02  # minimum seconds per round: shorter calls are repeated
 Layer = Callable[[Tensor], Tensor]
 
 
 class Convolution(nn.Module):
-    """One layer of width k that looks back, with the ReLU that a layer ends with."""
+    """One causal convolution of width k, followed by a ReLU."""
 
     def __init__(self, d: int, k: int):
         super().__init__()
@@ -50,21 +50,21 @@ class Convolution(nn.Module):
 
 
 def window_attention(X: Tensor, r: int = R) -> Tensor:
-    """Each word attends to the r words up to itself, n a multiple of r.
+    """Attend from each word to the r words up to and including itself; n must be a multiple of r.
 
-    Blocks of r words look at their own block and at the one before, so 2r scores a word are computed, and r count.
+    Blocks of r words attend to their own block and the one before: 2r scores per word are computed, of which r count.
     """
     batch, n, d = X.shape
     own = X.view(batch, n // r, r, d)
     near = torch.cat([F.pad(own, (0, 0, 0, 0, 1, 0))[:, :-1], own], dim=2)  # (batch, blocks, 2r, d)
-    back = torch.arange(r)[:, None] + r - torch.arange(2 * r)  # how many words a key stands before its query
+    back = torch.arange(r)[:, None] + r - torch.arange(2 * r)  # distance of a key before its query, in words
     seen = ((back >= 0) & (back < r)).repeat(n // r, 1, 1)
-    seen[0, :, :r] = False  # nothing stands before the first block
+    seen[0, :, :r] = False  # the first block has no predecessor
     return attention(own, near, near, seen)[0].flatten(1, 2)
 
 
 def layers(d: int) -> dict[str, Layer]:
-    """The rows of the table, for words of d numbers each; all have one head."""
+    """Return the rows of the table for words of width d; all have one head."""
     gru, projected = nn.GRU(d, d, batch_first=True), SelfAttention(d, d)
     return {
         "attention": lambda X: attention(X, X, X)[0],
@@ -84,7 +84,7 @@ def both(layer: Layer, X: Tensor, slopes: Tensor) -> None:
 
 
 def times(name: str, d: int, batch: int, n: int) -> dict[str, list[float | None]]:
-    """CPU seconds of a call in each round: forward, and the backward pass after it."""
+    """Return CPU seconds per call in each round: forward, and the backward pass after it."""
     layer, X, slopes = _ready(name, d, batch, n)
     both(layer, X, slopes)
     found: dict[str, list[float | None]] = {"forward": [], "backward": []}
@@ -106,12 +106,12 @@ def times(name: str, d: int, batch: int, n: int) -> dict[str, list[float | None]
 
 
 def memory(name: str, d: int, batch: int, n: int) -> dict[str, float]:
-    """Megabytes above the level with layer, input and the gradient to come in place: at most, forward and backward apart."""
+    """Return peak megabytes above the level with layer, input and output gradient in place, per stage."""
     libc = ctypes.CDLL(None)
-    libc.mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD: what is freed goes back at once, and is not there for the next
+    libc.mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD: freed memory is returned at once and is not reused by the next step
     libc.mallopt(-1, 0)  # M_TRIM_THRESHOLD
     layer, X, slopes = _ready(name, d, 1, R)
-    both(layer, X, slopes)  # what the first call loads is no cost of the layer
+    both(layer, X, slopes)  # what the first call loads is not a cost of the layer
     X, slopes = torch.randn(batch, n, d, requires_grad=True), torch.randn(batch, n, d)
     level, found = _resident("VmRSS"), {}
     _forget_the_peak()
@@ -125,13 +125,13 @@ def memory(name: str, d: int, batch: int, n: int) -> dict[str, float]:
 
 
 def in_a_process(task: Callable[..., Any], *args: Any) -> Any:
-    """What `task` gives in a process of its own, which has torch already and nothing else."""
+    """Return the result of `task`, run in a forked process that has torch loaded and nothing else."""
     with multiprocessing.get_context("fork").Pool(1) as pool:
         return pool.apply(task, args)
 
 
 def measured(n: int, d: int) -> tuple[dict[str, Any], None]:
-    """Every layer at one size, one right after the other: what the machine does meanwhile, it does to all."""
+    """Measure every layer at one size in direct succession, so that other load on the machine affects all alike."""
     found = {
         name: {"times": in_a_process(times, name, d, 1, n), "memory": in_a_process(memory, name, d, 1, n)}
         for name in NAMES
@@ -141,19 +141,19 @@ def measured(n: int, d: int) -> tuple[dict[str, Any], None]:
 
 
 def measured_at_once(n: int, d: int) -> tuple[dict[str, Any], None]:
-    """The two that are to cross, with BATCH sentences at once."""
+    """Measure the two layers whose curves should cross, with BATCH sentences per batch."""
     found = {name: {"times": in_a_process(times, name, d, BATCH, n)} for name in ("attention", "gru")}
     print(BATCH, n, d, {name: statistics.median(one["times"]["forward"]) for name, one in found.items()}, flush=True)
     return found, None
 
 
 def shared_batch(n: int) -> tuple[dict[str, Any], None]:
-    """Memory for SHARED words of width 64 in all, cut into sentences of n."""
+    """Measure the memory for SHARED words of width 64 in total, split into sentences of n."""
     return {name: in_a_process(memory, name, 64, SHARED // n, n) for name in ("attention", "gru")}, None
 
 
 def product_rate(dtype: torch.dtype) -> float | None:
-    """How many multiplications and additions a second one core does in a product of large matrices."""
+    """Return how many multiplications and additions per second one core does in a product of large matrices."""
     A, rounds = torch.randn(1024, 1024).to(dtype), []
     for _ in range(ROUNDS + 1):
         start = process_time()
@@ -164,7 +164,7 @@ def product_rate(dtype: torch.dtype) -> float | None:
 
 
 def in_short(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Milliseconds of one layer in one pass: medians of the rounds."""
+    """Return the milliseconds of one layer in one pass: medians of the rounds."""
     rounds = found[name]["times"]
     whole = [1e3 * sum(pair) for pair in zip(*rounds.values())]
     stages = {stage: short(1e3 * statistics.median(column), 4) for stage, column in rounds.items()}
@@ -172,19 +172,19 @@ def in_short(name: str, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def slope(x: list[int], y: list[float]) -> float:
-    """The power p of the curve y ∝ x^p that lies nearest on logarithmic axes."""
+    """Return the power p of the curve y ∝ x^p that fits best on logarithmic axes."""
     a, b = torch.tensor(x).double().log(), torch.tensor(y).double().log()
     return (((a - a.mean()) * (b - b.mean())).sum() / (a - a.mean()).square().sum()).item()
 
 
 def passes(widths: dict[int, list[int]], lengths: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Pass, width and length, a whole pass before the next."""
+    """Yield pass, width and length; each pass is complete before the next."""
     for one in max(widths.values(), key=len):
         yield from ((one, d, n) for d, n in product(widths, lengths) if one in widths[d])
 
 
 def one_sentence(numbers: Record) -> None:
-    """Times and memory of every layer at every size."""
+    """Record times and memory of every layer at every size."""
     numbers |= {"n": N, "d": list(PASSES), "r": R, "rounds": ROUNDS, "times": {}, "memory": {}}
     for one, d, n in passes(PASSES, N):
         arm, key = f"n {n} d {d}", f"{n} {d}"
@@ -197,12 +197,12 @@ def one_sentence(numbers: Record) -> None:
 
 
 def least(found: dict[str, float], before: dict[str, float] | None) -> dict[str, float]:
-    """The least of each stage: what comes on top is noise."""
+    """Return the minimum of each stage: anything above it is noise."""
     return {stage: min(most, before[stage]) if before else most for stage, most in found.items()}
 
 
 def slopes(times: dict[str, Any], upper: list[int]) -> dict[str, Any]:
-    """The power of n with which each layer's time grows over `upper`, at each width, one a pass."""
+    """Return the power of n with which each layer's time grows over `upper`, for each width, one value per pass."""
 
     def column(name: str, d: int, one: int) -> list[float]:
         return [times[f"{n} {d}"][one][name]["both"] for n in upper]
@@ -214,7 +214,7 @@ def slopes(times: dict[str, Any], upper: list[int]) -> dict[str, Any]:
 
 
 def at_once(numbers: Record) -> None:
-    """Times with many sentences at once."""
+    """Record times with many sentences per batch."""
     numbers |= {"batch": BATCH, "at_once": {}}
     for one, d, n in passes(PASSES_AT_ONCE, N[:-2]):
         arm, key = f"{BATCH} sentences, n {n} d {d}", f"{n} {d}"
@@ -225,7 +225,7 @@ def at_once(numbers: Record) -> None:
 
 
 def batches(numbers: Record) -> None:
-    """Memory of a batch of always as many words."""
+    """Record the memory of batches with a constant number of words."""
     numbers |= {"shared_words": SHARED, "batches": {}}
     for n in N:
         made = piece("cost_table", f"batch n {n}", partial(shared_batch, n))
@@ -258,7 +258,7 @@ def _ready(name: str, d: int, batch: int, n: int) -> tuple[Layer, Tensor, Tensor
 
 
 def _resident(field: str) -> int:
-    """Kilobytes of this process in memory: VmRSS at present, VmHWM at most."""
+    """Return the memory of this process in kilobytes: VmRSS is the current value, VmHWM the peak."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 

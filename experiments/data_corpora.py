@@ -1,6 +1,6 @@
-"""What sub-words and batching do to real sentences: vocabularies, unknown words, lengths, and padding by rule.
+"""Measure sub-words and batching on real sentences: vocabularies, unknown words, lengths, padding per batching rule.
 
-Needs the corpora (`TFM_DATA` or the cache); the result holds numbers only, no sentence of theirs.
+Needs the corpora (`TFM_DATA` or the cache); the result holds numbers only, no sentence of the corpora.
 """
 
 import hashlib
@@ -14,16 +14,16 @@ from tfm_lib.data import Example, Tokenizer, batches, padding_waste
 
 CORPORA = ("multi30k", "tatoeba-en-fr", "tatoeba-en-ko")
 SIZES = (1000, 4000, 16000)
-WORDS = 8000  # pieces for the batching, and words of the word-level vocabulary beside it
+WORDS = 8000  # sub-words for the batching, and words of the word-level vocabulary compared with it
 SEEDS = (0, 1, 2)
-SENTENCES, TOKENS = 64, 4096  # in a batch of so many sentences; in a batch of so many tokens
+SENTENCES, TOKENS = 64, 4096  # sentences per batch in batches of fixed size; tokens per batch in batches by tokens
 POOLS = (1, 5, 50)
-BATCHED = 40_000  # examples that are put into batches, drawn anew for each seed
+BATCHED = 40_000  # examples that are put into batches, drawn again for each seed
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def held_out(pairs: dict[str, list[tuple[str, str]]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Training and test for the counts of words; where the test is tiny, a sixteenth of training in its place."""
+    """Return training and test pairs for the word counts; a tiny test split is replaced by a sixteenth of training."""
     if len(pairs["test"]) >= 500:
         return pairs["train"], pairs["test"]
     away = {source for source, _ in pairs["train"] if hashlib.sha256(source.encode()).hexdigest()[0] == "1"}
@@ -37,7 +37,7 @@ def words_of(sentences: list[str]) -> Counter[str]:
 
 
 def unknown(train: list[str], test: list[str]) -> dict[str, float]:
-    """The share of the test's running words that a word list lacks: all words of training, and the most frequent."""
+    """Return the share of running test words that a word list lacks: all words of training, and the most frequent."""
     known, asked = words_of(train), words_of(test)
     frequent = {word for word, _ in known.most_common(WORDS)}
     total = asked.total()
@@ -52,7 +52,7 @@ def unknown(train: list[str], test: list[str]) -> dict[str, float]:
 
 
 def by_size(train: list[str], test: list[str]) -> list[dict[str, float]]:
-    """Pieces a word, and the share of <unk>, in the test's sentences, for vocabularies of several sizes."""
+    """Return sub-words per word, and the share of <unk>, in the test sentences, for vocabularies of several sizes."""
     words = words_of(test).total()
     found = []
     for size in SIZES:
@@ -64,7 +64,7 @@ def by_size(train: list[str], test: list[str]) -> list[dict[str, float]]:
 
 
 def wasted(groups: list[list[Example]]) -> dict[str, float]:
-    """The share of padding on each side, and the real target tokens of the emptiest and the fullest batch."""
+    """Return the share of padding on each side, and the real target tokens of the emptiest and the fullest batch."""
     turned = [[Example(src=tgt, tgt=src) for src, tgt in group] for group in groups]
     real = [sum(len(example.tgt) + 1 for example in group) for group in groups[:-1]]  # the last one is a remainder
     return {
@@ -81,7 +81,7 @@ def chunks(examples: list[Example]) -> list[list[Example]]:
 
 
 def by_rule(examples: list[Example], seed: int) -> dict[str, dict[str, float]]:
-    """The waste of each rule, on the same examples drawn by `seed`."""
+    """Return the padding waste of each rule, on the same examples drawn by `seed`."""
     shuffled = random.Random(seed).sample(examples, min(BATCHED, len(examples)))
     by_length = sorted(shuffled, key=lambda example: (len(example.tgt), len(example.src)))
     found = {"any order": wasted(chunks(shuffled)), "by length": wasted(chunks(by_length))}
@@ -92,7 +92,7 @@ def by_rule(examples: list[Example], seed: int) -> dict[str, dict[str, float]]:
 
 
 def leaked(parts: dict[str, list[tuple[str, str]]]) -> dict[str, list[float] | list[list[float]]]:
-    """The share of test pairs whose source (or target) sentence stands in training too: as split, and split by line."""
+    """Return the share of test pairs whose source (or target) is in training too: as split, and split by line."""
 
     def shares(train, test) -> list[float]:
         return [

@@ -1,6 +1,6 @@
-"""Eight experts, two for each token: who is asked, with a loss for balance and without.
+"""Train eight experts, two per token, with and without a balance loss, and count how often each expert is used.
 
-About one minute of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about one minute on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import os
@@ -28,7 +28,7 @@ SEEDS = [0, 1, 2]
 
 
 def run(balance: float, seed: int) -> Made:
-    """One training: how often each expert of each layer is asked on held-out sentences, and the loss there."""
+    """Train once; return the use of each expert of each layer on held-out sentences, and the loss there."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     numbers, draw = Numbers(), random.Random(seed)
@@ -57,7 +57,7 @@ def run(balance: float, seed: int) -> Made:
 
 
 def routes(model: DecoderOnly, ids: Tensor) -> tuple[Tensor, list[Tensor]]:
-    """The model's logits, and its routers' of every token that is no padding."""
+    """Return the model's logits, and its routers' logits for every token that is not padding."""
     real = ids != PAD_ID
     with trace(model, "*.router.output") as seen:
         logits = model(ids)

@@ -1,14 +1,14 @@
-"""A decoder learns from examples in its prompt: how often it is right, with which heads, and without them.
+"""Measure in-context learning in a decoder: its accuracy, the heads involved, and the accuracy without them.
 
-About two minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about two minutes on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 
-What is measured was written down before the first run that counts. Right: the sign with the largest logit among all
-tokens is the one that the prompt's own rule gives, in 2 000 prompts whose mapping no training prompt had, after 0 to 12
-examples, the word asked for never among them. Control: the same prompts with their signs shuffled, judged
-by the same answers. Two numbers of every head are taken on 500 other prompts of 12 examples in which the group was shown:
-`previous`, the mean weight that a sign lays on the word before it, and `induction`, the weight that the last word lays on
-signs after words of its own group. Silenced is each head by itself; then, of the second layer, the heads in the order of
-their `induction`, largest first and smallest first, and of the first layer in the order of their `previous` likewise.
+The measures were written down before the first run that counts. `right`: the sign with the largest logit among all
+tokens is the one that the prompt's own rule gives, in 2 000 prompts whose mapping no training prompt had, after 0 to
+12 examples, the queried word never among them. `shuffled` is the control: the same prompts with their signs shuffled,
+scored against the same answers. Two scores of every head are taken on 500 other prompts of 12 examples in which the
+group was shown: `previous`, the mean weight from a sign to the word before it, and `induction`, the weight from the
+last word to signs after words of its own group. Each head is silenced by itself; then the heads of the second layer in
+the order of `induction`, and those of the first in the order of `previous`, each largest first and smallest first.
 """
 
 import os
@@ -36,7 +36,7 @@ JUDGED, LOOKED_AT = 2000, 500  # prompts
 
 
 def train(n_layers: int, seed: int) -> tuple[DecoderOnly, list[float]]:
-    """A decoder that has read `STEPS` batches of prompts, each with a mapping of its own, and its losses."""
+    """Return a decoder trained on `STEPS` batches of prompts, each with a mapping of its own, and its losses."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -59,12 +59,12 @@ def train(n_layers: int, seed: int) -> tuple[DecoderOnly, list[float]]:
 
 @torch.no_grad()
 def right(model: DecoderOnly, ids: Tensor, answers: Tensor) -> float:
-    """The share of prompts that `model` completes with the right sign."""
+    """Return the share of prompts that `model` completes with the right sign."""
     return (model(ids)[:, -1].argmax(dim=-1) == answers).float().mean().item()
 
 
 def head_scores(model: DecoderOnly, ids: Tensor) -> dict[str, Tensor]:
-    """`previous` and `induction` of every head, (layers, heads), on prompts whose group was shown."""
+    """Return `previous` and `induction` of every head, (layers, heads), on prompts whose group was shown."""
     with torch.no_grad(), trace(model, "*.weights") as seen:
         model(ids)
     W = torch.stack([seen[f"layers.{i}.self_attention.weights"] for i in range(len(model.layers))], dim=1)
@@ -76,7 +76,7 @@ def head_scores(model: DecoderOnly, ids: Tensor) -> dict[str, Tensor]:
 
 
 def silenced(model: DecoderOnly, heads: list[tuple[int, int]], ids: Tensor, answers: Tensor) -> float:
-    """`right` without `heads`, each a layer and a head of it."""
+    """Return `right` without `heads`, each given as a layer and a head in it."""
     if not heads:
         return right(model, ids, answers)
     (layer, head), *rest = heads
@@ -85,7 +85,7 @@ def silenced(model: DecoderOnly, heads: list[tuple[int, int]], ids: Tensor, answ
 
 
 def run(n_layers: int, seed: int) -> Made:
-    """One training, and everything that is measured of it."""
+    """Train once and return all measurements."""
     model, losses = train(n_layers, seed)
     generator = torch.Generator().manual_seed(10_000 + seed)
     found: dict[str, Any] = {"seed": seed, "right": [], "shuffled": [], "best": [], "curve": curve(losses, 100)}

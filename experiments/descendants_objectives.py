@@ -1,6 +1,6 @@
-"""One blank, four ways to learn to fill it: masked words, any order, next word, spans, on the same sentences.
+"""Compare four objectives for filling a blank, on the same sentences: masked words, any order, next word, spans.
 
-About three minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about three minutes on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import os
@@ -32,7 +32,7 @@ JUDGED = 300
 
 
 class Numbers:
-    """Numbers in words and in digits as one sentence, "three hundred and five = 3 0 5", by the corpus's own split."""
+    """Numbers in words and digits as one sentence, "three hundred and five = 3 0 5", split as in the corpus."""
 
     def __init__(self) -> None:
         corpus = load_corpus("numbers", size=4000, max_digits=4)
@@ -52,7 +52,7 @@ def ce(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PAD_ID)
 
 
-# each objective: the loss of a batch of sentences
+# Objectives: each returns the loss of a batch of sentences.
 
 
 def masked(model: EncoderOnly, rows: list[list[int]], numbers: Numbers, generator: torch.Generator) -> Tensor:
@@ -76,7 +76,7 @@ def spans(model: Transformer, rows: list[list[int]], numbers: Numbers, generator
     return ce(model(pad([read for read, _ in cut], PAD_ID), tgt[:, :-1]), tgt[:, 1:])
 
 
-# each way to fill a blank: the most probable word at `at`, the rest of the row being known
+# Filling a blank, one function per objective: the most probable word at `at`, given the rest of the row.
 
 
 def fill_masked(model: EncoderOnly, row: list[int], at: int, numbers: Numbers) -> int:
@@ -104,7 +104,7 @@ def bert(config: TransformerConfig) -> EncoderOnly:
     return EncoderOnly(config)
 
 
-ARMS: dict[str, tuple[Callable, int, Callable, Callable]] = {  # model, its layers, the loss, how it fills
+ARMS: dict[str, tuple[Callable, int, Callable, Callable]] = {  # model class, number of layers, loss, fill function
     "masked words": (bert, 4, masked, fill_masked),
     "any order": (TwoStreams, 4, any_order, fill_any_order),
     "next word": (DecoderOnly, 4, next_word, fill_next_word),
@@ -113,7 +113,7 @@ ARMS: dict[str, tuple[Callable, int, Callable, Callable]] = {  # model, its laye
 
 
 def run(arm: str, seed: int) -> Made:
-    """One training; then one word of each test sentence is blanked and filled, and one digit."""
+    """Train once; then blank and fill one word, and one digit, of each test sentence."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     kind, n_layers, loss_of, fill = ARMS[arm]
@@ -150,7 +150,7 @@ def run(arm: str, seed: int) -> Made:
 
 
 def written(model: DecoderOnly, test: list[list[int]], numbers: Numbers) -> float:
-    """How often the whole of the digits is written rightly after the words and "="."""
+    """Return how often all digits are correct when they are written after the words and "="."""
     right = 0
     for row in test:
         begun = row[: row.index(numbers.equals) + 1]

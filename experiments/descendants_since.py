@@ -1,6 +1,6 @@
-"""What changed since 2017, one change at a time: the same decoder, the same budget, three seeds.
+"""Compare changes made since 2017, one at a time: the same decoder, the same budget, three seeds.
 
-About one minute of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about one minute on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import os
@@ -24,11 +24,11 @@ from tfm_lib.positional import RotaryAttention
 from tfm_lib.transformer import DecoderOnly, TransformerConfig
 
 SIZES = {"d_model": 64, "n_heads": 4, "d_ff": 192, "n_layers": 2, "dropout": 0.0, "norm": "pre", "max_len": 40}
-NARROW = {"d_ff": 128}  # three matrices of SwiGLU hold what two of 192 hold
+NARROW = {"d_ff": 128}  # SwiGLU's three matrices of this width hold as many parameters as two of width 192
 STEPS, BATCH, RATE, WARMUP = 400, 32, 2e-3, 50
 SEEDS = [0, 1, 2]
 ROTARY = {"attention": RotaryAttention, "positions": torch.zeros}
-ARMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # other sizes, other parts
+ARMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # changed sizes, changed parts
     "2017": ({}, {}),
     "RMSNorm": ({}, {"norm_layer": RMSNorm}),
     "SwiGLU": (NARROW, {"feed_forward": SwiGLU}),
@@ -45,7 +45,7 @@ def decoder(arm: str, vocab_size: int) -> DecoderOnly:
 
 
 def run(arm: str, seed: int) -> Made:
-    """One training: the loss on held-out sentences, on all tokens and on those that can be known."""
+    """Train once; return the held-out loss on all tokens and on the tokens that can be known."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     numbers, draw = Numbers(), random.Random(seed)
@@ -63,7 +63,7 @@ def run(arm: str, seed: int) -> Made:
     ids = pad([[BOS_ID, *row, EOS_ID] for row in numbers.rows["test"]], PAD_ID)
     with torch.no_grad():
         logits, targets = model.eval()(ids[:, :-1]), ids[:, 1:]
-    behind = (ids[:, :-1] == numbers.vocabulary.ids["="]).cumsum(dim=1) > 0  # the digits and the end
+    behind = (ids[:, :-1] == numbers.vocabulary.ids["="]).cumsum(dim=1) > 0  # the digits and <eos>
     found = {"seed": seed, "loss": short(ce(logits, targets).item(), 4)}
     found["digits"] = short(ce(logits, targets.where(behind, PAD_ID)).item(), 4)
     print(arm, found, flush=True)

@@ -1,6 +1,6 @@
-"""A vision Transformer on the small digits that scikit-learn brings along, beside logistic regression on the same split.
+"""Compare a vision Transformer with logistic regression on scikit-learn's small digits, with the same split.
 
-About two minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about two minutes on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import os
@@ -20,12 +20,12 @@ from tfm_lib.descendants import VisionTransformer, patches
 from tfm_lib.transformer import TransformerConfig
 
 SIDE, SIZE, CLASSES = 8, 2, 10
-STEPS, BATCH, RATE, WARMUP = 3000, 64, 2e-3, 100  # the updates chosen on a fifth of the training images, by other seeds
+STEPS, BATCH, RATE, WARMUP = 3000, 64, 2e-3, 100  # STEPS chosen on a fifth of the training images, with other seeds
 SEEDS = [0, 1, 2]
 
 
 def digits() -> dict[str, tuple[Tensor, Tensor]]:
-    """Images of values 0 to 1 and their classes; a fifth is for tests, by a hash of the pixels."""
+    """Return images with values 0 to 1 and their classes; a hash of the pixels assigns a fifth to the test part."""
     found = load_digits()
     images, classes = torch.tensor(found.images, dtype=torch.float32) / 16, torch.tensor(found.target)
     held_out = torch.tensor(
@@ -35,7 +35,7 @@ def digits() -> dict[str, tuple[Tensor, Tensor]]:
 
 
 def shifted(images: Tensor, generator: torch.Generator) -> Tensor:
-    """Each image moved by −1, 0 or 1 pixel down and across; what comes in is empty."""
+    """Move each image by −1, 0 or 1 pixel down and across; pixels shifted in are empty."""
     by = torch.randint(3, (2, len(images)), generator=generator)
     padded = F.pad(images, (1, 1, 1, 1))
     rows, cols = (by[:, :, None] + torch.arange(SIDE)).unbind(0)
@@ -43,7 +43,7 @@ def shifted(images: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def run(seed: int) -> Made:
-    """One training: the share of test images that are named rightly."""
+    """Train once; return the share of test images classified correctly."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     data, generator = digits(), torch.Generator().manual_seed(seed)
@@ -69,7 +69,7 @@ def run(seed: int) -> Made:
 
 
 def logistic(moved: bool) -> float:
-    """Logistic regression on the pixels of the same images; with `moved` on all nine shifts of each as well."""
+    """Fit logistic regression on the pixels of the same images; with `moved` on all nine shifts of each as well."""
     data = digits()
     images, classes = data["train"]
     if moved:
@@ -95,7 +95,7 @@ def main() -> None:
         numbers["settings"] = {"train": len(train), "test": len(test), "steps": STEPS, "batch": BATCH, "size": SIZE}
         numbers["settings"]["patches"] = patches(test[:1], SIZE).shape[1]
         first = [int((data["test"][1] == digit).nonzero()[0]) for digit in range(CLASSES)]
-        numbers["images"] = (test[first] * 16).int().tolist()  # one of each, for a figure
+        numbers["images"] = (test[first] * 16).int().tolist()  # one of each digit, for a figure
         numbers["logistic"] = {"as they are": logistic(False), "with shifts": logistic(True)}
         arm = "vision Transformer"
         made = numbers.pieces(arm, SEEDS, run, STEPS)

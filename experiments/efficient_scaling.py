@@ -1,7 +1,7 @@
-"""Time and memory of each way to attend against the number of words: full, fused, tiled, window, hashing, linear.
+"""Measure time and memory of each kind of attention against n: full, fused, tiled, window, hashing, linear.
 
-About twenty minutes of one core, on Linux, which tells a process how much memory it held at most. Each measurement has
-a process of its own. With the variable TFM_RUNS set, each n is kept as it ends.
+Takes about twenty minutes on one core and needs Linux, which reports a process's peak memory. Each measurement runs in
+its own process. With the variable TFM_RUNS set, each n is saved as it finishes.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ Method = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def hashed(rounds: int, Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
-    """Queries are keys; buckets of BUCKET words on average, chunks twice as long."""
+    """Attend by hashing, with the queries as keys; BUCKET words per bucket on average, chunks twice as long."""
     n_buckets = max(2, Q.shape[-2] // BUCKET)
     return lsh_attention(Q, V, lsh_buckets(Q.detach(), n_buckets, rounds), min(CHUNK, Q.shape[-2]))
 
@@ -47,13 +47,13 @@ METHODS: dict[str, Method] = {
 
 
 def vectors(n: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
-    """Queries, keys and values of one head: projections are no part of what is measured."""
+    """Return queries, keys and values of one head; projections are not part of the measurement."""
     torch.manual_seed(0)
     return [torch.randn(1, 1, n, D, dtype=dtype, requires_grad=True) for _ in range(3)]
 
 
 def times(name: str, n: int, rounds: int = ROUNDS) -> list[float | None]:
-    """CPU seconds of forward and backward together, in each round."""
+    """Return the CPU seconds of forward and backward together, for each round."""
     torch.set_num_threads(1)
     words, slopes = vectors(n), torch.randn(1, 1, n, D)
     METHODS[name](*words).backward(slopes)
@@ -66,12 +66,12 @@ def times(name: str, n: int, rounds: int = ROUNDS) -> list[float | None]:
 
 
 def memory(name: str, n: int) -> dict[str, float]:
-    """Megabytes at most above the level with inputs and the gradient to come in place, forward and backward apart."""
+    """Return peak megabytes above the level with inputs and output gradient in place, for each stage."""
     torch.set_num_threads(1)
     libc = ctypes.CDLL(None)
-    libc.mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD: what is freed goes back at once, and is not there for the next
+    libc.mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD: freed memory is returned at once and is not reused by the next step
     libc.mallopt(-1, 0)  # M_TRIM_THRESHOLD
-    for _ in range(2):  # what a first call loads is no cost of the method
+    for _ in range(2):  # what a first call loads is not a cost of the method
         METHODS[name](*vectors(512)).backward(torch.randn(1, 1, 512, D))
     words, slopes = vectors(n), torch.randn(1, 1, n, D)
     level = _resident("VmRSS")
@@ -84,7 +84,7 @@ def memory(name: str, n: int) -> dict[str, float]:
 
 
 def _resident(field: str) -> int:
-    """Kilobytes of this process in memory: VmRSS at present, VmHWM at most."""
+    """Return the memory of this process in kilobytes: VmRSS is the current value, VmHWM the peak."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
@@ -94,26 +94,26 @@ def _forget_the_peak() -> None:
 
 
 def in_a_process(task: Callable[..., Any], *args: Any) -> Any:
-    """What `task` gives in a process of its own, which has torch already and nothing else."""
+    """Return the result of `task`, run in a forked process that has torch loaded and nothing else."""
     with multiprocessing.get_context("fork").Pool(1) as pool:
         return pool.apply(task, args)
 
 
 def slope(x: list[int], y: list[float]) -> float:
-    """The power p of the curve y ∝ x^p that lies nearest on logarithmic axes."""
+    """Return the power p of the curve y ∝ x^p that fits best on logarithmic axes."""
     a, b = torch.tensor(x).double().log(), torch.tensor(y).double().log()
     return (((a - a.mean()) * (b - b.mean())).sum() / (a - a.mean()).square().sum()).item()
 
 
 def slopes_over(rounds: list[list[float]], upper: list[int]) -> dict[str, float]:
-    """The power of n with which the time grows over `upper`: of the medians, and of each round."""
+    """Return the power of n with which the time grows over `upper`: from the medians, and from each round."""
     each = [slope(upper, list(column)) for column in zip(*rounds)]
     middle = slope(upper, [statistics.median(row) for row in rounds])
     return {"slope": round(middle, 3), "least": round(min(each), 3), "most": round(max(each), 3)}
 
 
 def measured(n: int) -> tuple[dict[str, Any], None]:
-    """Every method at one length, one right after the other: what the machine does meanwhile, it does to all."""
+    """Measure every method at one length in direct succession, so that other load on the machine affects all alike."""
     found = {}
     for name in METHODS:
         found[name] = {"times": in_a_process(times, name, n), "memory": in_a_process(memory, name, n)}

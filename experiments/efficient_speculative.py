@@ -1,8 +1,8 @@
-"""How many calls of the shipped translator a draft saves, by how far the draft writes ahead.
+"""Measure how many calls of the shipped translator a draft model saves, per number of tokens drafted ahead.
 
-    TFM_DATA=… python -m experiments.efficient_speculative      # some three minutes of one core
+    TFM_DATA=… python -m experiments.efficient_speculative      # about three minutes on one core
 
-The drafts are the translator itself without one of its three decoder layers; nobody trained them. No sentence of the
+The drafts are the translator itself without one of its three decoder layers, not trained further. No sentence of the
 corpus goes into the record.
 """
 
@@ -32,7 +32,7 @@ SENTENCES, AHEAD, SEEDS, MAX_LEN = 40, [1, 2, 4, 8], [0, 1, 2], 60
 
 
 def without_layer(model: Transformer, left_out: int) -> Transformer:
-    """A copy of `model` without one of its decoder layers."""
+    """Return a copy of `model` without one of its decoder layers."""
     draft = copy.deepcopy(model)
     del draft.decoder[left_out]
     draft.config = replace(model.config, n_layers=len(draft.decoder))
@@ -42,7 +42,7 @@ def without_layer(model: Transformer, left_out: int) -> Transformer:
 def counted(
     model: Transformer, draft: Transformer, sources: list[Tensor], ahead: int, alone: list[list[int]] | None = None
 ) -> dict[str, Any]:
-    """Tokens and calls in all, and the CPU seconds of both models together; greedy where `alone` is what came without."""
+    """Return total tokens, calls and CPU seconds of both models; greedy if `alone` is the output without a draft."""
     chances = {"chances": partial(torch.softmax, dim=-1)} if alone is None else {}
     began = time.process_time()
     written = [speculative_decode(model, draft, src, 1, 2, ahead, MAX_LEN, **chances) for src in sources]

@@ -1,8 +1,8 @@
-"""Cards and questions: what each way to attend can still find, and what it loses.
+"""Compare attention methods on a recall task: which cards each can still find, and its error rate.
 
-A sentence of CARDS cards, each with a name and a colour, is followed by as many questions, each a name; to answer is to
-say that card's colour. One layer with one head learns it, with each method in the place of attention.
-About seven minutes of one core; with TFM_RUNS set, each training is kept as it ends.
+A sentence of CARDS cards, each with a name and a colour, is followed by as many questions, each a name; the answer is
+that card's colour. One layer with one head learns the task, with each method in the place of attention.
+Takes about seven minutes on one core; with TFM_RUNS set, each training is saved as it finishes.
 """
 
 import os
@@ -48,17 +48,17 @@ METHODS: dict[str, Attend] = {
     "hashing, 4 rounds": partial(hashed, 4),
     "linear": linear_attention,
 }
-BANDS = 8  # of distances
-LOOKS = [1, 4]  # rounds with which a model that hashes is judged
-SHARED = {"hashing, 1 round", "hashing, 4 rounds"}  # queries are keys
+BANDS = 8  # number of distance bands
+LOOKS = [1, 4]  # rounds used when a model that hashes is evaluated
+SHARED = {"hashing, 1 round", "hashing, 4 rounds"}  # methods whose queries are also the keys
 
 
 class Cards(nn.Module):
-    """One layer of attention between two tables: names and colours in, colours out."""
+    """One layer of attention between two tables: it reads names and colours and outputs colours."""
 
     def __init__(self, shared: bool):
         super().__init__()
-        self.name, self.colour = nn.Embedding(NAMES, D), nn.Embedding(COLOURS + 1, D)  # one colour is "?"
+        self.name, self.colour = nn.Embedding(NAMES, D), nn.Embedding(COLOURS + 1, D)  # the extra colour is "?"
         self.W_Q = nn.Linear(D, D, bias=False)
         self.W_K = self.W_Q if shared else nn.Linear(D, D, bias=False)
         self.W_V, self.read = nn.Linear(D, D, bias=False), nn.Linear(D, COLOURS)
@@ -69,7 +69,7 @@ class Cards(nn.Module):
 
 
 def draw(count: int, generator: torch.Generator, cards: int = CARDS) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Names and colours of cards and questions, the answers, and how far back each stands."""
+    """Draw names and colours of cards and questions, the answers, and the distance back to each answer's card."""
     names = torch.rand(count, NAMES, generator=generator).argsort(dim=-1)[:, :cards]
     colours = torch.randint(COLOURS, (count, cards), generator=generator)
     asked = torch.rand(count, cards, generator=generator).argsort(dim=-1)
@@ -81,7 +81,7 @@ def draw(count: int, generator: torch.Generator, cards: int = CARDS) -> tuple[Te
 
 @torch.no_grad()
 def judged(model: Cards, attend: Attend, cards: int = CARDS) -> dict[str, Any]:
-    """The share of wrong answers, and the same by how far back the card stands."""
+    """Return the share of wrong answers, in total and per distance of the card."""
     generator = torch.Generator().manual_seed(1000)
     wrong, far = [], []
     for _ in range(JUDGED):
@@ -95,7 +95,7 @@ def judged(model: Cards, attend: Attend, cards: int = CARDS) -> dict[str, Any]:
 
 @torch.no_grad()
 def found(model: Cards, rounds: int) -> float:
-    """How often a question meets its true top key, the best of all others under exact attention."""
+    """Return how often a query's hash pairs it with its true top key, the best of all others under exact attention."""
     names, colours, _, _ = draw(BATCH, torch.Generator().manual_seed(1000))
     X = model.W_Q(model.name(names) + model.colour(colours))
     scores = X @ F.normalize(X, dim=-1).mT

@@ -1,8 +1,8 @@
-"""What each part is worth, after table 3 of the paper: the Transformer of the table in miniature, one part changed at a time.
+"""Ablate the miniature Transformer, after table 3 of the paper: change one part at a time and score the result.
 
 English to German on Multi30k, 400 CPU seconds each, with the rate and optimiser that `evaluation_sweep` chose
-for the whole model; two seeds, and a third where the order of an arm and the whole model is not the same in both.
-Judged on the validation part, as the paper's table is on its development set: BLEU, greedily, and perplexity.
+for the whole model; two seeds, and a third where the two disagree on whether an arm beats the whole model.
+Scored on the validation part, as the paper's table is on its development set: BLEU, greedily, and perplexity.
 
     TFM_RUNS=trained python -m experiments.evaluation_ablations
 """
@@ -34,14 +34,14 @@ Change = Callable[[Transformer], None]
 
 
 class Unscaled(MultiHeadAttention):
-    """Scores QKᵀ that nothing divides."""
+    """Attention with unscaled scores QKᵀ."""
 
     def compared(self, Q: Tensor, K: Tensor) -> tuple[Tensor, Tensor, None]:
         return Q * math.sqrt(Q.shape[-1]), K, None
 
 
 class NoWayAround(Residual):
-    """A sub-layer's output in the place of its input."""
+    """Replace the residual connection: return a sub-layer's output without its input."""
 
     def leave(self, X: Tensor, change: Tensor) -> Tensor:
         change = self.dropout(change)
@@ -49,14 +49,14 @@ class NoWayAround(Residual):
 
 
 def as_class(old: type[nn.Module], new: type[nn.Module], model: Transformer) -> None:
-    """Every module of the class `old` becomes one of `new`, with its parameters."""
+    """Turn every module of the class `old` into one of `new`, keeping its parameters."""
     for module in model.modules():
         if type(module) is old:
             module.__class__ = new
 
 
 def learned_positions(model: Transformer) -> None:
-    """Positions as parameters, drawn as large as the paper's sinusoids are."""
+    """Use positions that are parameters, initialised to the scale of the paper's sinusoids."""
     sinusoids = model.embedding.positions
     assert isinstance(sinusoids, Tensor)
     positions = LearnedPositions(*sinusoids.shape).table
@@ -70,7 +70,7 @@ def no_positions(model: Transformer) -> None:
     positions.zero_()
 
 
-#: What each arm changes: the sizes, the model once it is made, the training.
+#: What each arm changes: the sizes, the model after construction, the training options.
 ARMS: dict[str, tuple[dict[str, Any], Change | None, dict[str, Any]]] = {
     "whole": ({}, None, {}),
     "h = 1": ({"n_heads": 1}, None, {}),
@@ -97,7 +97,7 @@ def options_for(arm: str, seed: int) -> TrainOptions:
 
 
 def judged(name: str, key: str, arm: str, options: TrainOptions) -> Made:
-    """An arm trained, and its scores on the validation part."""
+    """Train an arm and score it on the validation part."""
     data, (sizes, change, _) = Data.load(), ARMS[arm]
     config = replace(SIZES["transformer"], vocab_size=len(data.tokenizer), **sizes)
     model, took = trained(name, key, partial(made, config, change), options)
@@ -106,13 +106,13 @@ def judged(name: str, key: str, arm: str, options: TrainOptions) -> Made:
 
 
 def run(arm: str, seed: int) -> dict[str, Any]:
-    """One seed of an arm."""
+    """Run one seed of an arm."""
     key = f"{arm.replace('√', 'root ')}, seed {seed}"
     return {"arm": arm, **piece(NAME, key, partial(judged, NAME, key, arm, options_for(arm, seed)))}
 
 
 def all_runs() -> list[dict[str, Any]]:
-    """Two seeds of every arm, in turns; a third of those that the first two do not place alike, and of the whole."""
+    """Run two seeds of every arm, interleaved; a third where the first two disagree, and then of the whole model."""
     runs = [run(arm, seed) for seed in SEEDS[:2] for arm in ARMS]
     bleu = {(one["arm"], one["seed"]): one["val"]["bleu"] for one in runs}
     doubtful = [
@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def best_options() -> dict[str, Any]:
-    """What the sweep chose for the whole model, and all arms use."""
+    """Return the options that the sweep chose for the whole model, used by all arms."""
     best = options_chosen("transformer", SECONDS, seed=0)
     return {"optimiser": best.optimiser, "rate": best.peak}
 

@@ -1,9 +1,9 @@
-"""The table in miniature: four families learn English to German on Multi30k at equal parameters and equal budgets.
+"""Compare four model families on English to German (Multi30k), with equal parameter counts and equal budgets.
 
-Three seeds of 300 CPU seconds each, as long as the sweep's, with the rate and optimiser that `evaluation_sweep` chose
-on the validation part; judged on the test captions of 2016 and 2017. The corpus is looked for in TFM_DATA or the cache,
-else fetched; its licence allows research only, so scores are kept and nothing else. Runs are kept one by one where
-TFM_RUNS says, and a run that was cut goes on:
+Three seeds of 300 CPU seconds each, as in the sweep, with the rate and optimiser that `evaluation_sweep` chose on the
+validation part; scored on the test captions of 2016 and 2017. The corpus is taken from TFM_DATA or the cache, or
+fetched; its licence allows research only, so only scores are saved. Runs are saved one by one in the folder TFM_RUNS,
+and an interrupted run resumes:
 
     TFM_RUNS=trained python -m experiments.evaluation_miniature
 """
@@ -23,12 +23,12 @@ from tfm_lib.evaluation import paired_bootstrap
 
 NAME = "evaluation_miniature"
 SEEDS = [0, 1, 2]
-SECONDS = 300.0  # as the sweep's, so that its best run is the first seed of the finals
+SECONDS = 300.0  # as in the sweep, so that its best run is the first seed of the finals
 TESTS = {"2016": "test", "2017": "test_2017"}
 
 
 def final(family: str, seed: int) -> dict[str, Any]:
-    """One seed of a family with what its sweep chose, and its scores on both tests, greedily and with a beam of 4."""
+    """Train one seed of a family with the options of its sweep; score both tests, greedily and with a beam of 4."""
     key = f"{family}, seed {seed}"
 
     def make() -> Made:
@@ -43,14 +43,14 @@ def final(family: str, seed: int) -> dict[str, Any]:
 
 
 def finals() -> Iterator[dict[str, Any]]:
-    """The families in turns, so that what is there can be compared at any time."""
+    """Yield the runs with families interleaved, so that the finished runs can be compared at any time."""
     for seed in SEEDS:
         for family in MAKE:
             yield final(family, seed)
 
 
 def differences(runs: Sequence[dict[str, Any]], ours: str = "transformer") -> dict[str, dict[str, list[list[float]]]]:
-    """By test and family, seed by seed, what a paired bootstrap says of `ours` against the family: points, low, high, share not ahead."""
+    """Return paired bootstraps of `ours` against each family, by test and seed: points, low, high, share not ahead."""
     found: dict[str, dict[str, list[list[float]]]] = {}
     written = {(run["family"], run["seed"]): run for run in runs}
     for test, part in TESTS.items():

@@ -1,8 +1,8 @@
-"""The four families of the table in miniature, for one trainer and one search.
+"""Define the four model families of the miniature table behind one interface, for one trainer and one search.
 
-Each has what the trainer and the search ask of a `Transformer`: `embedding`, shared by source, target and output as in
-the paper's section 3.4; `encode`, which gives a tuple of tensors with a row for each source; `decode`, the last vectors
-for target tokens; `hidden`, both. All end in a layer norm, as a pre-norm Transformer does.
+Each has what the trainer and the search need from a `Transformer`: `embedding`, shared by source, target and output as
+in the paper's section 3.4; `encode`, which returns a tuple of tensors with a row for each source; `decode`, the last
+vectors for target tokens; `hidden`, both. All end in a layer norm, as a pre-norm Transformer does.
 """
 
 import math
@@ -24,7 +24,7 @@ from tfm_lib.transformer import Embedding, Transformer, TransformerConfig
 
 
 class States(NamedTuple):
-    """What a recurrent encoder made of the source: a state for each token, the mask, and where the decoder starts."""
+    """Output of a recurrent encoder: a state per source token, the mask, and the decoder's initial state."""
 
     H: Tensor  # (batch, m, d_model)
     mask: Tensor  # (batch, 1, m)
@@ -32,10 +32,10 @@ class States(NamedTuple):
 
 
 class Recurrent(nn.Module):
-    """GRUs read and write; with `attends` the decoder looks back at every state of the encoder.
+    """GRU encoder and decoder; with `attends` the decoder attends to every state of the encoder.
 
     Source: Sutskever et al. (2014) and Cho et al. (2014); with `attends` Luong et al. (2015), the score "general".
-    Differs: the encoder reads both ways, as in Bahdanau et al. (2015), half of d_model each.
+    Differs: the encoder is bidirectional, as in Bahdanau et al. (2015), with half of d_model per direction.
     """
 
     def __init__(self, config: TransformerConfig, attends: bool):
@@ -58,7 +58,7 @@ class Recurrent(nn.Module):
         packed = pack_padded_sequence(self.embedding(src_ids), real.sum(1).cpu(), True, enforce_sorted=False)
         states, last = self.encoder(packed)
         H, _ = pad_packed_sequence(states, batch_first=True, total_length=src_ids.shape[1])
-        start = last.unflatten(0, (self.config.n_layers, 2)).permute(2, 0, 1, 3).flatten(2)  # both ways side by side
+        start = last.unflatten(0, (self.config.n_layers, 2)).permute(2, 0, 1, 3).flatten(2)  # both directions
         return States(H, real.unsqueeze(1), start)
 
     def decode(self, tgt_ids: Tensor, memory: States) -> Tensor:
@@ -72,7 +72,7 @@ class Recurrent(nn.Module):
 class Window(nn.Module):
     """A gated convolution over `k` neighbours, X + GLU([x_{i−before}; …]W + b), after a layer norm.
 
-    Source: Gehring et al. (2017), section 3.2. Differs: a layer norm where they normalise weights.
+    Source: Gehring et al. (2017), section 3.2. Differs: a layer norm in place of weight normalisation.
     """
 
     def __init__(self, d_model: int, before: int, after: int):
@@ -89,7 +89,7 @@ class Window(nn.Module):
 
 
 class Sources(NamedTuple):
-    """What a convolutional encoder made of the source: keys, values with the words' own vectors in them, and the mask."""
+    """Output of a convolutional encoder: keys, values (which include the word embeddings), and the mask."""
 
     Z: Tensor  # (batch, m, d_model)
     V: Tensor
@@ -97,9 +97,10 @@ class Sources(NamedTuple):
 
 
 class Convolutional(nn.Module):
-    """Convolutions read and write, three words wide; each layer of the decoder looks at the source.
+    """Convolutional encoder and decoder of width 3; each decoder layer attends to the source.
 
-    Source: Gehring et al. (2017), section 3. Differs: sinusoids for positions, layer norms, embeddings as wide as layers.
+    Source: Gehring et al. (2017), section 3. Differs: sinusoids for positions, layer norms, embeddings as wide as
+    layers.
     """
 
     def __init__(self, config: TransformerConfig):
@@ -135,7 +136,7 @@ class Convolutional(nn.Module):
 
 Model = Recurrent | Convolutional | Transformer
 
-#: Sizes that hold as many parameters as the Transformer's, within 3 %.
+#: Sizes with as many parameters as the Transformer's, within 3 %.
 SIZES = {
     "gru": TransformerConfig(4000, d_model=280, n_heads=1, d_ff=1, n_layers=2),
     "gru with attention": TransformerConfig(4000, d_model=264, n_heads=1, d_ff=1, n_layers=2),
@@ -152,7 +153,7 @@ MAKE: dict[str, Callable[[TransformerConfig], Model]] = {
 
 @torch.no_grad()
 def translated(model: Model, tokenizer: Tokenizer, sentences: Sequence[str], beam: int) -> list[str]:
-    """Each sentence by beam search with the paper's length penalty, or greedily with `beam=1`: the same for all families."""
+    """Translate each sentence by beam search with the paper's length penalty, or greedily with `beam=1`."""
     sources, found = tokenizer.encode_all(list(sentences)), [""] * len(sentences)
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     for first in range(0, len(order), 32):
@@ -164,7 +165,7 @@ def translated(model: Model, tokenizer: Tokenizer, sentences: Sequence[str], bea
 
 
 def _searched(model: Model, src_ids: Tensor, tokenizer: Tokenizer, beam: int) -> list[list[int]]:
-    """The best hypothesis for each source. What is written is read again at each step, so that no model needs a cache."""
+    """Return the best hypothesis per source. The prefix is decoded again at each step, so no model needs a cache."""
     longest = 2 * src_ids.shape[1] + 20
     searches = [Beam(tokenizer.bos_id, tokenizer.eos_id, beam, max_len=longest) for _ in src_ids]
     memory, going = model.encode(src_ids), list(enumerate(searches))

@@ -1,10 +1,10 @@
-"""Do post-norm and undivided scores lose less with a learning rate of their own?
+"""Tune the learning rate of the post-norm and unscaled arms: do they lose less with a rate of their own?
 
-`evaluation_ablations` trains every arm at the rate that is best for the whole model. Here the whole model and the two
-arms whose rate is most likely to be another one choose for themselves: each of four rates, a factor of √3 apart, with
-seed 0, and one rate more wherever the best is at an end; then the best, by perplexity, with two more seeds. Updates,
-data and scores are those of `evaluation_ablations`. A rate is chosen on the same validation part that judges it, which
-flatters each arm alike.
+`evaluation_ablations` trains every arm at the rate that is best for the whole model. Here the rate is tuned for the
+whole model and for the two arms most likely to need another one: four rates, a factor of √3 apart, with seed 0, and
+one rate more wherever the best is at an end; then the best, by perplexity, with two more seeds. Updates, data and
+scores are those of `evaluation_ablations`. Each rate is chosen on the same validation part that scores it, which
+favours each arm equally.
 
     TFM_RUNS=trained python -m experiments.evaluation_retuned
 """
@@ -26,14 +26,14 @@ STEP = 3**0.5
 
 
 def run(arm: str, rate: float, seed: int) -> dict[str, Any]:
-    """One training of an arm at a rate."""
+    """Train an arm at one rate."""
     key = f"{arm.replace('√', 'root ')}, {rate:g}, seed {seed}"
     options = replace(options_for(arm, seed), peak=rate)
     return {"rate": rate, **piece(NAME, key, partial(judged, NAME, key, arm, options))}
 
 
 def tuned(arm: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The runs of seed 0, one a rate, and those of the best rate, one a seed."""
+    """Return the runs of seed 0, one per rate, and those of the best rate, one per seed."""
     tried = [run(arm, rate, SEEDS[0]) for rate in RATES]
     best = min(tried, key=perplexity)["rate"]
     if best in (RATES[0], RATES[-1]):
@@ -43,7 +43,7 @@ def tuned(arm: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def entered(numbers: Record, arm: str) -> list[dict[str, Any]]:
-    """Puts an arm's runs into the record, and returns them."""
+    """Add an arm's runs to the record, and return them."""
     tried, runs = tuned(arm)
     for one in tried:
         basis = (one["seed"], one["updates"], one["epochs"], one["training_cpu_seconds"])

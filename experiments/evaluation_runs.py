@@ -1,8 +1,8 @@
-"""What the table in miniature and the ablations share: the data, a training that can be cut and gone on with, the scores.
+"""Load data, train resumably and score, for the miniature table and its ablations.
 
-Budgets are CPU seconds of one thread, paid for in updates. On a machine with other work the same second buys fewer of
-them, so the rates at which the families learn were taken once, in turns, and a run makes as many updates as its seconds
-buy at the best of its rates. Families are therefore compared at equal budgets, and each run can be repeated bit for bit.
+Budgets are CPU seconds of one thread, converted to updates. On a machine with other load a second buys fewer updates,
+so the speed of each family was measured once, in turns, and a run makes as many updates as its seconds buy at the best
+measured speed. Families are therefore compared at equal budgets, and each run can be repeated bit for bit.
 """
 
 import os
@@ -24,7 +24,7 @@ from tfm_lib.data import Example, Tokenizer
 from tfm_lib.engine.run import plain_examples
 from tfm_lib.engine.trainer import Trainer, TrainOptions
 
-#: Updates a CPU second, as `rates` took them: the best of four rounds in which the families took turns.
+#: Updates per CPU second, as measured by `rates`: the best of four rounds in which the families took turns.
 UPDATES_A_SECOND = {"gru": 2.69, "gru with attention": 2.50, "convolutional": 3.58, "transformer": 2.20}
 CHECKPOINT_EVERY = 100  # updates
 OPTIONS = TrainOptions(
@@ -34,7 +34,7 @@ OPTIONS = TrainOptions(
 
 @dataclass(frozen=True)
 class Data:
-    """Multi30k, English to German, with sub-words that both sides share."""
+    """Multi30k, English to German, with sub-words shared by both sides."""
 
     tokenizer: Tokenizer
     train: list[Example]
@@ -56,14 +56,14 @@ class Data:
 
 
 def updates(family: str, seconds: float) -> int:
-    """How many updates so many CPU seconds buy."""
+    """Return how many updates the given CPU seconds buy."""
     return round(seconds * UPDATES_A_SECOND[family])
 
 
 def trained(
     name: str, key: str, make: Callable[[], Model], options: TrainOptions, data: Data | None = None
 ) -> tuple[Model, dict[str, Any]]:
-    """The model with its averaged weights, and what its training took. Cut, it goes on from its last checkpoint."""
+    """Return the model with averaged weights, and its training statistics; resume an interrupted run."""
     data, folder = data or Data.load(), Path(os.environ.get("TFM_RUNS", "trained"), name)
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(options.seed)
@@ -74,7 +74,7 @@ def trained(
         if update["step"] % CHECKPOINT_EVERY == 0:
             trainer.save(checkpoint)
             print(f"{key}: {update['step']} of {options.steps}, loss {update['loss']:.2f}", flush=True)
-    trainer.save(checkpoint)  # what follows can be cut as well
+    trainer.save(checkpoint)  # the evaluation that follows can be interrupted as well
     loss, _ = trainer.validate(data.val)
     for p, mean in zip(trainer.model.parameters(), (trainer.averaged or {}).values()):
         p.data.copy_(mean)
@@ -84,7 +84,7 @@ def trained(
         "updates": progress.step,
         "epochs": round(progress.tokens / data.an_epoch, 2),
         "tokens": progress.tokens,
-        "training_cpu_seconds": round(progress.seconds, 1),  # of all sittings
+        "training_cpu_seconds": round(progress.seconds, 1),  # over all sessions
         "machine": machine(),
         "parameters": sum(p.numel() for p in trainer.model.parameters()),
         "perplexity": round(float(torch.tensor(loss).exp()), 3),
@@ -112,7 +112,7 @@ def corpus_scores(
 
 
 def rates(rounds: int = 8, steps: int = 24) -> dict[str, list[float]]:
-    """Updates a CPU second of each family, a number a round."""
+    """Return updates per CPU second of each family, one value per round."""
     data, found = Data.load(), {family: [] for family in MAKE}
     for _ in range(rounds):
         for family, seen in found.items():

@@ -1,9 +1,9 @@
-"""The sweep of the table in miniature: with which rate and optimiser does each of the four families learn best?
+"""Sweep learning rate and optimiser for each of the four families of the miniature table.
 
-300 CPU seconds a run, judged by perplexity on the validation part of Multi30k: three learning rates with one optimiser,
-one rate more beyond them where the best is the lowest or the highest, then the best rate with the other optimiser. What
-it chose is what `evaluation_miniature` and `evaluation_ablations` train with. Runs are kept one by one where TFM_RUNS
-says, and a run that was cut goes on:
+300 CPU seconds per run, scored by perplexity on the validation part of Multi30k: three learning rates with one
+optimiser, one rate more if the best is the lowest or the highest, then the best rate with the other optimiser.
+`evaluation_miniature` and `evaluation_ablations` train with the options chosen here. Runs are saved one by one in the
+folder TFM_RUNS, and an interrupted run resumes:
 
     TFM_RUNS=trained python -m experiments.evaluation_sweep
 """
@@ -26,7 +26,7 @@ from tfm_lib.engine.trainer import TrainOptions
 NAME = "evaluation_sweep"
 SECONDS = 300.0
 RATES = [1e-3, 3e-3, 9e-3]
-OPTIMISERS = {"muon": {"optimiser": "muon", "weight_decay": 0.5}, "adam": {"optimiser": "adam"}}  # as they are tried
+OPTIMISERS = {"muon": {"optimiser": "muon", "weight_decay": 0.5}, "adam": {"optimiser": "adam"}}  # in trial order
 
 
 def options_of(family: str, optimiser: str, rate: float, seconds: float, seed: int) -> TrainOptions:
@@ -38,7 +38,7 @@ def made(family: str) -> Model:
 
 
 def tried(family: str, optimiser: str, rate: float) -> dict[str, Any]:
-    """One run of the sweep."""
+    """Train one run of the sweep."""
     key = f"{family}, {optimiser}, {rate:g}"
 
     def make() -> Made:
@@ -50,7 +50,7 @@ def tried(family: str, optimiser: str, rate: float) -> dict[str, Any]:
 
 
 def sweep(family: str) -> list[dict[str, Any]]:
-    """All runs of a family's sweep, the best first."""
+    """Return all runs of a family's sweep, the best first."""
     first, other = OPTIMISERS
     runs = [tried(family, first, rate) for rate in RATES]
     best, step = min(runs, key=perplexity)["rate"], RATES[1] / RATES[0]
@@ -62,11 +62,11 @@ def sweep(family: str) -> list[dict[str, Any]]:
 
 def perplexity(run: dict[str, Any]) -> float:
     found = run["perplexity"]
-    return found if math.isfinite(found) else float("inf")  # a run that broke down has none
+    return found if math.isfinite(found) else float("inf")  # a diverged run has no perplexity
 
 
 def of_one_machine(runs: Sequence[dict[str, Any]]) -> None:
-    """Runs that are compared must come from machines of one kind."""
+    """Raise SystemExit unless all compared runs come from one kind of machine."""
     kinds = {run["machine"] for run in runs}
     if len(kinds) > 1:
         raise SystemExit(
@@ -75,7 +75,7 @@ def of_one_machine(runs: Sequence[dict[str, Any]]) -> None:
 
 
 def row(run: dict[str, Any]) -> dict[str, Any]:
-    """What the record keeps of a run: all but the translations, which the corpus does not let go."""
+    """Return what the record keeps of a run: all but the translations, which the corpus's licence does not allow."""
     kept = {
         key: value
         for key, value in run.items()
@@ -87,7 +87,7 @@ def row(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def options_chosen(family: str, seconds: float, seed: int) -> TrainOptions:
-    """How a family is trained for so many CPU seconds, with what its sweep chose."""
+    """Return the training options of a family for the given CPU seconds, with what its sweep chose."""
     best = recorded(NAME)["families"][family][0]
     return options_of(family, best["optimiser"], best["rate"], seconds, seed)
 

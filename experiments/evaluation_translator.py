@@ -1,10 +1,10 @@
-"""How sure one is of a difference in BLEU, and what a head's weights prove: the shipped translator, measured.
+"""Measure on the shipped translator how reliable BLEU differences are, and what a head's weights show.
 
-Four questions. How wide is the interval of a paired bootstrap on few sentences and on many? What does one gain who tries
-72 translators, each with one head off, and reports the best? How much does a translation change when a head's weights are
-dealt out to other words? And how near do the head's own weights lie to "one word gets it all"?
+Four questions. How wide is the interval of a paired bootstrap on few sentences and on many? How much is gained by
+trying 72 translators, each with one head off, and reporting the best? How much does a translation change when a head's
+weights are permuted over other words? And how close are the head's own weights to "one word gets it all"?
 
-    TFM_DATA=… python -m experiments.evaluation_translator      # about twenty minutes of one core
+    TFM_DATA=… python -m experiments.evaluation_translator      # about twenty minutes on one core
 
 The result holds numbers; nothing of the corpus.
 """
@@ -26,14 +26,14 @@ from tfm_lib.corpora import load_corpus
 from tfm_lib.evaluation import bleu, paired_bootstrap
 
 NAME = "evaluation_translator"
-SIZES = [30, 60, 120, 240]  # sentences of a smaller test
-DRAWS = 20  # smaller tests of each size
-SPLITS = list(range(10))  # ways to cut the validation sentences into two halves
-DEALT = list(range(3))  # seeds of dealing out a head's weights
+SIZES = [30, 60, 120, 240]  # sentences in a smaller test
+DRAWS = 20  # number of smaller tests of each size
+SPLITS = list(range(10))  # seeds for splitting the validation sentences into two halves
+DEALT = list(range(3))  # seeds for permuting a head's weights
 
 
 def first_references(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Each source once, with its first translation."""
+    """Return each source once, with its first translation."""
     found: dict[str, str] = {}
     for source, target in pairs:
         found.setdefault(source, target)
@@ -46,7 +46,7 @@ def written(bench: Bench, sources: Sequence[str], beam: int = 1) -> list[str]:
 
 
 def by_length(bench: Bench, sources: Sequence[str]) -> list[list[int]]:
-    """The sources' numbers, those of equally many tokens together: nothing is padded."""
+    """Return the indices of the sources, grouped by token count so that nothing is padded."""
     groups: dict[int, list[int]] = {}
     for i, ids in enumerate(bench.translator.tokenizer.encode_all(list(sources))):
         groups.setdefault(len(ids), []).append(i)
@@ -54,7 +54,7 @@ def by_length(bench: Bench, sources: Sequence[str]) -> list[list[int]]:
 
 
 def written_unpadded(bench: Bench, sources: Sequence[str], groups: list[list[int]]) -> list[str]:
-    """Greedy translations in batches without padding, so that values change places with those of real words only."""
+    """Translate greedily in batches without padding, so that values are permuted among real words only."""
     found = [""] * len(sources)
     for group in groups:
         for i, text in zip(group, written(bench, [sources[i] for i in group])):
@@ -63,7 +63,7 @@ def written_unpadded(bench: Bench, sources: Sequence[str], groups: list[list[int
 
 
 def of_sizes(systems: dict[str, list[str]], references: list[str]) -> dict[str, dict[str, list[list[float]]]]:
-    """For each pair of systems and each size of test, what paired bootstraps of several such tests say."""
+    """Return paired bootstraps of several tests of each size, for each pair of systems."""
     found: dict[str, dict[str, list[list[float]]]] = {}
     for name, (ours, theirs) in {"search": ("beam 4", "greedy"), "layer": ("greedy", "without a layer")}.items():
         sizes = found[name] = {}
@@ -81,7 +81,7 @@ def of_sizes(systems: dict[str, list[str]], references: list[str]) -> dict[str, 
 
 
 def halves(variants: list[list[str]], whole: list[str], references: list[str], split: int) -> dict[str, float]:
-    """The best of all variants on one half of the sentences, and the same one on the other half: gains over the whole model."""
+    """Return the BLEU gain of the variant that is best on one half, on that half and on the other half."""
     order = random.Random(split).sample(range(len(references)), len(references))
     chosen_on, other = order[: len(order) // 2], order[len(order) // 2 :]
 
@@ -99,7 +99,7 @@ def halves(variants: list[list[str]], whole: list[str], references: list[str], s
 
 @contextmanager
 def dealt_out(bench: Bench, head: int, seed: int) -> Iterator[None]:
-    """A head whose weights fall on other words: its values change places, the same way for all queries of a sentence."""
+    """Permute the values of one head within each sentence, alike for all queries, so its weights hit other words."""
     h = bench.translator.model.config.n_heads
     layer, which = bench.layers[head // h], head % h
     generator = torch.Generator().manual_seed(seed)
@@ -118,7 +118,7 @@ def dealt_out(bench: Bench, head: int, seed: int) -> Iterator[None]:
 
 
 def peaks(bench: Bench, sources: Sequence[str], texts: Sequence[str]) -> dict[int, float]:
-    """The mean of each head's largest weight."""
+    """Return the mean of each head's largest weight."""
     model, tokenizer = bench.translator.model, bench.translator.tokenizer
     totals: dict[str, Tensor] = {}
     rows = 0

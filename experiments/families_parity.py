@@ -1,7 +1,7 @@
-"""Whole models of other families beside Hugging Face's, on the state that it writes: the parity table.
+"""Compare whole models of other families with Hugging Face's, on the state that it writes: the parity table.
 
-Each is drawn three times; the largest of the three differences counts. `tests/test_families.py` prints and holds the
-table of the first drawing.
+Each model is initialised three times; the largest of the three differences counts. `tests/test_families.py` prints and
+checks the table of the first initialisation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def _worst(rows: list[Row]) -> Row:
-    """Of several drawings of one model, the largest difference of each kind."""
+    """Return the largest difference of each kind over several initialisations of one model."""
     kinds = ("whole", "right", "left", "weights", "cache")
     most = {
         kind: max((getattr(each, kind) for each in rows if getattr(each, kind) is not None), default=None)

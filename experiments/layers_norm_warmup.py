@@ -1,13 +1,13 @@
-"""Which place of the norm needs a warm-up? A deep encoder trained with each, at several learning rates and seeds.
+"""Train a deep encoder with post-norm and pre-norm, with and without warm-up, at several learning rates and seeds.
 
-About half an hour of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about half an hour on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import argparse
 import itertools
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # before torch: each run has a process of its own
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch: each run has its own process
 
 import math
 from collections.abc import Iterator
@@ -34,18 +34,18 @@ STEPS, BATCH, WARMUP, EVERY = 500, 16, 100, 25
 DEPTHS = [12]
 RATES = [3e-4, 1e-3]
 SEEDS = [0, 1, 2]
-LONGER, LOOK = 15 * STEPS // 2, 250  # post-norm once more, for a longer time; how often it is looked at
+LONGER, LOOK = 15 * STEPS // 2, 250  # post-norm again, for longer; steps between evaluations
 BETAS, EPS = (0.9, 0.98), 1e-9
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers that writes one letter at each position."""
+    """A stack of encoder layers that predicts one letter at each position."""
 
     def __init__(self, n_letters: int, norm: str, n_layers: int, **parts: type[nn.Module]):
         super().__init__()
         self.letters = nn.Embedding(n_letters, D_MODEL)
         self.layers = nn.ModuleList(EncoderLayer(D_MODEL, N_HEADS, D_FF, norm=norm, **parts) for _ in range(n_layers))
-        self.norm = LayerNorm(D_MODEL) if norm == "pre" else nn.Identity()  # a pre-norm stack ends with one
+        self.norm = LayerNorm(D_MODEL) if norm == "pre" else nn.Identity()  # a pre-norm stack ends with a norm
         self.read = nn.Linear(D_MODEL, n_letters)
         for module in self.layers.modules():
             if isinstance(module, nn.Linear):
@@ -66,7 +66,7 @@ def corpus() -> Corpus:
 
 
 def batches(corpus: Corpus, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of the training part without end, in an order that `seed` decides."""
+    """Yield batches of the training part endlessly, in an order determined by `seed`."""
     src, _, tgt = corpus.tensors(corpus.split("train"))
     generator = torch.Generator().manual_seed(seed)
     while True:
@@ -81,7 +81,7 @@ def loss_of(model: Encoder, src: Tensor, tgt: Tensor) -> Tensor:
 
 @torch.no_grad()
 def judge(model: Encoder, src: Tensor, tgt: Tensor) -> tuple[float, float]:
-    """Loss, and the share of lists without a fault."""
+    """Return the loss, and the share of lists without a mistake."""
     logits = model(src)
     loss = F.cross_entropy(logits.flatten(0, 1), tgt.flatten(), ignore_index=PAD_ID)
     right = ((logits.argmax(dim=-1) == tgt) | (tgt == PAD_ID)).all(dim=1)
@@ -89,7 +89,7 @@ def judge(model: Encoder, src: Tensor, tgt: Tensor) -> tuple[float, float]:
 
 
 def run(n_layers: int, rate: float, norm: str, warmup: int, seed: int, steps: int) -> tuple[dict[str, Any], Encoder]:
-    """One training: its losses, and what the model can do at the end."""
+    """Train once; return its losses, and the final validation scores."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     data = corpus()
@@ -112,7 +112,7 @@ def run(n_layers: int, rate: float, norm: str, warmup: int, seed: int, steps: in
 
 
 class Plain(MultiHeadAttention):
-    """The formula without the fused kernel, which `vmap` would call once for each model."""
+    """Attention without the fused kernel, which `vmap` would call once for each model."""
 
     def attend(
         self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, need_weights: bool
@@ -123,7 +123,7 @@ class Plain(MultiHeadAttention):
 
 
 def side_by_side(n_layers: int, norm: str, cases: list[tuple[float, int]], seed: int, steps: int) -> tuple[dict, None]:
-    """Several trainings from one start, on the same batches: (rate, warm-up) each. The models are rows of one tensor."""
+    """Train models from one initialisation on the same batches, one tensor row each; a case is (rate, warm-up)."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     data = corpus()
@@ -160,7 +160,7 @@ def side_by_side(n_layers: int, norm: str, cases: list[tuple[float, int]], seed:
 
 
 def longer(seed: int) -> list[dict[str, Any]]:
-    """Post-norm, each rate with and without a warm-up: loss and exact lists at every look."""
+    """Train post-norm at each rate with and without a warm-up: loss and exact lists at every evaluation."""
     cases = list(itertools.product(RATES, (0, WARMUP)))
     make = partial(side_by_side, DEPTHS[0], "post", cases, seed, LONGER)
     made = piece("layers_norm_warmup", f"post, longer, {seed}", make)
@@ -173,7 +173,7 @@ def longer(seed: int) -> list[dict[str, Any]]:
 
 
 def kept(n_layers: int, rate: float, norm: str, warmup: int, seed: int, steps: int) -> dict[str, Any]:
-    """`run`, or what was kept of it."""
+    """Return the result of `run`, or its saved copy."""
     key = f"{norm}, {warmup}, {rate}, {seed}, {n_layers} layers, {steps} steps"
     return piece("layers_norm_warmup", key, partial(run, n_layers, rate, norm, warmup, seed, steps))
 

@@ -1,12 +1,12 @@
-"""How well 20 minutes of one processor core teach: English to German on Multi30k, change by change.
+"""Train English to German on Multi30k for 20 minutes of one processor core, adding one change at a time.
 
-Every arm has the same budget of CPU seconds, one thread, and a shared list of sub-words; the budget pays for learning
-the sub-words too. The corpus is looked for in TFM_DATA or the cache, else fetched; its licence allows research only,
-so scores are kept and nothing else. Each run's score is kept in trained/multi30k, so the many hours can be spread:
+Every arm has the same budget of CPU seconds, one thread, and a shared list of sub-words; the budget includes learning
+the sub-words. The corpus is taken from TFM_DATA or the cache, or fetched; its licence allows research only, so only
+scores are saved. Each run's score is saved in trained/multi30k, so the many hours can be split:
 
-    python -m experiments.multi30k_learning --arms wide --seeds 0 1 2    # these runs, where they are missing
-    python -m experiments.multi30k_learning                                 # all that are missing, then the record
-    python -m experiments.multi30k_learning --record                        # the record of what is there
+    python -m experiments.multi30k_learning --arms wide --seeds 0 1 2    # these runs, if missing
+    python -m experiments.multi30k_learning                                 # all missing runs, then the record
+    python -m experiments.multi30k_learning --record                        # the record of the saved runs
 """
 
 import argparse
@@ -56,7 +56,7 @@ ARMS = {
 
 
 def run(arm: str, seed: int) -> dict[str, Any]:
-    """Train one arm; its score on the test captions, greedily, by the weights at the end."""
+    """Train one arm; return its greedy score on the test captions, with the final weights."""
     began = time.process_time()
     model_config, options = ARMS[arm]
     corpus = load_corpus("multi30k")
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def write() -> None:
-    """The record of the runs that are kept."""
+    """Write the record of the saved runs."""
     runs = [json.loads(path.read_text()) for path in KEPT.glob("*.json")]
     runs.sort(key=lambda one: (list(ARMS).index(one["arm"]), one["seed"]))
     what = (

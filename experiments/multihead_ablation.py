@@ -1,6 +1,6 @@
-"""What each head of the shipped translator is worth: heads switched off, and its translations scored again.
+"""Ablate the heads of the shipped translator: switch heads off and score its translations again.
 
-    TFM_DATA=… python -m experiments.multihead_ablation      # about ten minutes of one core
+    TFM_DATA=… python -m experiments.multihead_ablation      # about ten minutes on one core
     TFM_DATA=… python -m experiments.multihead_ablation --sentences 40 --name trial
 
 The result holds numbers, and translations of `OURS`, sentences written for this book; none of the corpus.
@@ -38,7 +38,7 @@ OURS = [
     "Did you see my sister at the station yesterday?",
     "I would like two coffees and a glass of water, please.",
 ]
-STRIDE = 8  # heads that go before those left are asked anew
+STRIDE = 8  # heads removed before the remaining ones are ranked again
 SEEDS = list(range(10))  # of the random orders
 AT_ONCE = 64
 ALL = 10**9
@@ -46,7 +46,7 @@ Batches = list[tuple[Tensor, Tensor]]
 
 
 class Bench:
-    """The translator with its heads numbered through, and the sentences that judge it."""
+    """The translator with its heads numbered consecutively, and the sentences used for scoring."""
 
     def __init__(self, sentences: int):
         self.translator = Translator.shipped()
@@ -64,7 +64,7 @@ class Bench:
         self.metric = BLEU()
 
     def encoded(self, pairs: list[tuple[str, str]]) -> Batches:
-        """Pairs of similar length together: source ids, and target ids from <bos> to <eos>."""
+        """Batch pairs of similar length: source ids, and target ids from <bos> to <eos>."""
         t = self.translator.tokenizer
         sources, targets = (t.encode_all(side) for side in zip(*pairs))
         rows = sorted(zip(sources, targets), key=lambda row: (len(row[0]) + len(row[1]), len(row[0])))
@@ -79,7 +79,7 @@ class Bench:
 
     @contextmanager
     def without(self, heads: Iterable[int]) -> Iterator[None]:
-        """The model without some heads, numbered from 0: places, then layers, then heads."""
+        """Run the block without some heads, numbered from 0: by place, then layer, then head."""
         h = self.translator.model.config.n_heads
         with ExitStack() as stack:
             for number, layer in enumerate(self.layers):
@@ -89,7 +89,7 @@ class Bench:
 
     @torch.no_grad()
     def loss(self, batches: Batches) -> float:
-        """Nats a token, the right words before it given; without smoothing."""
+        """Return the loss in nats per token under teacher forcing, without smoothing."""
         model = self.translator.model
         return sum(self._nats(model(src, tgt[:, :-1]), tgt) for src, tgt in batches) / self._tokens(batches)
 
@@ -99,9 +99,9 @@ class Bench:
 
     @torch.no_grad()
     def losses_without_each(self, heads: Iterable[int], gone: list[int], batches: Batches) -> dict[int, float]:
-        """The loss without `gone` and one more head, for each of `heads`.
+        """Return the loss without `gone` and one more head, for each of `heads`.
 
-        A head of the decoder leaves the memory as it is, which is then computed once.
+        A decoder head does not change the memory, which is then computed once.
         """
         model, totals = self.translator.model, dict.fromkeys(heads, 0.0)
         n, h = model.config.n_layers, model.config.n_heads
@@ -124,13 +124,13 @@ class Bench:
         return sum(int((tgt[:, 1:] != self.translator.tokenizer.pad_id).sum()) for _, tgt in batches)
 
     def written(self) -> tuple[list[str], list[str]]:
-        """Greedy translations of the test split and of our own sentences."""
+        """Return greedy translations of the test split and of our own sentences."""
         found = self.translator.search([*self.references, *OURS], beam=1, at_once=AT_ONCE)
         texts = [self.translator.tokenizer.decode(ids) for ids in found]
         return texts[: -len(OURS)], texts[-len(OURS) :]
 
     def judged(self, heads: Iterable[int], loss: float | None = None) -> dict[str, Any]:
-        """Loss, unless it is known, BLEU and translations without some heads."""
+        """Return the loss (computed unless given), BLEU and translations without some heads."""
         with self.without(list(heads)):
             texts, ours = self.written()
             loss = self.loss(self.test) if loss is None else loss
@@ -143,7 +143,7 @@ class Bench:
 
 
 def attention_of(model: Transformer, place: str, layer: int) -> MultiHeadAttention:
-    """One of the model's multi-head attentions."""
+    """Return one of the model's multi-head attentions."""
     block = (model.encoder if place == "encoder" else model.decoder)[layer]
     found = block.cross_attention if place == "cross" else block.self_attention
     assert isinstance(found, MultiHeadAttention)
@@ -151,12 +151,12 @@ def attention_of(model: Transformer, place: str, layer: int) -> MultiHeadAttenti
 
 
 def fingerprint() -> str:
-    """Which weights these are: a result that was measured with others is stale."""
+    """Return a hash of the weights: a result that was measured with other weights is stale."""
     return hashlib.sha256((shipped_folder() / WEIGHTS).read_bytes()).hexdigest()[:16]
 
 
 def kept(judged: dict[str, Any], whole: dict[str, Any]) -> list:
-    """Loss, BLEU, and our sentences where they came out otherwise."""
+    """Return the loss, BLEU, and our sentences where the translation changed."""
     return [
         judged["loss"],
         judged["bleu"],
@@ -210,9 +210,9 @@ def main() -> None:
 
 
 def pruning_order(bench: Bench) -> tuple[list[int], list[int]]:
-    """All heads, least important first by the loss without them on the validation pairs: asked anew, and asked once.
+    """Rank all heads, least important first, by the loss without them on the validation pairs: iteratively, and once.
 
-    Half of them are asked anew; the others go as they stood when that was asked last.
+    In the iterative ranking half of the heads are ranked anew; the others keep the order of the last ranking.
     """
     left = list(range(len(bench.layers) * bench.translator.model.config.n_heads))
     order: list[int] = []
@@ -229,7 +229,7 @@ def pruning_order(bench: Bench) -> tuple[list[int], list[int]]:
 
 
 def p_values(bench: Bench, whole: dict[str, Any], singles: list[dict[str, Any]]) -> list[float]:
-    """How likely so large a difference in BLEU is by chance: a paired bootstrap, each head against the whole model."""
+    """Return the p value of each head's BLEU difference from the whole model, from a paired bootstrap."""
     systems = [("whole", whole["texts"]), *((str(i), single["texts"]) for i, single in enumerate(singles))]
     _, results = PairedTest(systems, {"BLEU": BLEU()}, bench.streams, test_type="bs", n_samples=1000)()
     return [round(result.p_value, 4) for result in results["BLEU"][1:]]

@@ -1,6 +1,6 @@
-"""Our layers and models beside other libraries', on copied weights: `make parity` installs those and runs this.
+"""Compare our layers and models with other libraries' on copied weights: `make parity` installs those and runs this.
 
-Prints a table and keeps it for the book.
+Prints a table and saves it for the book.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from experiments.record import record
 from tests.parity.comparisons import COMPARISONS, double_precision
 
 LIBRARIES = ("transformers", "labml_nn", "subword_nmt")
-BAR = 1e-10  # the largest difference of double precision; 1e-5 where theirs computes in single
+BAR = 1e-10  # the largest difference allowed in double precision; 1e-5 if the other library computes in single
 
 
 def measured() -> list[dict]:

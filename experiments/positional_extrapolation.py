@@ -1,6 +1,6 @@
-"""Train on short texts, test on long ones: accuracy against length for seven ways to tell a model about order.
+"""Train on short texts and test on long ones: accuracy against length for seven position encodings.
 
-About an hour and a half of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about an hour and a half on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import argparse
@@ -30,28 +30,28 @@ from tfm_lib.positional import (
 
 KINDS = ["none", "sinusoidal", "learned", "shaw", "relative", "rotary", "alibi"]
 SEEDS = [0, 1, 2]
-SHORT, LONG = 32, 256  # letters in training, and in the test
+SHORT, LONG = 32, 256  # letters per text in training, and in the test
 LETTERS, D_MODEL, N_HEADS, D_FF, N_LAYERS = 12, 64, 4, 128, 2
-MAX_DISTANCE = 16  # the paper's k of Shaw et al., for both that learn distances
+MAX_DISTANCE = 16  # Shaw et al.'s k, as in their paper, for both kinds that learn distances
 BATCH, STEPS, LR, WARMUP = 16, 1200, 2e-3, 100
-LONGER = 10 * STEPS  # is it practice that they lack? Asked of those of whom the page says most
+LONGER = 10 * STEPS  # is more training what they lack? For the kinds that the page discusses most
 PRACTISED = {
     "three back": ["sinusoidal", "rotary", "relative", "alibi"],
     "after last time": ["sinusoidal", "rotary", "shaw", "alibi"],
 }
-SWEPT = ("three back", "alibi")  # what practice changes most: with other rates too, and more seeds
+SWEPT = ("three back", "alibi")  # the kinds that longer training changes most: at other rates too, and with more seeds
 SWEPT_SEEDS, RATES = [0, 1, 2, 3, 4], [LR, LR / 3, 2 * LR]
-JUDGED, GROUP = 100, 16  # texts in the test; places whose accuracies are averaged
+JUDGED, GROUP = 100, 16  # texts in the test; positions per averaged group
 IGNORED = -100
 
 
 def three_back(letters: Tensor) -> Tensor:
-    """At each place the letter three places before."""
+    """Return, at each position, the letter three positions before."""
     return F.pad(letters[:, :-3], (3, 0), value=IGNORED)
 
 
 def after_last_time(letters: Tensor) -> Tensor:
-    """At each place the letter that followed when the present letter stood there last; -100 the first time."""
+    """Return, at each position, what followed the current letter's previous occurrence; -100 the first time."""
     wanted = torch.full_like(letters, IGNORED)
     follower = torch.full((len(letters), LETTERS), IGNORED)
     for i in range(1, letters.shape[1]):
@@ -64,7 +64,7 @@ TASKS: dict[str, Callable[[Tensor], Tensor]] = {"three back": three_back, "after
 
 
 class Reader(nn.Module):
-    """A causal stack of layers that answers at every place; `kind` says how it is told about order."""
+    """A causal stack of layers that predicts at every position; `kind` is the position encoding."""
 
     def __init__(self, kind: str):
         super().__init__()
@@ -100,7 +100,7 @@ def texts(count: int, length: int, generator: torch.Generator) -> Tensor:
 
 
 def run(task: str, kind: str, seed: int, steps: int, rate: float) -> tuple[dict[str, Any], Reader]:
-    """Accuracy at the places of long texts, of a model trained on short ones."""
+    """Train on short texts; return the accuracy at the positions of long texts."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -122,14 +122,14 @@ def run(task: str, kind: str, seed: int, steps: int, rate: float) -> tuple[dict[
 
 
 def kept(task: str, kind: str, seed: int, steps: int, rate: float = LR) -> dict[str, Any]:
-    """`run`, or what was kept of it."""
+    """Return the result of `run`, or its saved copy."""
     key = f"{task}, {kind}, {seed}, {steps}" + ("" if rate == LR else f", {rate:.2g}")
     return piece("positional_extrapolation", key, partial(run, task, kind, seed, steps, rate))
 
 
 @torch.no_grad()
 def judge(model: Reader, task: str, length: int) -> list[float | None]:
-    """The share of right letters in each group of places of fresh texts; None where the model has no positions."""
+    """Return accuracy per group of positions of new texts; None where the model has no positions."""
     letters = texts(JUDGED, length, torch.Generator().manual_seed(1000 + length))
     try:
         answers = model(letters).argmax(dim=-1)
@@ -142,7 +142,7 @@ def judge(model: Reader, task: str, length: int) -> list[float | None]:
 
 
 def pool(jobs: int) -> ProcessPoolExecutor:
-    """Fresh processes, each on one thread."""
+    """Return a pool of fresh processes, each on one thread."""
     os.environ["OMP_NUM_THREADS"] = "1"
     return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
@@ -159,7 +159,7 @@ def main() -> None:
         f"each {GROUP} places; null where the model has no positions. longer_on: the same with ten times the updates; "
         f"swept_on: so does {SWEPT[1]} on {SWEPT[0]}, by learning rate."
     )
-    arms = {  # name: task, kind, updates, rate, seeds, where its numbers stand
+    arms = {  # name: task, kind, updates, rate, seeds, path of its numbers in the record
         **{
             f"{task}, {kind}": (task, kind, STEPS, LR, SEEDS, f"on_{{}}/{task}/{kind}")
             for task in TASKS

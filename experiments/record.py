@@ -1,8 +1,8 @@
-"""How a run is recorded: the numbers, what each of them rests on, and what somebody needs to judge or repeat them.
+"""Record experiment runs: the results, the runs behind each of them, and what is needed to judge or repeat them.
 
-A record says no more than it holds. Its `basis` has an entry for each arm, with the seeds that ran, the updates and
-epochs of each, and its CPU seconds; `rows` names the places in the record where an arm's numbers stand, one a seed.
-`complaints` finds what does not agree, and a test asks it about every record.
+A record claims no more than its data support. Its `basis` has an entry for each arm, with the seeds that ran, the
+updates and epochs of each, and its CPU seconds; `rows` names the places in the record that hold an arm's numbers, one
+per seed. `complaints` finds inconsistencies; a test calls it on every record.
 """
 
 import json
@@ -20,16 +20,16 @@ from typing import Any
 import torch
 from torch import nn
 
-Made = tuple[dict[str, Any], nn.Module | None]  # numbers, and the model where its weights are worth keeping
+Made = tuple[dict[str, Any], nn.Module | None]  # numbers, and the model if its weights are worth saving
 RESULTS = Path(__file__).parent / "results"
-WIDTH, DEEP = 120, 2  # of a line of a record; from how deep on entries share a line
+WIDTH, DEEP = 120, 2  # line width of a record; depth from which entries share a line
 UNTIMED = "Kept from a run that took the CPU time of all its trainings together, not of each."
-_taken: list[float | None] = []  # CPU seconds of the pieces that were not made but taken as they were kept
+_taken: list[float | None] = []  # CPU seconds of the pieces that were loaded from saved files
 PER_SEED = ("seeds", "updates", "epochs", "cpu_seconds")
 
 
 class Record(dict[str, Any]):
-    """The numbers of a result, and their basis."""
+    """The numbers of a result, and the runs that they rest on."""
 
     def __init__(self, name: str) -> None:
         super().__init__(basis={})
@@ -39,11 +39,11 @@ class Record(dict[str, Any]):
         self, arm: str, seed: int, updates: int | None, epochs: float | None = None,
         cpu_seconds: float | None = None, group: str | None = None,
     ) -> None:  # fmt: skip
-        """One seed of `arm` has run.
+        """Record that one seed of `arm` has run.
 
-        `updates` is 0 where nothing is trained; `epochs` is None where examples are drawn without end. None in
-        `updates` or `cpu_seconds` means that nobody knows, and then `unknown` must say why. Arms are compared with
-        those of the same `group`; without one, with all that have none.
+        `updates` is 0 if nothing is trained; `epochs` is None if examples are drawn endlessly. None in `updates` or
+        `cpu_seconds` means unknown, and then `unknown` must say why. Arms are compared with those of the same `group`;
+        arms without a group, with each other.
         """
         entry = self["basis"].setdefault(arm, {**({"group": group} if group else {}), **{key: [] for key in PER_SEED}})
         for key, value in zip(PER_SEED, (seed, updates, epochs, cpu_seconds)):
@@ -53,7 +53,7 @@ class Record(dict[str, Any]):
     def run(
         self, arm: str, seed: int, updates: int, epochs: float | None = None, group: str | None = None
     ) -> Iterator[None]:
-        """The block trains and judges one seed of `arm`; its CPU time is taken, that of ended children included."""
+        """Time the block, which trains and scores one seed of `arm`; the CPU time includes ended child processes."""
         began = cpu_seconds()
         yield
         self.ran(arm, seed, updates, epochs, cpu_seconds() - began, group)
@@ -62,7 +62,7 @@ class Record(dict[str, Any]):
         self, arm: str, seeds: list[int], make: Callable[[int], Made], updates: int,
         epochs: float | None = None, group: str | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """What `make(seed)` gives for each seed of `arm`, each a `piece` that may be kept."""
+        """Return the result of `make(seed)` for each seed of `arm`, each a `piece` that may be saved."""
         found = [piece(self.name, f"{arm}, seed {seed}", partial(make, seed)) for seed in seeds]
         for seed, one in zip(seeds, found):
             self.ran(arm, seed, updates, epochs, one["cpu_seconds"], group)
@@ -71,20 +71,20 @@ class Record(dict[str, Any]):
         return found
 
     def rows(self, arm: str, *places: str) -> None:
-        """Where `arm`'s numbers stand, one entry a seed: "runs/gru 64/exact", or "runs/norm=pre,lr=0.001" in a list of dicts."""
+        """Set the places of `arm`'s numbers, one per seed: "runs/gru 64/exact"; "runs/norm=pre,lr=0.001" in a list."""
         self["basis"][arm]["rows"] = list(places)
 
     def unknown(self, arm: str, why: str) -> None:
-        """Why `arm` has a None among its updates or CPU seconds."""
+        """Say why `arm` has a None among its updates or CPU seconds."""
         self["basis"][arm]["unknown"] = why
 
 
 @contextmanager
 def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]:
-    """Write `results/<name>.json` with what the block puts into the record, once the block ends well.
+    """Write what the block adds to the record to `results/<name>.json`, once the block ends without an exception.
 
-    `unequal` says why arms that are compared differ in their number of seeds or in their updates, where they do.
-    A record that does not agree with itself is written all the same, since its hours are spent, and then refused.
+    `unequal` says why compared arms differ in their number of seeds or updates, if they do. An inconsistent record is
+    still written, so that its hours of computing are not lost, and then ValueError is raised.
     """
     numbers = Record(name)
     wall, cpu, before = time.time(), cpu_seconds(), len(_taken)
@@ -113,7 +113,7 @@ def record(name: str, what: str, unequal: str | None = None) -> Iterator[Record]
 
 
 def printed(value: Any, indent: int = 0) -> str:
-    """`value` as JSON with short lists and runs on one line: what fits beside its neighbour stands beside it."""
+    """Format `value` as JSON, with short lists and runs of short entries on one line."""
     on_one_line = json.dumps(value, ensure_ascii=False)
     if indent + len(on_one_line) <= WIDTH or not isinstance(value, list | dict):
         return on_one_line
@@ -138,10 +138,10 @@ def printed(value: Any, indent: int = 0) -> str:
 
 
 def piece(experiment: str, key: str, make: Callable[[], Made]) -> dict[str, Any]:
-    """The numbers that `make` returns with a model, and their `cpu_seconds`.
+    """Return the numbers that `make` returns with a model, and their `cpu_seconds`.
 
-    Where the variable TFM_RUNS names a folder, numbers and weights are kept there, and a piece that is kept is not made
-    again: hours can be spread over days, and later work finds the weights. Empty the folder when the code changes.
+    If the variable TFM_RUNS names a folder, numbers and weights are saved there and loaded instead of being computed
+    again: the work can be spread over days, and later work finds the weights. Empty the folder when the code changes.
     """
     folder = os.environ.get("TFM_RUNS")
     kept = Path(folder, experiment, f"{key}.json") if folder else None
@@ -161,24 +161,24 @@ def piece(experiment: str, key: str, make: Callable[[], Made]) -> dict[str, Any]
 
 
 def short(x: float, digits: int = 3) -> float | None:
-    """`x` to so many significant digits; None where it is no finite number."""
+    """Round `x` to `digits` significant digits; None if it is not finite."""
     return float(f"{x:.{digits}g}") if math.isfinite(x) else None
 
 
 def curve(losses: Sequence[float], every: int) -> list[float | None]:
-    """The means of `every` losses after one another, shortened: a curve that a figure can draw."""
+    """Return the means of successive groups of `every` losses, rounded: a curve that a figure can draw."""
     groups = (losses[start : start + every] for start in range(0, len(losses), every))
     return [short(sum(group) / len(group)) for group in groups]
 
 
 def cpu_seconds() -> float:
-    """The processor time of this process, and of the children that have ended and were waited for."""
+    """Return the CPU time of this process, and of its ended children that were waited for."""
     spent = os.times()
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def complaints(result: dict[str, Any]) -> list[str]:
-    """Where a record says more than it holds, a sentence each."""
+    """Return the inconsistencies of a record, one sentence each."""
     basis, found = result.get("basis"), []
     if not basis:
         return ["no basis: call `ran` or `run` for every seed of every arm"]
@@ -199,7 +199,7 @@ def all_seeds(basis: dict[str, Any]) -> list[int]:
 
 
 def numbers_at(result: dict[str, Any], place: str) -> Any:
-    """What stands at `place`: keys of dicts, one after the other; of a list of dicts those that fit all of `key=value,…`."""
+    """Return the value at `place`: successive dict keys; in a list of dicts, those that match all of `key=value,…`."""
     found: Any = result
     for step in place.split("/"):
         if isinstance(found, list):
@@ -240,12 +240,12 @@ def _groups(basis: dict[str, Any]) -> dict[str | None, list[dict[str, Any]]]:
 
 
 def _size(entry: dict[str, Any]) -> tuple[int, str]:
-    """By what arms are equal: how many seeds, and by how many updates each."""
+    """Return what must be equal between compared arms: the number of seeds, and the updates of each."""
     return len(entry["seeds"]), str(sorted(set(entry["updates"]), key=str))
 
 
 def machine() -> str:
-    """The processor's name and its cores."""
+    """Return the processor's name and its number of cores."""
     return f"{_processor()}, {os.cpu_count()} cores"
 
 

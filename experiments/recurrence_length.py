@@ -1,6 +1,6 @@
-"""How long a list can one vector carry? Accuracy of copying against length and practice, for encoder–decoder networks.
+"""Measure accuracy of copying against list length and training steps, for encoder–decoder networks.
 
-About 17 minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about 17 minutes on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 from functools import partial
@@ -26,11 +26,11 @@ RUNS = {  # name: cell, d_model, source reversed, training steps, seeds
     "gru 64, 6000 steps": ("gru", 64, False, 3 * STEPS, 3),
     "gru 64, 20000 steps": ("gru", 64, False, 10 * STEPS, 3),
 }
-PLACES = ("8", "16")  # the lengths whose letters are judged place by place
+PLACES = ("8", "16")  # the lengths scored per position
 
 
 def lists(count: int, length: int, reverse: bool, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Random lists as the encoder reads them, as the decoder is fed them, and as it must write them."""
+    """Return random lists as encoder input, decoder input, and decoder target."""
     letters = torch.randint(EOS + 1, EOS + 1 + LETTERS, (count, length), generator=generator)
     read = letters.flip(1) if reverse else letters
     bos, eos = torch.full((count, 1), BOS), torch.full((count, 1), EOS)
@@ -57,7 +57,7 @@ def train(cell: str, d_model: int, reverse: bool, steps: int, seed: int) -> Seq2
 
 @torch.no_grad()
 def judge(model: Seq2Seq, length: int, reverse: bool) -> tuple[float, list[float]]:
-    """Share of whole lists copied without fault, and of right letters at each place when the earlier ones are given."""
+    """Return the share of whole lists copied without a mistake, and teacher-forced accuracy at each position."""
     src, fed, wanted = lists(JUDGED, length, reverse, torch.Generator().manual_seed(1000 + length))
     written = greedy(lambda ids: model.encode(ids)[1], model.decode, src, BOS, EOS, length + 1)
     written = F.pad(written, (0, length + 1 - written.shape[1]), value=PAD)
@@ -66,7 +66,7 @@ def judge(model: Seq2Seq, length: int, reverse: bool) -> tuple[float, list[float
 
 
 def run(cell: str, d_model: int, reverse: bool, steps: int, seed: int) -> tuple[dict[str, Any], Seq2Seq]:
-    """One training, and how it copies."""
+    """Train once and measure copying."""
     model = train(cell, d_model, reverse, steps, seed)
     judged = [judge(model, length, reverse) for length in range(1, LONGEST + 1)]
     exact = [round(share, 4) for share, _ in judged]

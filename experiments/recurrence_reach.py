@@ -1,6 +1,6 @@
-"""How far back does the last state hear? Gradient norms against distance, before and after a task that needs memory.
+"""Measure gradient norms against distance, before and after training on a task that needs memory.
 
-About an hour and a half of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about an hour and a half on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 from functools import partial
@@ -17,11 +17,11 @@ CUES, NOISE, LENGTH, D_MODEL = 8, 8, 64, 32
 ASK = CUES + NOISE
 STEPS, RATE, BATCH, JUDGED, MEASURED = 2000, 3e-3, 64, 500, 4
 SEEDS = [0, 1, 2, 3, 4]
-LONGER = 10 * STEPS  # is it practice that a network lacks? With other rates too, for those that lack something
+LONGER = 10 * STEPS  # does a network lack training? At other rates too, for those that fall short
 JUDGED_AT = [1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 63]
 CELLS = {"rnn": nn.RNN, "rnn ×4": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 KINDS = [*CELLS, "attention"]
-PRACTISED = {  # kind: the rates with which it practises longer
+PRACTISED = {  # kind: the rates of its longer training
     "rnn": [RATE, RATE / 3, 3 * RATE],
     "rnn ×4": [RATE],
     "attention": [RATE],
@@ -29,7 +29,7 @@ PRACTISED = {  # kind: the rates with which it practises longer
 
 
 class Recall(nn.Module):
-    """Reads signs, among them one cue, and names the cue when it is asked at the end."""
+    """Read signs, among them one cue, and name the cue when asked at the end."""
 
     def __init__(self, kind: str):
         super().__init__()
@@ -50,7 +50,7 @@ class Recall(nn.Module):
 
 
 def questions(count: int, generator: torch.Generator, distance: int | None = None) -> tuple[Tensor, Tensor]:
-    """Signs (count, LENGTH) with a cue `distance` places before the end, at a random place if None; and the cues."""
+    """Return signs (count, LENGTH) with a cue `distance` places before the end, or at random if None; and the cues."""
     ids = torch.randint(CUES, ASK, (count, LENGTH), generator=generator)
     cues = torch.randint(CUES, (count,), generator=generator)
     places = torch.randint(LENGTH - 1, (count,), generator=generator)
@@ -62,7 +62,7 @@ def questions(count: int, generator: torch.Generator, distance: int | None = Non
 
 
 def reach(model: Recall) -> list[float]:
-    """‖∂h_T/∂x_t‖ at the cue for every distance T − t from 1, the geometric mean over a few sequences, in 64 bits."""
+    """Return ‖∂h_T/∂x_t‖ at the cue per distance T − t from 1: geometric mean over a few sequences, in 64 bits."""
     generator = torch.Generator().manual_seed(1000)
     distances = torch.arange(1, LENGTH)
     ids = torch.cat([questions(MEASURED, generator, int(distance))[0] for distance in distances])
@@ -96,7 +96,7 @@ def accuracy(model: Recall, distance: int) -> float:
 
 
 def run(kind: str, steps: int, rate: float, seed: int) -> tuple[dict[str, Any], Recall]:
-    """One training: the reach before and after it, and what is named."""
+    """Train once; return the gradient norms before and after training, and the accuracy."""
     torch.manual_seed(seed)
     model = Recall(kind)
     found: dict[str, Any] = {"start": reach(model)}

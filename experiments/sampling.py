@@ -1,4 +1,4 @@
-"""Some pairs of a split. Real corpora stand in their files by length, so the first pairs are the short ones."""
+"""Select pairs of a split. Files of real corpora are sorted by length, so their first pairs are the short ones."""
 
 import random
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ AnyPair = TypeVar("AnyPair", bound=Pair | tuple[str, str])
 
 
 def sample_of(pairs: Sequence[T], count: int, seed: int) -> list[T]:
-    """`count` of the pairs, drawn by `seed`; all of them, in their order, where there are no more."""
+    """Draw `count` of the pairs with `seed`; return all of them, in order, if there are no more than `count`."""
     return list(pairs) if count >= len(pairs) else random.Random(seed).sample(list(pairs), count)
 
 
 def first_of(pairs: Sequence[AnyPair], count: int) -> list[AnyPair]:
-    """The first `count` pairs of a split that stands in no order; ValueError where these are shorter or longer than the rest."""
+    """Return the first `count` pairs of an unsorted split; ValueError if these are shorter or longer than the rest."""
     lengths = [len(pair.src if isinstance(pair, Pair) else pair[0]) for pair in pairs]
     mean = sum(lengths) / len(lengths)
     spread = (sum((length - mean) ** 2 for length in lengths) / len(lengths)) ** 0.5

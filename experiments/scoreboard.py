@@ -1,10 +1,11 @@
-"""One task for every machine of Parts I and II: what each chapter's piece buys.
+"""Train the model of each chapter of Parts I and II on one task, and score what each chapter's part adds.
 
-English to French on Tatoeba, the same sub-words and as many updates for all, 128 numbers a word. A row is what the
-chapters up to it have built; from `self_attention` on a row keeps what the rows above it have. For each row three
-learning rates are tried with seed 0, and the one with the best BLEU on 1,000 sentences of the validation part is run
-with two more seeds; the scores are of 1,000 others, of the test part, written greedily. Not every row is trained as long
-as it would like, and later rows have more parameters: it is the order of magnitude of a piece that the board shows.
+English to French on Tatoeba, with the same sub-words and number of updates for all, and vectors of width 128. A row is
+the model built up to its chapter; from `self_attention` on, a row keeps what the rows above it have. For each row
+three learning rates are tried with seed 0, and the one with the best BLEU on 1,000 sentences of the validation part is
+run with two more seeds; the scores are from 1,000 sentences of the test part, decoded greedily. Not every row is
+trained to convergence, and later rows have more parameters, so the board shows only the order of magnitude of each
+part's effect.
 
     TFM_RUNS=trained python -m experiments.scoreboard
 """
@@ -37,14 +38,14 @@ CONFIG = TransformerConfig(4000, d_model=128, n_heads=1, d_ff=512, n_layers=2, n
 
 
 class LookUp(nn.Module):
-    """The scaled dot product as it is: nothing of it is learned."""
+    """The scaled dot product without learned parameters."""
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
         return scaled_dot_score(queries, keys)
 
 
 class SeesAll(Transformer):
-    """A Transformer without a causal mask: each place sees the words that it should write."""
+    """A Transformer without a causal mask: each position sees the words that it should predict."""
 
     def decode(self, tgt_ids: Tensor, memory: Memory, caches: Any = None) -> Tensor:
         Y = self.embedding(tgt_ids)
@@ -54,26 +55,26 @@ class SeesAll(Transformer):
 
 
 class Nothing(nn.Module):
-    """A sub-layer that adds nothing."""
+    """A sub-layer that adds nothing to the residual stream."""
 
     def forward(self, X: Tensor) -> Tensor:
         return torch.zeros_like(X)
 
 
 def recurrent(config: TransformerConfig, score: Callable[[int], nn.Module] | None) -> Recurrent:
-    """Two GRUs of one layer; with a `score` the decoder looks back, else one vector carries the sentence."""
+    """Return an encoder–decoder of two one-layer GRUs; without `score` there is no attention, only the final state."""
     model = Recurrent(replace(config, n_layers=1), attends=score is not None)
     if score:
         model.score = score(config.d_model)
     return model
 
 
-#: Attention added to what is there, and nothing else: no norm, no feed-forward network.
+#: Attention only, added to the residual: no norm, no feed-forward network.
 BARE = {
     "feed_forward": lambda d_model, d_ff: Nothing(),
     "norm_layer": lambda d_model: nn.Identity(),
 }
-#: What each chapter's machine is made by, from the sizes.
+#: Factory of each chapter's model, given the sizes.
 ROWS: dict[str, Callable[[TransformerConfig], Model]] = {
     "recurrence": lambda config: recurrent(config, None),
     "attention": lambda config: recurrent(config, lambda d: LookUp()),
@@ -89,7 +90,7 @@ ROWS: dict[str, Callable[[TransformerConfig], Model]] = {
 
 @cache
 def data() -> Data:
-    """Tatoeba, English to French, cut by sub-words that both sides share; the sentences for judging are drawn by a fixed seed."""
+    """Load Tatoeba, English to French, with sub-words shared by both sides; scored sentences are a fixed sample."""
     corpus = load_corpus("tatoeba-en-fr")
     train, val = corpus.sentences("train"), sample_of(corpus.sentences("val"), JUDGED, seed=0)
     tokenizer = Tokenizer.train((side for pair in sample_of(train, 40_000, seed=0) for side in pair), 4000)
@@ -101,7 +102,7 @@ def made(chapter: str) -> Model:
 
 
 def run(chapter: str, rate: float, seed: int) -> dict[str, Any]:
-    """One training, and BLEU and chrF on the validation part."""
+    """Train once; return BLEU and chrF on the validation and test parts."""
     key = f"{chapter}, {rate:g}, seed {seed}"
 
     def make() -> Made:
@@ -115,7 +116,7 @@ def run(chapter: str, rate: float, seed: int) -> dict[str, Any]:
 
 
 def row(chapter: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The runs of a chapter: of seed 0 with each rate, and of every seed with the best one."""
+    """Return the runs of a chapter: seed 0 with each rate, and every seed with the best one."""
     tried = [run(chapter, rate, SEEDS[0]) for rate in RATES]
     best = max(tried, key=lambda one: one["val"]["bleu"])
     return tried, [best, *(run(chapter, best["rate"], seed) for seed in SEEDS[1:])]
@@ -126,7 +127,7 @@ def kept(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def entered(numbers: Record, chapter: str) -> dict[str, Any]:
-    """What the board keeps of a chapter."""
+    """Record a chapter's runs and return its entry on the board."""
     tried, runs = row(chapter)
     for one in tried:
         spent = one["training_cpu_seconds"]

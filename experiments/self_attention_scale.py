@@ -1,6 +1,6 @@
-"""What the lost scale costs in the long run: the rooms of `chapters/self_attention.md`, ten times the steps, more seeds.
+"""Train without the scale 1/√d_k for longer: `chapters/self_attention.md`'s rooms, ten times the steps, more seeds.
 
-About two minutes of one core; with the variable TFM_RUNS set, each training is kept as it ends.
+Takes about two minutes on one core; with the variable TFM_RUNS set, each training is saved as it finishes.
 """
 
 import os
@@ -23,18 +23,18 @@ SEEDS = [0, 1, 2]
 STEPS, EVERY, ROOMS, PEOPLE, D_K = 3000, 10, 24, 8, 512
 SCORES = {"with": scaled_dot_score, "without": dot_score}
 OPTIMISERS = {"Adam": (torch.optim.Adam, 3e-3), "plain descent": (torch.optim.SGD, 1.0)}
-LEVEL = 0.5  # nats; half learned, when the mean of EVERY losses first passes below it
+LEVEL = 0.5  # nats; a model has half learned when the mean of EVERY losses first passes below it
 
 
 def features() -> tuple[Tensor, Tensor, Tensor]:
-    """What a person wears, looks for, and holds: names, wanted names, colours."""
+    """Return the vectors of what a person wears, looks for, and holds: names, wanted names, colours."""
     drawn = torch.Generator().manual_seed(1)
     name, wanted, colour = (torch.randn(count, 16, generator=drawn) for count in (16, 16, 8))
     return name, wanted, colour
 
 
 def rooms(count: int) -> tuple[Tensor, Tensor]:
-    """Rooms of people, no two with one name, and the colour that each must name."""
+    """Return rooms of people, all with different names, and the colour that each person must name."""
     name, wanted, colour = features()
     names = torch.rand(count, 16).argsort(dim=-1)[:, :PEOPLE]
     friend = torch.randint(PEOPLE, (count, PEOPLE))
@@ -47,7 +47,7 @@ def respond(model: SelfAttention, X: Tensor, score: Callable[[Tensor, Tensor], T
 
 
 def run(optimiser: str, which: str, seed: int) -> tuple[dict[str, Any], nn.Module]:
-    """When one model has half learned, and how often it is right at the end."""
+    """Train one model; return when it had half learned, and its final accuracy."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     model, losses, score = SelfAttention(d_model=48, d_k=D_K, d_v=8), [], SCORES[which]

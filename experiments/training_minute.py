@@ -1,4 +1,4 @@
-"""`tfm train --corpus numbers --config tiny`: how long it takes, and how many unseen numbers it then writes without a fault."""
+"""Time `tfm train --corpus numbers --config tiny`, and measure its exact match on unseen numbers."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ SEEDS = [0, 1, 2]
 
 
 class Watcher:
-    """Keeps the validations and prints them."""
+    """Collect the validations and print them."""
 
     def __init__(self) -> None:
         self.validations: list[dict[str, Any]] = []
@@ -48,7 +48,7 @@ class Watcher:
 
 
 def run(seed: int) -> dict[str, Any]:
-    """One training by the command's own function: its validations, and exact match on the whole test part."""
+    """Train once with the command's own function; return its validations, and exact match on the whole test part."""
     preset, watcher = PRESETS[CONFIG], Watcher()
     preset = replace(preset, options=replace(preset.options, seed=seed))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""A small run of our own loop, with looks at its loss, its attention and its answers on the way, for the widget."""
+"""Record a small run of our own training loop for the widget: snapshots of loss, attention and answers."""
 
 import argparse
 import itertools
@@ -19,13 +19,13 @@ from tfm_lib.transformer import Transformer
 
 N_LAYERS, D_MODEL, N_HEADS, D_FF, DROPOUT = 1, 64, 4, 256, 0.1
 STEPS, WARMUP, FACTOR = 600, 100, 0.4
-SEEDS = [0, 1, 2]  # the first is shown, the others say whether it is typical
+SEEDS = [0, 1, 2]  # the first is shown, the others show whether it is typical
 LOOKS = [0, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 140, 160, 180, 200, 250, 300, 350, 400, 500, 600]
-WATCHED = "28 de julio de 1975"  # held out; its year stands last and must be written first
+WATCHED = "28 de julio de 1975"  # held out; its year comes last and must be written first
 
 
 def look(dates: Dates, model: Transformer, watched: Batch) -> dict[str, Any]:
-    """What the model can do now: held-out loss, share without a fault, its answer to the watched date, its weights."""
+    """Return held-out loss, share without a mistake, the answer to the watched date, and its attention weights."""
     loss, exact = dates.judge(model)
     model.eval()
     with torch.no_grad():
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def run(dates: Dates, watched: Batch, seed: int) -> dict[str, Any]:
-    """One training: the loss and rate of every step, and the looks."""
+    """Train once; return the loss and rate of every step, and the snapshots."""
     torch.manual_seed(seed)
     model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT)
     losses, rates, looks = [], [], [{"step": 0, **look(dates, model, watched)}]
@@ -89,7 +89,7 @@ def run(dates: Dates, watched: Batch, seed: int) -> dict[str, Any]:
 
 
 def tokens(tokenizer: Tokenizer, sentence: str) -> list[str]:
-    """The pieces of `sentence` as one reads them, with the end sign."""
+    """Return the readable pieces of `sentence`, followed by <eos>."""
     return [piece.replace("▁", "") or piece for piece in tokenizer.pieces(sentence)] + ["<eos>"]
 
 

@@ -1,4 +1,4 @@
-"""What does label smoothing do to drawing and to saying nothing? The same small Transformer with it and without it."""
+"""Measure the effect of label smoothing on sampling and on the empty output, in the same small Transformer."""
 
 import argparse
 import itertools
@@ -24,11 +24,11 @@ N_LAYERS, D_MODEL, N_HEADS, D_FF, DROPOUT = 1, 64, 4, 256, 0.1
 STEPS, WARMUP, FACTOR = 1000, 100, 0.4
 SMOOTHING = [0.1, 0.0]
 SEEDS = [0, 1, 2]
-BEST, DRAWN = 5, 5  # what lies outside the BEST likeliest tokens; how often each date is drawn
+BEST, DRAWN = 5, 5  # the BEST most likely tokens are set apart; samples per date
 
 
 def run(dates: Dates, epsilon: float, seed: int) -> tuple[dict[str, Any], Transformer]:
-    """One training, and what it left in the model."""
+    """Train once; return the model and its measurements."""
     torch.manual_seed(seed)
     model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT)
 
@@ -42,7 +42,7 @@ def run(dates: Dates, epsilon: float, seed: int) -> tuple[dict[str, Any], Transf
 
 @torch.no_grad()
 def judged(dates: Dates, model: Transformer) -> dict[str, float | None]:
-    """Dates without a fault, greedily and drawn; what lies outside the likeliest tokens; log P of saying nothing."""
+    """Return exact dates, greedy and sampled; the mass outside the likeliest tokens; log P of the empty output."""
     src, tgt_in, tgt_out = dates.held_out.src, dates.held_out.tgt_in, dates.held_out.tgt_out
     log_p = model(src, tgt_in).log_softmax(dim=-1)
     outside = 1 - log_p.exp()[tgt_out != 0].topk(BEST).values.sum(dim=-1)
@@ -57,7 +57,7 @@ def judged(dates: Dates, model: Transformer) -> dict[str, float | None]:
 
 
 def drawn(dates: Dates, model: Transformer, src: Tensor) -> float:
-    """The share without a fault of dates that are drawn at temperature 1."""
+    """Return the share of correct dates among samples at temperature 1."""
     draw, right = torch.Generator().manual_seed(0), 0
     for _ in range(DRAWN):
         written = sample(model, src, Tokenizer.bos_id, Tokenizer.eos_id, max_len=16, generator=draw)

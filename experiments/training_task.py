@@ -1,4 +1,4 @@
-"""What the small runs of chapter `training` share: dates of eight countries as ids, and how well a model writes them."""
+"""The task of chapter `training`'s small runs: dates of eight countries as ids, and how to score a model on them."""
 
 import itertools
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Dates:
         return [Example(self.tokenizer.encode(src), self.tokenizer.encode(tgt)) for src, tgt in pairs]
 
     def batches(self, seed: int, max_tokens: int = MAX_TOKENS) -> Iterator[Batch]:
-        """Batches of the training part without end, in an order that `seed` decides."""
+        """Yield batches of the training part endlessly, in an order determined by `seed`."""
         for epoch in itertools.count():
             yield from map(Batch.of, batches(self.examples, max_tokens, seed=1000 * seed + epoch))
 
@@ -38,7 +38,7 @@ class Dates:
 
     @torch.no_grad()
     def judge(self, model: Transformer) -> tuple[float, float]:
-        """Cross-entropy per held-out token without smoothing, and the share of dates written without a fault."""
+        """Return held-out cross-entropy per token without smoothing, and the share of dates without a mistake."""
         was_training = model.training
         model.eval()
         loss = torch.nn.functional.cross_entropy(

@@ -1,9 +1,9 @@
-"""What does the warm-up do? A small Transformer, post-norm and pre-norm, with it, without it, and with it miscounted.
+"""Train a small Transformer, post- and pre-norm, with warm-up, without it, and with it stepped per micro-batch.
 
-All of it is an hour of one core. With TFM_RUNS each training is kept in that folder, so the hour can be spread:
+All runs take an hour on one core. With TFM_RUNS each training is saved in that folder, so the work can be split:
 
-    TFM_RUNS=… python -m experiments.training_warmup --rates 0.005 --seeds 1 2    # these trainings, where they are missing
-    TFM_RUNS=… python -m experiments.training_warmup --record                     # the record of what is there
+    TFM_RUNS=… python -m experiments.training_warmup --rates 0.005 --seeds 1 2    # these trainings, if missing
+    TFM_RUNS=… python -m experiments.training_warmup --record                     # the record of the saved trainings
 """
 
 import argparse
@@ -28,15 +28,15 @@ from tfm_lib.transformer import Transformer
 NAME = "training_warmup"
 N_LAYERS, D_MODEL, N_HEADS, D_FF, DROPOUT = 2, 64, 4, 256, 0.1
 STEPS, WARMUP, EVERY, MICRO, TOKENS = 2500, 80, 25, 8, 250
-LOOKS = (*range(125, 1001, 125), *range(1250, STEPS + 1, 250))  # after so many steps it writes the held-out dates
-LEARNT = 0.95  # of them without a fault, at two looks in a row, end a training
+LOOKS = (*range(125, 1001, 125), *range(1250, STEPS + 1, 250))  # steps after which the dates are scored
+LEARNT = 0.95  # share without a mistake that, in two evaluations in a row, ends a training
 RATES = [2e-3, 5e-3, 1e-2]
 SEEDS = [0, 1, 2, 3, 4]
 SCHEDULES = ["warm-up", "none", "per micro-batch"]
 
 
 def rate(schedule: str, step: int, peak: float) -> float:
-    """The paper's schedule with its peak at `peak`; without its warm-up; stepped for each of MICRO micro-batches."""
+    """Return the paper's schedule with its peak at `peak`; without warm-up; or stepped MICRO times per update."""
     if schedule == "per micro-batch":
         step *= MICRO
     if schedule == "none":
@@ -45,7 +45,7 @@ def rate(schedule: str, step: int, peak: float) -> float:
 
 
 def run(dates: Dates, norm: str, schedule: str, peak: float, seed: int) -> tuple[dict[str, Any], Transformer]:
-    """One training: its losses, and what the model can do at each look."""
+    """Train once; return its losses, and the scores of each evaluation."""
     torch.manual_seed(seed)
     model = dates.model(d_model=D_MODEL, n_heads=N_HEADS, d_ff=D_FF, n_layers=N_LAYERS, dropout=DROPOUT, norm=norm)
     losses, looks = [], list[dict[str, Any]]()

@@ -1,9 +1,10 @@
-"""What the shipped translator makes of what people type: the frozen test of `experiments/behaviour`, with its aims.
+"""Score the shipped translator on what people type: the frozen test of `experiments/behaviour`, with its aims.
 
     TFM_DATA=… python -m experiments.translator_behaviour                  # the shipped model; records the result
     TFM_DATA=… python -m experiments.translator_behaviour --model trained/mine --to mine.json   # another model
 
-Rules and kinds are told in `experiments/behaviour/__init__.py`. The result holds figures, and no sentence of the corpus.
+Rules and kinds are described in `experiments/behaviour/__init__.py`. The result holds figures, and no sentence of the
+corpus.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from tfm_lib.corpora import load_corpus
 from tfm_lib.corpora.real import references
 from tfm_lib.engine.translator import Translator, shipped_folder
 
-BEAM, AT_ONCE = 4, 160  # sentences between two words of progress
+BEAM, AT_ONCE = 4, 160  # sentences between progress reports
 AIMS = {
     "digits": 95,
     "number words": 90,
@@ -35,17 +36,17 @@ AIMS = {
     "two joined": 95,
 }
 PLAIN_AIM = 46.0  # BLEU
-FLOOR = 40.0  # chrF of the rest, told beside the frozen rule, which would pass a machine that copies the English
+FLOOR = 40.0  # chrF of the rest, reported beside the frozen rule, which a model that copies the English would pass
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """The SHA-256 of the model's files: weights, sizes and tokenizer."""
+    """Return the SHA-256 of the model's files: weights, sizes and tokenizer."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix != ".md"]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def translated(translator: Translator, sentences: list[str]) -> dict[str, str]:
-    """Every sentence once, short ones first, with a word on how far it is."""
+    """Translate every distinct sentence, short ones first, and report progress."""
     todo, found = sorted(dict.fromkeys(sentences), key=len), {}
     began = time.monotonic()
     for start in range(0, len(todo), AT_ONCE):
@@ -58,9 +59,9 @@ def translated(translator: Translator, sentences: list[str]) -> dict[str, str]:
 
 
 def passes(case: Value, written: dict[str, str], floor: float = 0.0) -> str:
-    """ "" where the case passes, else the part of the rule that it breaks: "value", "rest" or "mark".
+    """ "" if the case passes, else the part of the rule that it breaks: "value", "rest" or "mark".
 
-    With a `floor` the rest must reach that too, however bad the carrier's own translation is.
+    With a `floor` the rest must reach that score too, however bad the carrier's own translation is.
     """
     text, alone = written[case.source], written[case.alone]
     if case.names:
@@ -92,9 +93,9 @@ def judged(made: list[Value], written: dict[str, str]) -> dict:
 
 
 def columns(case: Changed, written: dict[str, str], carriers: Carriers) -> list[list[scores.Stats]]:
-    """The counts of the changed source's translation, then those of each carrier's, reference by reference.
+    """Return the counts of the changed source's translation, then those of each carrier's, reference by reference.
 
-    Where carriers have several references, the first stands with the first, and the shorter list begins again.
+    If carriers have several references, they are paired in order, and the shorter list is repeated.
     """
     lists = [carriers[sentence] for sentence in case.carriers]
     picked = [[texts[i % len(texts)] for texts in lists] for i in range(max(map(len, lists)))]
@@ -102,13 +103,13 @@ def columns(case: Changed, written: dict[str, str], carriers: Carriers) -> list[
     parts = [
         [scores.stats(written[sentence], texts[i]) for texts in picked] for i, sentence in enumerate(case.carriers)
     ]
-    if len(parts) > 2:  # of many sentences: one corpus
+    if len(parts) > 2:  # many sentences: one corpus
         parts = [[count for part in parts for count in part]]
     return [whole, *parts]
 
 
 def share(columns: list[list[scores.Stats]]) -> float:
-    """The first column's BLEU in per cent of the mean of the others'."""
+    """Return the first column's BLEU as a percentage of the mean of the others'."""
     whole, *parts = map(scores.bleu, columns)
     return 100 * whole / mean(parts)
 
@@ -128,7 +129,7 @@ def measured(made: list[Changed], written: dict[str, str], carriers: Carriers) -
 
 
 def plain(written: dict[str, str], carriers: Carriers) -> dict:
-    """BLEU on the whole test split: one reference a pair, and all references of each sentence."""
+    """Return BLEU on the whole test split: with one reference per pair, and with all references of each sentence."""
     table = [[[scores.stats(written[source], text) for text in texts]] for source, texts in carriers.items()]
     most = max(map(len, carriers.values()))
     streams = [[(texts[i] if i < len(texts) else None) for texts in carriers.values()] for i in range(most)]
@@ -150,7 +151,7 @@ def rounded(bounds: tuple[float, float], digits: int = 2) -> list[float]:
 
 
 def behaviour(translator: Translator, carriers: Carriers) -> dict[str, dict]:
-    """Every kind's figures, by its name."""
+    """Return the figures of every kind, by its name."""
     by_rule = {name: make(carriers) for name, make in BY_RULE.items()}
     by_bleu = {name: make(carriers) for name, make in BY_BLEU.items()}
     sources = [case.source for values in by_rule.values() for case in values]
@@ -163,7 +164,7 @@ def behaviour(translator: Translator, carriers: Carriers) -> dict[str, dict]:
 
 
 def table(found: dict[str, dict]) -> str:
-    """A line a kind: n, the figure, its interval, and the aim."""
+    """Format one line per kind: n, the figure, its interval, and the aim."""
     lines = [f"{'kind':14}{'n':>5}{'passed':>8}{'BLEU':>7}{'%':>8}  {'95 % interval':16}{'aim':>5}"]
     for name, figures in found.items():
         is_plain = name == "plain"

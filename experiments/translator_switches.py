@@ -1,8 +1,8 @@
-"""What each part of the shipped translator is worth to its translations: parts switched off, one at a time.
+"""Ablate the shipped translator: switch off one part at a time and count the changed translations.
 
-    TFM_DATA=… python -m experiments.translator_switches      # about two minutes of one core
+    TFM_DATA=… python -m experiments.translator_switches      # about two minutes on one core
 
-A switch bears the name that the page's translator gives it: positions, scale, causal, cross, residuals, a layer as
+A switch has the same name as in the page's translator: positions, scale, causal, cross, residuals, a layer as
 "encoder.0", a head as "decoder.2.cross_attention.7". The result holds counts and BLEU, and no sentence of the corpus.
 """
 
@@ -41,35 +41,35 @@ Switch = Callable[[Transformer], AbstractContextManager[None]]
 
 
 class Unscaled(MultiHeadAttention):
-    """Scores QKᵀ that nothing divides."""
+    """Attention with unscaled scores QKᵀ."""
 
     def compared(self, Q: Tensor, K: Tensor) -> tuple[Tensor, Tensor, None]:
         return Q * Q.shape[-1] ** 0.5, K, None
 
 
 class NoWayAround(Residual):
-    """A sub-layer's output in the place of its input."""
+    """Replace the residual connection: return a sub-layer's output without its input."""
 
     def leave(self, X: Tensor, change: Tensor) -> Tensor:
         return self.norm(change) if self.is_post else change
 
 
 class SeesAhead(DecoderLayer):
-    """Its self-attention may look at every position that it is given."""
+    """A decoder layer whose self-attention has no causal mask."""
 
     def forward(self, Y: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, *rest: Any, **more: Any) -> Any:
         return super().forward(Y, memory, None, *rest, **more)
 
 
 class SkippedEncoder(EncoderLayer):
-    """Gives what it is given."""
+    """An encoder layer that returns its input."""
 
     def forward(self, X: Tensor, *rest: Any, **more: Any) -> Any:
         return X, None
 
 
 class SkippedDecoder(DecoderLayer):
-    """Gives what it is given. Its cache goes on, since the model counts positions by the first one."""
+    """Decoder layer that returns its input; it updates its cache, since the first one counts positions."""
 
     def forward(self, Y: Tensor, *rest: Any, **more: Any) -> Any:
         _, weights = super().forward(Y, *rest, **more)
@@ -78,7 +78,7 @@ class SkippedDecoder(DecoderLayer):
 
 @contextmanager
 def of_class(new: type[nn.Module], model: nn.Module) -> Iterator[None]:
-    """Every module of the class that `new` derives from becomes one of `new`, as long as the block lasts."""
+    """Turn every module of the parent class of `new` into one of `new` while the block runs."""
     (old,) = new.__bases__
     changed = [module for module in model.modules() if type(module) is old]
     for module in changed:
@@ -104,7 +104,7 @@ def no_positions(model: Transformer) -> Iterator[None]:
 
 @contextmanager
 def nothing_from_the_memory(model: Transformer) -> Iterator[None]:
-    """Cross-attention gives zeros, its bias included."""
+    """Make cross-attention return zeros, without its bias, while the block runs."""
     names = [f"decoder.{i}.cross_attention.output" for i in range(model.config.n_layers)]
     with trace(model, names="", replace=dict.fromkeys(names, torch.zeros_like)):
         yield
@@ -136,7 +136,7 @@ PARTS: dict[str, Switch] = {
 
 
 def switches(model: Transformer) -> dict[str, Switch]:
-    """All that can be switched off, by name: the parts, then layers, then heads."""
+    """Return every switch by name: the parts, then layers, then heads."""
     layers, heads = range(model.config.n_layers), range(model.config.n_heads)
     found = dict(PARTS)
     found |= {
@@ -150,14 +150,14 @@ def switches(model: Transformer) -> dict[str, Switch]:
 
 
 def drawn(count: int) -> dict[str, list[str]]:
-    """The sentences of the test split whose hashes come first, with all of their translations."""
+    """Return the sentences of the test split whose hashes come first, with all of their translations."""
     every = dict(references(load_corpus(CORPUS).sentences("test")))
     first = sorted(every, key=lambda sentence: hashlib.sha256(sentence.encode()).hexdigest())[:count]
     return {sentence: every[sentence] for sentence in first}
 
 
 class Judge:
-    """The translator, the sentences, and what the whole model writes for them."""
+    """The translator, the scored sentences, and the whole model's translations of them."""
 
     def __init__(self, translator: Translator, sentences: dict[str, list[str]]):
         self.translator, self.sentences, self.metric = translator, [*sentences], BLEU()
@@ -174,7 +174,7 @@ class Judge:
         return round(self.metric.corpus_score(texts, self.streams).score, 2)
 
     def without(self, switch: Switch) -> dict[str, Any]:
-        """How many of the translations are others, and their BLEU."""
+        """Count the changed translations under `switch`, and return their BLEU."""
         with switch(self.translator.model):
             found = self.written()
         return {"changed": sum(new != old for new, old in zip(found, self.whole)), "bleu": self.bleu(found)}
@@ -182,7 +182,7 @@ class Judge:
 
 @torch.no_grad()
 def ahead(translator: Translator, pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """The likeliest next tokens of whole translations that are given, with the causal mask and without it."""
+    """Compare the likeliest next tokens under teacher forcing, with the causal mask and without it."""
     model, tokenizer = translator.model, translator.tokenizer
     counts = {"tokens": 0, "differ": 0, "right_with": 0, "right_without": 0, "sentences_differ": 0}
     for sentence, translation in pairs:
@@ -201,7 +201,7 @@ def ahead(translator: Translator, pairs: list[tuple[str, str]]) -> dict[str, Any
 
 
 def fingerprint() -> str:
-    """Which weights these are: a result that was measured with others is stale."""
+    """Return a hash of the weights: a result that was measured with other weights is stale."""
     return hashlib.sha256((shipped_folder() / WEIGHTS).read_bytes()).hexdigest()[:16]
 
 

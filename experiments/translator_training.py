@@ -1,12 +1,12 @@
-"""The shipped translator: trained by `tfm train` on Tatoeba's English–French sentences, then judged on its test split.
+"""Train the shipped translator with `tfm train` on Tatoeba's English–French sentences, and score it on the test split.
 
-    TFM_DATA=… python -m experiments.translator_training               # trains on one core, or goes on, ships, judges
-    TFM_DATA=… python -m experiments.translator_training --ship RUN    # ships the model of a run that has ended, judges
-    TFM_DATA=… python -m experiments.translator_training --judge       # judges models/en-fr again
+    TFM_DATA=… python -m experiments.translator_training               # trains on one core, or resumes; ships, scores
+    TFM_DATA=… python -m experiments.translator_training --ship RUN    # ships the model of a finished run, scores
+    TFM_DATA=… python -m experiments.translator_training --judge       # scores models/en-fr again
 
-To ship is to put the run's best model into models/en-fr, in 8 bits a number. It is judged by BLEU, in this record with
-the run's curves, and by what people type, in the record of `experiments.translator_behaviour`. No sentence of the
-corpus goes into either. The card, models/en-fr/README.md, is written by hand from them.
+Shipping puts the run's best model into models/en-fr, in 8 bits per parameter. It is scored by BLEU, in this record
+with the run's curves, and on what people type, in the record of `experiments.translator_behaviour`. Neither record
+holds a sentence of the corpus. The card, models/en-fr/README.md, is written by hand from them.
 """
 
 import argparse
@@ -31,16 +31,16 @@ from tfm_lib.engine.translator import Translator, shipped_folder
 
 CORPUS, SEED = "tatoeba-en-fr", 1
 STEPS, BITS = 8000, 8
-RECIPE = ["--optimiser", "muon", "--weight-decay", "0.3", "--peak", "0.002"]  # the preset's own, written out
+RECIPE = ["--optimiser", "muon", "--weight-decay", "0.3", "--peak", "0.002"]  # the preset's own options, written out
 LENGTH = ["--steps", str(STEPS), "--max-tokens", "3072", "--seed", str(SEED), "--precision", "bfloat16"]
 TRAIN = ["train", "--corpus", CORPUS, "--config", "small", "--typed", "--bits", str(BITS), *LENGTH, *RECIPE]
 RUN_FOLDER = Path("trained/en-fr")
 STORY = ("train_command", "run", "training", "validation", "lengthened_at", "steps", "epochs", "training_seconds")
-POINTS = 120  # of the loss curve that are kept
+POINTS = 120  # points kept of the loss curve
 
 
 def train(run: Path) -> float:
-    """Train; the processor's seconds."""
+    """Train; return the CPU seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-m", "tfm_lib.cli", *TRAIN, "--to", str(run)], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -48,7 +48,7 @@ def train(run: Path) -> float:
 
 
 def ship(run: Path) -> None:
-    """The run's best model, in 8 bits a number, where the book finds it."""
+    """Save the run's best model, quantised to 8 bits, where the book finds it."""
     model, tokenizer, about = load_trained(run)
     if torch.int8 in {value.dtype for value in load_file(run / WEIGHTS).values()}:
         shipped_folder().mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def ship(run: Path) -> None:
 
 
 def in_bits(weights: dict[str, torch.Tensor]) -> dict[str, float]:
-    """BLEU, one reference a pair, of the shipped sizes with `weights` in 32, 16 and 8 bits a number."""
+    """Return BLEU, one reference per pair, of the shipped sizes with `weights` in 32, 16 and 8 bits."""
     translator, found = Translator.shipped(), {}
     pairs = load_corpus(CORPUS).sentences("test")
     for bits in (32, 16, 8):
@@ -72,19 +72,19 @@ def in_bits(weights: dict[str, torch.Tensor]) -> dict[str, float]:
 
 
 def curves(run: Path) -> dict:
-    """The run's own story, thinned: training loss and learning rate by step, and every validation."""
+    """Return the run's training history, thinned: loss and learning rate by step, and every validation."""
     lines = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     chosen = steps[:: max(1, len(steps) // POINTS)]
     last, whole = max(line["step"] for line in lines), steps[-1]["epoch"]
-    began = next(line["step"] for line in steps if line["epoch"] == whole)  # to 20 steps, as lines are written
+    began = next(line["step"] for line in steps if line["epoch"] == whole)  # to within 20 steps, as lines are written
     peak = max(range(len(steps)), key=lambda i: steps[i]["lr"])
     falling = list(zip(steps[peak:], steps[peak + 1 :]))
     return {
         "run": json.loads((run / RUN).read_text()),
         "training": [[s["step"], round(s["loss"], 3), round(s["lr"], 7)] for s in chosen],
         "validation": [[v["step"], round(v["val_loss"], 4), round(v["exact"], 4)] for v in lines if "val_loss" in v],
-        # The rate only falls, unless somebody gave the run more steps while it ran.
+        # The rate only falls, unless the run was given more steps while it ran.
         "lengthened_at": [after["step"] for before, after in falling if after["lr"] > before["lr"]],
         "steps": last,
         "epochs": round(whole * last / began, 1) if whole else None,
@@ -93,7 +93,7 @@ def curves(run: Path) -> dict:
 
 
 def scores(translator: Translator) -> dict:
-    """BLEU on the test split: one reference a pair, and all references of each English sentence."""
+    """Return BLEU on the test split: one reference per pair, and all references of each English sentence."""
     pairs = load_corpus(CORPUS).sentences("test")
     references: dict[str, list[str]] = {}
     for source, target in pairs:
@@ -123,11 +123,11 @@ def scores(translator: Translator) -> dict:
     return found
 
 
-LONG = 12  # words of the source, from which a sentence counts as long
+LONG = 12  # words in the source from which a sentence counts as long
 
 
 def by_overlap(pairs: list[tuple[str, str]], written: dict[str, str]) -> dict:
-    """BLEU, one reference a pair, where the target stands in training too and where it does not; and of long sources."""
+    """Return BLEU, one reference per pair, for targets in training, for targets not in it, and for long sources."""
     known = {target for _, target in load_corpus(CORPUS).sentences("train")}
     parts = {
         "known": [pair for pair in pairs if pair[1] in known],
@@ -144,10 +144,11 @@ def by_overlap(pairs: list[tuple[str, str]], written: dict[str, str]) -> dict:
 
 
 def beside_people(translations: dict[str, tuple[str, ...]]) -> dict:
-    """BLEU between two different translations by people of the same sentence, and of the model beside either of them.
+    """Return BLEU between two different human translations of the same sentence, and of the model against either.
 
-    It is no measure of what people reach: the corpus keeps a translation once, so those who agree are not among them.
-    Of each sentence, the model's translation comes first; sentences with one translation by people are left out.
+    It does not measure what people reach: the corpus keeps a translation once, so agreeing translators are not
+    included. The model's translation of each sentence comes first; sentences with only one human translation are left
+    out.
     """
     model, one, other = zip(*(each[:3] for each in translations.values() if len(each) > 2))
     bleu = sacrebleu.metrics.BLEU()
@@ -181,7 +182,7 @@ def main() -> None:
         if run:
             kept.update(train_command="tfm " + " ".join(TRAIN), **curves(run), training_cpu_seconds=spent)
             weights = torch.load(run / CHECKPOINT, map_location="cpu", weights_only=True)["averaged"]
-        else:  # judged again: the story of the training stays
+        else:  # scored again: the training history stays
             old = json.loads((RESULTS / "translator_training.json").read_text())
             kept.update({key: old.get(key) for key in (*STORY, "training_cpu_seconds")})
             weights, spent = Translator.shipped().model.state_dict(), kept["training_cpu_seconds"]
@@ -195,7 +196,7 @@ def main() -> None:
             kept.unknown("shipped", "The run took its seconds by the clock on the wall.")
     if run:
         aims = subprocess.run([sys.executable, "-m", "experiments.translator_behaviour"], check=False)
-        sys.exit(aims.returncode)  # 1 where an aim is not reached; the records are written either way
+        sys.exit(aims.returncode)  # 1 if an aim is not reached; the records are written either way
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The translator of the page, held against the library's on sentences of the test split.
+"""Compare the page's translator with the library's on sentences of the test split.
 
     TFM_DATA=… python -m experiments.translator_twin      # a minute; it needs node, and `npm ci` in frontend/
 
-`Twin` runs what a page runs, in node; `Oracle` says what the library makes of the same sentences. `tests/test_twin.py`
-asks both about sentences of our own. The result holds counts and differences, and no sentence of the corpus.
+`Twin` runs the page's code in node; `Oracle` gives the library's results for the same sentences. `tests/test_twin.py`
+runs both on sentences of our own. The result holds counts and differences, and no sentence of the corpus.
 """
 
 import json
@@ -36,12 +36,12 @@ from tfm_lib.positional import sinusoidal_encoding
 NAME = "translator_twin"
 SENTENCES = 100
 FRONTEND = Path(__file__).parents[1] / "frontend"
-MARGIN = 1e-3  # of log-probability: what is decided by less, rounding may decide otherwise
+MARGIN = 1e-3  # in log-probability: decisions closer than this may differ by rounding
 KINDS = ("encoder", "decoder", "cross")
 
 
 class Answer(NamedTuple):
-    """What a task gave; `floats` stand one array behind the other."""
+    """Result of a task; `floats` holds the arrays concatenated."""
 
     told: Any
     floats: np.ndarray
@@ -49,13 +49,13 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Twin:
-    """The model in `folder`, or the shipped one, as a page computes it; `plain` where the fast kernel cannot run."""
+    """The model in `folder`, or the shipped one, as a page computes it; `plain` avoids the fast kernel."""
 
     folder: Path | None = None
     plain: bool = False
 
     def does(self, *tasks: dict[str, Any]) -> list[Answer]:
-        """The answers to tasks of `frontend/tests/twin_run.mjs`."""
+        """Return the answers to tasks of `frontend/tests/twin_run.mjs`."""
         job = {"model": self.folder and str(self.folder), "plain": self.plain, "tasks": tasks}
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         node = shutil.which("node", path=path)
@@ -80,20 +80,20 @@ class Twin:
 
 
 class Forced(NamedTuple):
-    """What a model computes when a translation is given: logits, and weights by kind."""
+    """Results under teacher forcing: logits, and weights by kind."""
 
     logits: torch.Tensor  # (n, v)
     weights: dict[str, torch.Tensor]  # each (n_layers, n_heads, queries, keys)
 
 
 class Oracle:
-    """The library's side. Sentences of one length go together, so that nothing is padded and each has its own limit."""
+    """The library's side. Sentences are batched by length, so that nothing is padded and each has its own limit."""
 
     def __init__(self, translator: Translator):
         self.translator, self.model, self.tokenizer = translator, translator.model, translator.tokenizer
         positions = self.model.embedding.positions
         assert isinstance(positions, torch.Tensor)
-        room, d_model = positions.shape  # a translation that was cut off is read with its <bos>
+        room, d_model = positions.shape  # a truncated translation is read with its <bos>
         self.model.embedding.positions = sinusoidal_encoding(room + 1, d_model)
 
     def source(self, sentence: str) -> list[int]:
@@ -142,13 +142,13 @@ class Oracle:
         return self.tokenizer.decode(ids, self.tokenizer.unknown(sentence))
 
     def greedy_margin(self, sentence: str, ids: Sequence[int]) -> float:
-        """By how little the library's own greedy choice was ever made."""
+        """Return the smallest margin of the library's greedy choices."""
         best = self.logits(self.source(sentence), ids).topk(2).values
         return float((best[:, 0] - best[:, 1]).min())
 
     @torch.no_grad()
     def beam_margin(self, sentence: str, beam: int = 4, alpha: float = 0.6) -> float:
-        """By how little the library's own beam was ever decided: what it kept, in which order, and which is the best."""
+        """Return the smallest margin of the library's beam search: what it kept, in which order, and the best."""
         src, special = self.translator.ids(sentence), (self.tokenizer.bos_id, self.tokenizer.eos_id)
         next_token, search = NextToken(self.model, src), Beam(*special, beam, alpha, self.translator._longest(src))
         least = float("inf")
@@ -165,7 +165,7 @@ class Oracle:
 
 
 class Told(NamedTuple):
-    """How a sentence's translations compare; differences are the largest, `equal` are lists of what is not."""
+    """Comparison of a sentence's translations: the largest differences, and in `unequal` what is not equal."""
 
     unequal: list[str]
     logits: float
@@ -175,7 +175,7 @@ class Told(NamedTuple):
 
 
 def compared(oracle: Oracle, sentence: str, greedy: dict, beam: dict, numbers: "Numbers", own: dict[str, Any]) -> Told:
-    """The twin's greedy and beam translation of a sentence beside the library's, `own`."""
+    """Compare the twin's greedy and beam translation of a sentence with the library's, `own`."""
     unequal = []
     if greedy["ids"] != own["greedy"]:
         unequal.append("greedy ids")
@@ -198,7 +198,7 @@ def compared(oracle: Oracle, sentence: str, greedy: dict, beam: dict, numbers: "
 
 
 def told_off(logits: torch.Tensor, found: dict, oracle: Oracle) -> float:
-    """How far the probabilities that are told of what was written, and of what it nearly was, lie from the library's."""
+    """Return how far the twin's reported probabilities, of chosen and rival tokens, differ from the library's."""
     p, worst = logits.softmax(dim=-1), 0.0
     for row, told, token in zip(p, found["told"], [*found["ids"], oracle.tokenizer.eos_id]):
         best = row.topk(len(told["rivals"])).values
@@ -207,7 +207,7 @@ def told_off(logits: torch.Tensor, found: dict, oracle: Oracle) -> float:
 
 
 class Numbers:
-    """Floats that are taken from the front, one array after the other."""
+    """Take arrays from the front of a float array, one after the other."""
 
     def __init__(self, floats: np.ndarray):
         self.floats, self.at = floats, 0
@@ -226,7 +226,7 @@ def largest(ours: Any, theirs: torch.Tensor) -> float:
 
 
 class Both:
-    """Twin and library on the same sentences, each on a core of its own."""
+    """Run twin and library on the same sentences, each on its own core."""
 
     def __init__(
         self, sentences: Sequence[str], twin: Twin = Twin(), translator: Translator | None = None, beam: int = 4
@@ -263,7 +263,7 @@ class Both:
         return {sentence: told.unequal for sentence, told in self.told.items() if told.unequal}
 
     def margins(self) -> dict[str, float]:
-        """Of the sentences that came out otherwise: by how little the library itself decided."""
+        """Return the library's smallest margin for each sentence that came out differently."""
         oracle = self.oracle
         return {
             sentence: min(

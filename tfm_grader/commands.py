@@ -1,4 +1,4 @@
-"""The commands of a class: assign, collect, grade, report."""
+"""The command-line interface: assign, collect, grade, report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
+    """Register the commands on `app`."""
     for command in (assign, collect, grade, report):
         app.command()(command)
 

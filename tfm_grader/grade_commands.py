@@ -40,7 +40,7 @@ console = Console(highlight=False)
 
 
 def say(text: str) -> None:
-    """Print `text`, in which names and a student's words may stand, without what a terminal would obey."""
+    """Print `text` without control characters, since it may contain names and students' text."""
     console.print("".join(char if char.isprintable() else "?" for char in text), soft_wrap=True, markup=False)
 
 
@@ -97,7 +97,7 @@ def grade(
 
 
 def _require_beside(to: Path, submissions: Path) -> None:
-    """Nothing is written among the students' folders, where it would be one of them."""
+    """Refuse to write among the students' folders, where the output would look like a student."""
     if to.resolve().is_relative_to(submissions.resolve()):
         raise Refusal(f"{to} lies in {submissions}, where every folder is a student's. Name one beside it with --to.")
 
@@ -109,7 +109,7 @@ def _require_known(only: set[str], bundle: Bundle) -> None:
 
 
 def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | Pool:
-    """Where judging happens: on a cluster if there is a scheduler, else here, by no more processes than there is work for."""
+    """Create the engine: a cluster if `scheduler` is given, else a local pool no larger than the work needs."""
     from tfm_grader.judging.cluster import Cluster
     from tfm_grader.judging.pool import Pool
 
@@ -119,7 +119,7 @@ def _engine(begin: Begin, scheduler: str, jobs: int, waiting: int) -> Cluster | 
 
 
 def _judge(bundle: Bundle, plan: Plan, pool: Cluster | Pool, place: Path, log: AuditLog | None) -> None:
-    """Carry out `plan`, and tell how it went."""
+    """Run `plan` and report the outcome."""
     from tfm_grader.judging.grade import carry_out
     from tfm_grader.names import counted
 
@@ -151,7 +151,7 @@ def _tell_troubles(seen: dict[str, str], foreign: int) -> None:
 
 
 def _wanted(to: Path, write: bool) -> bool:
-    """Show what was judged anew, and whether it is to count."""
+    """Show what a regrade would change, and return whether to write it."""
     from tfm_grader.judging import regrade as anew
 
     found = anew.changes(to)
@@ -169,7 +169,7 @@ def _wanted(to: Path, write: bool) -> bool:
 
 
 class AtWork(ProgressColumn):
-    """The students whose submissions are being judged."""
+    """A progress column with the students being judged."""
 
     def __init__(self, at_work: Callable[[], list[str]]):
         super().__init__()
@@ -180,7 +180,7 @@ class AtWork(ProgressColumn):
 
 
 def _watch(seen: dict[str, str], judged: Iterable[StudentResult], total: int, at_work: Callable[[], list[str]]) -> None:
-    """Put each student's status into `seen`, with a line of progress while it comes, that names those at work."""
+    """Record each student's status in `seen`, with a progress bar that names those being judged."""
     columns = TextColumn("Judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), AtWork(at_work)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=total)
@@ -286,7 +286,7 @@ def report(
 def _filled(
     scores: list[Score], column: str, canvas: Path | None, moodle: Path | None, overwrite: bool
 ) -> Iterator[tuple[str, Filled]]:
-    """The grade books that an LMS exported, filled in, under the names that they get in the report."""
+    """Fill in the gradebooks exported from an LMS; yields their file names in the report."""
     from tfm_grader import tables
     from tfm_grader.exports import lms
 
@@ -297,7 +297,7 @@ def _filled(
 
 
 def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], str]:
-    """`files`, with the sheet for marks under a name that writes over none that somebody gave; that name."""
+    """Rename the marking sheet in `files` if it would overwrite one with marks. Returns its name too."""
     from tfm_grader.scoring import manual_grades, marking_sheet
     from tfm_grader.tables import BadTable
 
@@ -319,7 +319,7 @@ def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tupl
 
 
 def _require_fresh(stale: list[str], as_judged: bool) -> None:
-    """Refuse numbers that are not of what lies there now, unless told to write them."""
+    """Refuse stale scores unless `as_judged` is set."""
     if not stale:
         return
     lines = "\n".join(f"  {line}" for line in stale)

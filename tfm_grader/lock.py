@@ -13,21 +13,21 @@ from tfm_lib._refusal import Refusal
 
 try:
     import fcntl
-except ImportError:  # Windows, where nothing is held
+except ImportError:  # Windows, where folders are not locked
     fcntl = None  # type: ignore[assignment]
 
 FILE = ".held"
 
 
 class Busy(Refusal):
-    """Another process works in the folder; the message says which, and since when."""
+    """Another process is using the folder; the message says which, and since when."""
 
 
 @contextmanager
 def only_one(folder: Path, doing: str) -> Iterator[None]:
-    """Within the block no other process works in `folder`, which is made if need be; raises Busy.
+    """Hold the lock on `folder`, creating the folder if needed. Raises Busy.
 
-    The system lets go of it when its holder ends, however that ends: nobody waits for the dead.
+    The operating system releases the lock when its holder ends, however it ends.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Parses a submitted notebook, which is untrusted input."""
+"""Parse a submitted notebook, which is untrusted input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfm_grader.written_answers import Answer, Handed, found, is_python
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20
 MAX_CELLS = 5000
-MAX_LISTS = 2 << 20  # in its JSON, for each costs memory and time of its own
+MAX_LISTS = 2 << 20  # in its JSON, because each list costs memory and time
 
 
 class NotANotebook(Exception):
@@ -21,18 +21,18 @@ class NotANotebook(Exception):
 
 @dataclass
 class Submitted:
-    """The code cells of a notebook, and the answers to questions in words, by exercise."""
+    """The code cells of a notebook, and the written answers by exercise."""
 
     code: list[str]
     texts: dict[str, Answer] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    handout: str = ""  # what it was marked with when it was handed out
+    handout: str = ""  # the mark of the hand-out it came from
 
 
 def read_notebook(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | None = None) -> Submitted:
-    """The notebook that `data` holds, its chapter's as `handed` out; raises NotANotebook.
+    """Parse the notebook in `data`; `handed` is the chapter's hand-out. Raises NotANotebook.
 
-    A cell of another type that defines one of `answers` counts as code: its author clicked the wrong menu.
+    A cell of another type that defines one of `answers` counts as code: its author chose the wrong cell type.
     """
     if len(data) > MAX_BYTES:
         raise NotANotebook(f"it has {len(data) >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
@@ -65,12 +65,12 @@ def read_notebook(data: bytes, answers: AbstractSet[str] = frozenset(), handed: 
 
 
 def sources(data: bytes) -> list[str]:
-    """The text of every cell; raises NotANotebook."""
+    """Return the source of every cell. Raises NotANotebook."""
     return [_source(cell) for cell in _parsed(data)[0] if isinstance(cell, dict)]
 
 
 def _parsed(data: bytes) -> tuple[list, dict]:
-    """The cells and the metadata."""
+    """Parse the cells and the metadata."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ def _parsed(data: bytes) -> tuple[list, dict]:
     if text.count("[") + text.count("{") > MAX_LISTS:
         raise NotANotebook(f"it holds more than {MAX_LISTS >> 20} million lists")
     try:
-        made = json.loads(text)  # which ends nesting beyond what Python's stack holds
+        made = json.loads(text)  # json.loads refuses nesting beyond Python's recursion limit
     except RecursionError:
         raise NotANotebook("it is nested too deep") from None
     except (ValueError, MemoryError):
@@ -97,7 +97,7 @@ def _source(cell: dict) -> str:
 
 
 def _asked(cell: dict) -> str:
-    """The question that the cell was made for."""
+    """Return the question that the cell was created for."""
     return _text(_part(_part(cell, "metadata"), "tfm"), "text")
 
 

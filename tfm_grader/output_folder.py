@@ -1,4 +1,4 @@
-"""Writes a set of files into a folder and removes those that an earlier run left and this one did not write."""
+"""Write a set of files into a folder, and remove files that an earlier run wrote and this one did not."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ FILE = ".written"
 
 
 def replace_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write `files` into `folder` by their names, and take away what was written here before and is not among them.
+    """Write `files` into `folder`, and delete files from the last run that are not among them.
 
-    All are written beside their places first, so that a full disk changes nothing; raises Refusal then. Only what is as it was written goes: a file that somebody has worked in stays.
+    All are first written beside their destinations, so that a full disk changes nothing; then it raises Refusal.
+    Only unchanged files are deleted: a file that somebody has edited is kept.
     """
     made = {name: text if isinstance(text, bytes) else text.encode() for name, text in files.items()}
     stale = {name: before for name, before in _before(folder).items() if name not in made}
@@ -41,7 +42,7 @@ def replace_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def _before(folder: Path) -> dict[str, str]:
-    """The files that the last run wrote, as far as their names lead into the folder, with their hashes."""
+    """Return the files of the last run with their hashes, ignoring paths that lead out of the folder."""
     try:
         made = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The typed records that pass between collecting, judging and reporting, validated when they are read."""
+"""The typed records that pass between collecting, judging and reporting, validated on reading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfm_grader.names import digest
 
 Status = Literal["ok", "stopped", "unreadable", "infrastructure"]
 Outcome = Literal["passed", "refused", "unsolved", "missing", "stopped", "not judged"]
-MAX_TEXT = 20_000  # characters of an answer in words
+MAX_TEXT = 20_000  # maximum characters of a written answer
 MAX_NOTES = 20
 UNREADABLE = "The submission cannot be read as a notebook"
 OTHER_HANDOUT = "This notebook was made for another hand-out than the one that it is graded as."
@@ -20,18 +20,18 @@ NOTHING = "Nothing was handed in."
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Plain data that does not change."""
+    """Immutable plain data."""
 
     def but(self, **changes: Any) -> Any:
-        """The same with `changes`."""
+        """Return a copy with `changes`."""
         return msgspec.structs.replace(self, **changes)
 
 
-# ── handed in ─────────────────────────────────────────────────────────────
+# ── submitted ─────────────────────────────────────────────────────────────
 
 
 class Submission(Record, frozen=True):
-    """The file of one student for one chapter; `data` is None where there is none, `trouble` says why it cannot be read."""
+    """One student's file for one chapter; `data` is None if missing, `trouble` says why it cannot be read."""
 
     student: str
     stem: str
@@ -44,7 +44,7 @@ class Submission(Record, frozen=True):
 
 
 class Job(Record, frozen=True):
-    """A notebook to be judged: the exercises `ids` of the chapter `stem` in it."""
+    """A notebook to judge: the exercises `ids` of chapter `stem`."""
 
     student: str
     stem: str
@@ -56,9 +56,9 @@ class Job(Record, frozen=True):
 
 
 class TestRow(Record, frozen=True):
-    """One test of one exercise."""
+    """The result of one test."""
 
-    __test__ = False  # nothing for pytest
+    __test__ = False  # not a test class for pytest
     name: str
     outcome: Outcome
     of: float
@@ -66,18 +66,18 @@ class TestRow(Record, frozen=True):
     held: list[str] = []
     message: str = ""
     mistake: str | None = None
-    cause: str = ""  # why a hidden test did not hold: for the instructor, on no student's page
+    cause: str = ""  # why a hidden test failed: for the instructor, never shown to students
 
 
 class Took(Record, frozen=True):
-    """What judging took, in seconds: on the clock, and of the processor in the sandbox."""
+    """The time that judging took, in seconds: wall-clock time, and CPU time in the sandbox."""
 
     seconds: float
     cpu: float
 
 
 class Graded(Record, frozen=True):
-    """What of a notebook was run for an exercise: all of it, perhaps only up to a cell, or slices; and why not all."""
+    """Which part of a notebook was run for an exercise: all, up to a cell, or slices; and why not all."""
 
     what: Literal["notebook", "slices"]
     because: Literal["", "stopped", "deadline", "lacks"] = ""
@@ -85,7 +85,7 @@ class Graded(Record, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """For the student."""
+        """The explanation for the student."""
         if self.what == "notebook":
             if self.before is None:
                 return "Your whole notebook was run, as Jupyter runs it."
@@ -99,7 +99,7 @@ class Graded(Record, frozen=True):
 
 
 class Bound(Record, frozen=True):
-    """What a result was made from: the SHA-256 of the notebook, of the bundle's part in it, and the grader in words."""
+    """What a result was computed from: hashes of the notebook and its part of the bundle, and the grader version."""
 
     handed_in: str = ""
     bundle: str = ""
@@ -107,32 +107,32 @@ class Bound(Record, frozen=True):
 
 
 class ExerciseResult(Record, frozen=True):
-    """One exercise of one student."""
+    """The result of one exercise for one student."""
 
     id: str
     status: Status
     of: float
     points: float = 0
     reason: str = ""
-    cause: str = ""  # of a stop: for the instructor, on no student's page
+    cause: str = ""  # the cause of a stop: for the instructor, never shown to students
     tests: list[TestRow] = []
     notes: list[str] = []
     took: Took | None = None
     graded: Graded | None = None
     title: str = ""
     kind: Kind = "assigned"
-    text: str = ""  # of an answer in words
-    unsure: bool = False  # whether that text answers the question at all
+    text: str = ""  # a written answer
+    unsure: bool = False  # whether it is unclear that `text` is the answer to the question
     bound: Bound = Bound()
 
 
 class Judged(Record, tag_field="is", tag="judged", frozen=True):
-    """What the judge made of a notebook: results by exercise, and every answer in words by exercise."""
+    """The judge's result for a notebook: results and written answers, by exercise."""
 
     exercises: dict[str, ExerciseResult] = {}
     texts: dict[str, str] = {}
-    unsure: list[str] = []  # the answers of which a person must say whether they are any
-    notes: list[str] | None = None  # None leaves those that there were
+    unsure: list[str] = []  # written answers that a person must confirm
+    notes: list[str] | None = None  # None keeps the existing notes
     cpu: float = 0.0
 
 
@@ -143,7 +143,7 @@ class Unreadable(Record, tag_field="is", tag="unreadable", frozen=True):
 
 
 class NotJudged(Record, tag_field="is", tag="not judged", frozen=True):
-    """A failure of ours, which costs nobody points, and why."""
+    """A failure of the grader, which costs no points, and why."""
 
     infrastructure: str
 
@@ -151,11 +151,11 @@ class NotJudged(Record, tag_field="is", tag="not judged", frozen=True):
 Result = Judged | Unreadable | NotJudged
 
 
-# ── known of a student ────────────────────────────────────────────────────
+# ── stored for a student ──────────────────────────────────────────────────
 
 
 class ChapterResult(Record, frozen=True):
-    """One chapter of one student."""
+    """The result of one chapter for one student."""
 
     submitted: bool
     sha256: str = ""
@@ -164,7 +164,7 @@ class ChapterResult(Record, frozen=True):
 
 
 class StudentResult(Record, frozen=True):
-    """All of one student in one assignment: the file that grading leaves."""
+    """All results of one student in one assignment, as stored by grading."""
 
     student: str
     chapters: dict[str, ChapterResult] = {}
@@ -174,13 +174,13 @@ class StudentResult(Record, frozen=True):
     format: int = FORMAT
 
     def exercises(self, stem: str) -> dict[str, ExerciseResult]:
-        """What is known of the exercises of chapter `stem`."""
+        """Return the results of the exercises of chapter `stem`, by id."""
         chapter = self.chapters.get(stem)
         return {row.id: row for row in chapter.exercises} if chapter else {}
 
 
 def worst(exercises: Iterable[ExerciseResult]) -> Status:
-    """The worst that happened: infrastructure, unreadable, stopped, or ok."""
+    """Return the worst status: infrastructure, unreadable, stopped, or ok."""
     statuses: tuple[Status, ...] = get_args(Status)
     return max((exercise.status for exercise in exercises), key=statuses.index, default="ok")
 
@@ -189,37 +189,37 @@ def worst(exercises: Iterable[ExerciseResult]) -> Status:
 
 
 class Begin(Record, frozen=True):
-    """What a judging process must know first."""
+    """The first message to a judging process."""
 
     manifest: Manifest
     tests: dict[str, dict[str, str]] = {}
-    private: list[str] = []  # what must be invisible in the sandbox
-    grace: float = 60  # seconds for a busy machine to compute what a test makes of an answer
+    private: list[str] = []  # paths that must be invisible in the sandbox
+    grace: float = 60  # seconds a busy machine may need for what a test computes from an answer
 
 
 class Ready(Record, tag_field="is", tag="ready", frozen=True):
-    """The sandbox holds; what was tried."""
+    """The sandbox passed its checks, which are listed."""
 
     tried: list[str]
 
 
 class Step(Record, tag_field="is", tag="step", frozen=True):
-    """What a judging process does next, so that who waits for it knows how long to wait, and whose fault it is if it ends."""
+    """The judging process's next step: how long to wait for it, and who is at fault if the process ends."""
 
-    id: str  # of the exercise; empty while the notebook is read
-    of_student: bool  # whether the student's data may be the cause of what happens
+    id: str  # the exercise; empty while the notebook is read
+    of_student: bool  # whether the student's data may cause what happens
     seconds: float
-    standing: ExerciseResult | None = None  # of the exercise, if this step is the last; none while a sandbox starts
-    judged: int = 0  # how many of the tests in that are
+    standing: ExerciseResult | None = None  # the result if this is the last step; None while a sandbox starts
+    judged: int = 0  # how many of its tests have been judged
 
 
 class Done(Record, tag_field="is", tag="done", frozen=True):
-    """The result of an exercise, before that of the others."""
+    """The result of one exercise, sent before the others are finished."""
 
     result: ExerciseResult
 
 
 class Refused(Record, tag_field="is", tag="refused", frozen=True):
-    """The judging process does not judge, and why."""
+    """The judging process refuses to judge, and why."""
 
     why: str

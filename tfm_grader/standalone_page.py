@@ -1,4 +1,4 @@
-"""Makes self-contained HTML pages: no network, no script but ours, and all text escaped."""
+"""Make self-contained HTML pages: no network access, no scripts but our own, and all text escaped."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ summary { cursor: pointer; } details { margin: .5rem 0; }
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid var(--tfm-line); overflow-wrap: anywhere; }
 figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; }
 """
-MAX_CODE = 20_000  # letters of a student's code on a page
+MAX_CODE = 20_000  # maximum characters of a student's code on a page
 
 
 def page(title: str, body: str, style: str = "", script: str = "") -> str:
-    """A whole page. No script runs in it but `script`, whatever stands in `body`."""
+    """Build a complete page. Only `script` can run in it, whatever `body` contains."""
     allowed = f"; script-src 'sha256-{_sha256(script)}'" if script else ""
     policy = f"default-src 'none'; style-src 'unsafe-inline'{allowed}"
     end = f"<script>{script}</script>" if script else ""
@@ -50,7 +50,7 @@ def page(title: str, body: str, style: str = "", script: str = "") -> str:
 
 
 def text(words: str) -> str:
-    """`words` for a page, as words, in the order in which they stand: none may turn what follows around."""
+    """Escape `words` for a page, and remove direction controls, which could reorder the text that follows."""
     return html.escape("".join(char for char in words if char not in DIRECTION))
 
 
@@ -61,7 +61,7 @@ def html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def code(source: str) -> str:
-    """Python for a page, its keywords, texts and comments marked as far as it can be read."""
+    """Format Python for a page, with keywords, strings and comments highlighted as far as it can be tokenised."""
     cut = len(source) > MAX_CODE
     source = source[:MAX_CODE]
     parts, lines, at = [], source.splitlines(keepends=True), (1, 0)
@@ -73,7 +73,7 @@ def code(source: str) -> str:
                 parts.append(f'<span class="{kind}">{text(_between(lines, token.start, token.end))}</span>')
                 at = token.end
     except (tokenize.TokenError, SyntaxError, IndexError):
-        pass  # the rest stays plain
+        pass  # the rest is not highlighted
     parts.append(text(_between(lines, at, (len(lines) + 1, 0))))
     return f'<pre tabindex="0">{"".join(parts).rstrip()}{" …" if cut else ""}</pre>'
 
@@ -87,7 +87,7 @@ def _kind(token: tokenize.TokenInfo) -> str:
 
 
 def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
-    """What stands from `start` to `end`, each a line, counted from 1, and a place in it."""
+    """Return the text from `start` to `end`, each a (line, column) with lines counted from 1."""
     (first, begin), (last, stop) = start, end
     if first == last:
         return lines[first - 1][begin:stop] if first <= len(lines) else ""
@@ -105,7 +105,7 @@ def _sha256(script: str) -> str:
 
 
 def _colours() -> str:
-    """The book's colours; the dark set where the reader's system asks for it, since no script asks here."""
+    """Return the book's colours; the dark set applies if the system prefers it, as no script can choose here."""
     css = files("tfm_lib.drawing").joinpath("tokens.css").read_text(encoding="utf-8")
     light, _, dark = css.partition('html[data-theme="dark"]')
     dark = dark[dark.index("{") : dark.index("}") + 1]

@@ -1,4 +1,4 @@
-"""Reads CSV as spreadsheets write it, and writes CSV that is safe to open in one."""
+"""Read CSV as spreadsheets write it, and write CSV that is safe to open in one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import Any
 from tfm_lib._refusal import Refusal
 
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
-FORMULA = frozenset("=+-@|%−")  # what a spreadsheet may take for the beginning of one; wide and small forms count too
-SEPARATORS = frozenset(";,|")  # some locale's spreadsheet splits a line at each of them, quoted or not
-DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they make a text look like another
+FORMULA = frozenset("=+-@|%−")  # characters that may begin a formula; full-width and small forms count too
+SEPARATORS = frozenset(";,|")  # in some locales a spreadsheet splits a line at these, quoted or not
+DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they disguise text
 
 
 class BadTable(Refusal):
-    """A CSV file that a person made cannot be used; the message says which line, and why."""
+    """A CSV file written by a person cannot be used; the message says which line, and why."""
 
 
 def read_text(path: Path) -> str:
-    """The text of a CSV file that a person made, its line ends as they are; raises Refusal where there is none."""
+    """Read a CSV file written by a person, keeping its line endings. Raises Refusal if it cannot be read."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -34,12 +34,12 @@ def read_text(path: Path) -> str:
 
 
 def read_rows(path: Path, columns: Iterable[str], more: Iterable[str] = ()) -> list[tuple[int, dict[str, str]]]:
-    """The lines of the CSV file at `path` with their numbers, by column; raises BadTable.
+    """Read the lines of the CSV file at `path` with their numbers, as dicts by column. Raises BadTable.
 
-    `columns` must be there, `more` may be; cells are stripped, and empty lines left out. The separator is the one
-    that the first line uses, as spreadsheets of some countries write a semicolon.
+    `columns` are required, `more` are optional; cells are stripped and empty lines skipped. The separator is detected
+    from the first line, because spreadsheets in some countries write a semicolon.
     """
-    text = io.StringIO(read_text(path), newline=None)  # any line end is one
+    text = io.StringIO(read_text(path), newline=None)  # universal newlines
     reader = csv.reader(text, delimiter=separator(text.readline()))
     text.seek(0)
     try:
@@ -61,22 +61,22 @@ def read_rows(path: Path, columns: Iterable[str], more: Iterable[str] = ()) -> l
 
 
 def separator(first: str) -> str:
-    """What separates the cells of a table whose `first` line this is."""
+    """Detect the cell separator from the `first` line of a table."""
     return max(",;\t", key=first.count)
 
 
 def cell(value: Any) -> Any:
-    """`value` for a CSV: in one line, with an apostrophe wherever a spreadsheet would take what follows for a formula.
+    """Return `value` for a CSV, on one line, with an apostrophe before anything a spreadsheet could take as a formula.
 
-    That is at the beginning, and after each character at which some country's spreadsheet splits a line. Plain
-    numbers, negative ones too, stay as they are.
+    That is at the start, and after each character at which some locale's spreadsheet splits a line. Plain numbers,
+    including negative ones, are unchanged.
     """
     if not isinstance(value, str) or NUMBER.fullmatch(value):
         return value
     made, begins = [], True
     for char in value:
         if _breaks(char):
-            char = " "  # no tab and no second line: both begin a new cell somewhere
+            char = " "  # tabs and newlines begin a new cell in some spreadsheets
         if unicodedata.category(char) == "Cc" or char in DIRECTION:
             continue
         if begins and _may_begin(char):
@@ -95,12 +95,12 @@ def _may_begin(char: str) -> bool:
 
 
 def _says_nothing(char: str) -> bool:
-    """Whether a spreadsheet may pass over `char` before a formula."""
+    """Whether a spreadsheet may skip `char` before a formula."""
     return char.isspace() or char == '"' or unicodedata.category(char) in ("Cf", "Zs", "Mn")
 
 
 def table(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as CSV, readable by spreadsheets in any language."""
+    """Format rows as CSV, readable by spreadsheets in any language."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows([cell(value) for value in row] for row in rows)
     return "\ufeff" + buffer.getvalue()
@@ -108,14 +108,14 @@ def table(rows: Iterable[Iterable[Any]]) -> str:
 
 @dataclass
 class ForeignTable:
-    """A table that came from another program and goes back there, each cell as it is, between separators as they came."""
+    """A table from another program that goes back there: cells and separator are preserved."""
 
     rows: list[list[str]]
     separator: str
 
     @classmethod
     def of(cls, text: str, columns: Iterable[str]) -> ForeignTable | None:
-        """The table in `text`, by the separator that shows `columns` in its first line; None where none does."""
+        """Parse `text` with the separator that yields `columns` in the first line; None if none does."""
         for separator in ",;\t":
             rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator))
             if rows and set(columns) <= set(rows[0]):
@@ -123,10 +123,10 @@ class ForeignTable:
         return None
 
     def written(self) -> str:
-        """The table as CSV."""
+        """Format the table as CSV."""
         buffer = io.StringIO(newline="")
         write = csv.writer(
             buffer, delimiter=self.separator, lineterminator="\r\n"
-        )  # so that it quotes either of the two
+        )  # with this line terminator, it quotes fields containing \r or \n
         write.writerows(self.rows)
         return buffer.getvalue()

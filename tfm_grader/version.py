@@ -1,4 +1,4 @@
-"""Identifies the grader behind a result: the versions of the package and of torch, and a hash of the judging code."""
+"""Identify the grader behind a result: the versions of the package and of torch, and a hash of the judging code."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import tfm_lib
 
 PACKAGE = Path(tfm_lib.__file__).parent
 HOME = PACKAGE.parent
-PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")  # what lies there
-JUDGES = ("tfm_grader.judging.process", "tfm_grader.written_answers")  # what they import judges too
+PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")  # the packages in HOME
+JUDGES = ("tfm_grader.judging.process", "tfm_grader.written_answers")  # the modules they import are included
 
 
 @cache
 def grader(modules: tuple[str, ...] = ()) -> str:
-    """The grader in words, another one as soon as code changes that a verdict passes through.
+    """Describe the grader version; it changes with any change in the code that verdicts depend on.
 
-    `modules` of the library are part of it: a chapter's own judge, and what its students may import.
+    `modules` of the library are included: a chapter's own judge, and what its students may import.
     """
     judges = (*JUDGES, *(f"tfm_lib.{name}" for name in modules))
     files = sorted({*_imported(judges), *(HOME / "tfm_grader" / "sandbox" / "inside").glob("*.py")})
@@ -32,7 +32,7 @@ def grader(modules: tuple[str, ...] = ()) -> str:
 
 
 def _imported(modules: tuple[str, ...]) -> set[Path]:
-    """The files of the book's packages that `modules` import, directly or through others, anywhere in their text."""
+    """Return the files of the book's packages that `modules` import, directly or indirectly, anywhere in the code."""
     found: set[Path] = set()
     waiting = list(modules)
     while waiting:

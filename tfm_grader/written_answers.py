@@ -1,8 +1,8 @@
-"""Finds written answers wherever students put them in a notebook.
+"""Find written answers wherever students put them in a notebook.
 
-What was handed out is known line by line, so what remains of a notebook's text is the student's own. It answers
-the question under whose heading it stands, or that its cell was made for. What stands elsewhere may be an answer:
-it is shown to the instructor, and nothing is decided.
+The handed-out lines are known, so the rest of a notebook's text is the student's own. It answers the question under
+whose heading it stands, or for which its cell was created. Text elsewhere may be an answer: it is shown to the
+instructor, and nothing is decided.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from tfm_grader.assignment.manifest import Chapter
 from tfm_grader.names import digest
 
-ANSWER_HERE = "*Double-click here, and write your answer in words.*"  # what stands where an answer in words belongs
-MAX_CELL, MAX_ALL = 100_000, 1_000_000  # letters; an answer in words is shorter
+ANSWER_HERE = "*Double-click here, and write your answer in words.*"  # the placeholder for a written answer
+MAX_CELL, MAX_ALL = 100_000, 1_000_000  # characters; a written answer is shorter
 HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?:[^\W\d]+[ \t]+(\d{1,4})[ \t]+·[ \t]+)?(\S.*)")
 PICTURE = re.compile(r"data:image/[\w.+-]{1,20};base64,[A-Za-z0-9+/=]+")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The words that answer a question; where they are not `sure` to do so, a person must look."""
+    """A written answer to a question; if it is not `sure` to be one, a person must check."""
 
     text: str
     sure: bool = True
@@ -31,15 +31,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Handed:
-    """What the students of a chapter were given: all exercises' titles, the questions in words, the digests of all lines."""
+    """What a chapter's students were given: exercise titles, questions with written answers, line digests."""
 
-    titles: dict[str, str] = field(default_factory=dict)  # id by title, as `plain` gives it
+    titles: dict[str, str] = field(default_factory=dict)  # id by title, as normalised by `plain_line`
     questions: tuple[str, ...] = ()  # ids
     lines: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, chapter: Chapter) -> Handed:
-        """From the chapter's entry in a manifest."""
+        """Read it from the chapter's entry in a manifest."""
         titles = {plain_line(entry.title): entry.id for entry in chapter.exercises}
         for entry in chapter.exercises:
             for text in entry.own_questions.values():
@@ -49,23 +49,23 @@ class Handed:
 
 
 def digests(texts: Iterable[str]) -> str:
-    """The lines of `texts` as a manifest keeps them."""
+    """Digest the lines of `texts`, in the manifest's format."""
     return " ".join(sorted({_digest(line) for text in texts for line in text.splitlines() if line.strip()}))
 
 
 def known_lines(texts: Iterable[str], given: frozenset[str]) -> tuple[set[str], bool]:
-    """The digests of the lines of `texts` that were handed out, and whether there are other lines."""
+    """Return the digests of the handed-out lines in `texts`, and whether there are other lines."""
     all_lines = set(digests(texts).split())
     return all_lines & given, bool(all_lines - given)
 
 
 def plain_line(line: str) -> str:
-    """A line as it reads, whatever an editor did to its spaces and emphasis."""
+    """Normalise a line, ignoring changes an editor makes to spaces and emphasis."""
     return " ".join(re.sub(r"[*_\\]", "", line).split()).casefold()
 
 
 def found(cells: Iterable[tuple[str, str, str]], handed: Handed) -> dict[str, Answer]:
-    """The answer to each question, from a notebook's cells: (type, text, the question that the cell was made for)."""
+    """Extract the answer to each question from cells: (type, text, the question the cell was created for)."""
     reader = _Reader(handed)
     left = MAX_ALL
     for kind, text, asked in cells:
@@ -76,7 +76,7 @@ def found(cells: Iterable[tuple[str, str, str]], handed: Handed) -> dict[str, An
 
 
 class _Reader:
-    """Goes through a notebook from top to bottom, and knows under which exercise's heading it is."""
+    """Reads a notebook from top to bottom, tracking the exercise heading it is under."""
 
     def __init__(self, handed: Handed):
         self.handed, self.under, self.numbers = handed, "", {}
@@ -101,11 +101,11 @@ class _Reader:
         perhaps = [*self.perhaps[id], *self.elsewhere]
         for other, parts in self.sure.items():
             if other != id and (len(parts) > 1 or any(self._names(part, id) for part in parts)):
-                perhaps += parts  # both answered in one place
+                perhaps += parts  # both questions answered in one place
         return Answer("\n\n".join(perhaps), sure=not perhaps)
 
     def _parts(self, text: str) -> Iterable[str]:
-        """The text between headings of exercises, each of which is where the reader then stands."""
+        """Yield the text between exercise headings, updating the current exercise at each."""
         part: list[str] = []
         for line in text.splitlines():
             heading = HEADING.fullmatch(line)
@@ -125,7 +125,7 @@ class _Reader:
             self._add(self.perhaps[self.under], written)
 
     def _names(self, text: str, id: str) -> bool:
-        """Whether `text` speaks of exercise `id` by its number."""
+        """Whether `text` refers to exercise `id` by its number."""
         number = self.numbers.get(id)
         return bool(number) and any(
             re.match(rf"\W*(?:[^\W\d]+[ \t]*)?{number}(?!\w)", line[:200]) for line in text.splitlines()
@@ -138,7 +138,7 @@ class _Reader:
 
 
 def _uncommented(text: str) -> str:
-    """The words of a code cell that holds nothing but comments; any other as it is."""
+    """Return the text of a code cell that contains only comments; any other unchanged."""
     lines = [line.lstrip() for line in text.splitlines()]
     return (
         "\n".join(line.lstrip("#").strip() for line in lines) if all(line[:1] in ("", "#") for line in lines) else text
@@ -146,7 +146,7 @@ def _uncommented(text: str) -> str:
 
 
 def own(text: str, handed: Handed) -> str:
-    """What of `text` was not handed out."""
+    """Return the lines of `text` that were not handed out."""
     here = plain_line(ANSWER_HERE)
     lines = [
         line
@@ -157,7 +157,7 @@ def own(text: str, handed: Handed) -> str:
 
 
 def is_python(text: str) -> bool:
-    """Whether `text` can be code. Parsing it runs nothing."""
+    """Whether `text` is valid Python. It is parsed, never run."""
     if len(text) > 1 << 14:
         return False
     try:

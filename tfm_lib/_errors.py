@@ -1,8 +1,8 @@
-"""Bad input becomes a sentence: which argument, what it must be, what came instead.
+"""Check arguments, and report bad input in a sentence: which argument, what it must be, what was given.
 
-Types, shapes and devices are looked at always; values only where there are any to see, which is not
-so while a graph is captured, on the device "meta" and under `torch.func.vmap`. A mask whose rows have
-been looked at is remembered until somebody writes into it, however many layers it passes through.
+Types, shapes and devices are always checked; values only where they are available, which they are not
+during graph capture, on the device "meta" and under `torch.func.vmap`. A mask whose rows have been
+checked is remembered until it is written to, however many layers it passes through.
 """
 
 import math
@@ -18,15 +18,15 @@ LARGEST_MASK = 2**33  # bytes
 
 
 def bad_input(argument: str, must: str, got: object, kind: type[Exception] = ValueError) -> Exception:
-    """The exception that says "`argument` must `must`; got `got`.", to be raised by the caller."""
+    """Return the exception "`argument` must `must`; got `got`.", to be raised by the caller."""
     return kind(f"{argument} must {must}; got {got}.")
 
 
-# numbers, names and other things that are no tensors
+# numbers, names and other arguments that are not tensors
 
 
 def require_whole(argument: str, value: int, least: float = -math.inf, must: str = "", most: float = math.inf) -> None:
-    """`value` must be a whole number from `least` to `most`; True and False are none."""
+    """Require a whole number `value` from `least` to `most`; True and False are not numbers."""
     if not _is_whole(value) or (not torch.jit.is_tracing() and not least <= value <= most):
         from_least = "" if least == -math.inf else f" of at least {least}"
         raise bad_input(argument, must or f"be a whole number{from_least}", shown(value))
@@ -50,7 +50,7 @@ def require_below(argument: str, value: int, vocab_size: int) -> None:
 
 
 def require_number(argument: str, value: float, good: Callable[[float], bool], must: str) -> None:
-    """`value` must be a number that is `good`, which NaN never is."""
+    """`value` must be a number for which `good` is true; NaN never is."""
     if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value) or not good(value):
         raise bad_input(argument, must, shown(value))
 
@@ -61,13 +61,13 @@ def require_share(argument: str, value: float, must: str = "be a probability bel
 
 
 def require_norm(eps: float, d_model: int = 1) -> None:
-    """What a norm is made with."""
+    """Check the arguments of a norm."""
     require_sizes(d_model=d_model)
     require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
 
 
 def require_model_sizes(config: object) -> None:
-    """The sizes of a Transformer's configuration must fit each other."""
+    """The sizes of a Transformer's configuration must be valid and fit each other."""
     sizes = "vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"
     require_sizes(**{name: getattr(config, name) for name in sizes})
     if config.d_model % 2:
@@ -80,7 +80,7 @@ def require_model_sizes(config: object) -> None:
 
 
 def require_temperature(temperature: float, logits: Tensor) -> None:
-    """The largest of the `logits` must be finite after a division by `temperature`."""
+    """`logits` / `temperature` must be finite at the largest logit."""
 
     def too_large(logits: Tensor) -> Tensor:
         best = logits.amax(dim=-1)
@@ -92,7 +92,7 @@ def require_temperature(temperature: float, logits: Tensor) -> None:
 
 
 def require_chances(p: Tensor, logits: Tensor) -> None:
-    """What the function `chances` made of `logits`, `p`, must be as many distributions."""
+    """The result `p` of the function `chances` for `logits` must be as many distributions."""
     if not isinstance(p, Tensor) or p.shape != logits.shape or not p.is_floating_point():
         must = f"return probabilities of {shape_of(logits)}, that of the logits"
         raise bad_input("chances", must, shown(p), TypeError)
@@ -100,7 +100,7 @@ def require_chances(p: Tensor, logits: Tensor) -> None:
 
 
 def require_layers(**layers: Callable) -> None:
-    """What each of these factories made must be a layer, and not torch's attention, whose arguments are others."""
+    """Each factory's result must be a layer, and not torch's attention, which takes other arguments."""
     for factory, layer in layers.items():
         if not callable(layer):
             raise bad_input(factory, "return a layer", shown(layer), TypeError)
@@ -116,7 +116,7 @@ def require_table(argument: str, table: Tensor, rows: int, width: int) -> None:
 
 
 def require_choice(argument: str, value: str, choices: Iterable[str], must: str = "") -> None:
-    """`value` must be one of the words in `choices`."""
+    """`value` must be one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise bad_input(argument, must or f"be one of {', '.join(choices)}", shown(value))
 
@@ -135,19 +135,19 @@ def require_vocabulary(vocabulary: object) -> None:
 
 
 def require_padding(padded_with: int, pad_id: int) -> None:
-    """What batches are padded with must be what the model takes for padding."""
+    """The padding id of batches must be the model's padding id."""
     if padded_with != pad_id:
         raise bad_input("batches", f"be padded with the model's pad_id = {pad_id}", padded_with)
 
 
 def require_rate(rate: float, step: int) -> None:
-    """What `lr` gave for update number `step`, the `rate`, must be a learning rate."""
+    """The `rate` that `lr` returned for update number `step` must be a learning rate."""
     must = f"return a finite number of at least 0, also for step {step}"
     require_number("lr", rate, lambda rate: 0 <= rate < math.inf, must)
 
 
 def require_trainable(model: torch.nn.Module) -> None:
-    """`model` must say what its padding is, and have something to train."""
+    """`model` must define its padding id, and have a parameter to train."""
     require_kind("model", model, torch.nn.Module)
     if not _is_whole(getattr(getattr(model, "config", None), "pad_id", None)):
         raise bad_input("model", "have a config with a pad_id, as a Transformer has", shown(model), TypeError)
@@ -156,7 +156,7 @@ def require_trainable(model: torch.nn.Module) -> None:
 
 
 def require_continuations(tokens: Iterable, log_p: Iterable, n_open: int) -> None:
-    """For each of the open paths ids to go on with, and as many log-probabilities."""
+    """Require ids to continue each open path with, and as many log-probabilities."""
     for argument, rows in {"tokens": tokens, "log_p": log_p}.items():
         require_rows(argument, rows, "be lists, one for each open path")
         if len(rows) != n_open:
@@ -166,7 +166,7 @@ def require_continuations(tokens: Iterable, log_p: Iterable, n_open: int) -> Non
             raise bad_input("log_p", f"hold a number for each of the {len(ids)} tokens of its row", len(numbers))
         for i in ids:
             require_whole("each id of tokens", i, 0)
-        for number in numbers:  # a sum of probabilities may be rounded to a little more than 1
+        for number in numbers:  # a sum of probabilities may be rounded to slightly more than 1
             must = "be a log-probability, at most 0"
             require_number("each number of log_p", number, lambda number: number <= 1e-3, must)
 
@@ -182,7 +182,7 @@ def require_ids_in_rows(argument: str, rows: Iterable) -> None:
 
 
 def require_examples(argument: str, examples: Iterable, least: int = 0) -> None:
-    """`examples` must be pairs `src` and `tgt` of lists of ids, `least` of them."""
+    """`examples` must be at least `least` pairs `src` and `tgt` of lists of ids."""
     require_rows(argument, examples, "be pairs of lists of ids")
     if len(examples) < least:
         raise bad_input(argument, "hold at least one example", "none")
@@ -195,20 +195,20 @@ def require_examples(argument: str, examples: Iterable, least: int = 0) -> None:
 
 
 def require_words(argument: str, words: Iterable[str]) -> None:
-    """`words` must be a sequence of strings, such as a string is."""
+    """`words` must be a sequence of strings; a string counts as one."""
     require_kind(argument, words, Sequence, "be a sequence of words")
     for word in () if isinstance(words, str) else words:
         require_kind(f"each of {argument}", word, str, "be a string")
 
 
 def require_rows(argument: str, rows: Iterable, must: str) -> None:
-    """`rows` must be a sequence of sequences, `must` says of what; no text and no numbers stand among them."""
+    """`rows` must be a sequence of sequences, `must` says of what; strings and numbers are not allowed as rows."""
     if not _is_sequence(rows) or not all(_is_sequence(row) for row in rows):
         raise bad_input(argument, must, shown(rows), TypeError)
 
 
 def require_texts(argument: str, texts: Iterable[str]) -> None:
-    """`texts` must be a list of strings; a string would be taken for its letters."""
+    """`texts` must be a list of strings; a single string would be read as its letters."""
     if not _is_sequence(texts):
         raise bad_input(argument, "be a list of strings", shown(texts), TypeError)
     for text in texts:
@@ -236,11 +236,11 @@ def require_path(argument: str, path: Path | str) -> None:
     require_kind(argument, path, (str, Path), "be a path")
 
 
-# tensors by what they hold
+# tensors, by content
 
 
 def require_like(argument: str, value: Tensor, other: Tensor, of: str) -> None:
-    """`value` must have the dtype and the device of `other`, which is called `of`."""
+    """`value` must have the dtype and the device of `other`, which the message calls `of`."""
     if value.device != other.device:
         raise bad_input(argument, f"be on the device of {of}, {other.device}", value.device)
     if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
@@ -255,7 +255,7 @@ def require_heads(n_heads: int, width: int) -> None:
 
 
 def require_cache(cache: object, query: Tensor, key: Tensor) -> None:
-    """A `cache`, if there is one, holds as many sentences as the `query`; of a memory, the one that `key` is."""
+    """A `cache`, if there is one, must hold as many sentences as `query`; that of a memory must hold `key`."""
     if cache is None:
         return
     if cache.K is not None and cache.K.shape[0] != query.shape[0]:
@@ -266,7 +266,7 @@ def require_cache(cache: object, query: Tensor, key: Tensor) -> None:
 
 
 def _require_same_memory(cache: object, key: Tensor) -> None:
-    """A cache of a memory must have been filled from this one, `key`; which it was is remembered where it can be seen."""
+    """A cache of a memory must have been filled from `key`; remember `key` where values can be read."""
     must = "hold the memory that key is; another memory needs a new one"
     if cache.K is not None and cache.K.shape[-2] != key.shape[1]:
         raise bad_input("cache", must, f"a memory of {cache.K.shape[-2]} positions where key has {key.shape[1]}")
@@ -279,7 +279,7 @@ def _require_same_memory(cache: object, key: Tensor) -> None:
 
 
 def require_buckets(r: Tensor, n_buckets: int, max_distance: int) -> None:
-    """Distances of at least 0, and buckets that reach farther than those of one distance each."""
+    """Distances must be at least 0, and the buckets must reach farther than one distance per bucket."""
     if r.numel() and (least := _numbers(r, torch.min)) is not None and least < 0:
         raise bad_input("r", "hold distances of at least 0", least)
     require_whole("n_buckets", n_buckets, 2)
@@ -287,7 +287,7 @@ def require_buckets(r: Tensor, n_buckets: int, max_distance: int) -> None:
 
 
 def require_pad_id(ids: Tensor, pad_id: int) -> None:
-    """`pad_id` must be a whole number that can stand among `ids`; another would be taken for one that can."""
+    """`pad_id` must be a whole number in the range of the dtype of `ids`; otherwise it would be read as another id."""
     require_whole("pad_id", pad_id)
     kind = torch.iinfo(ids.dtype)
     if not torch.jit.is_tracing() and not kind.min <= pad_id <= kind.max:
@@ -295,12 +295,12 @@ def require_pad_id(ids: Tensor, pad_id: int) -> None:
 
 
 def require_tokens(argument: str, ids: Tensor, weight: Tensor) -> None:
-    """`ids` must be whole numbers that name rows of `weight`, at least one for each row of the batch, which may have no row."""
+    """`ids` must be integers that index rows of `weight`, at least one per row of the batch; it may be empty."""
     if ids.dtype not in (torch.int64, torch.int32):
         raise bad_input(argument, "be of type torch.int64 or torch.int32", ids.dtype, TypeError)
     if 0 in (ids.shape[1:] or ids.shape):
         raise bad_input(argument, "hold at least one token in each row", shape_of(ids))
-    if ids.numel() and ids.device.type == "cpu":  # elsewhere a look at the values would wait for the device
+    if ids.numel() and ids.device.type == "cpu":  # on other devices a look at the values would wait for the device
         require_range(argument, ids, len(weight))
 
 
@@ -315,7 +315,7 @@ def require_range(argument: str, ids: Tensor, vocab_size: int) -> None:
 
 
 def require_targets(logits: Tensor, targets: Tensor, pad_id: int) -> None:
-    """The targets must be ids below the width of `logits`; one at least must not be padding."""
+    """The targets must be ids below the width of `logits`; at least one must not be padding."""
     require_whole("pad_id", pad_id)
     if targets.device.type == "cpu" and targets.numel():
         require_range("targets", targets.masked_fill(targets == pad_id, 0), logits.shape[-1])
@@ -324,19 +324,19 @@ def require_targets(logits: Tensor, targets: Tensor, pad_id: int) -> None:
 
 
 def require_a_loss(loss: Tensor) -> None:
-    """The `loss` of logits must be a number."""
+    """The `loss` must not be NaN."""
     if _numbers(loss, torch.isnan):
         raise bad_input("logits", "hold no NaN and in each row a finite number", "a loss that is NaN")
 
 
 def require_no_nan(argument: str, value: Tensor) -> None:
-    """No number of `value` may be NaN; infinite ones may stand there."""
+    """`value` must not contain NaN; infinite numbers are allowed."""
     if _numbers(value, lambda value: value.isnan().any()):
         raise bad_input(argument, "hold no NaN", f"one at index {first_index(value.isnan())}")
 
 
 def require_logits_of(logits: Tensor, batch: int) -> None:
-    """What `step` gave must be logits (batch, n, v) of this `batch`."""
+    """`step` must return logits (batch, n, v) for this `batch`."""
     if not isinstance(logits, Tensor) or logits.dim() != 3 or len(logits) != batch:
         raise bad_input(
             "step", f"return logits of shape (batch, n, v) with a row for each of the {batch} sources", shown(logits)
@@ -344,14 +344,14 @@ def require_logits_of(logits: Tensor, batch: int) -> None:
 
 
 def require_rows_of(argument: str, rows: Tensor, batch: int) -> None:
-    """`rows` must be rows of a batch."""
+    """`rows` must be valid row indices of a batch."""
     found = rows.numel() and _numbers(rows, lambda rows: torch.stack(rows.aminmax()))
     if found and (found[0] < -batch or found[1] >= batch):
         raise bad_input(argument, f"be rows of the batch, below {batch}", found[1] if found[1] >= batch else found[0])
 
 
 def require_room(end: int, max_len: int) -> None:
-    """A model has `max_len` positions; the `end` of its ids must be among them."""
+    """The ids must end within the model's `max_len` positions."""
     if end > max_len:
         raise bad_input("ids", f"end before position max_len = {max_len}", f"{end} positions")
 
@@ -364,14 +364,14 @@ def require_caches(caches: list, n_layers: int, each: str) -> None:
 
 
 def require_no_padding_first(first: Tensor, start: int, pad_id: int) -> None:
-    """The `first` column of ids must hold tokens, where no earlier ones stand in the caches."""
+    """The `first` column of ids must not hold padding, if the caches are empty."""
     if start == 0 and _numbers(first, lambda first: (first == pad_id).any()):
         row = first_index(first == pad_id)[0]
         raise bad_input("ids", "begin with a token in every row, padding stands at the end", f"padding in row {row}")
 
 
 def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
-    """`ids` must be one for each row of what is `written`, in its place."""
+    """`ids` must hold one id for each row of `written`, on the same device."""
     if len(ids) != len(written):
         raise bad_input(argument, f"have shape {(len(written), 1)}, the newest token of each row", shape_of(ids))
     if ids.device != written.device:
@@ -379,7 +379,7 @@ def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
 
 
 def require_state(state: Tensor | tuple[Tensor, Tensor], rnn: torch.nn.RNNBase, batch: int) -> None:
-    """`state` must be one that `rnn` can go on from: a tensor or, for an LSTM, two."""
+    """`state` must be a state of `rnn`: a tensor or, for an LSTM, two."""
     pair = rnn.mode == "LSTM"
     parts = state if isinstance(state, tuple) else (state,)
     if len(parts) != 1 + pair or not all(isinstance(part, Tensor) for part in parts):
@@ -399,7 +399,7 @@ def require_one_sequence(argument: str, x: Tensor) -> None:
 
 
 def require_one_vector_a_position(argument: str, output: Tensor, x: Tensor) -> None:
-    """What the function `argument` made of `x` must be one tensor with a vector for each position of `x`."""
+    """The function `argument` must return one tensor with a vector for each position of `x`."""
     if not isinstance(output, Tensor):
         must = "return one tensor, such as output of (output, weights)"
         raise bad_input(argument, must, f"a {type(output).__name__}", TypeError)
@@ -408,7 +408,7 @@ def require_one_vector_a_position(argument: str, output: Tensor, x: Tensor) -> N
 
 
 def require_slopes(argument: str, function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """What `function` makes of `x`, which must be one tensor through which a gradient leads back to `x`."""
+    """Return `function(x)`, which must be one tensor through which a gradient flows back to `x`."""
     with torch.enable_grad():
         given = x.detach().requires_grad_()
         output = function(given)
@@ -423,7 +423,7 @@ def require_slopes(argument: str, function: Callable[[Tensor], Tensor], x: Tenso
 
 
 def require_values(**tensors: Tensor | None) -> None:
-    """Floats must be finite, and a mask must leave every query a key; what came twice is looked at once."""
+    """Floats must be finite, and a mask must leave every query a key; a tensor passed twice is checked once."""
     looked: list[Tensor] = []
     for argument, X in tensors.items():
         if X is None or any(X is other for other in looked):
@@ -436,10 +436,10 @@ def require_values(**tensors: Tensor | None) -> None:
 
 
 def require_finite(argument: str, value: Tensor, once: bool = False) -> None:
-    """None of the numbers in `value` may be NaN or infinite; with `once` a `value` seen before is not looked at again.
+    """No number in `value` may be NaN or infinite; with `once`, a `value` seen before is not checked again.
 
-    A sum is finite only if all of its numbers are, and costs one pass without a second tensor; a sum that is
-    not may have grown too large, and then every number is looked at.
+    A finite sum proves that all numbers are finite, and costs one pass without a second tensor; a sum that is
+    not finite may have overflowed, and then every number is checked.
     """
     look = _look(value) if once else None
     if look and _was_seen(value, look):
@@ -474,7 +474,7 @@ def require_distribution(argument: str, value: Tensor) -> None:
 
 
 def require_mask_size(n: int) -> None:
-    """`n` must be a whole number of at least 1 whose n × n mask can be held."""
+    """`n` must be a whole number of at least 1 whose n × n mask fits in memory."""
     require_whole("n", n, 1)
     if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return
@@ -511,15 +511,15 @@ def require_no_empty_row(argument: str, mask: Tensor, must: str = "allow every q
         _remember(mask, look)
 
 
-# what has been looked at
+# tensors that have been checked
 
-_seen: WeakIdKeyDictionary = WeakIdKeyDictionary()  # tensor → the looks that found nothing wrong
+_seen: WeakIdKeyDictionary = WeakIdKeyDictionary()  # tensor → the checks that it has passed
 
 
 def _look(value: Tensor) -> tuple | None:
-    """Which numbers of its memory `value` shows, in which rows, and how often they have been written; None if unknown.
+    """Return a key for the view and version of `value`: memory range, rows, and number of writes; None if unknown.
 
-    Axes of one entry make no difference: a mask with an axis for the heads is the same mask.
+    Axes of size 1 make no difference: a mask with an axis for the heads is the same mask.
     """
     if not _can_be_seen(value) or value.is_inference():
         return None
@@ -533,40 +533,40 @@ def _was_seen(value: Tensor, look: tuple) -> bool:
 
 def _remember(value: Tensor, look: tuple) -> None:
     owner = _owner(value)
-    looks = {other for other in _seen.get(owner, ()) if other[0] == look[0]}  # older versions are gone
+    looks = {other for other in _seen.get(owner, ()) if other[0] == look[0]}  # drop older versions
     _seen[owner] = looks | {look}
 
 
 def _owner(value: Tensor) -> Tensor:
-    """The tensor whose memory `value` shows."""
+    """Return the tensor that owns the memory of `value`."""
     return value if value._base is None else value._base
 
 
 def _can_be_seen(value: Tensor) -> bool:
-    """Whether the numbers of `value` can be looked at, and are not those of one example for many."""
+    """Return whether the numbers of `value` can be read: not in graph capture, and not on the device "meta"."""
     return not (torch.compiler.is_compiling() or torch.jit.is_tracing() or value.is_meta)
 
 
 def _numbers(value: Tensor, question: Callable[[Tensor], Tensor]) -> float | bool | list | None:
-    """What `question` makes of `value`, as Python's numbers; None where they cannot be seen."""
+    """Return `question(value)` as Python numbers; None where they cannot be read."""
     if not _can_be_seen(value):
         return None
     try:
         return question(value.detach()).tolist()
-    except RuntimeError:  # under vmap one value stands for many, which have no answer in common
+    except RuntimeError:  # under vmap one value stands for many, which have no common answer
         return None
 
 
-# words
+# messages
 
 
 def shape_of(value: Tensor) -> str:
-    """The shape of `value` in words."""
+    """Describe the shape of `value`."""
     return f"shape {_shape(value)}"
 
 
 def shown(value: object) -> str:
-    """`value` in a few words: a short one as it is written in Python, another by its kind."""
+    """Describe `value` in a few words: short values by their repr, others by their type."""
     if isinstance(value, Tensor):
         return f"a tensor of {shape_of(value)}"
     written = repr(value) if value is None or isinstance(value, (str, Real)) else ""
@@ -574,7 +574,7 @@ def shown(value: object) -> str:
 
 
 def first_index(where: Tensor) -> tuple[int, ...]:
-    """The index of the first True."""
+    """Return the index of the first True."""
     return tuple(where.nonzero()[0].tolist())
 
 
@@ -587,7 +587,7 @@ def with_article(noun: str) -> str:
 
 
 def _is_whole(value: object) -> bool:
-    """Whether `value` is a whole number, or stands for one in a graph that is being captured."""
+    """Return whether `value` is a whole number, or stands for one during graph capture."""
     if isinstance(value, Tensor):
         return torch.jit.is_tracing() and value.dim() == 0 and not value.is_floating_point()
     return isinstance(value, (int, torch.SymInt, Integral)) and not isinstance(value, bool)
@@ -598,11 +598,11 @@ def _is_sequence(value: object) -> bool:
         and not isinstance(value, (str, bytes, dict, Tensor)))  # fmt: skip
 
 
-# types and shapes, for what is not @checked
+# types and shapes, for functions that are not @checked
 
 
 def require_callable(**functions: Callable) -> None:
-    """Each of the `functions` must be one."""
+    """Each of the `functions` must be callable."""
     for argument, function in functions.items():
         if not callable(function):
             raise bad_input(argument, "be a function", shown(function), TypeError)

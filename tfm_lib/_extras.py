@@ -1,4 +1,4 @@
-"""How to install what only some commands need: by a command that works, since no index has this library."""
+"""Name the pip command that installs an optional extra, given that no package index has this library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlparse
 
 from tfm_lib import __version__
 
-EXTRA_OF = {  # by the first word after `tfm`, the extra that brings what the command needs
+EXTRA_OF = {  # first word after `tfm` → the extra with what the command needs
     "build": "book",
     "serve": "command",
     "paper": "paper",
@@ -25,11 +25,11 @@ EXTRA_OF = {  # by the first word after `tfm`, the extra that brings what the co
     "report": "classroom",
     "bench": "dev",
 }
-APART = {"distributed": "dask", "nbgrader": "hub", "datasets": "wmt14"}  # what a command needs for some of its options
+APART = {"distributed": "dask", "nbgrader": "hub", "datasets": "wmt14"}  # packages for some options of a command
 
 
 def command(extra: str) -> str:
-    """The command that installs the library's `extra`, from where the library itself came."""
+    """Return the command that installs the library's `extra` from the place where the library itself was installed."""
     where = _origin()
     if where is not None and where.is_dir():
         return f"cd {_quoted(str(where))} && pip install -c constraints.txt -e '.[{extra}]'"
@@ -39,21 +39,21 @@ def command(extra: str) -> str:
 
 
 def missing(package: str, words: Sequence[str]) -> str:
-    """The sentence about a `package` that `tfm` with these `words` misses; nothing where no extra is known to bring it."""
+    """Return the message for `tfm` with `words` when `package` is missing; "" if no extra is known to bring it."""
     name = package.partition(".")[0]
     extra = APART.get(name) or EXTRA_OF.get(next(iter(words), ""), "command" if name in ("typer", "rich") else "")
     return _sentence(name, extra) if extra and not name.startswith("tfm_") else ""
 
 
 def needs(extra: str, *packages: str) -> None:
-    """Called where a room is entered: refuses, with a sentence, whoever lacks one of the `packages` of its `extra`."""
+    """Raise ModuleNotFoundError with an install command if one of the `packages` of `extra` is missing."""
     for name in packages:
         if find_spec(name) is None:
             raise ModuleNotFoundError(_sentence(name, extra), name=name)
 
 
 def absent(error: ModuleNotFoundError, extra: str) -> ModuleNotFoundError:
-    """The error of an import that failed, with the sentence about the `extra` that brings the package."""
+    """Return the error of a failed import with the message about the `extra` that brings the package."""
     name = (error.name or "").partition(".")[0]
     return ModuleNotFoundError(_sentence(name, extra), name=name)
 
@@ -63,7 +63,7 @@ def _sentence(name: str, extra: str) -> str:
 
 
 def _origin() -> Path | None:
-    """The folder or wheel from which pip installed the library, as it noted it; the checkout where it did not."""
+    """Return the checkout, or the folder or wheel that pip recorded as the library's origin; None if unknown."""
     checkout = Path(__file__).resolve().parents[1]
     if (checkout / "pyproject.toml").is_file() and (checkout / "constraints.txt").is_file():
         return checkout

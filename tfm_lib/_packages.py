@@ -1,4 +1,4 @@
-"""Programs that pip cannot bring: installed where that can be done without a question."""
+"""Install programs that pip cannot install, where that needs no confirmation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 
 
 def apt_install(name: str) -> bool:
-    """Install the Debian package `name`, if this is root and there is apt-get; whether that was done."""
+    """Install the Debian package `name` if running as root with apt-get; return whether that succeeded."""
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return False
     quietly(["apt-get", "update", "-q"])
@@ -16,6 +16,6 @@ def apt_install(name: str) -> bool:
 
 
 def quietly(command: list[str]) -> bool:
-    """Run `command` without its words and questions; whether it ended well."""
+    """Run `command` without output and questions; return whether it succeeded."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     return subprocess.run(command, check=False, capture_output=True, env=environment).returncode == 0

@@ -1,9 +1,9 @@
-"""What the command line says when something cannot be done."""
+"""Exceptions whose messages the command line shows when something cannot be done."""
 
 
 class Refusal(Exception):
-    """Something that the user can mend; the message says what and how."""
+    """An error that the user can fix; the message says what and how."""
 
 
 class BuildStopped(RuntimeError):
-    """Sphinx gave up before the book's pages were written."""
+    """Sphinx stopped before the book's pages were written."""

@@ -1,4 +1,4 @@
-"""Signatures that are kept: a call is held to the annotations of what it calls, and a misfit becomes a sentence.
+"""Check arguments against a function's annotations at each call, and report a misfit in a sentence.
 
     @checked
     def dot_score(Q: Float[Tensor, "*batch n d_k"], K: Float[Tensor, "*batch m d_k"]) -> ...
@@ -6,9 +6,9 @@
     dot_score(torch.ones(2, 3), torch.ones(4, 5))
     # ValueError: K must have shape (..., m, d_k) with d_k = 3, as in Q; got shape (4, 5).
 
-An axis has one size in all arguments of a call; in a method, that of the attribute of its name, such as `self.d_model`.
-Floats share a type and tensors a device, in a module those of its weights. Vectors hold a number, and queries find a
-key. A mask is compared where the call knows all of its axes.
+An axis has one size in all arguments of a call; in a method, the size of the attribute of its name (`self.d_model`).
+Floats must share a dtype and tensors a device, in a module those of its weights. Vectors must not be empty, and
+queries need a key. A mask is compared where the call knows all of its axes.
 """
 
 from collections.abc import Callable
@@ -24,13 +24,13 @@ from torch import Tensor, nn
 from tfm_lib._errors import bad_input, shape_of, shown, with_article
 
 What = TypeVar("What", bound=Callable)
-VALUES = {int, float, object, Parameter.empty}  # other helpers look at these
+VALUES = {int, float, object, Parameter.empty}  # other helpers check these
 MUST = {bool: "be True or False", str: "be a string", Tensor: "be a torch tensor"}
 COUNTS = ("no axis", "one axis", "two axes", "three axes", "four axes")
 
 
 def checked(what: What) -> What:
-    """`what`, a function or a class with its public methods, which looks at its arguments before it runs."""
+    """Return `what`, a function or a class with its public methods, wrapped to check arguments before it runs."""
     if not isclass(what):
         return _checked(what)
     for name, method in list(vars(what).items()):
@@ -41,7 +41,7 @@ def checked(what: What) -> What:
 
 def _checked(function: Any) -> Any:
     ours = _Signature(function)
-    fitted: set[tuple] = set()  # calls that are not looked at again
+    fitted: set[tuple] = set()  # kinds of calls that passed and are not checked again
 
     @wraps(function)
     def looks_first(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def _checked(function: Any) -> Any:
 
 
 class _Signature:
-    """What a function's annotations ask of its arguments; fields of a NamedTuple are looked at like arguments."""
+    """The checks that a function's annotations define; fields of a NamedTuple are checked like arguments."""
 
     def __init__(self, function: Callable):
         parameters = [p for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_POSITIONAL]
@@ -77,7 +77,7 @@ class _Signature:
         self.in_a_module = self.names[:1] == ["self"] and any(isinstance(look, _Shape) for look in self.looks.values())
 
     def look(self, args: tuple, kwargs: dict, own: dict, weight: Tensor | None) -> bool:
-        """Look at all arguments, of a module that has `own` sizes and a `weight`; whether the next may go unseen."""
+        """Check all arguments, given a module's `own` sizes and `weight`; return whether equal calls can skip it."""
         given = {**dict(zip(self.names, args)), **kwargs}
         for name, kind in self.tuples.items():
             if isinstance(given.get(name), kind):
@@ -93,7 +93,7 @@ class _Signature:
 
 
 class _Call:
-    """What is known of a call: sizes of axes and who says so; the float and the place that others must share."""
+    """Facts collected in a call: sizes of axes and their source; the dtype and device that others must share."""
 
     def __init__(self, sizes: dict[str, tuple[Any, str]]):
         self.sizes, self.is_strict = sizes, True
@@ -102,14 +102,14 @@ class _Call:
 
 
 def _kind(value: object) -> object:
-    """All that a look depends on."""
+    """Return everything that a check depends on."""
     if isinstance(value, Tensor):
         return value.shape, value.dtype, value.device
     return value if isinstance(value, str) else type(value)
 
 
 def _weight(module: nn.Module) -> Tensor | None:
-    """The first weight of a module, which `module.parameters()` takes ten times as long to find."""
+    """Return the first weight of a module; `module.parameters()` takes ten times as long."""
     for weight in module._parameters.values():
         if weight is not None:
             return weight
@@ -119,11 +119,11 @@ def _weight(module: nn.Module) -> Tensor | None:
     return None
 
 
-# looks at one argument
+# checks of one argument
 
 
 def _way(annotation: Any) -> "_Look | _Shape | None":
-    """How an argument with this annotation is looked at; None where it is not."""
+    """Return the check for an argument with this annotation; None if it is not checked."""
     choices = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
     kinds = tuple(kind for kind in choices if kind is not type(None))
     optional, kind = len(kinds) < len(choices), kinds[0]
@@ -143,7 +143,7 @@ def _way(annotation: Any) -> "_Look | _Shape | None":
 
 
 class _Look:
-    """An argument that `fits`, or else `must`."""
+    """Check that an argument `fits`, else report that it `must`."""
 
     axes: tuple[str, ...] = ()
 
@@ -156,14 +156,14 @@ class _Look:
 
 
 class _Shape:
-    """An argument is a tensor as its annotation has it, such as `Float[Tensor, "*batch n d_k"]`."""
+    """Check a tensor argument against its annotation, such as `Float[Tensor, "*batch n d_k"]`."""
 
     def __init__(self, annotation: type[AbstractArray], optional: bool):
         self.numbers, self.optional = annotation.dtype.__name__, optional
         words = annotation.dim_str.split()
         self.leading = words.pop(0).strip("*#") if words and words[0][0] in "*." else None
         self.is_mask = "#" in annotation.dim_str
-        self.last = [(word.lstrip("#"), word.startswith("#")) for word in words]  # axes, and whether they can be 1
+        self.last = [(word.lstrip("#"), word.startswith("#")) for word in words]  # axes, and whether they may be 1
         self.axes = {axis for axis, _ in self.last}
         written = (*([] if self.leading is None else ["..."]), *(axis for axis, _ in self.last))
         self.text = f"({', '.join(written)}{',' if len(written) == 1 else ''})"
@@ -219,7 +219,7 @@ class _Shape:
             raise bad_input(name, f"have the leading axes of {of}, {tuple(map(int, leading))}", shape_of(X))
 
     def _broadcasts(self, name: str, X: Tensor, sizes: dict) -> None:
-        """Every axis is that of the scores, or can be 1 and is; those of the batch may be left out."""
+        """Every axis must equal that of the scores, or be 1 where allowed; the batch axes may be omitted."""
         if not all(axis in sizes for axis in (self.leading, *self.axes) if axis is not None):
             return
         batch = () if self.leading is None else sizes[self.leading][0]
@@ -234,7 +234,7 @@ class _Shape:
 
 
 def _with(axes: list[str], sizes: dict) -> str:
-    """How large these axes are, and which argument says so."""
+    """Describe the sizes of these axes, and the arguments that define them."""
     told: dict[str, list[str]] = {}
     for axis in axes:
         if not axis.isdigit():

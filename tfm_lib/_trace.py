@@ -1,11 +1,11 @@
-"""One pass through a model, traced: what every module computes by a readable name, to look at or to replace.
+"""Trace one forward pass: record or replace what every module computes, by a readable name.
 
     with trace(model) as seen:
         logits = model(src_ids, tgt_ids)
     seen["encoder.0.self_attention.weights"]  # (batch, n_heads, n, n)
 
-A name is a module's path and what passes there: the `output` of every module, the `weights` of an attention and, with
-all heads side by side, its `queries`, `keys`, `values` and `heads` (what W_O mixes); a feed-forward network's `hidden`.
+A name is a module's path and a value there: the `output` of every module, the `weights` of an attention and, with all
+heads concatenated, its `queries`, `keys`, `values` and `heads` (the input of W_O); a feed-forward network's `hidden`.
 """
 
 import difflib
@@ -26,14 +26,14 @@ from torch.overrides import TorchFunctionMode
 from tfm_lib._errors import bad_input, require_kind, shape_of, shown
 
 Change = Tensor | Callable[[Tensor], Tensor]
-INSIDE = {  # a projection: on which side of it something has a name of its own
+INSIDE = {  # a projection: the side of it on which a value has its own name
     "W_Q": ("output", "queries"), "W_K": ("output", "keys"), "W_V": ("output", "values"),
     "W_O": ("input", "heads"), "W_2": ("input", "hidden"),
 }  # fmt: skip
 
 
 class Trace(Mapping[str, Tensor]):
-    """`seen[name]` is the latest value, `seen.calls(name)` has one for each call; `print(seen)` lists names and shapes."""
+    """`seen[name]` is the latest value, `seen.calls(name)` one per call; `print(seen)` lists names and shapes."""
 
     def __init__(self, kept: dict[str, list[Tensor]]) -> None:
         self._kept = kept
@@ -59,11 +59,12 @@ class Trace(Mapping[str, Tensor]):
 
 @contextmanager
 def trace(model: nn.Module, names: str = "*", replace: Mapping[str, Change] | None = None) -> Iterator[Trace]:
-    """While the block lasts, what passes through `model` is kept, and replaced where you ask for it.
+    """Record what passes through `model` while the block runs, and replace it where requested.
 
-    `names` is a pattern such as "*.weights" for what is kept. `replace` maps a name to a tensor, or to a function from
-    the value that came to the one that goes on. Gradients flow through all values. An attention is asked for weights
-    where a fused kernel gives none. Calls of other threads are not seen; of two blocks the inner is nearer to the model.
+    `names` is a pattern such as "*.weights" for what is recorded. `replace` maps a name to a tensor, or to a function
+    from the old value to the new one. Gradients flow through all values. An attention computes its weights even where
+    a fused kernel would not. Calls from other threads are ignored; of two nested blocks the inner is closer to the
+    model.
     """
     require_kind("model", model, nn.Module, "be a torch.nn.Module")
     require_kind("names", names, str, 'be a pattern such as "*.weights"')
@@ -90,20 +91,20 @@ def trace(model: nn.Module, names: str = "*", replace: Mapping[str, Change] | No
 
 
 def _places(model: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
-    """What passes before ("input"), in ("weights") and after ("output") each module; a shared one has many names."""
+    """Yield places before ("input"), in ("weights") and after ("output") each module; shared ones have many names."""
     for path, module in model.named_modules(remove_duplicate=False):
         if isinstance(module, torch.jit.ScriptModule):
-            continue  # it takes no hooks
+            continue  # a ScriptModule takes no hooks
         parent, _, child = path.rpartition(".")
         place, name = INSIDE.get(child, ("output", f"{child}.output"))
         if child == "W_2" and len(signature(model.get_submodule(parent).forward).parameters) > 1:
-            place, name = "output", "W_2.output"  # of queries and keys: a score, no feed-forward network
+            place, name = "output", "W_2.output"  # additive score of queries and keys, not a feed-forward network
         yield module, place, f"{parent}.{name}".lstrip(".")
         yield module, "weights", f"{path}.weights".lstrip(".")
 
 
 class _Watch:
-    """The hooks of one module, before and after it."""
+    """The hooks before and after one module."""
 
     def __init__(self, kept: dict[str, list[Tensor]], changes: dict[str, Callable[[Tensor], Tensor]]):
         self.kept, self.changes, self.thread = kept, changes, threading.get_ident()
@@ -111,13 +112,13 @@ class _Watch:
         self.begun: list[tuple[bool, _Softmax | None]] = []  # calls that have not ended
 
     def __reduce__(self) -> tuple:
-        return _Watch, ({}, {})  # a copy of the model has a copy of this, which looks at nothing
+        return _Watch, ({}, {})  # a copied model gets a copy of this object that records nothing
 
     def before(self, module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
         if threading.get_ident() != self.thread:
             return None
         unasked, changes = False, [self.changes[name] for name in self.names["weights"] if name in self.changes]
-        with suppress(TypeError):  # of arguments that do not fit, of which the module itself will tell
+        with suppress(TypeError):  # arguments that do not fit, which the module itself will report
             bound = signature(module.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             if unasked := bool(self.names["weights"]) and bound.arguments.get("need_weights") is False:
@@ -136,10 +137,10 @@ class _Watch:
             softmax.__exit__(None, None, None)
         first, *rest = output if isinstance(output, tuple) and output else (output,)
         if not isinstance(first, Tensor):
-            return None  # nothing that has a name, or an exception is on its way
+            return None  # nothing that has a name, or an exception is being raised
         if softmax and not softmax.used:
             raise bad_input("replace", "change weights that a softmax makes", f"none in a {type(module).__name__}")
-        if len(rest) == 1 and isinstance(rest[0], Tensor) and not isinstance(module, nn.RNNBase):  # it gives its state
+        if len(rest) == 1 and isinstance(rest[0], Tensor) and not isinstance(module, nn.RNNBase):  # gives its state
             rest[0] = self.passes("weights", rest[0])
         if unasked and rest:  # a decoder layer has two
             rest[0] = (None,) * len(rest[0]) if isinstance(rest[0], tuple) else None
@@ -149,7 +150,7 @@ class _Watch:
         return type(output)(first, *rest) if hasattr(output, "_fields") else (first, *rest)
 
     def passes(self, place: str, value: Tensor) -> Tensor:
-        """Keep `value`, or what replaces it; a clone goes on, for the model may write into it."""
+        """Record `value` or its replacement; return a clone, since the model may write into it."""
         for name in self.names[place]:
             if name in self.changes and place != "weights":
                 value = self.changes[name](value)
@@ -159,7 +160,7 @@ class _Watch:
 
 
 class _Softmax(TorchFunctionMode):
-    """A softmax makes the weights of an attention: while this mode lasts, they are changed before they mix values."""
+    """Mode that changes the output of softmax, the weights of an attention, before it mixes values."""
 
     def __init__(self, changes: list[Callable[[Tensor], Tensor]]):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The special tokens and their ids, which everybody who makes, pads or reads ids takes from here."""
+"""Define the special tokens and their ids, used wherever ids are made, padded or read."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 class Vocabulary:
     """Tokens by id and ids by token, the special ones first.
 
-    The class itself names the special ids, so that it serves where nothing but those is asked for.
+    The class itself holds the special ids, so that it can be used where only those are needed.
     """
 
     special = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -20,11 +20,11 @@ class Vocabulary:
         return len(self.tokens)
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """The ids of `tokens`; an unknown token becomes <unk>."""
+        """Return the ids of `tokens`; an unknown token becomes <unk>."""
         return [self.ids.get(token, self.unk_id) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of `ids` up to the first <eos>, without <pad> and <bos>."""
+        """Return the tokens of `ids` up to the first <eos>, without <pad> and <bos>."""
         tokens = []
         for i in ids:
             if i == self.eos_id:

@@ -1,8 +1,8 @@
-/* The runtime of a page without a kernel: reads the widget state that the build embedded, and gives each
+/* Widget runtime of a page without a kernel: reads the widget state that the build embedded, and gives each
    widget the front-end side of the anywidget contract. Works from a server and from a file.
 
-   A module is taken from globalThis.tfmWidgets[name] when the page loaded it as a script, else imported from
-   the `_esm` text of its state. Whatever fails, the still picture stays, with a sentence below it. */
+   A module is taken from globalThis.tfmWidgets[name] if the page loaded it as a script, else imported from
+   the `_esm` text of its state. If anything fails, the static figure stays, with a message below it. */
 
 import { hashOf } from "../src/kit/link.js";
 
@@ -10,7 +10,7 @@ const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
 const LINKS = ["LinkModel", "DirectionalLinkModel"];
 const FAILED = "This widget did not start in your browser. The picture shows it as it was when the book was built.";
 
-/** A widget's state with events; all views of one widget share one. */
+/** A widget's state with events; all views of one widget share one model. */
 export class Model {
   #state;
   #listeners = new Map();
@@ -24,12 +24,12 @@ export class Model {
     return this.#state[key];
   }
 
-  /** All that is known now, to be set again. */
+  /** Return a copy of the whole state, so that it can be set again. */
   copy() {
     return { ...this.#state };
   }
 
-  /** `set(key, value)` or `set({ key: value, … })`; tells the listeners of what changed. */
+  /** `set(key, value)` or `set({ key: value, … })`; notifies the listeners of changed traits. */
   set(key, value) {
     const changes = typeof key === "object" ? key : { [key]: value };
     const changed = Object.keys(changes).filter((name) => !same(this.#state[name], changes[name]));
@@ -54,7 +54,7 @@ export class Model {
     }
   }
 
-  // There is no kernel to save to or to talk with.
+  // There is no kernel to save to or to send to.
   save_changes() {}
   send() {}
 
@@ -63,7 +63,7 @@ export class Model {
   }
 }
 
-/** Equal as far as a trait can tell: by identity, else as JSON; bytes are compared as bytes. */
+/** Compare two trait values: by identity, else as JSON; bytes are compared as bytes. */
 export function same(a, b) {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || !a || !b) return false;
@@ -75,7 +75,7 @@ export function same(a, b) {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The state of an embedded model with its binary traits put back as DataViews. */
+/** Return the state of an embedded model with its binary traits restored as DataViews. */
 export function withBuffers({ state, buffers = [] }) {
   for (const { path, data, encoding } of buffers) {
     const bytes = encoding === "hex" ? data.match(/../g).map((pair) => parseInt(pair, 16)) : [...atob(data)].map((c) => c.charCodeAt(0));
@@ -87,7 +87,7 @@ export function withBuffers({ state, buffers = [] }) {
 
 const idOf = (reference) => reference.replace(/^IPY_MODEL_/, "");
 
-/** The models of an embedded state by id, with jslink and jsdlink between them at work. */
+/** Create the models of an embedded state, by id, with jslink and jsdlink between them connected. */
 export function modelsOf({ state }) {
   const models = new Map();
   const manager = { get_model: async (reference) => models.get(idOf(reference)) };
@@ -128,7 +128,7 @@ function imported(code) {
 
 const initialised = new WeakMap();
 
-/** Show `model` in the container `box`; a failure leaves the still picture and says so. */
+/** Show `model` in the container `box`; on failure keep the static figure and show a message. */
 export async function show(box, model, registry) {
   const el = document.createElement("div");
   try {
@@ -143,12 +143,12 @@ export async function show(box, model, registry) {
       await module.render({ model, el, signal });
     } catch (error) {
       if (!globalThis.tfmKit?.refuse?.(model)) throw error;
-      el.replaceChildren(); // it was the state of a link: the widget begins once more without
+      el.replaceChildren(); // the state of a link caused the error: start the widget again without it
       model.set(first);
       await module.render({ model, el, signal });
     }
     box.querySelectorAll(":scope > .tfm-still, :scope > noscript").forEach((still) => still.remove());
-    for (const name of ["role", "aria-label"]) box.removeAttribute(name); // the card is a group of that name itself
+    for (const name of ["role", "aria-label"]) box.removeAttribute(name); // the card itself is a group with that name
     box.dataset.state = "live";
   } catch (error) {
     el.remove();
@@ -169,20 +169,20 @@ function style(css) {
   document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
 }
 
-const LEFT = `tfm-left ${globalThis.location?.pathname}`; // kept for the tab, until it is closed
-const LONG = 4000; // letters of a value that is no setting, but what a machine has found
-const SHORT = 60; // and of one that is told unchanged, too, since a change of another may change it
+const LEFT = `tfm-left ${globalThis.location?.pathname}`; // kept per tab, until it is closed
+const LONG = 4000; // letters of a value that is not a setting but a result of the model
+const SHORT = 60; // limit for unchanged values, which are stored too, since a change of another may change them
 
-/** Each widget as it was when this tab left the page, by key: a link to it (kit/link.js). */
+/** Return the state of each widget when this tab left the page, by key: a link to it (kit/link.js). */
 function left() {
   try {
     return JSON.parse(sessionStorage.getItem(LEFT)) ?? {};
   } catch {
-    return {}; // nothing may be kept here
+    return {}; // storage is not allowed here
   }
 }
 
-/** A link to what a widget has become; undefined where it is as it was. */
+/** Return a link to a widget's changed state; undefined if it is unchanged. */
 function linkTo(key, now, first) {
   const changed = (trait) => !same(now[trait], first[trait]);
   if (!Object.keys(now).some(changed)) return undefined;
@@ -194,16 +194,16 @@ function keep(links) {
   try {
     sessionStorage.setItem(LEFT, JSON.stringify(links));
   } catch {
-    // it begins anew next time
+    // storage failed: the widget starts from its initial state next time
   }
 }
 
-/** Whether the page is loaded again, or gone back to: then what the reader changed counts more than the link that opened it. */
+/** Return whether the page was reloaded or reached by "back": then the reader's changes take precedence over the link that opened it. */
 function returned() {
   return /reload|back/.test(globalThis.performance?.getEntriesByType?.("navigation")[0]?.type);
 }
 
-/** A widget hears such a link as if the reader had opened it in the page; the address stays what it is. */
+/** Deliver such a link to a widget as if the reader had opened it in the page; the address stays unchanged. */
 function comeBack(link) {
   const { href } = location;
   try {
@@ -214,7 +214,7 @@ function comeBack(link) {
   }
 }
 
-/** Show every widget of the page: what is in sight at once, the others as soon as the browser is idle. */
+/** Show every widget of the page: visible ones at once, the others as soon as the browser is idle. */
 export async function start(page = document, registry = (globalThis.tfmWidgets ??= {})) {
   const embedded = page.querySelector(STATE);
   if (!embedded) return;
@@ -226,7 +226,7 @@ export async function start(page = document, registry = (globalThis.tfmWidgets ?
   };
   const idle = () => new Promise((go) => (globalThis.requestIdleCallback ?? setTimeout)(go, { timeout: 500 }));
   const links = left();
-  const shown = []; // of a widget that is not shown yet the link stays as it was
+  const shown = []; // for a widget that is not shown yet, the stored link is kept
   const here = async (box) => {
     const model = models.get(box.dataset.model);
     const [key, first] = [`${model?.get("_module")}.${boxes.indexOf(box)}`, model?.copy()];

@@ -1,1 +1,1 @@
-"""Makes assignments: exercises from chapters, the student's hand-out, and the bundle that grades it."""
+"""Make assignments: exercises from chapters, the student's hand-out, and the bundle that grades it."""

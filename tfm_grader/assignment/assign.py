@@ -1,4 +1,4 @@
-"""Makes an assignment: notebooks for students, notebooks with solutions, and the bundle that grades them."""
+"""Make an assignment: notebooks for students, notebooks with solutions, and the bundle that grades them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tfm_grader.written_answers import digests
 
 @dataclass
 class Assignment:
-    """All files of an assignment, by their place in its folder."""
+    """All files of an assignment, keyed by their path within its folder."""
 
     students: dict[str, str] = field(default_factory=dict)
     solutions: dict[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Assignment:
         return {**self.students, **self.solutions, **self.bundle}
 
     def write(self, folder: Path) -> str:
-        """Put everything into `folder`; what students will miss, in a sentence."""
+        """Write all files into `folder`. Returns a warning if students will lack the wheel or get an old one."""
         if self.before is not None:
             self.before.remove_stale(set(self.files))
         for name, text in self.files.items():
@@ -46,7 +46,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class AssignOptions:
-    """What the instructor asks for."""
+    """The instructor's options for `make`."""
 
     root: Path
     stems: list[str]
@@ -59,9 +59,9 @@ class AssignOptions:
 
 
 def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
-    """The assignment that `wishes` describe, with what was changed by hand in the one `before`.
+    """Make the assignment that `wishes` describe, keeping the manual edits recorded in `before`.
 
-    Raises BadSource, BadBundle, ChangedByHand, and Leak if a student would get what is secret.
+    Raises BadSource, BadBundle, ChangedByHand, and Leak if students would receive secret material.
     """
     chosen_for = {
         (stem, student): _exercises(wishes, stem, student)
@@ -83,7 +83,7 @@ def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
             for stem in wishes.stems
         },
     }
-    generated = json.loads(json.dumps(manifest))  # before a hand touches it
+    generated = json.loads(json.dumps(manifest))  # before manual edits are merged in
     manifest = before.revised(manifest) if before else manifest
     terms = Terms.of(checked(manifest))
     made = Assignment(root=wishes.root, before=before)
@@ -115,12 +115,12 @@ def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
 
 
 def _students(wishes: AssignOptions, stem: str) -> tuple[str, ...]:
-    """ "" for all, and each student of the roster where the chapter's numbers vary."""
+    """List "" for the shared version, plus every student on the roster if the chapter has parameters."""
     return ("", *wishes.roster) if wishes.roster and _varying(wishes, stem) else ("",)
 
 
 def _secrets(chosen_for: Iterable[list[Written]]) -> dict[str, str]:
-    """What no student may get, by what it is called in a refusal."""
+    """Collect the texts no student may receive, keyed by the name that an error message gives them."""
     secrets: dict[str, str] = {}
     for exercise in (exercise for exercises in chosen_for for exercise in exercises):
         if exercise.solution:
@@ -134,7 +134,7 @@ def _secrets(chosen_for: Iterable[list[Written]]) -> dict[str, str]:
 
 
 def _own(chosen_for: dict[tuple[str, str], list[Written]], stem: str, id: str) -> dict[str, Written]:
-    """Exercise `id` as each student has it who has numbers of their own."""
+    """Return the personal versions of exercise `id`, by student."""
     return {
         student: exercise
         for (of, student), exercises in chosen_for.items()
@@ -145,7 +145,7 @@ def _own(chosen_for: dict[tuple[str, str], list[Written]], stem: str, id: str) -
 
 
 def _given(parts: Iterable[Handout], stem: str, before: Before | None) -> str:
-    """The digests of all lines that students were given of chapter `stem`, in the run `before` too."""
+    """Digest all lines handed out to students for chapter `stem`, including those of the run `before`."""
     given = digests(text for part in parts if part.stem == stem for text in part.given)
     return " ".join(sorted({*(before.given(stem) if before else "").split(), *given.split()}))
 

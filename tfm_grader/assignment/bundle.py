@@ -1,7 +1,7 @@
-"""The instructor's bundle: which exercises, for how many points, under which limits, and the hidden tests.
+"""The instructor's bundle: exercises, points, limits and hidden tests.
 
-A folder with `manifest.json` and `tests/<chapter>.py` (`tests/<chapter>/<student>.py` where every student has
-numbers of their own). It is plain text, to be read and mended; what changed is graded again.
+A folder with `manifest.json` and `tests/<chapter>.py` (`tests/<chapter>/<student>.py` if every student has
+personal values). It is plain text and may be edited; results affected by an edit are graded again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tfm_grader.version import PACKAGE, grader
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle in memory: the manifest, and the text of the tests by (chapter, student), student "" for all."""
+    """A loaded bundle: the manifest, and the source of the tests by chapter and student ("" for all)."""
 
     manifest: Manifest
     tests: dict[str, dict[str, str]]
@@ -39,21 +39,24 @@ class Bundle:
         return list(self.manifest.chapters)
 
     def exercises(self, stem: str) -> list[Entry]:
-        """The entries of the exercises of chapter `stem`."""
+        """Return the manifest entries for the exercises of chapter `stem`."""
         return self.manifest.chapters[stem].exercises
 
     def has_tests_for(self, stem: str, student: str) -> bool:
-        """Whether chapter `stem` asks everybody the same, or has numbers for this very student."""
+        """Whether chapter `stem` is the same for all students, or has personal tests for `student`."""
         own = self.tests.get(stem, {}).keys() - {""}
         return not own or not student or student in own
 
     def source(self, stem: str, student: str) -> str:
-        """The hidden tests of chapter `stem` for `student`."""
+        """Return the source of the hidden tests of chapter `stem` for `student`."""
         texts = self.tests.get(stem, {})
         return texts.get(student, texts.get("", ""))
 
     def whose(self, stem: str, student: str) -> str:
-        """Under which name the tests of chapter `stem` for `student` stand, "" for all; raises BadBundle for whom there are none."""
+        """Return the key of the tests of chapter `stem` for `student`: the student, or "" if shared.
+
+        Raises BadBundle if the chapter has personal tests but none for this student.
+        """
         if not self.has_tests_for(stem, student):
             raise BadBundle(
                 f"The bundle has numbers for each student of a roster, and {student} is not on it. "
@@ -62,7 +65,7 @@ class Bundle:
         return student if student in self.tests.get(stem, {}) else ""
 
     def fingerprint(self, stem: str, student: str, id: str) -> str:
-        """Changes when anything in the bundle changes that the result of exercise `id` depends on."""
+        """Hash everything in the bundle that the result of exercise `id` depends on."""
         entry = next(each for each in self.exercises(stem) if each.id == id)
         own = {name: text for name, text in entry.own_questions.items() if name == student}
         entry = msgspec.structs.replace(entry, title="", answer="", own_questions=own)
@@ -72,14 +75,14 @@ class Bundle:
         return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()
 
     def grader(self, stem: str, id: str) -> str:
-        """The grader of exercise `id` here, in words."""
+        """Describe the installed version of the code that grades exercise `id`."""
         entry = next(each for each in self.exercises(stem) if each.id == id)
         judges = (f"checks.{stem}", stem) if entry.kind == "practice" else ()
         return grader((*judges, *entry.modules) if entry.kind != "text" else ())
 
 
 def read_bundle(folder: Path) -> Bundle:
-    """The bundle in `folder`; raises BadBundle."""
+    """Load the bundle in `folder`. Raises BadBundle if it is missing or invalid."""
     try:
         made = msgspec.json.decode((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
@@ -97,12 +100,15 @@ def read_bundle(folder: Path) -> Bundle:
 
 
 def module_sources(names: list[str]) -> dict[str, str]:
-    """The text of the book's modules `names`, for import in the sandbox."""
+    """Return the source of the book's modules `names`, for import in the sandbox."""
     return {f"tfm_lib.{name}": (PACKAGE / f"{name}.py").read_text(encoding="utf-8") for name in names}
 
 
 def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
-    """What the judge works through: the exercises of `stem` with their tests. Runs the bundle's tests; raises BadBundle."""
+    """Build the judge's tasks: the exercises of `stem` with their tests.
+
+    Executes the bundle's test files. Raises BadBundle.
+    """
     from tfm_grader.assignment.tasks import Task, Test
     from tfm_lib.checks.judge import find
 
@@ -130,7 +136,7 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
 
 
 def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
-    """The tests that `source` defines with `@hidden`, by exercise; raises BadBundle when it does not run."""
+    """Run `source` and return the tests it defines with `@hidden`, by exercise. Raises BadBundle if it fails."""
     import torch
 
     from tfm_grader.assignment.tasks import Test

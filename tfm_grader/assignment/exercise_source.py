@@ -1,8 +1,8 @@
-"""Reads exercises from where they are written: a chapter, or an instructor's own file in the same format.
+"""Read exercises from a chapter, or from an instructor's own file in the same format.
 
-An instructor's file may vary: `parameters:` in its front matter gives each name the values to choose from, and
-`{{name}}` stands for the chosen one. Cells tagged `visible` make the check that students have, cells tagged
-`hidden` the tests that they do not.
+An instructor's file may be parameterised: `parameters:` in its front matter lists the values for each name, and
+`{{name}}` is replaced by the chosen value. Cells tagged `visible` form the check that students see; cells tagged
+`hidden` form the hidden tests.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from tfm_lib._refusal import Refusal
 
 MINUTES = re.compile(r"\*(\d+) minutes · (★+)☆*\*")
 TAGS = {"visible", "hidden", "hide-input", "hide-output"}
-USUAL = {"torch", "math", "F", "nn"}  # what an answer may want, whether its solution does or not
+USUAL = {"torch", "math", "F", "nn"}  # always provided, because an answer may use names that the solution does not
 PAGE_ONLY = re.compile(r"tfm_lib\.(?:book|widgets|checks)\b")
 PYTHON = re.compile(r"^(`{3,})python\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 
 
 class BadSource(Refusal):
-    """An exercise is not written as it must be; the message says where and what."""
+    """An exercise is written incorrectly; the message says where and how."""
 
 
 @dataclass
 class Written:
-    """One exercise: its blocks by their part in it."""
+    """One exercise, with its blocks sorted by role."""
 
     id: str
     title: str
     path: Path
     statement: Block
     text_only: bool = False
-    between: list[Block] = field(default_factory=list)  # what follows the statement, in order: cells, hints, prose
+    between: list[Block] = field(default_factory=list)  # the blocks after the statement, in order: cells, hints, prose
     stub: str = ""
     visible: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Written:
 
     @property
     def solution_code(self) -> str:
-        """The Python of the solution; raises BadSource where there is none."""
+        """The Python code of the solution. Raises BadSource if there is none."""
         found = PYTHON.findall("\n".join(self.solution.lines) + "\n") if self.solution else []
         if not found:
             raise BadSource(f"{self.path.name}: the solution of {self.id} has no ```python block.")
@@ -68,7 +68,7 @@ class Written:
 
 
 def written_in(path: Path, values: dict[str, Any] | None = None) -> list[Written]:
-    """The exercises of the file at `path`, its parameters replaced by `values`; raises BadSource."""
+    """Parse the exercises in the file at `path`, with `values` for its parameters. Raises BadSource."""
     text = without_front_matter(path.read_text(encoding="utf-8"))
     for name, value in (values or {}).items():
         text = text.replace("{{" + name + "}}", str(value))
@@ -79,7 +79,7 @@ def written_in(path: Path, values: dict[str, Any] | None = None) -> list[Written
         if block.kind == "directive" and block.name == "exercise":
             found.append(_begin(path, block))
         elif block.kind == "heading":
-            found.append(Written("", "", path, block))  # what follows belongs to no exercise
+            found.append(Written("", "", path, block))  # the blocks after a heading belong to no exercise
         elif found and found[-1].id:
             _add(found[-1], block)
     exercises = [exercise for exercise in found if exercise.id]
@@ -89,7 +89,7 @@ def written_in(path: Path, values: dict[str, Any] | None = None) -> list[Written
 
 
 def code_before(path: Path) -> list[str]:
-    """The code cells of the chapter at `path` that stand before its first exercise."""
+    """Return the code cells before the first exercise of the chapter at `path`."""
     cells = []
     for block in blocks(path.read_text(encoding="utf-8")):
         if block.name == "exercise":
@@ -100,7 +100,7 @@ def code_before(path: Path) -> list[str]:
 
 
 def parameters(path: Path) -> dict[str, list[Any]]:
-    """The values that each parameter of the file at `path` may take; raises BadSource."""
+    """Return the possible values of each parameter of the file at `path`. Raises BadSource."""
     given = front_matter(path.read_text(encoding="utf-8")).get("parameters", {})
     if not isinstance(given, dict) or not all(isinstance(values, list) and values for values in given.values()):
         raise BadSource(f"{path.name}: `parameters:` must give each name a list of values, as `back: [1, 2, 3]`.")
@@ -108,7 +108,7 @@ def parameters(path: Path) -> dict[str, list[Any]]:
 
 
 def chosen(path: Path, seed: str, student: str = "") -> dict[str, Any]:
-    """One value of each parameter, always the same for a class (its `seed`) and a student."""
+    """Choose one value for each parameter; the choice is determined by `seed` (the class) and `student`."""
     return {
         name: random.Random(f"{seed}\0{student}\0{path.stem}\0{name}").choice(values)
         for name, values in parameters(path).items()
@@ -116,7 +116,7 @@ def chosen(path: Path, seed: str, student: str = "") -> dict[str, Any]:
 
 
 def setup_of(path: Path, exercises: list[Written]) -> str:
-    """The statements of the chapter at `path` that its exercises need: imports and helpers, with what those need."""
+    """Extract the chapter code that its exercises need: imports and helpers, with their dependencies."""
     cells = code_before(path)
     parts = [
         part for each in exercises if not each.text_only for part in (each.stub, *each.visible, each.solution_code)
@@ -154,7 +154,7 @@ def _add(exercise: Written, block: Block) -> None:
         raise BadSource(
             f"{exercise.path.name}: a cell of {exercise.id} defines a hidden test without `:tags: [hidden]`."
         )
-    if exercise.solution is not None and not hidden:  # the exercise is over
+    if exercise.solution is not None and not hidden:  # the exercise ends with its solution
         return
     if block.name == "solution":
         exercise.solution = block

@@ -1,4 +1,4 @@
-"""Makes the folder that a student gets: the notebooks, the library that they need, and instructions."""
+"""Make the folder that a student receives: notebooks, the library's wheel, and instructions."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ README = """\
 
 @dataclass(frozen=True)
 class Terms:
-    """What the students are told of grading: the points of each exercise, and when the work is due."""
+    """What students are told about grading: the points of each exercise, and the due date."""
 
     points: dict[str, float]  # by the exercise's id
     due: datetime | None = None
 
     @classmethod
     def of(cls, manifest: Manifest) -> Terms:
-        """From a manifest."""
+        """Read the terms from a manifest."""
         entries = [entry for chapter in manifest.chapters.values() for entry in chapter.exercises]
         return cls({entry.id: entry.points for entry in entries}, manifest.late.due_at)
 
     @property
     def until(self) -> str:
-        """The sentence about the due date; nothing where there is none."""
+        """A sentence stating the due date, or "" if there is none."""
         if self.due is None:
             return ""
         zone = self.due.strftime("%z")
@@ -98,7 +98,7 @@ class Handout:
     name: str  # of the assignment
     exercises: list[Written]
     terms: Terms
-    given: list[str] = field(default_factory=list)  # the text of every cell that students get
+    given: list[str] = field(default_factory=list)  # the source of every cell in the student notebook
 
     @property
     def title(self) -> str:
@@ -110,12 +110,12 @@ class Handout:
 
     @cached_property
     def mark(self) -> str:
-        """Tells this hand-out from others, by what its exercises ask."""
+        """A digest of the exercises' text, which identifies this version of the hand-out."""
         asked = [cell.source for exercise in self.exercises for cell in self._cells(exercise, False)]
         return digest("\n\n".join([self.stem, *asked]))[:16]
 
     def notebook(self, solved: bool) -> str:
-        """As text; with the answers in it if `solved`."""
+        """Build the notebook as JSON text, with the solutions if `solved`."""
         hidden = any(exercise.assigned for exercise in self.exercises)
         head = HEAD.format(
             title=self.title,
@@ -136,7 +136,7 @@ class Handout:
         ]
         for place, exercise in enumerate(self.exercises, start=1):
             first, *rest = self._cells(exercise, solved)
-            first.source = NUMBER.sub(str(place), first.source, count=1)  # they may come from two files
+            first.source = NUMBER.sub(str(place), first.source, count=1)  # exercises may come from two files
             cells += [first, *rest]
         for number, cell in enumerate(cells):
             cell["id"] = f"{self.stem.replace('_', '-')}-{number}"
@@ -171,7 +171,7 @@ class Handout:
 
 
 def plain_statement(exercise: Written, *first: str) -> Block:
-    """An exercise's statement, behind the lines `first`, without the options that only grading reads."""
+    """Return an exercise's statement, preceded by the lines `first`, without grading-only options."""
     statement = exercise.statement
     options = {name: value for name, value in statement.options.items() if name == "label"}
     lines = [*(line for text in first for line in (text, "")), *statement.lines]
@@ -179,12 +179,12 @@ def plain_statement(exercise: Written, *first: str) -> Block:
 
 
 def question(exercise: Written, root: Path) -> str:
-    """The text of `exercise` as students read it."""
+    """Return the text of `exercise` as students see it."""
     return export_cells(exercise.path, root, [plain_statement(exercise)], "student")[0].source
 
 
 def readme(root: Path, title: str, stems: list[str], terms: Terms) -> str:
-    """README.md for students."""
+    """Build README.md for students."""
     names = [f"`{stem}.ipynb`" for stem in stems]
     return README.format(
         title=title,
@@ -198,7 +198,7 @@ def readme(root: Path, title: str, stems: list[str], terms: Terms) -> str:
 
 
 def put_wheel(root: Path, folders: list[Path]) -> str:
-    """Put the library's wheel into each of `folders`, one file on the disk for all; what is amiss, in a sentence."""
+    """Put the library's wheel into each of `folders` (hard links if possible). Returns a warning, or ""."""
     wheel = built_wheel(root)
     if wheel is None:
         return f"The library's file {wheel_name(root)} is not built, so students cannot install it: make wheel, then this again."

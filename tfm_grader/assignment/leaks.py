@@ -1,4 +1,4 @@
-"""Checks that nothing in a hand-out contains a piece of a solution or of a hidden test."""
+"""Check that nothing in a hand-out contains a piece of a solution or of a hidden test."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from tfm_lib._refusal import Refusal
 
-WINDOW = 28  # letters, spaces aside: shorter pieces of two programs agree by chance
+WINDOW = 28  # characters, ignoring whitespace: shorter pieces of two programs may agree by chance
 
 
 class Leak(Refusal):
-    """Something secret stands in what students get; the message says what and where."""
+    """A hand-out contains secret material; the message says what and where."""
 
 
 def require_none(files: dict[str, str], secrets: dict[str, str], public: Iterable[str]) -> None:
-    """No piece of a text in `secrets` may stand in one of `files`, unless it stands in `public` too; raises Leak."""
+    """Check that `files` contain no piece of `secrets` that is not also in `public`. Raises Leak."""
     known = _squeezed("\n".join(public))
     pieces = {
         name: [piece for piece in _pieces(_squeezed(text)) if piece not in known] for name, text in secrets.items()
@@ -31,7 +31,7 @@ def require_none(files: dict[str, str], secrets: dict[str, str], public: Iterabl
 
 
 def _strings(text: str) -> Iterator[str]:
-    """All words of a file: of a notebook, every text in it, metadata and outputs too."""
+    """Yield all text in a file; for a notebook (JSON), every string, including metadata and outputs."""
     try:
         waiting: list[Any] = [json.loads(text)]
     except ValueError:

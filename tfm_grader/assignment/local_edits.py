@@ -1,7 +1,7 @@
-"""Keeps an instructor's edits when an assignment is generated again; where they conflict, nothing is written.
+"""Keep an instructor's manual edits when an assignment is regenerated; on a conflict, write nothing.
 
-Beside the manifest lies `.made.json`: what the last run made, before any hand touched it. Three versions of each
-value tell whose change is whose.
+`.made.json`, beside the manifest, records what the last run generated, before manual edits. A three-way merge of
+this record, the current files and the new output shows which side changed each value.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from tfm_lib._refusal import Refusal
 
 PARTS = ("student", "solution", "bundle")
 MADE, MANIFEST = "bundle/.made.json", "bundle/manifest.json"
-NONE: Any = object()  # where a version has no such value
-UNKNOWN: Any = object()  # where nobody wrote down what was made
+NONE: Any = object()  # marks a value that a version does not have
+UNKNOWN: Any = object()  # marks a base version that was not recorded
 
 
 class ChangedByHand(Refusal):
-    """Your changes and this run's meet in one place; the message lists where."""
+    """Manual edits conflict with this run's output; the message lists where."""
 
 
 @dataclass
 class Before:
-    """An assignment's folder as it is, and as the last run left it."""
+    """The current state of an assignment's folder, and the record of the last run."""
 
     folder: Path
-    manifest: dict[str, Any] | None = None  # with the changes made by hand
-    made: dict[str, Any] | None = None  # without
-    digests: dict[str, str] = field(default_factory=dict)  # of the files that were made
+    manifest: dict[str, Any] | None = None  # with manual edits
+    made: dict[str, Any] | None = None  # without manual edits
+    digests: dict[str, str] = field(default_factory=dict)  # of the generated files
 
     @classmethod
     def of(cls, folder: Path) -> Before:
-        """What lies in `folder`; raises ChangedByHand, BadBundle where it cannot be read."""
+        """Read the state of `folder`. Raises ChangedByHand or BadBundle if it cannot be read."""
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
             made = folder / MADE
@@ -52,11 +52,11 @@ class Before:
 
     @property
     def seed(self) -> str:
-        """That of the last run, so that another one changes no student's numbers; nothing if there was none."""
+        """The seed of the last run, or "". Reusing it keeps the students' personal values unchanged."""
         return str((self.made or self.manifest or {}).get("seed", ""))
 
     def revised(self, new: dict[str, Any]) -> dict[str, Any]:
-        """The manifest `new` with what was changed by hand; raises ChangedByHand."""
+        """Merge manual edits into the manifest `new`. Raises ChangedByHand on a conflict."""
         if self.manifest is None:
             return new
         clashes: list[str] = []
@@ -67,12 +67,12 @@ class Before:
         return _listed(merged)
 
     def given(self, stem: str) -> str:
-        """The digests of what students were given of chapter `stem`, of which some may still be at work with it."""
+        """Return the recorded digests of lines handed out for `stem`; some students may still use that version."""
         chapters = (self.manifest or {}).get("chapters", {})
         return chapters.get(stem, {}).get("given", "")
 
     def tests(self, new: dict[str, str]) -> dict[str, str]:
-        """The files of tests `new` with those that were changed by hand; raises ChangedByHand."""
+        """Merge manually edited test files into `new`. Raises ChangedByHand on a conflict."""
         kept, clashes = dict(new), []
         for name, text in self._touched().items():
             if not name.startswith("bundle/tests/"):
@@ -85,7 +85,7 @@ class Before:
         return kept
 
     def require_untouched(self, new: dict[str, str]) -> None:
-        """No notebook that was changed by hand may be written over; raises ChangedByHand."""
+        """Check that no manually edited notebook would be overwritten. Raises ChangedByHand."""
         self._refuse(
             [
                 f"{name}: you have changed it"
@@ -95,12 +95,12 @@ class Before:
         )
 
     def remove_stale(self, new: set[str]) -> None:
-        """Take away what the last run made and this one does not."""
+        """Delete files that the last run generated and this run does not."""
         for name in self.digests.keys() - new:
             (self.folder / name).unlink(missing_ok=True)
 
     def _touched(self) -> dict[str, str]:
-        """The texts of the files that are not what was made."""
+        """Return the contents of files that differ from what was generated."""
         if self.manifest is None:
             return {}
         found = {}
@@ -124,13 +124,13 @@ class Before:
 
 
 def record(manifest: dict[str, Any], files: dict[str, str]) -> str:
-    """The text of MADE for a run that made `manifest` and `files`."""
+    """Serialise the content of MADE for a run that generated `manifest` and `files`."""
     made = {"manifest": manifest, "files": {name: digest(text) for name, text in files.items()}}
     return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
 
 
 def move_aside(folder: Path) -> Path | None:
-    """Move the parts of the assignment in `folder` into a folder of their own within it; which, if there were any."""
+    """Move the assignment's parts into a new subfolder of `folder`. Returns it, or None if there were none."""
     parts = [folder / part for part in PARTS if (folder / part).exists()]
     if not parts:
         return None
@@ -171,7 +171,7 @@ def _told(value: Any) -> str:
 
 
 def _keyed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """`manifest` with the exercises of each chapter by their id, and without what follows from all the rest."""
+    """Return `manifest` with each chapter's exercises keyed by id and without derived fields."""
     chapters = {
         stem: {"exercises": {each["id"]: each for each in chapter["exercises"]}}
         for stem, chapter in manifest.get("chapters", {}).items()

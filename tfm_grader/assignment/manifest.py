@@ -1,6 +1,6 @@
-"""The bundle's manifest, typed: exercises, points, limits, and the rule for late submissions.
+"""The bundle's manifest as typed structs: exercises, points, limits, and the late policy.
 
-Instructors edit it by hand, so everything in it is checked when it is read, and a sentence says what is wrong where.
+Instructors edit it by hand, so every value is validated on reading, and an error message says what is wrong where.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class BadBundle(Refusal):
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something in the manifest: no other names than these, for one that is misspelt would count for nothing."""
+    """Base class of the manifest's parts. Unknown fields are rejected: a misspelt one would be ignored silently."""
 
 
 class Limits(Part, frozen=True):
-    """What one exercise of one submission may take."""
+    """Resource limits for one exercise of one submission."""
 
-    # on the clock, on which other programs may take turns; what an honest answer takes is in `cpu`
+    # wall-clock time, which other programs may use up; `cpu` limits the answer's own work
     seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 30.0
     load_seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 20.0  # for a whole notebook, before its answers are called
     cpu: Annotated[int, Meta(ge=1, le=3600)] = 10  # seconds of processor time of each process
     memory: Annotated[int, Meta(ge=64, le=1 << 20)] = 1024  # MB of each process, beyond what Python and torch take
-    processes: Annotated[int, Meta(ge=3, le=1000)] = 6  # threads count, and two are the sandbox's own
+    processes: Annotated[int, Meta(ge=3, le=1000)] = 6  # including threads; the sandbox itself uses two
     disk: Annotated[int, Meta(ge=1, le=1 << 16)] = 32  # MB in /tmp
     open_files: Annotated[int, Meta(ge=16, le=1 << 16)] = 64
 
@@ -46,56 +46,56 @@ class Limits(Part, frozen=True):
 
 
 class Late(Part, frozen=True):
-    """What lateness costs: `per_day` of the points for each day begun after `free_days`."""
+    """The late policy: deduct `per_day` of the points for each started day after `free_days`."""
 
     per_day: Annotated[float, Meta(ge=0, le=1)] = 0.0
     free_days: Annotated[float, Meta(ge=0, le=1000)] = 0.0
-    due: str = ""  # as 2026-11-20T23:59+01:00; without a zone it is UTC
+    due: str = ""  # for example 2026-11-20T23:59+01:00; UTC if no zone is given
 
     def __post_init__(self) -> None:
         _ = self.due_at
 
     @property
     def due_at(self) -> datetime | None:
-        """The moment from which on it is late, if there is one; raises ValueError for a text that is no date."""
+        """The deadline, or None. Raises ValueError if `due` is not a date."""
         when = datetime.fromisoformat(self.due) if self.due else None
         return when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
 
 
 class Criterion(Part, frozen=True):
-    """What an answer in words earns points for."""
+    """One rubric criterion of a written answer."""
 
     name: Annotated[str, Meta(min_length=1, max_length=200)]
     points: Points
 
 
 class Entry(Part, frozen=True):
-    """An exercise of an assignment."""
+    """The manifest entry of one exercise."""
 
     id: Annotated[str, Meta(min_length=1, max_length=200)]
     title: str
     kind: Kind
     points: Points
     answers: list[str] = []
-    modules: list[str] = []  # of the book's library, that may be imported
-    forbidden: list[str] = []  # calls of torch that may not be used
-    may_change_input: bool = False  # because its text asks for that
-    rubric: list[Criterion] = []  # of an answer in words
-    question: str = ""  # as students read it
-    answer: str = ""  # in words, the model
-    own_questions: dict[str, str] = {}  # of the students who have numbers of their own
+    modules: list[str] = []  # modules of the book's library that may be imported
+    forbidden: list[str] = []  # torch functions that may not be called
+    may_change_input: bool = False  # if the exercise asks for it
+    rubric: list[Criterion] = []  # for a written answer
+    question: str = ""  # as students see it
+    answer: str = ""  # the model answer, if written
+    own_questions: dict[str, str] = {}  # the question by student, for those with personal values
 
 
 class Chapter(Part, frozen=True):
-    """A chapter of an assignment."""
+    """One chapter of an assignment."""
 
     exercises: list[Entry]
-    given: str = ""  # digests of the lines that were handed out, by which the student's own are known
-    handouts: dict[str, str] = {}  # what each student's notebook is marked with; under "" where all have the same
+    given: str = ""  # digests of the lines handed out, to tell them from the student's own
+    handouts: dict[str, str] = {}  # the hand-out mark in each student's notebook; under "" if all have the same
 
 
 class Manifest(Part, frozen=True):
-    """All but the hidden tests."""
+    """The whole bundle except the hidden tests."""
 
     name: str
     seed: str | int
@@ -103,10 +103,10 @@ class Manifest(Part, frozen=True):
     format: int = FORMAT
     limits: Limits = Limits()
     late: Late = Late()
-    missing: Literal["blank", "zero"] = "blank"  # the points for what was not handed in
+    missing: Literal["blank", "zero"] = "blank"  # the points for exercises not submitted
 
 
-MEANT = {  # what stands in the sentence about each value that can be wrong
+MEANT = {  # the expected value, as worded in the error message, for each field
     "name": "the title of the assignment, a text",
     "seed": "the name of the class, a text",
     "limits.seconds": "a number of seconds from 0.1 to 3600",
@@ -136,7 +136,7 @@ MEANT = {  # what stands in the sentence about each value that can be wrong
 
 
 def manifest(made: Any) -> Manifest:
-    """The manifest that `made`, parsed JSON, describes; raises BadBundle with a sentence."""
+    """Validate parsed JSON and return the manifest. Raises BadBundle with an explanation."""
     if not isinstance(made, dict) or not isinstance(made.get("chapters"), dict) or not made["chapters"]:
         raise BadBundle("manifest.json describes no chapters. Make it again with `tfm assign`.")
     chapters = {}
@@ -185,7 +185,7 @@ def _sentence(error: str, made: Any, where: str, is_entry: bool) -> str:
         return f"{place or 'it'} has an entry {found[1]!r}, which means nothing there. Is it misspelt?"
     if not names and not isinstance(made, dict):
         return f"{where} must be a group of names and values in braces, not {made!r}."
-    name = names[0] if names else "due"  # what a check of a whole part can refuse is the date
+    name = names[0] if names else "due"  # an error without a path comes from `__post_init__`, which checks the date
     meant = MEANT.get(name if is_entry else ".".join(filter(None, [where, name])), "something else")
     subject = f"the {name} of {where}" if is_entry else ".".join(filter(None, [where, name]))
     return f"{subject} must be {meant}, not {made.get(name)!r}."

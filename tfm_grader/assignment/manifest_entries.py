@@ -1,4 +1,4 @@
-"""Makes an exercise's entry in the manifest: its points, the modules it may import, the calls it forbids."""
+"""Make an exercise's manifest entry: points, importable modules and forbidden calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHEAP = ("torch.nn.functional.scaled_dot_product_attention", "torch.nn.functiona
 
 
 def entry(root: Path, stem: str, exercise: Written, own: dict[str, Written]) -> dict[str, Any]:
-    """The entry of `exercise`; `own` is the same as students have it who have numbers of their own. Raises BadSource."""
+    """Make the manifest entry of `exercise`; `own` holds its personal versions by student. Raises BadSource."""
     from tfm_lib.checks.judge import find
 
     made: dict[str, Any] = {"id": exercise.id, "title": exercise.title}
@@ -64,7 +64,7 @@ def entry(root: Path, stem: str, exercise: Written, own: dict[str, Written]) -> 
 
 
 def _rubric(exercise: Written) -> list[dict[str, Any]]:
-    """The criteria of an answer in words, from `:rubric: 1 the mechanism; 0.5 a number`; raises BadSource."""
+    """Parse the criteria of a written answer from `:rubric: 1 the mechanism; 0.5 a number`. Raises BadSource."""
     found = []
     for part in filter(None, map(str.strip, exercise.option("rubric").split(";"))):
         match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,3})?) +(\S.{0,199})", part)
@@ -85,7 +85,7 @@ def _number(exercise: Written, text: str) -> float:
 
 
 def _earlier(root: Path, stem: str) -> list[str]:
-    """The library's modules whose chapters stand before `stem` in the reading order."""
+    """List the library modules of the chapters before `stem` in the reading order."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     order = [Path(entry["file"]).name for part in toc.get("parts", []) for entry in part["chapters"]]
     before = order[: order.index(stem)] if stem in order else []
@@ -93,7 +93,7 @@ def _earlier(root: Path, stem: str) -> list[str]:
 
 
 def _closed(names: list[str]) -> list[str]:
-    """`names` with the modules of the library that they import."""
+    """Return `names` together with the library modules that they import, directly or indirectly."""
     found, waiting = set(), list(names)
     while waiting:
         name = waiting.pop()

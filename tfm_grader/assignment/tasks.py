@@ -1,4 +1,4 @@
-"""An exercise and its tests, as the judge works through them."""
+"""The task and test types that the judge works with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Test:
-    """A test of an exercise. A hidden one tells the student its `hint`, and nothing of what happened."""
+    """One test of an exercise. If hidden, the student sees only its `hint` when it fails, not the details."""
 
     name: str
     points: float
@@ -20,14 +20,14 @@ class Test:
 
 @dataclass(frozen=True)
 class Task:
-    """An exercise as the grader sees it."""
+    """One exercise, as the judge needs it."""
 
     id: str
     answers: tuple[str, ...]
     tests: tuple[Test, ...]
-    sources: dict[str, str] = field(default_factory=dict)  # of the book's modules that may be imported
-    forbidden: tuple[str, ...] = ()  # calls of torch that may not be used
-    may_change_input: bool = False  # because its text asks for that
+    sources: dict[str, str] = field(default_factory=dict)  # source of the book's modules that may be imported
+    forbidden: tuple[str, ...] = ()  # torch functions that may not be called
+    may_change_input: bool = False  # if the exercise asks for it
 
     @property
     def points(self) -> float:

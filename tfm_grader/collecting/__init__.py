@@ -1,1 +1,1 @@
-"""Collects submissions: whose each file is, which copy counts, and what could not be read."""
+"""Collect submissions: match files to students, choose the copy that counts, report unreadable files."""

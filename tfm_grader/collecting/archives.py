@@ -1,7 +1,7 @@
-"""Reads submissions from a folder or a zip archive, without unpacking it and without following links.
+"""Read submissions from a folder or a zip archive, without unpacking it or following links.
 
-A folder may be written by strangers while it is read. So each step of a path is opened by itself, without following
-a link, and what is opened is looked at again before a byte of it is read.
+Untrusted users may write to a folder while it is read. Each path component is therefore opened separately, without
+following links, and what was opened is checked again with fstat before it is read.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from typing import IO, Any
 from tfm_grader.notebook import MAX_BYTES
 from tfm_lib._refusal import Refusal
 
-MAX_DEPTH = 12  # folders in folders
-MAX_FILES = 500  # of one entry of the top level; the nearest to the top come first
+MAX_DEPTH = 12  # levels of nested folders
+MAX_FILES = 500  # per top-level entry; files nearest to the top come first
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 NO_FILE = "it is a link, or no file"
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)  # LZMA may ask for 4 GB at once
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)  # LZMA may allocate 4 GB at once
 
 
 About = os.stat_result | OSError
 
 
 class CannotCollect(Refusal):
-    """The source cannot be read as any kind of collection; the message says why."""
+    """The source cannot be read as a collection of submissions; the message says why."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file in a source: its path there, and what the source itself says of it. `trouble` says why it may not be read."""
+    """A file in a source: its path and the metadata the source gives. `trouble` says why it may not be read."""
 
     path: str
     size: int = 0
-    when: float = 0.0  # the date that the file or the archive bears
+    when: float = 0.0  # the modification time according to the file or the archive
     trouble: str = ""
-    owner: int | None = None  # the user's number on this machine
-    changed: float = 0.0  # when the disk last changed anything about it, which no user can set
+    owner: int | None = None  # the owner's user id on this machine
+    changed: float = 0.0  # the ctime, which no user can set
     handle: Any = None
-    within: SourceFile | None = None  # the archive of the student's own that it lies in
+    within: SourceFile | None = None  # the student's own archive that contains this file
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -55,12 +55,12 @@ class SourceFile:
 
     @property
     def outer(self) -> SourceFile:
-        """What lies in the source itself: the file, or the student's archive that it lies in."""
+        """The top-level file in the source: this file, or the student's archive that contains it."""
         return self.within or self
 
 
 class Folder:
-    """A folder of this machine."""
+    """A folder on this machine."""
 
     archive = False
 
@@ -68,11 +68,11 @@ class Folder:
         self.path = path
 
     def tops(self) -> list[tuple[str, bool]]:
-        """The entries of the top level, and whether each is a folder."""
+        """List the top-level entries, and whether each is a folder."""
         return [(name, _is_folder(about)) for name, about in self._items(())]
 
     def entries(self) -> Iterator[SourceFile]:
-        """All files, each top-level entry's nearest to the top first; what cannot be listed is an entry with trouble."""
+        """Yield all files, breadth-first per top-level entry; unreadable folders become entries with `trouble`."""
         for item in self._items(()):
             below = self._below(item)
             yield from islice(below, MAX_FILES)
@@ -97,7 +97,7 @@ class Folder:
                 yield SourceFile("/".join(parts), trouble=f"what it holds lies more than {MAX_DEPTH} folders deep")
 
     def _items(self, parts: tuple[str, ...]) -> list[tuple[str, About]]:
-        """What a folder holds: notebooks, then other files, then folders; raises OSError."""
+        """List a folder's contents: notebooks, then other files, then folders. Raises OSError."""
         with self.opened(parts, os.O_DIRECTORY) as number:
             names = sorted(os.listdir(number), key=lambda name: (not name.lower().endswith(".ipynb"), name))
             found = [(name, _looked_at(number, name)) for name in (names[: MAX_FILES + 1] if parts else names)]
@@ -111,12 +111,12 @@ class Folder:
         return SourceFile(path, about.st_size, about.st_mtime, trouble, self.owner(parts, about), about.st_ctime)
 
     def owner(self, parts: tuple[str, ...], about: os.stat_result) -> int:
-        """The number of the user to whom the disk says that what lies at `parts` belongs."""
+        """Return the user id that owns the file or folder at `parts`."""
         return about.st_uid
 
     @contextmanager
     def opened(self, parts: tuple[str, ...], flags: int = 0) -> Iterator[int]:
-        """The file descriptor of what lies at `parts`, reached without following a link."""
+        """Open `parts` without following links, and yield its file descriptor."""
         number = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for place, part in enumerate(parts, start=1):
@@ -129,12 +129,12 @@ class Folder:
             os.close(number)
 
     def about(self, parts: tuple[str, ...]) -> os.stat_result:
-        """What the disk says of the folder or file at `parts`; raises OSError, also for a link."""
+        """Return the stat result of the file or folder at `parts`. Raises OSError, also for a link."""
         with self.opened(parts) as number:
             return os.fstat(number)
 
     def read(self, entry: SourceFile, most: int = MAX_BYTES + 1) -> bytes:
-        """The first `most` bytes of a file; raises OSError for what is none."""
+        """Read up to `most` bytes of a file. Raises OSError if it is not a regular file."""
         with self.opened(entry.parts) as number:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise OSError(0, NO_FILE)
@@ -167,7 +167,7 @@ class Zip:
             raise CannotCollect(f"{path} is not a zip archive that can be read ({error}). Download it again.") from None
 
     def tops(self) -> list[tuple[str, bool]]:
-        """The entries of the top level, and whether each is a folder."""
+        """List the top-level entries, and whether each is a folder."""
         found: dict[str, bool] = {}
         for entry in self.entries():
             if entry.parts and not leads_out(entry):
@@ -175,7 +175,7 @@ class Zip:
         return sorted(found.items())
 
     def entries(self) -> Iterator[SourceFile]:
-        """All files, in the order of the archive."""
+        """Yield all files, in archive order."""
         for info in self._zip.infolist():
             if not info.filename.endswith("/"):
                 yield SourceFile(
@@ -183,16 +183,16 @@ class Zip:
                 )
 
     def read(self, entry: SourceFile, most: int = MAX_BYTES + 1) -> bytes:
-        """The first `most` bytes of a file, whatever size the archive claims; may raise anything."""
+        """Read up to `most` bytes of a file, whatever size the archive claims. May raise any exception."""
         with self._zip.open(entry.handle) as file:
             return file.read(most)
 
 
 class OwnArchive:
-    """A zip archive that a student handed in, in memory."""
+    """A zip archive that a student submitted, held in memory."""
 
     def __init__(self, entry: SourceFile, data: bytes):
-        """Raises CannotCollect for what is no archive."""
+        """Raises CannotCollect if the data is not a zip archive."""
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except Exception as error:  # noqa: BLE001 (a broken archive raises whatever it likes)
@@ -200,7 +200,7 @@ class OwnArchive:
         self.entry = entry
 
     def entries(self) -> Iterator[SourceFile]:
-        """Its files, MAX_FILES of them and the notebooks first; archives in it are not opened."""
+        """Yield up to MAX_FILES files, notebooks first; nested archives are not opened."""
         infos = sorted(self._zip.infolist(), key=lambda info: not info.filename.lower().endswith(".ipynb"))
         for info in infos[:MAX_FILES]:
             if not info.filename.endswith("/"):
@@ -214,20 +214,20 @@ class OwnArchive:
 
 
 def read_within(entry: SourceFile, most: int = MAX_BYTES + 1) -> bytes:
-    """The first `most` bytes of a file in a student's archive; may raise anything."""
+    """Read up to `most` bytes of a file in a student's archive. May raise any exception."""
     archive, info = entry.handle
     with archive.open(info) as file:
         return file.read(most)
 
 
 class _Readable:
-    """A file as zipfile reads it, with the names that claim to be UTF-8 and are not marked as bytes.
+    """A file wrapper for zipfile that clears the UTF-8 flag of names that are not valid UTF-8.
 
-    zipfile gives up the whole archive at the first of them.
+    zipfile rejects the whole archive at the first such name.
     """
 
     def __init__(self, file: IO[bytes]):
-        self.file, self.whole = file, False  # whether the directory has been read
+        self.file, self.whole = file, False  # `whole`: the central directory has been read
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.file, name)
@@ -244,19 +244,19 @@ def _repaired(directory: bytes) -> bytes:
         try:
             made[at + 46 : at + 46 + lengths[0]].decode()
         except UnicodeDecodeError:
-            made[at + 9] &= ~0x08  # bit 11 of the flags says UTF-8
+            made[at + 9] &= ~0x08  # flag bit 11 declares the name as UTF-8
         at += 46 + sum(lengths)
     return bytes(made)
 
 
 def leads_out(entry: SourceFile) -> bool:
-    """Whether an entry's path leads elsewhere than below its source."""
+    """Whether an entry's path points outside its source."""
     path = entry.path
     return path.startswith("/") or path[1:2] == ":" or ".." in entry.parts or "\0" in path
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """The entry's name: UTF-8 also where the archive forgets to say so."""
+    """Return the entry's name, decoded as UTF-8 even if the archive does not set the UTF-8 flag."""
     if not info.flag_bits & 0x800:
         with suppress(UnicodeError):
             return info.orig_filename.encode("cp437").decode()

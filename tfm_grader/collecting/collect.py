@@ -1,7 +1,8 @@
-"""Collects submissions from an LMS export, an exchange or a folder: finds whose each is, and which of several counts.
+"""Collect submissions from an LMS export, an exchange or a folder: match files to students and choose which counts.
 
-Names and archives from outside are data. Who handed in is read from the top level of the source alone, and when, from
-nobody but the LMS, the disk or the instructor. What is refused is said in a line, and costs nobody else anything.
+External names and archives are untrusted. The student is identified only by the top level of the source, and the
+submission time comes only from the LMS, the disk or the instructor. Each refused entry is reported in one line and
+does not affect other students.
 """
 
 from __future__ import annotations
@@ -34,29 +35,32 @@ __all__ = [
     "write_collected",
 ]
 
-MAX_COPIES = 20  # of one notebook of one student; older ones are not read
-AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # what a browser, an LMS or Jupyter adds to a copy
-ALIKE = 0.5  # of the lines that were handed out, which a notebook must hold to be of that chapter
-BESIDE = {"timestamp.txt", "submission_secret.txt", *JUNK}  # no submissions, and no mistake
+MAX_COPIES = 20  # per notebook and student; older ones are not read
+AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # copy suffixes
+ALIKE = 0.5  # share of a chapter's handed-out lines that a notebook needs to match it
+BESIDE = {"timestamp.txt", "submission_secret.txt", *JUNK}  # files that are not submissions and are skipped silently
 MB = 1 << 20
 
 
 @dataclass(frozen=True)
 class CollectOptions:
-    """What the instructor says about a source."""
+    """The instructor's options for reading a source."""
 
     roster: Roster | None = None
-    dates: str = ""  # mtime: a folder's files were handed in at the dates that they bear
-    assignment: str = ""  # of several in nbgrader's exchange
-    variants: dict[str, frozenset[str]] = field(default_factory=dict)  # by chapter, who has numbers of their own
+    dates: str = ""  # mtime: use the modification times of a folder's files as submission times
+    assignment: str = ""  # the assignment to collect if nbgrader's exchange has several
+    variants: dict[str, frozenset[str]] = field(default_factory=dict)  # by chapter, the students with personal values
     given: dict[str, frozenset[str]] = field(
         default_factory=dict
     )  # by chapter, digests of the lines that were handed out
-    recognised: bool = False  # whether to take notebooks that are known by their contents alone
+    recognised: bool = False  # whether to accept notebooks identified by their contents alone
 
 
 def collect(path: Path, stems: list[str], kind: str = "auto", wishes: CollectOptions | None = None) -> CollectionReport:
-    """The submissions in `path` for the chapters `stems`; raises CannotCollect. `kind`: folder, canvas, moodle or nbgrader."""
+    """Collect the submissions in `path` for the chapters `stems`. Raises CannotCollect.
+
+    `kind` is auto, folder, canvas, moodle or nbgrader.
+    """
     if not path.exists():
         raise CannotCollect(f"There is no {path}. Name a folder, or the zip archive that your LMS gave you.")
     try:
@@ -66,7 +70,7 @@ def collect(path: Path, stems: list[str], kind: str = "auto", wishes: CollectOpt
 
 
 class _Collection:
-    """One source, read once."""
+    """Reads one source and builds its report."""
 
     def __init__(self, path: Path, stems: list[str], kind: str, wishes: CollectOptions):
         self.stems, self.wishes, self.asked, self.exchange = stems, wishes, kind, None
@@ -119,7 +123,7 @@ class _Collection:
             self._of_somebody.append((entry, NotTaken(plain(where), why)))
 
     def _name_refused(self, students: dict[str, str]) -> None:
-        """Whose the refused files are, as far as their places say so."""
+        """Attribute the refused files to students, as far as their paths identify one."""
         for entry, refused in self._of_somebody:
             try:
                 claim = identity.read_claim(self.kind, entry)
@@ -133,7 +137,7 @@ class _Collection:
                     self.report.of_student.append((claim, student, refused))
 
     def _entries(self) -> Iterator[SourceFile]:
-        """All files of the source; in place of a student's own zip archive, what it holds."""
+        """Yield all files of the source; a student's own zip archive is replaced by its contents."""
         for entry in self.source.entries():
             if entry.trouble or not entry.path.lower().endswith(".zip") or leads_out(entry) or entry.size > MAX_BYTES:
                 yield entry
@@ -144,13 +148,13 @@ class _Collection:
                 yield replace(entry, trouble=plain(str(fault)) or "it cannot be read")
 
     def _read(self, entry: SourceFile) -> bytes:
-        """The bytes of a file of the source, or of a student's archive; may raise anything."""
+        """Read a file of the source, or of a student's archive. May raise any exception."""
         return self.source.read(entry) if entry.within is None else read_within(entry)
 
     def _recognised(
         self, unnamed: list[tuple[SourceFile, Claim]], named: list[tuple[SourceFile, Claim, str]], shown: str
     ) -> Iterator[tuple[SourceFile, Claim, str]]:
-        """The notebooks that are taken though their names fit no chapter; a line for each, taken or not."""
+        """Yield notebooks accepted although their names fit no chapter; reports each, accepted or not."""
         have = {(claim.identity, stem) for _, claim, stem in named}
         counts = Counter(claim.identity for _, claim in unnamed)
         for entry, claim in unnamed:
@@ -173,19 +177,19 @@ class _Collection:
             self._refuse(where, why, entry)
 
     def _texts(self, entry: SourceFile) -> list[str] | None:
-        """The text of every cell of a notebook; None where it cannot be read."""
+        """Return the source of every cell of a notebook, or None if it cannot be read."""
         try:
             return sources(self._read(entry))
         except Exception:  # noqa: BLE001 (a broken entry raises whatever it likes; its name or its grading says what is amiss)
             return None
 
     def _holds_some_of(self, entry: SourceFile, stem: str) -> bool:
-        """Whether a line of a notebook was handed out in the chapter; yes where that is not known or it cannot be read."""
+        """Whether a notebook contains a line handed out in the chapter; true if that cannot be determined."""
         given, texts = self.wishes.given.get(stem), self._texts(entry)
         return not given or texts is None or bool(known_lines(texts, given)[0])
 
     def _by_contents(self, entry: SourceFile) -> str:
-        """The chapter most of whose lines a notebook holds; "" where that is none, or it cannot be read."""
+        """Return the chapter whose handed-out lines a notebook mostly contains, or ""."""
         if (texts := self._texts(entry)) is None:
             return ""
         shares = {
@@ -197,8 +201,9 @@ class _Collection:
         return best if best and shares[best] >= ALIKE else ""
 
     def _notebook(self, entry: SourceFile, shown: str) -> Iterator[tuple[Claim, str]]:
-        """Whose notebook an entry claims to be, and of which chapter, "" where its name does not say; nothing, and a line,
-        where it is none.
+        """Yield the claimed student and chapter ("" if its name fits none) of a notebook entry.
+
+        An entry that is not an acceptable notebook yields nothing and is reported.
         """
         if JUNK & set(entry.parts) or (entry.parts and entry.parts[-1] in BESIDE and not entry.trouble):
             return
@@ -239,7 +244,7 @@ class _Collection:
         return wanted is not None and claim.assignment not in wanted
 
     def _students(self, tops: dict[str, Claim], shown: str) -> dict[str, str]:
-        """The student of each entry of the top level. Whoever is unknown, or claims what another has, is refused with a line."""
+        """Map top-level entries to students. Unknown students and conflicting claims are reported and refused."""
         whose: dict[str, str] = {}
         for top, claim in tops.items():
             trouble = self.exchange.trouble(claim, top) if self.exchange else ""
@@ -260,7 +265,7 @@ class _Collection:
                 self._refuse(shown + top, f"one number stands beside two names, {names}: a second claim")
                 del whose[top]
             elif len(others) > 1 and self.wishes.roster is None:
-                whose[top] = identity.marked_apart(claim)  # two people, whom some disks would put into one folder
+                whose[top] = identity.marked_apart(claim)  # a case-insensitive disk would merge the two
             elif len(others) > 1 and claim.key != student:
                 other = next(told for identity, told in others.items() if identity != claim.identity)
                 self._refuse(shown + top, f"a second claim to be {student}, beside {plain(other)}; rename one")
@@ -268,7 +273,7 @@ class _Collection:
         return whose
 
     def _student(self, claim: Claim) -> tuple[str, str]:
-        """The student whom a claim names, and why there is none."""
+        """Return the student that a claim identifies, and the reason if there is none."""
         if self.wishes.roster is None:
             return claim.student, ""
         people = self.wishes.roster.whose(claim)
@@ -282,7 +287,7 @@ class _Collection:
         return "", f"the roster knows nobody by {claim.told}; write that into the column {column} of whose it is"
 
     def _known(self, entry: SourceFile, claim: Claim, student: str, stem: str, shown: str) -> _Copy | None:
-        """A notebook with all that is known of it before it is read; None, and a line, where it may not be its student's."""
+        """Build the record of a notebook before reading it. Returns None, and reports why, if it is refused."""
         known = self.wishes.variants.get(stem)
         try:
             if known is not None and student not in known:
@@ -308,7 +313,7 @@ class _Collection:
         )
 
     def _newest(self, copies: list[_Copy]) -> list[Found]:
-        """The last MAX_COPIES of one notebook of one student that can be read, the newest last; a line for each other."""
+        """Read the newest MAX_COPIES copies of one notebook of a student, newest last; reports the others."""
         read: list[Found] = []
         for copy in sorted(copies, key=_order, reverse=True):
             where = copy.found.where
@@ -329,7 +334,7 @@ class _Collection:
         return self._touched(read[::-1])
 
     def _touched(self, copies: list[Found]) -> list[Found]:
-        """The copies with something of the student's own at the end: an untouched one never counts in place of another."""
+        """Move copies with the student's own work to the end: an untouched copy never replaces an edited one."""
         if len(copies) < 2:
             return copies
         untouched = [one for one in copies if self._is_untouched(one)]
@@ -349,7 +354,7 @@ class _Collection:
             return False
 
     def _dated(self, claim: Claim, entry: SourceFile) -> tuple[float | None, str, str]:
-        """When an entry was handed in, who says so, and what the instructor is to look at."""
+        """Return the submission time of an entry, its source, and a warning for the instructor."""
         if self.exchange is not None:
             return self.exchange.dated(claim, entry)
         if self.wishes.dates == "mtime":
@@ -360,21 +365,21 @@ class _Collection:
 
 @dataclass(frozen=True)
 class _Copy:
-    """A notebook of a source that was not read yet."""
+    """A notebook of a source that has not been read yet."""
 
     entry: SourceFile
     found: Found  # without its data
-    doubt: str  # about when it was handed in
+    doubt: str  # a doubt about the submission time
 
 
 class _Refused(Exception):
-    """Why an entry is not read."""
+    """The reason an entry is not read."""
 
 
 def _order(one: _Copy) -> tuple:
-    """Later submissions come later: by the LMS's number, by date, then by the number of a second copy.
+    """Sort key of copies, the latest last: by LMS number, by date, then by the number of a duplicate.
 
-    What lies deeper in a student's folder comes before what lies at its top.
+    Files deeper in a student's folder sort before files at its top.
     """
     found = one.found
     copy = AGAIN.search(PurePosixPath(found.where).stem)
@@ -384,7 +389,7 @@ def _order(one: _Copy) -> tuple:
 
 
 def _require_no_wrapping(entries: list[SourceFile], shown: str) -> None:
-    """A single folder of several is a class, not a student; raises CannotCollect."""
+    """Refuse a single top-level folder that contains several: it is a class. Raises CannotCollect."""
     below = {entry.parts[1] for entry in entries if len(entry.parts) > 2}
     tops = {entry.parts[0] for entry in entries}
     if len(tops) == 1 and len(below) > 1 and all(len(entry.parts) > 2 for entry in entries):
@@ -396,7 +401,7 @@ def _require_no_wrapping(entries: list[SourceFile], shown: str) -> None:
 
 
 def _stem(name: str, stems: list[str]) -> str | None:
-    """The chapter that a file's name means, whatever a browser or an LMS added to it."""
+    """Return the chapter that a file name denotes, ignoring suffixes added by a browser or an LMS."""
     for _ in range(3):
         if name in stems:
             return name

@@ -1,7 +1,7 @@
-"""Identifies the student of a submission by the top-level name that the LMS or the folder's owner wrote.
+"""Identify the student of a submission by the top-level name that the LMS or the folder's owner wrote.
 
-What lies deeper, and the last part of a flat name, is the student's to choose. A name that can be read in two ways
-says nothing.
+Deeper path components, and the last part of a flat name, are chosen by the student. An ambiguous name identifies
+nobody.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ JUNK = {"__MACOSX", ".ipynb_checkpoints", ".DS_Store", "Thumbs.db", "desktop.ini
 
 @dataclass(frozen=True)
 class Claim:
-    """An identity in an LMS, an exchange or a folder, and what its entry says besides."""
+    """An identity in an LMS, an exchange or a folder, with the other facts in the entry's name."""
 
     kind: str
-    key: str  # the number in the LMS, the log-in, or the folder's name
-    student: str  # as what to keep it where no roster says so
-    name: str = ""  # as people write it
+    key: str  # the LMS number, the login, or the folder's name
+    student: str  # the folder name to use if there is no roster
+    name: str = ""  # the display name
     file: str = ""  # the part of a flat name that the student chose
-    late: bool | None = None  # where the LMS says so
-    number: int = 0  # the LMS's, which grows from one hand-in to the next
+    late: bool | None = None  # the LMS's late mark, if it has one
+    number: int = 0  # the LMS's submission number, which increases with each submission
     assignment: str = ""
-    claimed: float | None = None  # the time in the entry's name, which the student may have written
+    claimed: float | None = None  # the time in the entry's name, which the student may have forged
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -59,13 +59,13 @@ class Claim:
 
     @property
     def told(self) -> str:
-        """The identity in words."""
+        """Describe the identity in words."""
         number = f"the number {self.key} ({self.name})"
         return {"folder": f"the folder {self.key}", "nbgrader": f"the log-in {self.key}"}.get(self.kind, number)
 
 
 def read_claim(kind: str, entry: SourceFile) -> Claim | str:
-    """The claim of an entry in a source of `kind`, or why it makes none."""
+    """Parse the claim of an entry in a source of `kind`. Returns the reason as text if there is none."""
     top, deeper = entry.outer.parts[0], len(entry.outer.parts) > 1
     if kind == "canvas":
         return "Canvas puts no folders into its archives; this lies in one" if deeper else _canvas(top)
@@ -116,9 +116,9 @@ def _folder(top: str) -> Claim:
 
 
 def kind_of(source: Folder | Zip, shown: str, known: Callable[[Claim], bool] = lambda claim: False) -> str:
-    """What the top level of `source` says that it is; raises CannotCollect where that can be taken in two ways.
+    """Detect the kind of `source` from its top level. Raises CannotCollect if that is ambiguous.
 
-    Where every name fits two kinds, it is the one by which somebody in the class is `known`, and by the other nobody.
+    If every name fits two kinds, choose the one whose claims match somebody `known`, if the other matches nobody.
     """
     seen: dict[str, list[str]] = {"canvas": [], "moodle": [], "nbgrader": [], "folder": []}
     tops = [(name, is_folder) for name, is_folder in source.tops() if name not in JUNK]
@@ -145,13 +145,13 @@ def kind_of(source: Folder | Zip, shown: str, known: Callable[[Claim], bool] = l
 
 
 def _kinds(name: str, is_folder: bool, archive: bool) -> list[str]:
-    """The kinds of source that an entry of the top level belongs into."""
-    if is_folder and not (archive and CANVAS.fullmatch(name)):  # a student's slash makes a folder of Canvas's name
+    """List the kinds of source that a top-level entry can belong to."""
+    if is_folder and not (archive and CANVAS.fullmatch(name)):  # a slash in a student's name makes a folder
         return ["moodle"] if MOODLE.fullmatch(name) else ["nbgrader"] if NBGRADER.fullmatch(name) else ["folder"]
     flat = [("canvas", CANVAS.fullmatch(name)), ("moodle", MOODLE.fullmatch(name))]
     return [kind for kind, match in flat if match]
 
 
 def marked_apart(claim: Claim) -> str:
-    """A folder's name for a claim whose own is another's on some disks."""
+    """Make a distinct folder name for a claim whose own name collides with another on some file systems."""
     return f"{claim.student}-{digest(claim.key)[:16]}"

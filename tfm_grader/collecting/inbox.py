@@ -1,6 +1,6 @@
-"""Stores collected submissions, one folder for each student.
+"""Store collected submissions, one folder for each student.
 
-Nothing that was handed in is lost: what does not count lies in the student's folder `earlier`, by its hash.
+No submitted file is lost: copies that do not count are kept in the student's folder `earlier`, named by hash.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tfm_grader.notebook import MAX_BYTES
 
 @dataclass(frozen=True)
 class Found:
-    """One notebook of a source: whose it is, for which chapter, and where it lay."""
+    """One notebook in a source: its student, its chapter and its original path."""
 
     student: str
     stem: str
     data: bytes
     where: str
     claim: Claim
-    when: float = 0.0  # the date that it bears, which tells the last of several and nothing else
-    handed_in: float | None = None  # where somebody says so who is not the student
-    dated_by: str = ""  # who
+    when: float = 0.0  # its own timestamp, used only to order several copies
+    handed_in: float | None = None  # the submission time, unless only the student states it
+    dated_by: str = ""  # the source of `handed_in`
     archive: bool = False
 
     @property
@@ -54,25 +54,26 @@ class Found:
 
 @dataclass
 class CollectionReport:
-    """What a source held: what counts, what came before it, what was refused and why, and what else to say."""
+    """The result of collecting a source: what counts, earlier copies, refusals with reasons, and notes."""
 
     kept: list[Found] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     earlier: list[Found] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    missing: list[Person] = field(default_factory=list)  # of the roster, without any notebook
+    missing: list[Person] = field(default_factory=list)  # students on the roster without any notebook
     kind: str = ""
     source: str = ""
     roster: Roster | None = None
-    unknown: list[Claim] = field(default_factory=list)  # to the roster
-    of_student: list[tuple[Claim, str, NotTaken]] = field(default_factory=list)  # what was refused, and whose it was
+    unknown: list[Claim] = field(default_factory=list)  # claims that match nobody on the roster
+    of_student: list[tuple[Claim, str, NotTaken]] = field(default_factory=list)  # refused files, with their students
 
 
 def write_collected(report: CollectionReport, to: Path) -> None:
-    """Put what was collected into `to`/<student>/<chapter>.ipynb, and what is known of it into `to`/collected.json.
+    """Write notebooks to `to`/<student>/<chapter>.ipynb and the record to `to`/collected.json.
 
-    What could not be put there joins the refused of `report`, what else is to be said its notes. Raises BadRecord, Busy.
+    Files that cannot be written are added to `report.refused`, other remarks to `report.notes`.
+    Raises BadRecord, Busy.
     """
     try:
         with only_one(to, "tfm collect"):
@@ -86,7 +87,7 @@ def write_collected(report: CollectionReport, to: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put `data` at `path` in one step, whatever stands there."""
+    """Write `data` to `path` atomically, replacing what is there."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "wb") as file:
@@ -97,14 +98,14 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 class _Keeper:
-    """Puts one report into a folder of submissions."""
+    """Writes one report into a folder of submissions."""
 
     def __init__(self, report: CollectionReport, to: Path):
         self.report, self.to, self.book = report, to, Book.of(to)
         self.now = datetime.now(UTC).isoformat(timespec="seconds")
 
     def put_all(self) -> None:
-        """Every notebook, each in its own guard."""
+        """Write every notebook; an error with one does not affect the others."""
         self._remember_refused()
         counting = {(one.student, one.stem): one.sha256 for one in self.report.kept}
         every = [(one, True) for one in self.report.kept] + [(one, False) for one in self.report.earlier]
@@ -124,7 +125,7 @@ class _Keeper:
                 self.report.refused.append((one.where, f"it cannot be written: {fault.strerror}"))
 
     def _remember_refused(self) -> None:
-        """Note with each student what was refused of theirs, so that they never count as having handed in nothing."""
+        """Record refused files under their students, who then do not count as having submitted nothing."""
         for known in self.book.students.values():
             known.refused = []
         for claim, wanted, refused in self.report.of_student:
@@ -134,14 +135,14 @@ class _Keeper:
                 _make_folder(self.to / student)
 
     def _keep(self, student: str, one: Found, last: str) -> str:
-        """Keep one that does not count, unless it is the `last`; what became of it."""
+        """Keep a copy that does not count, unless it equals the `last`. Returns what became of it."""
         if one.sha256 == last:
             return "again"
         _keep_earlier(self.to / student, one.stem, one.data)
         return "earlier"
 
     def _count(self, student: str, one: Found) -> str:
-        """Let one count, unless what lies there was handed in later; what became of it."""
+        """Make a copy count, unless the stored one was submitted later. Returns what became of it."""
         folder, files = self.to / student, self.book.students[student].files
         lies, known = _content(folder, f"{one.stem}.ipynb"), files.get(one.stem)
         same = lies is not None and digest(lies) == one.sha256
@@ -174,7 +175,7 @@ class _Keeper:
         )
 
     def complete(self, roster: Roster) -> None:
-        """Give everyone on the roster a folder, and say who is missing, and who is not on it."""
+        """Create a folder for everyone on the roster; report missing students and folders not on the roster."""
         rosters.keep_roster(roster, self.to)
         filled, count = roster_proposal.proposed(roster, self.report.unknown)
         if count:
@@ -199,7 +200,7 @@ class _Keeper:
 
 
 def _is_older(one: Found, known: HandIn) -> bool:
-    """Whether `one` was handed in before what is known to count: by true dates, else as the LMS or the archive has it."""
+    """Whether `one` was submitted before `known`: by verified times, else by LMS number or archive date."""
     if one.handed_in is not None and known.handed_in is not None:
         return one.handed_in < known.handed_in
     if one.claim.kind != known.kind or not one.archive or not known.when:
@@ -214,7 +215,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _content(folder: Path, name: str) -> bytes | None:
-    """What lies there, None for nothing, or for what is no file of ours."""
+    """Return the content of a stored file, or None if it is missing or not a regular file."""
     try:
         return Folder(folder).read(SourceFile(name), 2 * MAX_BYTES)
     except OSError:

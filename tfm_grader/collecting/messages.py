@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tfm_grader.collecting.identity import KINDS
 from tfm_grader.collecting.inbox import CollectionReport
 
-MOST = 10  # lines about one entry of the top level
-IN_ALL = 200  # lines about what is refused
+MOST = 10  # lines per top-level entry
+IN_ALL = 200  # lines about refusals in total
 WHO = {
     "folder": "the folders at its top say who handed in",
     "canvas": "the number in each file's name says who handed in",
@@ -18,7 +18,7 @@ WHO = {
 
 
 def after(found: CollectionReport) -> Iterator[str]:
-    """A line for what the source was taken for, for each thing to know, and for each student who is missing."""
+    """Yield a line for the detected kind of source, for each note, and for each missing student."""
     yield f"{found.source} is {KINDS[found.kind]}: {WHO[found.kind]}."
     for where in found.replaced:
         yield f"  {terminal_line(where)} was handed in again later; the later one counts, and this one is kept."
@@ -30,7 +30,7 @@ def after(found: CollectionReport) -> Iterator[str]:
 
 
 def refusal_lines(found: CollectionReport) -> Iterator[str]:
-    """A line for each entry that was refused, and one for the rest where one student's are many."""
+    """Yield a line for each refused entry, abbreviated if one student has many."""
     seen: dict[str, int] = {}
     told = 0
     for where, why in found.refused:
@@ -48,6 +48,6 @@ def refusal_lines(found: CollectionReport) -> Iterator[str]:
 
 
 def terminal_line(text: str) -> str:
-    """`text` as one line for a terminal."""
+    """Return `text` as one printable line for a terminal."""
     whole = "".join(char if char.isprintable() else "?" for char in text)
     return whole if len(whole) <= 400 else f"{whole[:399]}…"

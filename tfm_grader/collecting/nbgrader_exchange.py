@@ -1,8 +1,8 @@
-"""Reads nbgrader's exchange. The student is the owner of a folder on disk, not the name that the folder claims.
+"""Read nbgrader's exchange. The student is the owner of a folder on disk, not the name that the folder claims.
 
-A student's own program writes the folder's name, the notebooks and, in most exchanges, timestamp.txt. What it cannot
-write is the owner, and when the disk last changed a file, which it can only make later. So where the name and the disk
-tell two times, the later counts.
+The student's own process writes the folder's name, the notebooks and, in most exchanges, timestamp.txt. It cannot
+forge the owner, and it can only move a file's ctime forward. So if the name and the ctime disagree, the later time
+counts.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from tfm_grader.collecting.identity import Claim
 from tfm_grader.names import plain
 
 PATIENCE = 600  # seconds that `nbgrader submit` may take from reading the clock to closing the folder
-LONGEST = 100  # bytes of a timestamp.txt
+LONGEST = 100  # maximum size of timestamp.txt in bytes
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """The hand-ins of one course."""
+    """The submissions of one course."""
 
     inbound: Folder
-    shown: str  # where it lies below what was named
-    owner: int  # of inbound, who is no student
-    released: frozenset[str] | None = None  # the assignments that have one of the notebooks; None where that is unknown
-    outbound: tuple[str, ...] = ()  # notebooks that were handed out, as paths below what was named
+    shown: str  # its path relative to the path the user gave
+    owner: int  # the owner of inbound, who is not a student
+    released: frozenset[str] | None = None  # the assignments that contain one of the notebooks; None if unknown
+    outbound: tuple[str, ...] = ()  # released notebooks, relative to the path the user gave
 
     @classmethod
     def of(cls, path: Path, stems: list[str]) -> Exchange:
-        """The exchange of a course at `path`, above it or at its inbound folder; raises CannotCollect."""
+        """Find the exchange of one course at `path`, above it or at its inbound folder. Raises CannotCollect."""
         inside = sorted(each / "inbound" for each in path.iterdir())
         found = next(
             filter(
@@ -54,7 +54,7 @@ class Exchange:
         return cls(inbound, shown, inbound.owner((), inbound.about(())), released or None, listed)
 
     def trouble(self, claim: Claim, top: str) -> str:
-        """Why the hand-in `top` is not that of whom its name claims; "" where the disk agrees."""
+        """Explain why submission `top` is not from the student its name claims; "" if the owner matches."""
         try:
             about = self.inbound.about((top,))
         except OSError:
@@ -69,7 +69,7 @@ class Exchange:
         )
 
     def dated(self, claim: Claim, entry: SourceFile) -> tuple[float | None, str, str]:
-        """When an entry was handed in, what says so, and what to look at there; None where nobody but the student says it."""
+        """Return an entry's submission time (None if only the student states it), its source, and a warning."""
         above = [entry.parts[:depth] for depth in range(1, len(entry.parts))]
         if (said := self._timestamp(entry.parts[0])) is not None:
             return said, "timestamp.txt, which the exchange's owner wrote", ""
@@ -84,7 +84,7 @@ class Exchange:
         return later, "the later of the folder's name and the disk", f"{told}; the later counts, so look at it"
 
     def _timestamp(self, top: str) -> float | None:
-        """The time in timestamp.txt, if the exchange's owner wrote it and no student can have."""
+        """Return the time in timestamp.txt if the exchange's owner wrote it and no student can have."""
         try:
             student = self.inbound.owner((top,), self.inbound.about((top,)))
             parts = (top, "timestamp.txt")
@@ -102,7 +102,7 @@ class Exchange:
 
 
 def login_of(owner: int) -> str | None:
-    """The name of a user of this machine."""
+    """Return the login name of a user id on this machine."""
     try:
         return pwd.getpwuid(owner).pw_name
     except (KeyError, OverflowError):
@@ -110,7 +110,7 @@ def login_of(owner: int) -> str | None:
 
 
 def is_exchange(path: Path) -> bool:
-    """Whether `path` is an inbound folder, a course with one, or a folder with nothing but one such course."""
+    """Whether `path` is an inbound folder, a course with one, or a folder containing only one such course."""
     if _is_inbound(path) or _is_inbound(path / "inbound"):
         return True
     inside = [each for each in path.iterdir() if not each.name.startswith(".")]

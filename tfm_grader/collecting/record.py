@@ -1,6 +1,6 @@
-"""Reads and writes collected.json: who handed in what, from where and when, and who handed in nothing.
+"""Read and write collected.json: who submitted what, from where and when, and who submitted nothing.
 
-The history in it only grows.
+Its history is append-only.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ IN_WORDS = {"where": "from", "handed_in": "handed in", "dated_by": "dated by"}
 
 
 class BadRecord(Refusal):
-    """collected.json, or the folder that it stands in, cannot be used; the message says why."""
+    """collected.json, or its folder, cannot be used; the message says why."""
 
 
 class HandIn(msgspec.Struct, frozen=True, rename=IN_WORDS):
-    """What is known of the notebook that counts for one student and chapter."""
+    """The notebook that counts for one student and chapter."""
 
     where: str
     sha256: str = ""
-    late: bool | None = None  # the LMS's own mark; None where it says nothing
-    handed_in: float | None = None  # seconds since 1970; None where nobody says it but the student
+    late: bool | None = None  # the LMS's late mark; None if it has none
+    handed_in: float | None = None  # Unix time; None if only the student states it
     dated_by: str = ""
     kind: str = ""
     number: int = 0
-    when: float = 0.0  # the date that it bears, which tells an older archive from a newer one and nothing else
+    when: float = 0.0  # its own timestamp, used only to order archives
 
 
 class NotTaken(msgspec.Struct, frozen=True):
-    """What the last collection did not take, and why."""
+    """A file that the last collection refused, and why."""
 
     file: str
     why: str
 
 
 class Known(msgspec.Struct):
-    """What is known of a student: as people and the LMS call them, and what they handed in, by chapter."""
+    """A student's record: names, identities, and submitted files by chapter."""
 
     name: str = ""
     lms_id: str = ""
@@ -55,11 +55,11 @@ class Known(msgspec.Struct):
     section: str = ""
     identities: dict[str, str] = {}
     files: dict[str, HandIn] = {}
-    refused: list[NotTaken] = []  # what they handed in, and was not accepted, at the last collection
+    refused: list[NotTaken] = []  # files refused at the last collection
 
 
 class CollectedLine(msgspec.Struct, frozen=True, rename=IN_WORDS):
-    """What became of one notebook when it was collected: it counts, or came earlier, or was there."""
+    """A history line for one collected notebook: it counts, was earlier, or was already there."""
 
     collected: str
     student: str
@@ -72,7 +72,7 @@ class CollectedLine(msgspec.Struct, frozen=True, rename=IN_WORDS):
 
 
 class Book(msgspec.Struct):
-    """collected.json in memory."""
+    """The contents of collected.json."""
 
     students: dict[str, Known]
     refused: list[NotTaken] = []
@@ -82,7 +82,7 @@ class Book(msgspec.Struct):
 
     @classmethod
     def of(cls, to: Path) -> Book:
-        """The record in `to`, an empty one if there is none; raises BadRecord."""
+        """Load the record in `to`, or an empty one if there is none. Raises BadRecord."""
         try:
             made = msgspec.json.decode((to / FILE).read_bytes(), type=cls)
         except FileNotFoundError:
@@ -92,7 +92,7 @@ class Book(msgspec.Struct):
                 f"{to / FILE} cannot be read ({error}). It says who handed in what, and when. "
                 "Put back a copy, or collect into a new folder."
             ) from None
-        if made.format < FORMAT:  # its times may be a student's own
+        if made.format < FORMAT:  # in older formats, times may have been written by the student
             for known in made.students.values():
                 known.files = {
                     stem: msgspec.structs.replace(file, handed_in=None) for stem, file in known.files.items()
@@ -100,12 +100,12 @@ class Book(msgspec.Struct):
         return made
 
     def encoded(self) -> bytes:
-        """The text of the file."""
+        """Serialise the record."""
         self.students, self.format = dict(sorted(self.students.items())), FORMAT
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 
     def whose(self, claim: Claim, wanted: str) -> str:
-        """The folder of a claim: as it was before, else the one `wanted`, apart from all others; "" where it is somebody's."""
+        """Return the folder for a claim: its earlier one, else `wanted`, made unique; "" if it is another's."""
         kind, key = claim.identity
         for student, known in self.students.items():
             if known.identities.get(kind) == key:
@@ -118,7 +118,7 @@ class Book(msgspec.Struct):
         return wanted
 
     def meet(self, student: str, claim: Claim) -> None:
-        """Remember by what a student was known."""
+        """Record the identity by which a student was found."""
         known = self.students.setdefault(student, Known())
         known.name = claim.name if claim.kind != "folder" else known.name or claim.name
         known.lms_id = claim.lms_id or known.lms_id
@@ -126,7 +126,7 @@ class Book(msgspec.Struct):
         known.identities.setdefault(claim.kind, claim.key)
 
     def remember(self, line: CollectedLine) -> None:
-        """Add to the history, but for what it tells already."""
+        """Append a line to the history unless it repeats what is there."""
         same = [
             each.became
             for each in self.history
@@ -137,7 +137,7 @@ class Book(msgspec.Struct):
 
 
 def roster(to: Path) -> dict[str, Known]:
-    """The students of `to`: who handed in, and who stands on the roster; raises BadRecord, BadRoster."""
+    """Return the students of `to`: those who submitted and those on the roster. Raises BadRecord, BadRoster."""
     students = dict(Book.of(to).students)
     for person in (rosters.kept(to) or Roster(())).people:
         known = students.setdefault(person.student, Known())
@@ -148,9 +148,9 @@ def roster(to: Path) -> dict[str, Known]:
 
 
 def late_days(to: Path, due: datetime | None) -> dict[str, float | None]:
-    """Days after `due`, by student and chapter as `ben/masking`; None where nobody knows but the student.
+    """Return days after `due` by student and chapter, as `ben/masking`; None if only the student states the time.
 
-    Where the LMS says only that it is late, that is one day. Without a date, nothing is late but what it says so of.
+    If the LMS only marks it late, it counts as one day. Without a due date, only what the LMS marks is late.
     """
     days: dict[str, float | None] = {}
     for student, known in roster(to).items():

@@ -1,6 +1,6 @@
-"""The class roster: one line for each student, with the names that folders, the LMS and a hub use.
+"""Read the class roster: one line for each student, with the names that folders, the LMS and a hub use.
 
-The whole file is checked before anything is done with it, and every fault is told with its line.
+The whole file is validated before it is used, and every error is reported with its line.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ HEADERS = {
     "login": ("login", "log in", "login id", "sis login id", "username", "user name", "user", "account"),
     "email": ("email", "e mail", "mail", "email address", "e mail address"),
     "section": ("section", "group", "class"),
-    "": ("note", "notes", "comment", "comments"),  # yours; not read
+    "": ("note", "notes", "comment", "comments"),  # for the instructor; ignored
 }
 SHOWN = "student, name, folder, lms id, login, email, section, note"
 NUMBER = re.compile(r"(?:participant )?0*([0-9]{1,30})")
-NAMES = ("student", "folder", "login", "email")  # what a folder, or a log-in, may be called
+NAMES = ("student", "folder", "login", "email")  # fields that a folder's name or a login may match
 
 
 class BadRoster(Refusal):
@@ -44,7 +44,7 @@ class BadRoster(Refusal):
 
 @dataclass(frozen=True)
 class Person:
-    """One student: the name of their folder here, and what they are called elsewhere."""
+    """One student: the name of their folder here, and their identifiers elsewhere."""
 
     student: str
     name: str = ""
@@ -57,7 +57,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Roster:
-    """All students of a class, in the order of the file."""
+    """All students of a class, in file order."""
 
     people: tuple[Person, ...]
 
@@ -66,10 +66,10 @@ class Roster:
         return tuple(person.student for person in self.people)
 
     def whose(self, claim: Claim) -> list[Person]:
-        """Who may be meant by a claim: nobody, one, or several where it can be understood in several ways."""
+        """List the students that a claim may identify: none, one, or several if it is ambiguous."""
         if claim.lms_id:
             return [person for person in self.people if person.lms_id == claim.lms_id]
-        if claim.kind == "nbgrader":  # users of one machine, which tells cases apart
+        if claim.kind == "nbgrader":  # logins on one machine are case-sensitive
             return [person for person in self.people if (person.login or person.student) == claim.key]
         called = fold(claim.key)
         return [
@@ -81,13 +81,13 @@ class Roster:
 
 
 def read_roster(path: Path) -> Roster:
-    """The roster in the CSV file at `path`; raises BadRoster."""
+    """Read the roster from the CSV file at `path`. Raises BadRoster."""
     rows = [(number, row) for number, row in _rows(path) if any(row)]
     if not rows:
         raise BadRoster(f"{path.name} is empty. Its first line names columns, such as student,name,lms id.")
     faults: list[str] = []
     columns = _columns(rows[0][1], faults)
-    if columns is None:  # a list of names, without a heading
+    if columns is None:  # a list of names without a header
         columns, rows = ["student"], [(0, []), *rows]
     people = list(_people(columns, rows[1:], faults)) if columns.count("student") == 1 else []
     faults += _twice(people)
@@ -98,12 +98,12 @@ def read_roster(path: Path) -> Roster:
 
 
 def keep_roster(roster: Roster, folder: Path) -> None:
-    """Keep `roster` in `folder`, where `kept` finds it."""
+    """Store `roster` in `folder`, to be read by `kept`."""
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(roster), indent=1) + b"\n")
 
 
 def kept(folder: Path) -> Roster | None:
-    """The roster that `put` left in `folder`, None if there is none; raises BadRoster for one that was spoilt."""
+    """Load the roster that `keep_roster` stored in `folder`, None if there is none. Raises BadRoster if damaged."""
     try:
         found = msgspec.json.decode((folder / FILE).read_bytes(), type=Roster)
     except FileNotFoundError:
@@ -123,7 +123,7 @@ def _refuse(file: str, faults: list[str]) -> None:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The lines of the file with their numbers, the cells without what surrounds them."""
+    """Yield the rows of the file with their line numbers; cells are stripped."""
     text = _text(path)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(text.partition("\n")[0]), strict=True)
     try:
@@ -136,7 +136,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _text(path: Path) -> str:
-    """The file's text: UTF-8, UTF-16 with its mark, or the letters of a Western spreadsheet."""
+    """Decode the file: UTF-8, UTF-16 with a byte order mark, or Windows-1252."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -149,19 +149,19 @@ def _text(path: Path) -> str:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
-        # Two such letters in a row are rare in the West, and the rule where letters take two bytes.
+        # Two non-ASCII bytes in a row are rare in Windows-1252 text but normal in multi-byte encodings.
         if encoding != "cp1252" or not re.search(rb"[\x80-\xff]{2}", data):
             return text
     raise BadRoster(f"{path.name} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.")
 
 
 def _columns(heads: list[str], faults: list[str]) -> list[str | None] | None:
-    """What each column means, None for one that is empty; None if the line is no heading."""
+    """Return the field of each column (None if unknown or empty), or None if the line is not a header."""
     plain_heads = [re.sub(r"[\s_-]+", " ", fold(head)) for head in heads]
     found: list[str | None] = [
         next((field for field, words in HEADERS.items() if head in words), None) for head in plain_heads
     ]
-    if "id" in plain_heads:  # the student's where nothing else is, the LMS's beside it
+    if "id" in plain_heads:  # the student, or the LMS id if there is also a student column
         found[plain_heads.index("id")] = "lms_id" if "student" in found else "student"
     if len(heads) == 1 and found == ["name"]:
         return ["student"]
@@ -194,7 +194,7 @@ def _people(columns: list, rows: list[tuple[int, list[str]]], faults: list[str])
 
 
 def _faults(person: Person) -> list[str]:
-    """What is wrong with one student, in sentences."""
+    """List what is wrong with one student's line, in sentences."""
     found = []
     if not person.student:
         found.append("the student is missing.")
@@ -211,7 +211,7 @@ def _faults(person: Person) -> list[str]:
 
 
 def _twice(people: list[tuple[int, Person]]) -> list[str]:
-    """Who shares with another what must be one person's own."""
+    """List identifiers that two students share."""
     seen: dict[tuple[str, str], tuple[int, str]] = {}
     found = []
     for line, person in people:

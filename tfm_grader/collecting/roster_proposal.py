@@ -1,6 +1,6 @@
-"""Proposes a roster with the LMS's numbers filled in by matching names, for a person to confirm.
+"""Propose a roster with LMS numbers filled in by matching names, for a person to confirm.
 
-A name is no identity: in many an LMS students write their own. So nothing is collected by it.
+Names do not identify students, because many LMSs let students edit them. So nothing is collected by name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FILE = "roster-to-check.csv"
 
 
 def proposed(roster: Roster, unknown: list[Claim]) -> tuple[Roster, int]:
-    """The roster with the numbers of the `unknown` whose name is that of one student without a number; how many."""
+    """Fill in numbers of `unknown` claims whose name matches one student without a number. Returns the count too."""
     numbers: dict[str, list[str]] = {}
     for claim in {claim.identity: claim for claim in unknown if claim.lms_id}.values():
         called = [person for person in roster.people if _letters(claim.name) in _orders(person.name or person.student)]
@@ -28,7 +28,7 @@ def proposed(roster: Roster, unknown: list[Claim]) -> tuple[Roster, int]:
 
 
 def as_csv(roster: Roster) -> str:
-    """The roster as a spreadsheet and `--roster` read it."""
+    """Write the roster as CSV that spreadsheets and `--roster` can read."""
     lines = [("student", "name", "folder", "lms id", "login", "email", "section")]
     lines += [(p.student, p.name, p.folder, p.lms_id, p.login, p.email, p.section) for p in roster.people]
     return table(lines)
@@ -39,6 +39,6 @@ def _letters(name: str) -> str:
 
 
 def _orders(name: str) -> set[str]:
-    """A name as an LMS may write it: first the last name, and without what separates the two."""
+    """Return the spellings of a name an LMS may use: any rotation of its words, without separators."""
     words = name.replace(",", " ").split()
     return {_letters("".join(words[at:] + words[:at])) for at in range(len(words))}

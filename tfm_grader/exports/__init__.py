@@ -1,1 +1,1 @@
-"""Writes grades for other programs: CSV, Canvas, Moodle, Gradescope, nbgrader; and feedback as their archives."""
+"""Export grades to CSV, Canvas, Moodle, Gradescope and nbgrader, and feedback as LMS archives."""

@@ -1,7 +1,7 @@
-"""Packs feedback into the archives that Canvas and Moodle upload to students.
+"""Pack feedback into the archives that Canvas and Moodle distribute to students.
 
-Canvas reads a student's and a submission's number from the file's name, Moodle a participant's number from the
-first folder's. Both are the names that the LMS's own archive had, as collecting recorded them.
+Canvas reads the student and submission numbers from the file name; Moodle reads the participant number from the
+top-level folder. Both names come from the LMS's own archive, as recorded by `tfm collect`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ PAGE = "feedback.html"
 
 
 def archives(pages: Mapping[str, str], handed_in: Iterable[tuple[str, str, str]]) -> dict[str, bytes]:
-    """The archives to upload, by their names: `pages` by student, put where (student, kind, place in the LMS's archive) say."""
+    """Build the archives to upload, by file name. `pages` maps students to pages.
+
+    `handed_in` lists (student, kind of LMS, path in the LMS's archive).
+    """
     found: dict[str, dict[str, str]] = {}
     seen = set()
     for student, kind, where in handed_in:
         name = _name(kind, where)
-        if name and student in pages and (student, kind) not in seen:  # one page, whatever the number of notebooks
+        if name and student in pages and (student, kind) not in seen:  # one page per student, however many notebooks
             seen.add((student, kind))
             found.setdefault(kind, {})[name] = pages[student]
     return {f"feedback-{kind}.zip": _zip(files) for kind, files in sorted(found.items())}
 
 
 def _name(kind: str, where: str) -> str:
-    """What the page must be called beside the notebook that lay at `where`; nothing where the LMS could not tell whose it is."""
+    """Name the page to match the notebook submitted at `where`; "" if the LMS could not identify its student."""
     path = PurePosixPath(where)
     if kind == "canvas" and CANVAS.fullmatch(path.stem):
         return f"{path.stem}.html"
@@ -41,7 +44,7 @@ def _name(kind: str, where: str) -> str:
 
 
 def _zip(files: Mapping[str, str]) -> bytes:
-    """The same bytes for the same files, whenever it is made."""
+    """Zip `files` deterministically: the same files give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):

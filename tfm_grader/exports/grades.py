@@ -1,4 +1,4 @@
-"""Writes grades as CSV. A cell holds a number, or stays blank while the number is not known."""
+"""Write grades as CSV. A cell holds a number, or stays blank while the number is not known."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ AUDIT = [
     *("late days", "waived days", "share left", "counts", "status", "judged at", "hand-in", "marked text", "bundle"),
     "grader",
 ]
-Times = dict[tuple[str, str], str]  # when each number was made, by student and exercise
+Times = dict[tuple[str, str], str]  # when each score was determined, by student and exercise
 
 
 class CannotExport(Refusal):
-    """A grade book does not fit; the message says what to do."""
+    """A gradebook file cannot be filled in; the message says what to do."""
 
 
 def grades(scores: list[Score], audit: list[list[Any]] | None = None) -> str:
-    """One line for each student; with `audit`, the column of that name holds the hash of their lines in audit.csv."""
+    """Write one line for each student. With `audit`, a column holds the hash of their lines in audit.csv."""
     ids = list(dict.fromkeys(row.id for score in scores for row in score.rows))
     head = ["student", "name", *ids, "late days", "waived days", "before lateness", "points", "of", "waits"]
     lines: list[list[Any]] = [[*head, "audit"] if audit else head]
@@ -39,7 +39,7 @@ def grades(scores: list[Score], audit: list[list[Any]] | None = None) -> str:
 
 
 def waits_for(score: Score) -> str:
-    """What a student's total waits for, in words."""
+    """Describe what a student's total is waiting for."""
     if score.nothing:
         return "nothing handed in"
     return "; ".join(f"{row.id}: {row.lacks}" for row in score.rows if row.lacks)
@@ -50,7 +50,7 @@ def _waived(score: Score) -> float:
 
 
 def audit(scores: list[Score], times: Times) -> list[list[Any]]:
-    """One line for each number: who or what made it, from what, by which tests and which grader."""
+    """Write one line for each score: who or what determined it, its inputs, tests and grader version."""
     lines: list[list[Any]] = [AUDIT]
     for score in scores:
         for row in score.rows:
@@ -71,13 +71,13 @@ def audit(scores: list[Score], times: Times) -> list[list[Any]]:
 
 
 def lines_digest(student: str, lines: list[list[Any]]) -> str:
-    """The hash of a student's lines in audit.csv, as they stand there."""
+    """Hash a student's lines in audit.csv, as written there."""
     own = table(line for line in lines if line[0] == student).removeprefix("\ufeff")
     return hashlib.sha256(own.encode()).hexdigest()[:16]
 
 
 def items(scores: list[Score]) -> str:
-    """One line for each test of each exercise: how many passed it, and the most frequent mistakes."""
+    """Write one line for each test: how many students passed it, and the most frequent mistakes."""
     lines: list[list[Any]] = [["exercise", "test", "students", "passed", "share", "frequent mistakes"]]
     for (id, test), rows in _by_test(scores).items():
         passed = sum(row.outcome == "passed" for row in rows)
@@ -98,7 +98,7 @@ def _by_test(scores: list[Score]) -> dict[tuple[str, str], list[TestRow]]:
 
 
 def frequent(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Names with their counts, the most frequent first, ties by name."""
+    """Count names; most frequent first, ties in alphabetical order."""
     counts: dict[str, int] = {}
     for name in names:
         counts[name] = counts.get(name, 0) + 1
@@ -106,7 +106,10 @@ def frequent(names: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def gradescope(score: Score) -> str:
-    """results.json for one student; without any score as long as one of them is blank, for Gradescope would add the rest."""
+    """Write results.json for one student.
+
+    If any score is blank, no scores are written, because Gradescope would sum the others.
+    """
     whole = score.points is not None
     tests = [{"name": row.title, **(_scored(score, row) if whole else {}), **_told(row)} for row in score.rows]
     made: dict[str, Any] = {"score": number(score.points)} if whole else {"output": f"Not finished. {waits_for(score)}"}
@@ -126,14 +129,14 @@ def _told(row: Row) -> dict[str, Any]:
 
 
 def said_of(row: Row) -> str:
-    """The points of a row in words, for a student."""
+    """State a row's points in words, for a student."""
     if row.points is not None:
         return f"{number(row.points)} of {number(row.of)}"
     return "nothing handed in" if row.lacks == HAND_IN else f"still to come, of {number(row.of)}"
 
 
 def number(value: float | None) -> float | int | str:
-    """A number without a needless point; nothing where there is none."""
+    """Round a score for output, as an integer if it is whole; "" if it is None."""
     if value is None:
         return ""
     rounded = round(value, 4)
@@ -141,5 +144,5 @@ def number(value: float | None) -> float | int | str:
 
 
 def days(value: float | None) -> float | int | str:
-    """Late days, which may be unknown, or all."""
+    """Format late days, which may be unknown or all (infinite)."""
     return "unknown" if value is None else "all" if math.isinf(value) else number(value)

@@ -1,6 +1,6 @@
-"""Fills in gradebook files of Canvas and Moodle. An existing score is kept, and an unknown total stays blank.
+"""Fill in gradebook files of Canvas and Moodle. Existing scores are kept, and unknown totals stay blank.
 
-All other cells go back as they came.
+All other cells are preserved.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from tfm_grader.scoring.scores import Score
 from tfm_grader.tables import ForeignTable, cell, table
 
 CANVAS_COLUMN = re.compile(r"(?P<title>.*) \((?P<id>\d+)\)", re.DOTALL)
-PARTICIPANT = re.compile(r"\D*(?P<id>\d+)")  # as `Participant 11`, in the site's language
+PARTICIPANT = re.compile(r"\D*(?P<id>\d+)")  # for example `Participant 11`, in the site's language
 MOODLE = ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments"]
-WITH_COMMA = re.compile(r"\d+,\d+")  # a number as some countries write it
+WITH_COMMA = re.compile(r"\d+,\d+")  # a number with a decimal comma
 EXCUSED = "EX"
 
 
 @dataclass
 class Filled:
-    """A grade book with grades in it, and what its owner should know."""
+    """A gradebook with grades filled in, and notes for the instructor."""
 
     text: str = ""
     notes: list[str] = field(default_factory=list)
 
 
 def canvas(scores: list[Score], exported: str, assignment: str, overwrite: bool = False) -> Filled:
-    """Canvas's own exported grade book, with the column of `assignment` filled in; raises CannotExport.
+    """Fill in the column of `assignment` in a gradebook exported from Canvas. Raises CannotExport.
 
-    Students are matched by Canvas's number, which their file names or the roster carry.
+    Students are matched by Canvas's number, from their file names or the roster.
     """
     book = ForeignTable.of(exported, ["ID"])
     if book is None:
@@ -56,7 +56,7 @@ def canvas(scores: list[Score], exported: str, assignment: str, overwrite: bool 
 
 
 def moodle_worksheet(scores: list[Score], exported: str, overwrite: bool = False) -> Filled:
-    """Moodle's own grading worksheet, filled in; raises CannotExport."""
+    """Fill in a grading worksheet exported from Moodle. Raises CannotExport."""
     book = ForeignTable.of(exported, ["Identifier", "Grade"])
     if book is None:
         raise CannotExport(
@@ -78,9 +78,9 @@ def moodle_worksheet(scores: list[Score], exported: str, overwrite: bool = False
 
 
 def moodle(scores: list[Score]) -> str:
-    """A grading worksheet for Moodle made from nothing, by the participant number that the downloaded folders carry.
+    """Create a new Moodle grading worksheet, using the participant numbers from the downloaded folders.
 
-    Its dates are unknown, so that Moodle keeps every grade that was given since.
+    Its modification dates are blank, so Moodle keeps any grade entered since.
     """
     lines: list[list] = [MOODLE]
     for score in scores:

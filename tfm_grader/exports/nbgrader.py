@@ -1,4 +1,4 @@
-"""Enters grades into nbgrader's gradebook through its own interface."""
+"""Write grades into nbgrader's gradebook through its API."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tfm_lib import _extras
 
 
 def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
-    """Put the scores into nbgrader's grade book; notes for its owner. Raises CannotExport.
+    """Write the scores into nbgrader's gradebook. Returns notes for the instructor. Raises CannotExport.
 
-    What is not known has no score there and needs a manual grade. A score that somebody gave in nbgrader itself stays.
+    Unknown scores stay empty and are marked as needing a manual grade. Manual scores given in nbgrader are kept.
     """
     try:
         from nbgrader.api import Gradebook
@@ -25,7 +25,7 @@ def nbgrader(scores: list[Score], database: Path, assignment: str) -> list[str]:
         raise CannotExport(f"nbgrader is not installed: {_extras.command('hub')}") from None
     if not database.resolve().parent.is_dir():
         raise CannotExport(f"There is no folder {database.parent} for nbgrader's grade book.")
-    beside = str(Path(sys.executable).parent)  # nbgrader starts `alembic`, which lies there, by its bare name
+    beside = str(Path(sys.executable).parent)  # nbgrader runs `alembic` by its bare name, and it is installed there
     if beside not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
     try:
@@ -50,7 +50,7 @@ def _fed(scores: list[Score], Gradebook: Any, database: Path, assignment: str) -
         for score in scores:
             book.update_or_create_student(score.student)
             if score.nothing and score.points is None and score.student not in known:
-                continue  # a student without a submission is how nbgrader says it
+                continue  # nbgrader represents this as a student without a submission
             when = {"timestamp": datetime.fromtimestamp(score.handed_in, UTC)} if score.handed_in else {}
             book.update_or_create_submission(assignment, score.student, **when)
             for row in score.rows:

@@ -1,4 +1,4 @@
-"""Replaces students' names by codes, and removes whatever else could identify somebody."""
+"""Replace students' names by codes, and remove other identifying data."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tfm_lib._refusal import Refusal
 
 
 class CannotHide(Refusal):
-    """Names would be found beside the codes; the message says what to do."""
+    """The output would reveal names beside the codes; the message says what to do."""
 
 
 def require_empty(folder: Path, key_file: Path) -> None:
-    """Refuse a folder in which anything lies, and a key inside it; raises CannotHide."""
+    """Require that `folder` is empty and does not contain the key file. Raises CannotHide."""
     if folder.resolve() in key_file.resolve().parents:
         raise CannotHide(f"The key {key_file} tells who is who. Keep it outside {folder}, which you may give away.")
     if folder.is_dir() and any(path.name != HELD for path in folder.iterdir()):
@@ -33,10 +33,10 @@ def require_empty(folder: Path, key_file: Path) -> None:
 
 
 def pseudonymised(made: list[Score], key_file: Path) -> list[Score]:
-    """The scores with a code in place of each person; the same code as long as `key_file`, made if missing, is kept.
+    """Replace each student by a code; the code is stable while `key_file` (created if missing) is kept.
 
-    Nothing is kept that a student or an instructor wrote, no number of an LMS, no hash of a file that somebody
-    holds, and of times the whole days.
+    Drops all text by students or instructors, LMS numbers and hashes of submitted files; late days are rounded up to
+    whole days.
     """
     key = _key(key_file)
     coded = [_anonymous(score, _code(score.student, key)) for score in made]

@@ -1,1 +1,1 @@
-"""Judges submissions: one by one, in several processes or on a cluster; keeps results and the audit log; regrades."""
+"""Judge submissions, in local processes or on a cluster; store results and the audit log; regrade."""

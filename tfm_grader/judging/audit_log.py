@@ -1,6 +1,6 @@
 """The audit log: an append-only file of what was judged, marked and exported, by whom and when.
 
-Each line holds the hash of the line before it, so that a line that was changed or taken out later shows.
+Each line contains the hash of the previous line, so that altered or deleted lines are detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = "audit_log.jsonl"
 
 
 class Judgement(Record, tag_field="what", tag="judged", frozen=True):
-    """A number that a judge gave, with all that it depends on."""
+    """A score given by the judge, with everything it depends on."""
 
     student: str
     exercise: str
@@ -28,12 +28,12 @@ class Judgement(Record, tag_field="what", tag="judged", frozen=True):
     of: float
     bound: Bound
     reason: str = ""
-    text: str = ""  # the SHA-256 of an answer in words
+    text: str = ""  # the SHA-256 of a written answer
     tests: tuple[TestRow, ...] = ()
 
 
 class Marked(Record, tag_field="what", tag="marked", frozen=True):
-    """A mark by hand, as it was first seen; `subject` is the SHA-256 of the words, or of the notebook, that it is for."""
+    """A manual mark, logged when first seen; `subject` is the SHA-256 of the answer or notebook it is for."""
 
     student: str
     exercise: str
@@ -44,34 +44,34 @@ class Marked(Record, tag_field="what", tag="marked", frozen=True):
     time: str = ""
     text: str = ""
     criteria: tuple[tuple[str, float], ...] = ()
-    of: float | None = None  # the most that there was; None in a line that does not tell
+    of: float | None = None  # the maximum at the time; None if the line does not record it
 
     @property
     def said(self) -> tuple:
-        """As `Mark.said`."""
+        """The same key as `Mark.said`."""
         return self.student, self.exercise, self.points, self.reason, self.author, self.time, self.text, self.criteria
 
 
 class Withdrawn(Record, tag_field="what", tag="withdrawn", frozen=True):
-    """A mark by hand that was given before, and is not any more."""
+    """A manual mark that was given earlier and has been removed."""
 
     student: str
     exercise: str
 
 
 class Exported(Record, tag_field="what", tag="exported", frozen=True):
-    """Files that were written, each with its SHA-256."""
+    """Exported files, each with its SHA-256."""
 
     folder: str
     files: dict[str, str]
-    stale: bool = False  # numbers were exported although what they depend on had changed
+    stale: bool = False  # exported although the inputs of some scores had changed
 
 
 Event = Judgement | Marked | Withdrawn | Exported
 
 
 class LogLine(Record, frozen=True):
-    """One line of the file: an event, when it was noted, by which user of this machine, and the line before it."""
+    """One line of the log: the event, its time, the local user, and the hash of the previous line."""
 
     at: str
     by: str
@@ -86,7 +86,7 @@ class AuditLog:
         self.path = folder / FILE
         self.lines: list[LogLine] = []
         self.faults: list[str] = []
-        self.judged: dict[tuple[str, str], LogLine] = {}  # the last judgement of each student and exercise
+        self.judged: dict[tuple[str, str], LogLine] = {}  # the latest judgement for each student and exercise
         self._last, written = "", self._raw()
         self._torn = bool(written) and not written.endswith(b"\n")
         for number, raw in enumerate(written.splitlines(), start=1):
@@ -107,7 +107,7 @@ class AuditLog:
             return b""
 
     def add(self, *events: Event, at: str = "") -> None:
-        """Note what happened, at that time or this moment."""
+        """Append events, with the time `at` or the current time."""
         if not events:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,11 +127,11 @@ class AuditLog:
             self.judged[line.event.student, line.event.exercise] = line
 
     def first_seen(self) -> dict[tuple, tuple[LogLine, Marked]]:
-        """The lines that noted a mark for the first time, each with the mark, by what the mark says."""
+        """Return the first log line for each mark, keyed by the mark's content."""
         return {line.event.said: (line, line.event) for line in reversed(self.lines) if isinstance(line.event, Marked)}
 
     def marked(self) -> dict[tuple[str, str], Marked]:
-        """The marks that counted at the last report."""
+        """Return the marks that counted at the last report."""
         made: dict[tuple[str, str], Marked] = {}
         for line in self.lines:
             if isinstance(line.event, Marked):
@@ -142,12 +142,12 @@ class AuditLog:
 
 
 def now() -> str:
-    """This moment, as people and programs read it."""
+    """Return the current time in ISO format."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def user() -> str:
-    """Who works here, as the machine knows them."""
+    """Return the login name of the current user."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a user without a name

@@ -1,7 +1,7 @@
-"""Judges on a cluster with `dask.distributed`. Only this side writes results, so a killed worker loses nothing.
+"""Judge on a cluster with `dask.distributed`. Only the client writes results, so a killed worker loses nothing.
 
-A job is plain data: a notebook, the bundle, the names of its exercises. Each worker keeps a judging process of its
-own, in a sandbox on the worker's machine; it needs this library, bubblewrap, and nothing of the course's files.
+A job is plain data: a notebook, the bundle and exercise ids. Each worker runs its own sandboxed judging process; it
+needs this library and bubblewrap, but none of the course's files.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class NoCluster(Refusal):
 
 
 def judge_here(begin: Begin, job: Job) -> Result:
-    """On a worker: the result of `job`, by this thread's judging process. Raises JudgeDied, so that it is tried again."""
+    """Judge `job` on a worker, with this thread's judging process. Raises JudgeDied so that Dask retries it."""
     mark = hashlib.sha256(msgspec.json.encode(begin, order="sorted")).hexdigest()
     with _lock:
         judge = _judges.setdefault((mark, threading.get_ident()), JudgeProcess(begin))
     try:
         return judge.judge(job)
-    except NoSandbox as error:  # of this worker; nothing of it is the submission's
+    except NoSandbox as error:  # the worker's fault, not the submission's
         return NotJudged(infrastructure=str(error))
 
 
@@ -51,7 +51,7 @@ def _on_this_machine(address: str) -> bool:
 
 
 class Cluster:
-    """The workers behind the scheduler at `address`, as `tls://host:8786`. In the clear only on this machine itself."""
+    """The workers behind the scheduler at `address`, such as `tls://host:8786`. Unencrypted only on localhost."""
 
     def __init__(self, begin: Begin, address: str):
         try:
@@ -85,15 +85,15 @@ class Cluster:
         self.client.close()
 
     def start(self) -> list[str]:
-        """Nothing is started here: every worker tests its own sandbox before its first submission."""
+        """Report the workers. Starts nothing: each worker tests its own sandbox before its first submission."""
         return [f"{len(self.client.scheduler_info()['workers'])} workers, each of which tests its own"]
 
     def at_work(self) -> list[str]:
-        """Nobody is named: the scheduler decides who comes next."""
+        """Return no names, because the scheduler decides which job runs next."""
         return []
 
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
-        """Each job with its result, as they come."""
+        """Yield each job with its result, as they complete."""
         from dask.distributed import as_completed
 
         begin = self.client.scatter(self.begin, broadcast=True)

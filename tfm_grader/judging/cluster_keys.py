@@ -1,6 +1,6 @@
-"""Makes the key that a Dask cluster's machines know each other by: `python -m tfm_grader.judging.cluster_keys FOLDER`.
+"""Make a Dask cluster's TLS key: `python -m tfm_grader.judging.cluster_keys FOLDER`.
 
-Scheduler, workers and `tfm grade` hold the same key and trust nobody without it. Dask finds it by the variable
+Scheduler, workers and `tfm grade` share one key and reject peers without it. Dask finds it through the variable
 DASK_CONFIG, which names the folder.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tfm_lib._refusal import Refusal
 
-DAYS = 200  # a term, and the next one's resits
+DAYS = 200  # one term plus the resits in the next
 SETTINGS = """distributed:
   scheduler: {{http: {{routes: []}}}}  # pages about workers, tasks and logs, which anybody could read
   worker: {{http: {{routes: []}}}}
@@ -31,7 +31,7 @@ class NoKeys(Refusal):
 
 
 def make_keys(folder: Path) -> None:
-    """A key, its certificate and Dask's settings for them, in a new `folder`; raises NoKeys."""
+    """Create a key, its certificate and Dask's settings in a new `folder`. Raises NoKeys."""
     program = shutil.which("openssl")
     if program is None:
         raise NoKeys("openssl is not installed, which makes the key. On Debian and Ubuntu: sudo apt install openssl.")

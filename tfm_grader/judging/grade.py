@@ -1,4 +1,4 @@
-"""Grades a folder of submissions: those without a result, and those that changed since."""
+"""Grade a folder of submissions: those without a result, and those that have changed since."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from tfm_grader.records import (
 )
 from tfm_lib._refusal import Refusal
 
-LONGEST = 200  # bytes of a student's name; files are named after it, with more beside it
+LONGEST = 200  # maximum bytes of a student's name; file names add more to it
 
 
 class Engine(Protocol):
-    """Where judging happens: on this machine, or on a cluster."""
+    """The interface of a judging engine: local or on a cluster."""
 
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]: ...
 
 
 @dataclass
 class Plan:
-    """The jobs to do, how many exercises have a result already, and how many of those by another grader."""
+    """The jobs to run, the number of exercises with a current result, and how many of those another grader made."""
 
     jobs: list[Job] = field(default_factory=list)
     submissions: dict[tuple[str, str], Submission] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Plan:
 
 
 def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
-    """Every student in `folder` with every chapter of `bundle`. What Jupyter and a Mac put beside them is nobody's."""
+    """List every student in `folder` with every chapter of `bundle`, ignoring Jupyter's and macOS's own folders."""
     folders = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     students = sorted(path.name for path in folders if not path.name.startswith((".", "__MACOSX")))
     if odd := [name for name in students if not _can_be_written(name)]:
@@ -67,7 +67,7 @@ def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
 
 
 def _can_be_written(name: str) -> bool:
-    """Whether results can be named after a student of this name."""
+    """Whether result files can be named after this student."""
     try:
         return len(name.encode()) <= LONGEST
     except UnicodeEncodeError:
@@ -95,9 +95,9 @@ def _submission(path: Path, student: str, stem: str) -> Submission:
 
 
 def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str], force: bool) -> Plan:
-    """What is to be judged: exercises without a result for this very submission, these tests and these limits.
+    """Plan the jobs: exercises without a result for the current submission, tests and limits.
 
-    What another grader judged stays: no number changes because a program was brought up to date.
+    Results from another grader version are kept: updating the program changes no scores.
     """
     made = Plan()
     for submission in submissions:
@@ -124,15 +124,15 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
 def carry_out(
     bundle: Bundle, made: Plan, engine: Engine, to: Path, log: AuditLog | None = None
 ) -> Iterator[StudentResult]:
-    """Judge what `made` plans; yields each student's result, already written, and noted in `log`, as it grows."""
-    for submission in made.submissions.values():  # those with nothing to judge are results too
+    """Run the plan. Yields each student's result after it has been written and logged."""
+    for submission in made.submissions.values():  # submissions with nothing to judge also get a result
         if submission.data is None:
             _store(bundle, submission, None, to, log)
         elif submission.trouble:
             _store(bundle, submission, Unreadable(unreadable=submission.trouble), to, log)
     for job, result in engine.results(made.jobs):
         submission = made.submissions[job.student, job.stem]
-        if isinstance(result, NotJudged):  # a row for each exercise of the job whatever happened
+        if isinstance(result, NotJudged):  # a row for each exercise of the job in any case
             entries = [entry for entry in bundle.exercises(job.stem) if entry.id in job.ids]
             rows = {entry.id: _row(entry, status="infrastructure", reason=result.infrastructure) for entry in entries}
             result = Judged(exercises=rows)
@@ -146,7 +146,7 @@ def _row(entry: Entry, **more: Any) -> ExerciseResult:
 def _store(
     bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path, log: AuditLog | None
 ) -> StudentResult:
-    """Put `result` of one chapter, None if nothing was handed in, among what is known of its student; what is known then."""
+    """Merge `result` for one chapter (None if nothing was submitted) into the student's result and return it."""
     path = to / f"{submission.student}.json"
     before = results.read_result(path) or StudentResult(student=submission.student)
     known = before.chapters.get(submission.stem)
@@ -164,7 +164,7 @@ def _store(
 def put_result(
     before: StudentResult, changed: dict[str, ChapterResult], bundle: Bundle, path: Path, log: AuditLog | None
 ) -> StudentResult:
-    """Write the result of a student with chapters `changed`, after a line in `log` for each number that is another."""
+    """Log each score that changes in the chapters `changed`, then write the student's result."""
     chapters = {**before.chapters, **changed}
     chapters = {stem: chapters[stem] for stem in bundle.stems if stem in chapters}
     every = [row for each in chapters.values() for row in each.exercises]
@@ -178,7 +178,7 @@ def put_result(
 
 
 def _noted(student: str, before: ExerciseResult | None, row: ExerciseResult, log: AuditLog) -> list[Judgement]:
-    """The lines for `row` where it is another number than `before`, which is noted first if no line tells it."""
+    """Return the log lines for a changed `row`; `before` comes first if it was never logged."""
     if before is not None and before.but(took=None) == row.but(took=None):
         return []
     untold = before is not None and (student, row.id) not in log.judged
@@ -193,7 +193,7 @@ def _judgement(student: str, row: ExerciseResult) -> Judgement:
 def _rows(
     bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, before: dict[str, ExerciseResult]
 ) -> list[ExerciseResult]:
-    """A row for each exercise of the chapter: from `result`, or from `before` if it was not asked for in this run."""
+    """Build a row for each exercise: from `result`, or from `before` if it was not in this run."""
     rows = []
     for entry in bundle.exercises(submission.stem):
         row, judged = before.get(entry.id), False
@@ -203,7 +203,7 @@ def _rows(
             row, judged = _row(entry, status="unreadable", reason=f"{UNREADABLE}: {result.unreadable}."), True
         elif entry.id in result.exercises:
             row, judged = result.exercises[entry.id], True
-        elif entry.id in result.texts:  # for the instructor to mark
+        elif entry.id in result.texts:  # a written answer, for the instructor to mark
             row, judged = _row(entry, text=result.texts[entry.id], unsure=entry.id in result.unsure), True
         if row is None:
             continue
@@ -220,6 +220,6 @@ def _known(result: StudentResult | None, stem: str) -> dict[str, ExerciseResult]
 
 
 def is_of(row: ExerciseResult, bundle: Bundle, submission: Submission) -> bool:
-    """Whether `row` was made from this very submission, by these tests and limits."""
+    """Whether `row` was computed from the current submission, tests and limits."""
     here = submission.digest, bundle.fingerprint(submission.stem, submission.student, row.id)
     return (row.bound.handed_in, row.bound.bundle) == here

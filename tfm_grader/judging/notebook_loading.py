@@ -1,7 +1,7 @@
-"""Runs a notebook before its answers are called: as a whole, as Jupyter does, or only the statements that they need.
+"""Load a notebook before its answers are called: run it whole, as Jupyter does, or only the needed statements.
 
-The whole comes first. Slices are for a notebook that stops when it is run as a whole, that takes too long before the
-answer is complete, or that does not come to the answer. Which of the two it is, is settled before a hidden test runs.
+The whole notebook is tried first. Slices are used if the whole run stops, exceeds its time before the answer is
+complete, or does not reach the answer. The choice is made before any hidden test runs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tfm_grader.sandbox.inside.remote_calls import Peer, Raised
 from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.process import RunningSandbox
 
-GRACE = 3.0  # seconds for a notebook that was told to stop, until it is ended
+GRACE = 3.0  # seconds a notebook gets to stop before it is killed
 
 
 class Note(Record, forbid_unknown_fields=True, frozen=True):
-    """What happened in a code cell: a kind, a place, a name. It has no text that a cell could fill."""
+    """An event in a code cell: its kind, place and name. It carries no text that a cell could control."""
 
     kind: Literal["raised", "syntax", "shell", "magic"]
     cell: int
@@ -35,50 +35,50 @@ class Note(Record, forbid_unknown_fields=True, frozen=True):
 
 
 class Loaded(Record, forbid_unknown_fields=True, frozen=True):
-    """What a cell says of a notebook that it has loaded."""
+    """The sandbox's report on a loaded notebook."""
 
     callable: list[str]
-    plain: dict[str, Any]  # what is no function, by name
+    plain: dict[str, Any]  # answers that are not functions, by name
     stubs: list[str]
-    lacks: list[str]  # the exercises of which slices may have an answer that this run has not
-    forbidden: bool  # whether something was called while it was run that an exercise forbids
-    interrupted: int | None  # the code cell in which the time was up
+    lacks: list[str]  # exercises for which slices may find an answer that this run lacks
+    forbidden: bool  # whether loading called something that an exercise forbids
+    interrupted: int | None  # the code cell in which time ran out
     notes: list[Note]
 
 
 class BadLoad(Exception):
-    """What came is not what a cell says of a notebook."""
+    """The message is not a valid report on a loaded notebook."""
 
 
 class Program:
-    """The code cells of a submission, and what its exercises so far have shown of how it runs."""
+    """The code cells of a submission, and how they can be run, as learned from earlier exercises."""
 
     def __init__(self, cells: Sequence[str]):
         self.cells = list(cells)
         self._as_a_whole = Graded(what="notebook")
 
     def way(self) -> Graded:
-        """How to run it first."""
+        """Return how to run it first."""
         return self._as_a_whole
 
     def fails(self, because: Literal["stopped", "deadline"]) -> None:
-        """It cannot be run as a whole; the next exercise need not try."""
+        """Record that it cannot be run as a whole, so later exercises do not try."""
         self._as_a_whole = Graded(what="slices", because=because)
 
     def is_endless_in(self, cell: int) -> None:
-        """It can be run up to this cell."""
+        """Record that it can be run only up to this cell."""
         self._as_a_whole = Graded(what="notebook", because="deadline", before=cell)
 
 
 def with_time_to_load(limits: Limits, exercises: int) -> Limits:
-    """The limits of a sandbox that loads a notebook before it answers; it gives back what loading did not need."""
+    """Extend the limits for loading a notebook; unused loading time is taken back afterwards."""
     return msgspec.structs.replace(limits, cpu=exercises * limits.cpu + math.ceil(limits.load_seconds))
 
 
 def load_notebook(
     peer: Peer, cell: RunningSandbox, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits, until: float
 ) -> Loaded:
-    """Run the notebook in its sandbox, in this way, and no longer than `until`; raises BadLoad."""
+    """Run the notebook in its sandbox in this way, no longer than `until`. Raises BadLoad."""
     whole = way.what == "notebook"
     how = {"whole": whole, "before": way.before, "seconds": limits.load_seconds, "cpu": limits.cpu}
     exercises = {task.id: list(task.answers) for task in tasks}
@@ -95,7 +95,7 @@ def load_notebook(
 
 
 def sentences(notes: Sequence[Note], cells: Sequence[str]) -> list[str]:
-    """What students read of `notes`; one whose name is neither Python's nor in the notebook is left out."""
+    """Format `notes` for students, dropping names that are neither Python's nor in the notebook."""
     found = []
     for note in notes[:MAX_NOTES]:
         place = f"Code cell {note.cell}" + (f", line {note.line}" if note.line > 0 else "")

@@ -1,4 +1,4 @@
-"""A pool of judging processes. One that dies is replaced, and its submission is judged once more."""
+"""A pool of judging processes. A process that dies is replaced, and its submission is judged once more."""
 
 from __future__ import annotations
 
@@ -36,36 +36,36 @@ from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside.channel import ChannelError, TimeUp
 from tfm_grader.sandbox.process import PATIENCE
 
-READING = 120  # seconds to read a notebook
+READING = 120  # seconds allowed for reading a notebook
 Answer = TypeVar("Answer")
 
 
 class JudgeDied(Exception):
-    """The judging process ended or hung: a failure of ours, not of a submission."""
+    """The judging process ended or hung: the grader's failure, not the submission's."""
 
-    step: Step | None = None  # what it was at
-    late: bool = False  # whether it took too long
+    step: Step | None = None  # the step it was working on
+    late: bool = False  # whether it timed out
 
 
 class JudgeProcess:
-    """A judging process, started when first needed. `begin` is the bundle and how to sandbox."""
+    """A judging process, started when first needed. `begin` holds the bundle and the sandbox settings."""
 
     def __init__(self, begin: Begin):
         self.begin = begin
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: Wire | None = None
         self.tried: list[str] = []
-        self.student = ""  # whose submission is being judged
+        self.student = ""  # the student whose submission is being judged
 
     def start(self) -> None:
-        """Start it, if it does not run; raises NoSandbox when it refuses, JudgeDied when it cannot."""
+        """Start the process if it is not running. Raises NoSandbox if it refuses, JudgeDied if it cannot start."""
         if self._process is not None:
             return
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tfm_grader.judging.process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the command, which ends its judges itself
+            start_new_session=True,  # Ctrl-C goes to the command only, which ends its judges itself
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._wire = Wire(self._process.stdout.fileno(), self._process.stdin.fileno())
@@ -76,10 +76,10 @@ class JudgeProcess:
         self.tried = ready.tried
 
     def judge(self, job: Job) -> Result:
-        """The result of one submission; raises JudgeDied.
+        """Judge one submission. Raises JudgeDied.
 
-        An exercise whose answer brings the process down, or keeps it busy beyond its time, is stopped, and one whose
-        test does so by itself is not judged; the others are.
+        An exercise whose answer crashes the process or exceeds its time is stopped; if the test itself times out, the
+        exercise is not judged. The other exercises are judged as usual.
         """
         done: dict[str, ExerciseResult] = {}
         deaths: list[str] = []
@@ -91,7 +91,7 @@ class JudgeProcess:
                 if step is None or not (step.of_student or (died.late and step.standing)):
                     raise
                 deaths.append(step.id)
-                if not died.late and deaths.count(step.id) < 2:  # something else may have ended it
+                if not died.late and deaths.count(step.id) < 2:  # retry once, because something else may have ended it
                     continue
                 if not step.id:
                     return Unreadable(unreadable="reading it brought the grader down")
@@ -100,7 +100,7 @@ class JudgeProcess:
                 return result.but(exercises={**done, **result.exercises}) if isinstance(result, Judged) else result
 
     def _watch(self, job: Job, done: dict[str, ExerciseResult]) -> Result:
-        """The result of `job`; what is finished before stands in `done`. Raises JudgeDied with the step that it died at."""
+        """Judge `job`, adding finished exercises to `done`. Raises JudgeDied with the step it died at."""
         self.start()
         step = Step(id="", of_student=True, seconds=READING)
         message: Job | None = job
@@ -119,9 +119,10 @@ class JudgeProcess:
                 return came
 
     def _ended(self, stem: str, step: Step, late: bool) -> ExerciseResult:
-        """What stands when `step` is the last of its exercise: the tests that held before keep their points.
+        """Make the result of an exercise that ended in `step`; tests that passed before keep their points.
 
-        By a student's answer it is stopped, and the page looks as after any other stop. By the test alone it is not judged.
+        If the student's answer caused it, the exercise is stopped, and its page looks as after any other stop. If the
+        test alone caused it, the exercise is not judged.
         """
         entry = next(entry for entry in self.begin.manifest.chapters[stem].exercises if entry.id == step.id)
         made = step.standing or ExerciseResult(id=step.id, status="stopped", of=entry.points)
@@ -137,18 +138,18 @@ class JudgeProcess:
         return made.but(reason=cause if told else "", cause=cause, tests=[*tests, *rows])
 
     def close(self) -> None:
-        """End it, and with it its sandbox."""
+        """Kill the process and its sandbox."""
         process, self._process, self._wire = self._process, None, None
         if process is not None:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # it is the first of its group
+                os.killpg(process.pid, signal.SIGKILL)  # it leads its process group
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     stream.close()
 
     def _ask(self, record: msgspec.Struct | None, kind: type[Answer] | Any, seconds: float) -> Answer:
-        """The next message, after `record` if there is one; raises JudgeDied."""
+        """Send `record`, if given, and return the next message. Raises JudgeDied."""
         assert self._wire is not None
         self._wire.deadline = time.monotonic() + seconds
         try:
@@ -163,7 +164,7 @@ class JudgeProcess:
 
 
 def judged(judge: JudgeProcess, job: Job) -> Result:
-    """The result of `job`, tried twice; what then still fails is a failure of ours, which costs nobody points."""
+    """Judge `job`, trying twice; a second failure is the grader's and costs no points."""
     for _ in range(2):
         try:
             return judge.judge(job)
@@ -186,7 +187,7 @@ class Pool:
             judge.close()
 
     def start(self) -> list[str]:
-        """Start the first judge, which tests the sandbox; what was tried. Raises NoSandbox."""
+        """Start the first judge, which tests the sandbox. Returns the checks made. Raises NoSandbox."""
         try:
             self._judges[0].start()
         except JudgeDied as error:
@@ -194,11 +195,11 @@ class Pool:
         return self._judges[0].tried
 
     def at_work(self) -> list[str]:
-        """The students whose submissions are being judged."""
+        """List the students whose submissions are being judged."""
         return [judge.student for judge in self._judges if judge.student]
 
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
-        """Each job with its result, as they come."""
+        """Yield each job with its result, as they complete."""
         waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         done: queue.SimpleQueue[tuple[Job, Result] | Exception] = queue.SimpleQueue()
         count = 0

@@ -1,6 +1,6 @@
-"""The judging process: it holds the tests, talks to a sandbox, and never runs a line of a student's code.
+"""The judging process: it holds the tests, talks to a sandbox, and never executes a student's code.
 
-It speaks lines of JSON with the command that started it: first the bundle, then one submission after the other.
+It exchanges JSON lines with the command that started it: first the bundle, then one submission at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfm_lib._refusal import Refusal
 
-if TYPE_CHECKING:  # torch is imported only when this process has left root behind
+if TYPE_CHECKING:  # torch is imported only after this process has dropped root
     from tfm_grader.assignment.manifest import Limits
     from tfm_grader.judging.typed_messages import Wire
     from tfm_grader.records import Begin, Done, Job, Result, Step
@@ -24,13 +24,13 @@ if TYPE_CHECKING:  # torch is imported only when this process has left root behi
 
 
 def judge_until_closed() -> None:
-    """Judge until the input ends."""
+    """Judge submissions until the input closes."""
     from tfm_grader.judging.typed_messages import Wire
     from tfm_grader.records import Begin, Job, Ready, Refused
     from tfm_grader.sandbox.inside.channel import Closed
 
     speak = os.dup(1)
-    os.dup2(2, 1)  # what a test prints is no answer
+    os.dup2(2, 1)  # what a test prints must not reach the wire
     wire = Wire(os.dup(0), speak)
     try:
         begin = wire.hear(Begin)
@@ -51,15 +51,15 @@ def judge_until_closed() -> None:
 
 
 def end_with_the_command() -> None:
-    """A second process ends this one's group as soon as nobody holds the other end of the input any more.
+    """Fork a watchdog that kills this process group when the other end of the input closes.
 
-    It does so whatever this one is busy with: a loop in C would let no signal's handler and no thread have its turn.
+    It works whatever this process is doing: a loop in C would block signal handlers and threads.
     """
     if os.fork():
         return
-    os.closerange(1, 1 << 10)  # an open copy of the output would hide from the command that the judge has died
+    os.closerange(1, 1 << 10)  # an inherited copy of the output would hide the judge's death from the command
     gone = select.poll()
-    gone.register(0, 0)  # for the hang-up alone
+    gone.register(0, 0)  # hang-up events only
     gone.poll()
     os.killpg(0, signal.SIGKILL)
 
@@ -80,7 +80,7 @@ def _ready(begin: Begin, wire: Wire) -> tuple[Judge, list[str]]:
 
 
 class Judge:
-    """Judges submissions by one bundle in one sandbox, and tells `tell` each step."""
+    """Judges submissions by one bundle in one sandbox, reporting each step through `tell`."""
 
     def __init__(self, begin: Begin, sandbox: Sandbox, tell: Callable[[Step | Done], None]):
         from tfm_grader.assignment.bundle import Bundle
@@ -92,7 +92,7 @@ class Judge:
             self.tasks(stem, min(self.bundle.tests.get(stem, {}), default=""))
 
     def tasks(self, stem: str, student: str) -> list[Any]:
-        """The tasks of a chapter for a student; made once for all who have the same. Raises BadBundle for whom there are none."""
+        """Return a chapter's tasks for a student, cached for all who share them. Raises BadBundle if none exist."""
         from tfm_grader.assignment.bundle import tasks
 
         whose = self.bundle.whose(stem, student)
@@ -101,7 +101,7 @@ class Judge:
         return self._tasks[stem, whose]
 
     def submission(self, job: Job) -> Result:
-        """The results of one notebook."""
+        """Judge one notebook."""
         from tfm_grader.judging.notebook_loading import Program
         from tfm_grader.judging.submission import SubmissionRun, grade_exercise
         from tfm_grader.notebook import NotANotebook, read_notebook
@@ -132,7 +132,7 @@ class Judge:
         return Judged(exercises=done, texts=texts, unsure=unsure, notes=notes[:MAX_NOTES], cpu=cpu)
 
     def _handout(self, job: Job, mark: str) -> list[str]:
-        """A note where a notebook says that it belongs to another hand-out, or to another student's."""
+        """Return a note if the notebook is marked as another hand-out, or another student's."""
         from tfm_grader.records import OTHER_HANDOUT
 
         marks = self.bundle.manifest.chapters[job.stem].handouts
@@ -141,11 +141,11 @@ class Judge:
 
 
 class Watched:
-    """The sandboxes of a submission; each step in them is told, and at which exercise `id` it is."""
+    """Creates a submission's sandboxes and reports each step in them; `id` is the current exercise."""
 
     def __init__(self, sandbox: Sandbox, tell: Callable[[Step | Done], None], grace: float):
         self.sandbox, self.tell, self.grace, self.id = sandbox, tell, grace, ""
-        self.standing: Callable[[], tuple[Any, int]] | None = None  # of the exercise, if it ends here: see Step
+        self.standing: Callable[[], tuple[Any, int]] | None = None  # the exercise's result if it ends here: see Step
 
     @contextmanager
     def cell(self, limits: Limits) -> Iterator[RunningSandbox]:

@@ -1,4 +1,4 @@
-"""Regrades submissions and shows what would change, for whom, before any result is overwritten."""
+"""Regrade submissions and show what would change, for whom, before any result is overwritten."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tfm_grader.records import NOTHING, ChapterResult, ExerciseResult, StudentRe
 from tfm_grader.tables import table
 from tfm_lib._refusal import Refusal
 
-FOLDER = "again"  # in the folder of results; what lies in it counts for nothing until it is written
-SHOWN = "changes.csv"  # in that folder, once all of it was judged and shown
+FOLDER = "again"  # a subfolder of the results; its content has no effect until it is written
+SHOWN = "changes.csv"  # written there once the whole regrade has been shown
 
 
 class NothingToWrite(Refusal):
-    """There is no judging anew that could be written; the message says what to do."""
+    """There is no completed regrade to write; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One number that would be another."""
+    """One score that would change."""
 
     student: str
     exercise: str
@@ -39,7 +39,7 @@ class Change:
 
 @dataclass
 class Changes:
-    """What would change, how many numbers stay, and which could not be judged anew."""
+    """The scores that would change, the number that would not, and the failures."""
 
     made: list[Change] = field(default_factory=list)
     same: int = 0
@@ -63,14 +63,14 @@ class Changes:
 
 
 def beside(to: Path) -> Path:
-    """An empty folder for judging anew."""
+    """Create an empty folder for a regrade."""
     shutil.rmtree(to / FOLDER, ignore_errors=True)
     (to / FOLDER).mkdir(parents=True)
     return to / FOLDER
 
 
 def changes(to: Path) -> Changes:
-    """What lies judged anew in `to`, against what counts there."""
+    """Compare the regraded results in `to` with the current ones."""
     made = Changes()
     for anew in results.all_in(to / FOLDER):
         known = _rows(results.read_result(to / f"{anew.student}.json"))
@@ -86,7 +86,10 @@ def changes(to: Path) -> Changes:
 
 
 def write_regraded(to: Path, bundle: Bundle, submissions: list[Submission], log: AuditLog) -> int:
-    """Let what was judged anew count; how many students. Raises NothingToWrite if it is not of what lies there now."""
+    """Make the regraded results count. Returns the number of students affected.
+
+    Raises NothingToWrite if there are none, or if the bundle or a notebook has changed since.
+    """
     if not (to / FOLDER / SHOWN).is_file():
         begun = "It was ended before it had judged all anew" if (to / FOLDER).is_dir() else "Nothing was judged anew"
         raise NothingToWrite(f"{begun}. `tfm grade --again` does it, and shows what would change.")
@@ -114,7 +117,7 @@ def _is_of(row: ExerciseResult, bundle: Bundle, file: Submission) -> bool:
 
 
 def _merged(before: ChapterResult | None, anew: ChapterResult) -> ChapterResult:
-    """A chapter with the rows that were judged anew in place of the old; what could not be judged keeps its number."""
+    """Replace a chapter's rows by the regraded ones; a row that could not be judged keeps its old score."""
     rows = {row.id: row for row in before.exercises} if before else {}
     rows |= {row.id: row for row in anew.exercises if row.status != "infrastructure" or row.id not in rows}
     return anew.but(exercises=list(rows.values()))

@@ -21,16 +21,16 @@ from tfm_grader.sandbox.inside.values import (
 )
 
 MAX_MESSAGE = 600
-MAX_LISTS = 1 << 20  # in a line, for each costs memory and time of its own
+MAX_LISTS = 1 << 20  # per line, because each list costs memory and time
 Index = Annotated[int, Meta(ge=0, lt=1 << 32)]
 
 
 class Strict(msgspec.Struct, forbid_unknown_fields=True):
-    """No other names than these."""
+    """Base class that rejects unknown fields."""
 
 
 class Told(Strict):
-    """An exception."""
+    """A raised exception."""
 
     name: str = "Exception"
     text: str = ""
@@ -44,7 +44,7 @@ class Message(Strict, omit_defaults=True):
     re: str | UnsetType = UNSET
     ok: Any = UNSET
     raised: Told | UnsetType = UNSET
-    changed: Any = UNSET  # can cost points and earn none, so that nonsense is the student's own affair
+    changed: Any = UNSET  # can only cost points, so a false value harms only the student
     do: Literal["call", "back"] | UnsetType = UNSET
     id: str | UnsetType = UNSET
     of: str | int | UnsetType = UNSET
@@ -60,7 +60,7 @@ class Message(Strict, omit_defaults=True):
 
     @property
     def values(self) -> list[Any]:
-        """Where values of the student's stand in it."""
+        """The parts of the message that hold values from the student."""
         kwargs = list(self.kwargs.values()) if self.kwargs is not UNSET else []
         return [part for part in (self.ok, self.args, kwargs, self.slopes) if part is not UNSET]
 
@@ -69,7 +69,7 @@ FORMS = ({"re", "ok"}, {"re", "raised"}, {"do", "id", "of", "args", "kwargs"}, {
 
 
 class Numbers(Strict, tag_field="$", tag="tensor"):
-    """A tensor; `g` numbers it among those with a gradient."""
+    """A tensor; `g` is its index among those with a gradient."""
 
     d: Annotated[str, Meta(pattern=rf"\A({'|'.join(DTYPES)})\Z")]
     s: Annotated[list[Annotated[int, Meta(ge=0, lt=MAX_SIDE)]], Meta(max_length=MAX_DIMENSIONS)]
@@ -78,11 +78,11 @@ class Numbers(Strict, tag_field="$", tag="tensor"):
 
 
 class Array(Numbers, tag="array"):
-    """An array of numpy's."""
+    """A numpy array."""
 
 
 class Handle(Strict, tag_field="$", tag="handle"):
-    """What stays in the cell."""
+    """A reference to an object that stays in the sandbox."""
 
     i: Index
     k: str
@@ -93,19 +93,19 @@ class Stub(Strict, tag_field="$", tag="stub"):
 
 
 class Float(Strict, tag_field="$", tag="float"):
-    """A number that JSON does not have."""
+    """A float that JSON cannot represent."""
 
     v: Literal["nan", "inf", "-inf"]
 
 
 class Complex(Strict, tag_field="$", tag="complex"):
-    """Real and imaginary part, as `repr` writes them."""
+    """Real and imaginary part, as written by `repr`."""
 
     v: tuple[Annotated[str, Meta(max_length=40)], Annotated[str, Meta(max_length=40)]]
 
 
 class Items(Strict, tag_field="$", tag="list"):
-    """A list of a class of its own."""
+    """An instance of a list subclass."""
 
     v: list[Any]
 
@@ -128,7 +128,7 @@ Described = Numbers | Array | Handle | Stub | Float | Complex | Items | Tuple | 
 
 
 def read_reply(line: bytes) -> dict[str, Any]:
-    """The message in `line`; raises ChannelError where it is none, BadValue where a value in it stands for nothing."""
+    """Parse the message in `line`. Raises ChannelError if it is invalid, BadValue if a value in it is."""
     if line.count(b"[") + line.count(b"{") > MAX_LISTS:
         raise ChannelError("a message holds too many lists")
     try:
@@ -146,7 +146,7 @@ def read_reply(line: bytes) -> dict[str, Any]:
 
 
 def require_values(made: Any) -> None:
-    """Every part of `made`, in any depth, must be plain or described as `Described`; raises BadValue."""
+    """Check that every part of `made`, at any depth, is plain or matches `Described`. Raises BadValue."""
     waiting, seen = [made], 0
     while waiting:
         part, seen = waiting.pop(), seen + 1
@@ -166,37 +166,37 @@ def require_values(made: Any) -> None:
 
 
 class Stopped(BaseException):
-    """The student's process ended, hung, or spoke nonsense; no judge may catch this."""
+    """The student's process ended, hung or broke the protocol; tests must not catch this."""
 
 
 class BrokenTest(BaseException):
-    """The test itself has a fault, whatever the answer was."""
+    """The test itself is faulty, whatever the answer was."""
 
 
 class JudgePeer(Peer):
-    """The judge's end of the wire: when it breaks, that is the end of the answer.
+    """The judge's end of the wire: if the wire breaks, the answer is stopped.
 
-    `tell` hears whether what the judge does next may be the doing of the student's data, each time that this changes.
+    `tell` is called whenever it changes whether the student's data may be the cause of what happens next.
     """
 
     ends = (Stopped, BrokenTest)
 
     def __init__(self, channel: Channel, tell: Callable[[bool], None] = lambda of_student: None):
         super().__init__(channel, lambda error: {"name": type(error).__name__, "text": str(error)[:MAX_MESSAGE]})
-        self.heard = False  # whether the test that runs holds something of the student's
+        self.heard = False  # whether the running test holds student data
         self._tell = tell
         self._told: bool | None = None
-        self._values = False  # whether the student's namespace holds more than functions
+        self._values = False  # whether the notebook's answers include values that are not functions
 
     def begin_test(self) -> None:
-        """A test begins; all that it can hold of the student's are values that are no functions."""
+        """Begin a test; the only student data it can hold now are answers that are not functions."""
         self.heard, self._told = self._values, None
         self._say(self._values)
 
     def call(self, target: str | int, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
-        """As in a cell; a reply too large for the memory ends the answer."""
+        """Call as in `Peer`; a reply too large for memory stops the answer."""
         if target == "begin":
-            self._told = None  # of another exercise
+            self._told = None  # a new exercise begins
         self._say(True)
         try:
             came = super().call(target, args, kwargs)

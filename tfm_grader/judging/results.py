@@ -1,4 +1,4 @@
-"""Stores results: one file for each student, written atomically."""
+"""Store results: one file for each student, written atomically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfm_grader.records import StudentResult
 
 
 def read_result(path: Path) -> StudentResult | None:
-    """The result in the file at `path`; None if there is none, or none that can be read."""
+    """Load the result at `path`; None if it is missing or cannot be read."""
     try:
         made = msgspec.json.decode(path.read_bytes(), type=StudentResult)
     except (OSError, msgspec.MsgspecError, RecursionError, ValueError):
@@ -21,7 +21,7 @@ def read_result(path: Path) -> StudentResult | None:
 
 
 def write_result(path: Path, result: StudentResult) -> None:
-    """Put `result` at `path` in one step, so that a run that is killed leaves the old file or the new one."""
+    """Write `result` to `path` atomically, so that a killed run leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
@@ -29,6 +29,6 @@ def write_result(path: Path, result: StudentResult) -> None:
 
 
 def all_in(folder: Path) -> list[StudentResult]:
-    """The results of all students, by name."""
+    """Load the results of all students, sorted by name."""
     found = [read_result(path) for path in sorted(folder.glob("*.json"))]
     return [result for result in found if result is not None]

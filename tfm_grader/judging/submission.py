@@ -1,6 +1,6 @@
-"""Judges the exercises of one submission: the tests run here, the answers run in a sandbox, the verdict is made here.
+"""Judge the exercises of one submission: tests and verdicts run here, answers run in a sandbox.
 
-Nothing of the student's is imported, executed or unpickled in this process.
+No student code or data is imported, executed or unpickled in this process.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.watching import changed_input
 
-NO_RETURN = "no return"  # a mistake for the instructor's table; in a hidden test its student reads the hint
+NO_RETURN = "no return"  # shown in the instructor's table; in a hidden test the student sees the hint instead
 
 
 @dataclass
 class Attempt:
-    """How one attempt at an exercise went."""
+    """The outcome of one attempt at an exercise."""
 
     graded: Graded
     status: Status = "ok"
@@ -43,7 +43,7 @@ class Attempt:
     notes: list[str] = field(default_factory=list)
     cpu: float = 0.0
     stops: int = 0
-    out_of_time: bool = False  # though it hardly used the processor: it slept, or the machine was busy
+    out_of_time: bool = False  # timed out with little CPU time: it slept, or the machine was busy
 
     @property
     def points(self) -> float:
@@ -51,28 +51,28 @@ class Attempt:
 
 
 class Sandboxes(Protocol):
-    """Where sandboxes come from."""
+    """The interface that provides sandboxes."""
 
-    standing: Callable[[], tuple[ExerciseResult, int]] | None  # of the exercise that is tried, if it ends here
+    standing: Callable[[], tuple[ExerciseResult, int]] | None  # the current exercise's result if it ends here
 
     def cell(self, limits: Limits) -> AbstractContextManager[RunningSandbox]:
-        """A fresh one, that ends with the block."""
+        """Open a fresh sandbox, closed at the end of the block."""
         ...
 
 
 class SubmissionRun:
-    """One submission: its notebook, the sandbox in which it is loaded, and what is left of its time.
+    """One submission: its notebook, the sandbox in which it is loaded, and the time it has left.
 
-    Exercises that may import the same modules are tried in one sandbox. There is a fresh one after each stop, for an
-    exercise that needs slices, and for each exercise where a call that one of them forbids was met while it loaded.
+    Exercises that may import the same modules share a sandbox. A fresh one is used after each stop, for an exercise
+    that needs slices, and for each exercise if loading called something that only some of them forbid.
     """
 
     def __init__(self, program: Program, tasks: Sequence[Task], sandbox: Sandboxes, limits: Limits, seed: int):
         self.program, self.tasks, self.sandbox, self.limits, self.seed = program, tasks, sandbox, limits, seed
         self.seconds = 2 * (len(tasks) + 1) * (limits.load_seconds + limits.seconds)
         self.until = time.monotonic() + self.seconds
-        self.stops, self.spent = 0, 0.0  # how often it was stopped, and its seconds of processor time
-        self._apart = False  # whether each exercise needs a sandbox of its own
+        self.stops, self.spent = 0, 0.0  # number of stops, and CPU seconds used
+        self._apart = False  # whether each exercise needs its own sandbox
         self._loaded: LoadedNotebook | None = None
 
     def __enter__(self) -> Self:
@@ -91,7 +91,7 @@ class SubmissionRun:
         return time.monotonic() >= self.until
 
     def end(self) -> LoadedNotebook | None:
-        """End the sandbox, if there is one, which comes back."""
+        """Close the current sandbox, if any, and return it."""
         loaded, self._loaded = self._loaded, None
         if loaded is not None:
             loaded.close()
@@ -99,7 +99,10 @@ class SubmissionRun:
         return loaded
 
     def notebook(self, task: Task, way: Graded, limits: Limits) -> LoadedNotebook:
-        """The notebook, loaded for `task`. Raises Stopped when it cannot be, or when its time or its sandboxes are used up."""
+        """Return the notebook loaded for `task`.
+
+        Raises Stopped if it cannot be loaded, or if its time or its number of sandboxes is used up.
+        """
         if self._loaded is not None and self._loaded.serves(task, way):
             return self._loaded
         self.end()
@@ -119,7 +122,7 @@ class SubmissionRun:
 
 
 class NotTried(TimeUp):
-    """No more of the submission is tried; the text says why, to the student."""
+    """The rest of the submission is not tried; the text tells the student why."""
 
 
 class LoadedNotebook:
@@ -131,11 +134,11 @@ class LoadedNotebook:
         self.cell = self._open.enter_context(hand_in.sandbox.cell(with_time_to_load(limits, len(tasks))))
         self.peer = JudgePeer(self.cell.channel, lambda of_student: self.cell.tell(of_student))
         self.found: Loaded
-        self.begun: set[str] = set()  # the exercises that were tried in it
-        self.cpu = 0.0  # seconds of processor time before the one that is tried, as the student's side says
+        self.begun: set[str] = set()  # the exercises tried in it
+        self.cpu = 0.0  # CPU seconds used before the current exercise, as the sandbox reports
 
     def load(self) -> None:
-        """Run the notebook; raises Stopped."""
+        """Run the notebook. Raises Stopped."""
         try:
             hand_in = self.hand_in
             self.found = load_notebook(
@@ -145,7 +148,7 @@ class LoadedNotebook:
             raise Stopped("the notebook could not be loaded") from None
 
     def begin(self, task: Task) -> None:
-        """Calls of the answers of `task` follow; raises Stopped."""
+        """Prepare for calls to the answers of `task`. Raises Stopped."""
         self.cell.channel.deadline = min(time.monotonic() + self.limits.seconds, self.hand_in.until)
         try:
             used = self.peer.call("begin", [list(task.forbidden), self.limits.cpu])
@@ -155,7 +158,7 @@ class LoadedNotebook:
         self.cpu = used if type(used) is float and used >= 0 else 0.0
 
     def serves(self, task: Task, way: Graded) -> bool:
-        """Whether its answers can be asked for, in this way."""
+        """Whether it can be used for `task` in this way."""
         return task in self.tasks and self.way.what == way.what
 
     def close(self) -> None:
@@ -163,14 +166,14 @@ class LoadedNotebook:
 
 
 def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
-    """The result of `task` on a submission. If there is a second attempt, that one counts."""
+    """Grade `task` on a submission. If there is a second attempt, it counts."""
     began = time.monotonic()
     made = _attempt(task, hand_in, hand_in.limits)
     cpu = made.cpu
     if made.out_of_time:
         limits = hand_in.limits
         twice = limits_with(limits, seconds=2 * limits.seconds, load_seconds=2 * limits.load_seconds)
-        hand_in.stops -= made.stops  # the machine may have been busy
+        hand_in.stops -= made.stops  # not counted, because the machine may have been busy
         made = _attempt(task, hand_in, twice, again=True)
         cpu += made.cpu
     told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
@@ -218,7 +221,7 @@ def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = F
         except Stopped as stopped:
             ended = hand_in.end()
             if notebook is not None and answers is None and notebook.begun - {task.id} and not hand_in.over:
-                hand_in.stops += 1  # an exercise before it has broken the sandbox
+                hand_in.stops += 1  # an earlier exercise has broken the sandbox
                 continue
             timed_out = bool(stopped.args) and isinstance(stopped.args[0], TimeUp)
             loading = answers is None and not made.rows
@@ -231,7 +234,7 @@ def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = F
             made.rows.append(_stopped(waiting.pop(0), made.reason, loading, answers.held if answers else []))
             made.stops += 1
             hand_in.stops += ended is not None
-            if made.stops > 1 or len(made.rows) == 1:  # the rest would go the same way
+            if made.stops > 1 or len(made.rows) == 1:  # the remaining tests would stop too
                 made.rows += [_stopped(test, made.reason, loading, []) for test in waiting]
                 waiting = []
         except (SandboxFailed, BrokenTest, MemoryError) as error:
@@ -249,9 +252,9 @@ def _row(test: Test, outcome: Outcome, **more: Any) -> TestRow:
 
 
 def _stopped(test: Test, cause: str, loading: bool, held: list[str]) -> TestRow:
-    """The row of a test in which the answer was stopped. Before a test ran, the student hears why.
+    """Make the row of a test whose answer was stopped. The cause is shown for a visible test or a failed load.
 
-    In a hidden test it looks as if it had not held: how a program ends would otherwise tell what it was given.
+    A stop in a hidden test looks like a failure: how a program ends could otherwise reveal its inputs.
     """
     if loading or not test.hidden:
         return _row(test, "stopped", message=cause)
@@ -268,7 +271,7 @@ class ExerciseAnswers:
     def __init__(self, task: Task, notebook: LoadedNotebook):
         self.task, self.peer, self.loaded = task, notebook.peer, notebook.found
         self.held: list[str] = []
-        self.raised = ""  # what an answer did in the test that runs
+        self.raised = ""  # the exception an answer raised in the running test
         self.notes = sentences(self.loaded.notes, notebook.hand_in.program.cells)
         known = {*self.loaded.callable, *self.loaded.plain}
         self.missing = [name for name in task.answers if name not in known]
@@ -276,7 +279,7 @@ class ExerciseAnswers:
         self.student = SimpleNamespace(**{name: self._answer(name) for name in task.answers if name in known})
 
     def try_test(self, test: Test, seed: int) -> TestRow:
-        """The row of `test` in the result."""
+        """Run `test` and return its result row."""
         if self.stubs:
             return _row(test, "unsolved", message="The answer is still the stub.")
         if self.missing:
@@ -285,7 +288,7 @@ class ExerciseAnswers:
         self.peer.begin_test()
 
         def judge(student: Any, expect: Any) -> None:
-            self.held = expect.held  # what held until then, should the answer be stopped
+            self.held = expect.held  # kept in case the answer is stopped
             try:
                 test.judge(student, expect)
             except (Refused, Unsolved):
@@ -293,7 +296,7 @@ class ExerciseAnswers:
             except Exception as error:
                 fault = f"the test {test.name} has a fault: {type(error).__name__}: {error}"
                 if not self.peer.heard or type(error) is NameError or isinstance(error, ImportError):
-                    raise BrokenTest(fault) from None  # no answer of a student's leads to that
+                    raise BrokenTest(fault) from None  # no student's answer can cause this
                 if isinstance(error, MemoryError):
                     raise Stopped("what the answer gave back takes more memory than there is") from None
                 raise
@@ -325,7 +328,7 @@ class ExerciseAnswers:
         return RemoteAnswer(self, name)
 
     def call(self, name: str, args: tuple, kwargs: dict) -> tuple[Any, str]:
-        """What the student's function returns, and the sentence about an input that it changed, or nothing."""
+        """Call the student's function. Returns its result, and a message if it changed an input, or ""."""
         try:
             result = self.peer.call(f"answer {name}", args, kwargs)
         except Raised as raised:
@@ -333,19 +336,22 @@ class ExerciseAnswers:
                 raise Unsolved from None
             self.raised = one_line(
                 f"{name} raised {raised.name}{_place(raised)}."
-            )  # without its text, nor what it was given
+            )  # omits the exception's text and the arguments
             raise Refused(_sentence(name, args, raised)) from None
         if result is ...:
             raise Unsolved
         if result is None:
             raise Refused(f"{name} returns nothing. Does it end with `return`?", NO_RETURN)
-        place = self.peer.changed  # what the student's side says: it can cost points and earn none
+        place = self.peer.changed  # reported by the sandbox: it can only cost points
         known = type(place) is int and 0 <= place < len(args) + len(kwargs)
         return result, changed_input(name, place) if known else ""
 
 
 class RemoteAnswer:
-    """A student's function in the sandbox, to be called like one here; `changed` says which input the last call changed."""
+    """A student's function in the sandbox, callable like a local one.
+
+    `changed` is a message if the last call changed an input.
+    """
 
     def __init__(self, answers: ExerciseAnswers, name: str):
         self.answers, self.__name__, self.changed = answers, name, ""
@@ -384,18 +390,18 @@ def _place(raised: Raised) -> str:
 
 
 def _mixed(seed: int, *parts: str) -> int:
-    """A seed of its own for each test, the same for every student."""
+    """Derive a seed for each test, the same for every student."""
     return int.from_bytes(hashlib.sha256("\0".join((str(seed), *parts)).encode()).digest()[:7])
 
 
 def one_line(text: str) -> str:
-    """`text` in one line, without control characters, cut to a length that fits a page."""
+    """Return `text` as one line without control characters, truncated to MAX_MESSAGE."""
     text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
 
 
 def limit_own_memory(megabytes: int = 8192) -> None:
-    """What a test computes from a student's numbers must not fill the machine."""
+    """Limit this process's memory, so that a test computing with a student's values cannot exhaust it."""
     import resource
 
     with open("/proc/self/statm") as file:

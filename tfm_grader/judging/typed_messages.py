@@ -1,4 +1,4 @@
-"""Typed messages over a channel, validated while they are read."""
+"""Typed messages over a channel, validated on reading."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Kind = TypeVar("Kind")
 
 
 class Wire(Channel):
-    """Records both ways, as lines of JSON."""
+    """A channel that sends and receives records as JSON lines."""
 
     def say(self, record: msgspec.Struct) -> None:
-        """Write `record`; raises as `Channel.send` does."""
+        """Send `record`. Raises as `Channel.send` does."""
         self.write(msgspec.json.encode(record))
 
     def hear(self, kind: type[Kind] | Any) -> Kind:
-        """The next message, which must be a `kind`; raises as `Channel.receive` does."""
+        """Receive the next message, which must be of type `kind`. Raises as `Channel.receive` does."""
         try:
             return msgspec.json.decode(self.line(), type=kind)
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:

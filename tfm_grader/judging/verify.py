@@ -1,4 +1,4 @@
-"""Checks an assignment before it goes out: solutions earn every point, and untouched notebooks none."""
+"""Check an assignment before release: solutions earn full points, and untouched notebooks none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfm_grader.records import Begin, Job, Judged, Result, Unreadable
 
 
 def require_gradable(made: Assignment, stems: list[str]) -> None:
-    """Grade what is about to be handed out; raises BadBundle for a solution that fails or a stub that does not, NoSandbox."""
+    """Grade the notebooks to be released. Raises BadBundle if a solution fails or a stub passes, NoSandbox."""
     written = manifest(json.loads(made.bundle["bundle/manifest.json"]))
     judge = JudgeProcess(Begin(manifest=written, tests=_tests(made)))
     try:

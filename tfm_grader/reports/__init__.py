@@ -1,1 +1,1 @@
-"""Reports on a class: feedback for each student, an overview, and answers that are strikingly alike."""
+"""Reports on a class: student feedback, a class overview, and strikingly similar submissions."""

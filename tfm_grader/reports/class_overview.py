@@ -1,4 +1,4 @@
-"""Makes the instructor's page about a class: points, each exercise's results, the mistakes that were recognised."""
+"""Make the instructor's page about a class: points, results by exercise, and recognised mistakes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tfm_grader.reports.similarity import Pair
 from tfm_grader.scoring.scores import Score
 from tfm_grader.standalone_page import html_table, page, text
 
-WIDTH, BARS = 4.6, 20  # inches, so that a plot can be read on a phone; bars at most
+WIDTH, BARS = 4.6, 20  # inches, readable on a phone; maximum number of bars
 LOOK = "Programs that are alike once their names and numbers are set aside, and that the class does not share. A likeness proves nothing: look at the two, and ask."
 
 
 def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, Pair]] = ()) -> str:
-    """The class at a glance: the distribution, how each exercise went, and the mistakes that were recognised."""
+    """Build the class page: the distribution of points, results by exercise, and recognised mistakes."""
     handed_in = [score for score in scores if not score.nothing]
     totals = [score.points for score in handed_in if score.points is not None]
     finished = "" if len(totals) == len(handed_in) else f" of the {len(totals)} that are finished"
@@ -47,7 +47,7 @@ def _distribution(totals: list[float], of: float) -> str:
         return ""
     most = of or 1
     step = math.ceil(most / BARS)
-    edges = [step * (place - 0.5) for place in range(math.ceil(most / step) + 2)]  # bars around whole points
+    edges = [step * (place - 0.5) for place in range(math.ceil(most / step) + 2)]  # bars centred on whole points
     fig, ax = figure(width=WIDTH, height=2.4)
     counts, _, _ = ax.hist(totals, bins=edges, rwidth=0.9)
     ax.set(xlabel="points", ylabel="students", title="Points")
@@ -73,7 +73,7 @@ def _success(scores: list[Score]) -> str:
     ax.barh(places, list(means.values()), height=0.4)
     ax.spines["left"].set_visible(False)
     for place, title in zip(places, means, strict=True):
-        ax.text(0, place - 0.28, title[:48], va="bottom", parse_math=False)  # a title is text, dollars too
+        ax.text(0, place - 0.28, title[:48], va="bottom", parse_math=False)  # titles are plain text, dollar signs too
     ax.set(xlim=(0, 100), ylim=(len(means) - 0.6, -0.9), yticks=[], xlabel="share of the points, %", title="Exercises")
     alt = "Share of the points that the class has for each exercise: " + ", ".join(
         f"{title} {mean:.0f} %" for title, mean in means.items()

@@ -1,4 +1,4 @@
-"""Finds a student's own code in a notebook: the graded cells, and what was not in the hand-out."""
+"""Extract a student's own code from a notebook: the graded cells, and the lines not in the hand-out."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tfm_grader.written_answers import Handed, own
 
 
 def cells_of(data: bytes, chapter: Chapter) -> dict[str, list[str]]:
-    """The cells that define each exercise's answers, by its id; none where the notebook cannot be read."""
+    """Return the cells that define each exercise's answers, by id; none if the notebook cannot be read."""
     names = {name for entry in chapter.exercises for name in entry.answers}
     code = _code(data, names)
     return {entry.id: _defining(code, entry.answers) for entry in chapter.exercises if entry.answers}
 
 
 def written(data: bytes, chapter: Chapter) -> list[str]:
-    """The code cells without the lines that were handed out."""
+    """Return the code cells without the handed-out lines."""
     handed = Handed.of(chapter)
     return [own(cell, handed) for cell in _code(data, set())]
 
@@ -36,7 +36,7 @@ def _code(data: bytes, names: set[str]) -> list[str]:
 
 
 def _defining(code: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The cells that bind one of `names`, as far as their lines tell; the last two where there are many."""
+    """Return the cells that bind one of `names` (the last two if there are more), judged by their text."""
     bound = "|".join(map(re.escape, names))
     binds = re.compile(rf"^(?:(?:async +)?def +(?:{bound})\b|class +(?:{bound})\b|(?:{bound}) *[:=])", re.MULTILINE)
     return [cell for cell in code if binds.search(cell)][-2:]
@@ -44,7 +44,7 @@ def _defining(code: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Own:
-    """The code of a class: by notebook and exercise the cells that were graded, and by chapter the pairs that are alike."""
+    """The code of a class: graded cells by notebook and exercise, and similar pairs by chapter."""
 
     cells: dict[tuple[str, str], dict[str, list[str]]] = field(
         default_factory=dict
@@ -53,7 +53,7 @@ class Own:
 
     @classmethod
     def of(cls, bundle: Bundle, files: Iterable[Submission]) -> Own:
-        """From the notebooks that lie there."""
+        """Read it from the current notebooks."""
         cells: dict[tuple[str, str], dict[str, list[str]]] = {}
         programs: dict[str, dict[str, list[str]]] = {}
         for file in files:
@@ -64,5 +64,5 @@ class Own:
         return cls(cells, [(stem, pair) for stem, found in programs.items() for pair in pairs(found)])
 
     def graded(self, score: Score) -> dict[str, list[str]]:
-        """The cells of one student that were graded, by exercise; none of a notebook that is another by now."""
+        """Return one student's graded cells by exercise; none if the notebook has changed since."""
         return {row.id: self.cells.get((score.student, row.bound.handed_in), {}).get(row.id, []) for row in score.rows}

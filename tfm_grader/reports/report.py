@@ -1,4 +1,4 @@
-"""Makes all reports of a class's results, and lists what an instructor should check before releasing them."""
+"""Make all reports of a class's results, and list what an instructor should check before releasing them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from tfm_grader.scoring.staleness import binding, compared
 
 @dataclass(frozen=True)
 class Sources:
-    """Where everything lies that a report is made from."""
+    """The files and settings that a report is made from."""
 
     results: Path
     bundle: Bundle
     submissions: Path
     marks: Path | None = None
     waivers: Path | None = None
-    nothing: float | None = None  # the points for what was not handed in; None leaves them blank
+    nothing: float | None = None  # the points for exercises not submitted; None leaves them blank
 
 
 @dataclass
 class Report:
-    """The scores of a class in one assignment, what was noticed, and what makes them stale."""
+    """The scores of a class in one assignment, with notes and reasons why scores are stale."""
 
     assignment: str
     scores: list[Score]
@@ -47,14 +47,14 @@ class Report:
     stale: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     at: str = ""
-    hidden: bool = False  # under pseudonyms
+    hidden: bool = False  # whether names are replaced by pseudonyms
     desk: marking_sheet.Desk | None = None
     own: Own = field(default_factory=Own)
-    handed_in: list[tuple[str, str, str]] = field(default_factory=list)  # student, by which way, and where it lay
+    handed_in: list[tuple[str, str, str]] = field(default_factory=list)  # student, kind of source, path in the source
 
     @classmethod
     def of(cls, sources: Sources, log: AuditLog) -> Report:
-        """The report from `sources`; raises BadMarks, BadWaivers."""
+        """Build the report from `sources`. Raises BadMarks, BadWaivers."""
         found = {result.student: result for result in results.all_in(sources.results)}
         files = {}
         if sources.submissions.is_dir():
@@ -103,20 +103,20 @@ class Report:
         )
 
     def under_pseudonyms(self, key_file: Path) -> Report:
-        """The same with codes in place of people."""
+        """Return a copy with codes in place of names."""
         return replace(
             self, scores=pseudonymised(self.scores, key_file), hidden=True, desk=None, own=Own(), handed_in=[]
         )
 
     def files(self) -> dict[str, str | bytes]:
-        """What to write, by its place in the folder of the report."""
+        """Build the files to write, by path within the report's folder."""
         lines = grades.audit(self.scores, self.times)
         made: dict[str, str | bytes] = {
             "grades.csv": grades.grades(self.scores, None if self.hidden else lines),
             "items.csv": grades.items(self.scores),
             "class.html": class_overview.class_page(self.scores, self.assignment, self.own.alike),
         }
-        if not self.hidden:  # whoever holds a notebook knows its hash
+        if not self.hidden:  # its hashes would identify anyone whose notebook is known
             made["audit.csv"] = grades.table(lines)
         shown = {
             each.student: student_feedback.student_page(each, self.assignment, self.own.graded(each))
@@ -133,7 +133,7 @@ class Report:
         return made
 
     def blanks(self) -> list[str]:
-        """Who has no total yet and why, in a line for each reason."""
+        """List the students without a total, one line for each reason."""
         found: dict[str, list[str]] = {}
         for each in self.scores:
             for row in each.rows:
@@ -151,7 +151,7 @@ class Report:
 
 
 def exported(folder: Path, files: dict[str, str | bytes], stale: bool) -> Exported:
-    """The line of the audit log that tells what was written."""
+    """Make the audit log event for the exported files."""
     hashes = {name: digest(made) for name, made in files.items() if "/" not in name}
     return Exported(str(folder), hashes, stale)
 
@@ -159,7 +159,7 @@ def exported(folder: Path, files: dict[str, str | bytes], stale: bool) -> Export
 def _people(
     sources: Sources, files: dict[tuple[str, str], Submission], found: dict[str, StudentResult]
 ) -> dict[str, ClassMember]:
-    """Everybody in the class: by the roster, or else by their folders; by results where no submissions lie."""
+    """List everyone in the class: from the roster, else from the folders, else from the results."""
     known, listed = roster(sources.submissions), rosters.kept(sources.submissions)
     names = listed.students if listed else {student for student, _ in files} or found
     stems: dict[str, list[str]] = {name: [] for name in sorted(names)}

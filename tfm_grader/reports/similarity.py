@@ -1,7 +1,7 @@
-"""Pairs of submissions that are worth a look together: never a score, for a likeness proves nothing.
+"""Find pairs of submissions worth comparing by hand. This is not a score: similarity proves nothing.
 
-A program is read as its tokens, with every name and number made one: who renames and reformats changes nothing.
-Runs of tokens that half the class has count for nobody.
+A program is reduced to its tokens, with all names and all values made equal, so renaming and reformatting have no
+effect. Token runs shared by half the class are ignored.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-RUN = 12  # tokens; shorter runs of two programs agree by chance
-LEAST = 60  # runs that a program must have to be compared
-SHARE = 0.8  # of the shorter program's runs, from which on a pair is shown
-MAX_CODE = 200_000  # letters
-KEPT = 30  # students; a run that more of them share is what everybody writes
+RUN = 12  # tokens; shorter runs of two programs may agree by chance
+LEAST = 60  # minimum number of runs for a program to be compared
+SHARE = 0.8  # share of the shorter program's runs from which a pair is reported
+MAX_CODE = 200_000  # characters
+KEPT = 30  # students; a run shared by more is what everybody writes
 IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students, and the share of the shorter program's runs that the other has too."""
+    """Two students, and the share of the shorter program's runs that both contain."""
 
     first: str
     second: str
@@ -32,7 +32,7 @@ class Pair:
 
 
 def pairs(programs: Mapping[str, Iterable[str]]) -> list[Pair]:
-    """The pairs among `programs`, the code cells by student, that are most alike."""
+    """Return the most similar pairs among `programs`, which maps students to code cells."""
     runs = {student: _runs(cells) for student, cells in programs.items()}
     times = Counter(run for found in runs.values() for run in found)
     common = max(2, len(runs) // 2) if len(runs) > 4 else len(runs)
@@ -68,5 +68,5 @@ def _tokens(code: str) -> list[str]:
                 "name" if name else "value" if token.type in (tokenize.NUMBER, tokenize.STRING) else token.string
             )
     except (tokenize.TokenError, SyntaxError, RecursionError):
-        pass  # what was read until there
+        pass  # keep the tokens read so far
     return found

@@ -1,4 +1,4 @@
-"""Makes one student's feedback page: what each answer earned and why. It is self-contained and runs no code."""
+"""Make a student's feedback page: what each answer earned and why. It is self-contained and runs no code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ASK = (
 
 
 def student_page(score: Score, assignment: str, code: Mapping[str, list[str]] = MappingProxyType({})) -> str:
-    """The feedback for one student; `code` is what their notebook holds for each exercise."""
+    """Build one student's feedback page; `code` holds their own code by exercise."""
     body = [
         f"<h1>{text(assignment)}</h1>",
         f"<p>{text(score.name)} · <span class='points'>{_points(score.points)} of {number(score.of)} points</span></p>",
@@ -45,7 +45,7 @@ def student_page(score: Score, assignment: str, code: Mapping[str, list[str]] = 
 
 
 def _unfinished(score: Score) -> list[str]:
-    """What is known so far, where something still waits."""
+    """State the points known so far, if anything is still pending."""
     waiting = [row for row in score.rows if row.waits]
     if not waiting:
         return []
@@ -84,7 +84,7 @@ def _points(points: float | None) -> str:
 def _card(row: Row, code: list[str]) -> str:
     points = f"{_points(row.points)} / {number(row.of)}"
     lines = [f"<div class='card'><h2><span>{text(row.title)}</span><span class='points'>{points}</span></h2>"]
-    ours = row.outcome == "not judged"  # what failed is the grader's affair, and may name what is hidden
+    ours = row.outcome == "not judged"  # a grader failure; its reason may mention hidden tests
     lines.append(f"<p><strong>{WORDS[row.outcome]}</strong> {'' if ours else text(row.reason)}</p>")
     if not ours:
         lines += _told(row)
@@ -102,7 +102,7 @@ def _card(row: Row, code: list[str]) -> str:
 
 
 def _told(row: Row) -> list[str]:
-    """What held, and what did not; each once."""
+    """List what held and what did not, without repetition."""
     held = dict.fromkeys(held for test in row.tests for held in test.held)
     said = dict.fromkeys(test.message for test in row.tests if test.message and test.message != row.reason)
     lines = [f"<li class='held'>{text(each)}</li>" for each in held] + [

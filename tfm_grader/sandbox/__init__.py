@@ -1,1 +1,1 @@
-"""Runs a student's code apart from everything else, with bubblewrap. Only `inside/` runs within."""
+"""Run student code isolated in a bubblewrap sandbox. Only `inside/` runs within it."""

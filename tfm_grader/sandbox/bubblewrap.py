@@ -1,4 +1,4 @@
-"""Starts a sandbox with bubblewrap, and decides which files are visible in it."""
+"""Build the bubblewrap command that starts a sandbox, and decide which files are visible in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
-    "TORCHDYNAMO_DISABLE": "1",  # torch.compile leaves a function as it is: nothing is compiled in a sandbox
+    "TORCHDYNAMO_DISABLE": "1",  # torch.compile returns functions unchanged: nothing is compiled in a sandbox
     "MPLBACKEND": "Agg",
     "MPLCONFIGDIR": "/tmp",
 }
@@ -41,7 +41,7 @@ class NoSandbox(Refusal):
 
 
 def require_bubblewrap() -> str:
-    """The path of `bwrap`; raises NoSandbox where there is none, or where it would be of no use."""
+    """Return the path of `bwrap`. Raises NoSandbox if it is missing or the platform is unsupported."""
     if platform.system() != "Linux" or not seccomp.supported():
         raise NoSandbox(
             "Submissions are run in a bubblewrap sandbox, which needs Linux on x86_64 or aarch64. Grade on such a machine."
@@ -56,12 +56,12 @@ def require_bubblewrap() -> str:
 
 
 def command(wire: int, report: int) -> list[str]:
-    """What starts a sandbox, which speaks on the open file `wire`, and says its last word on `report`."""
+    """Build the command that starts a sandbox, with its channel on `wire` and its exit report on `report`."""
     words = [require_bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session"]
     words += ["--clearenv", "--hostname", "sandbox"]
     for name, value in ENVIRONMENT.items():
         words += ["--setenv", name, value]
-    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # before what is bound below
+    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # must precede the bind mounts below
     for folder in visible_folders():
         words += ["--ro-bind", folder, folder]
     for settings in {os.path.join(prefix, "pyvenv.cfg") for prefix in (sys.prefix, sys.exec_prefix)}:
@@ -83,8 +83,9 @@ def command(wire: int, report: int) -> list[str]:
 
 
 def visible_folders() -> list[str]:
-    """The folders that Python, its packages and the system's libraries live in, the outermost only; a submission can read
-    these and no others.
+    """List the outermost folders of Python, its packages and the system libraries.
+
+    A submission can read these folders and no others.
     """
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     paths = {os.path.join(prefix, name) for prefix in prefixes for name in ("bin", "lib", "lib64")}
@@ -102,7 +103,7 @@ def visible_folders() -> list[str]:
 
 
 def package_folders() -> set[str]:
-    """The site-packages folders of this interpreter, and where else the packages that a submission needs may lie."""
+    """Return this interpreter's site-packages folders, and others that contain packages a submission needs."""
     found = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
     if site.ENABLE_USER_SITE:
         found.add(site.getusersitepackages())
@@ -114,7 +115,7 @@ def package_folders() -> set[str]:
 
 
 def links_to_python() -> Iterator[tuple[str, str]]:
-    """The links that lead to the interpreter by way of folders that are not visible, each with its target."""
+    """Yield the links, with targets, that lead to the interpreter through folders that are not visible."""
     folders, link = visible_folders(), sys.executable
     while os.path.islink(link):
         target = os.readlink(link)
@@ -124,15 +125,15 @@ def links_to_python() -> Iterator[tuple[str, str]]:
 
 
 def book_folders() -> list[str]:
-    """Where the book's packages, or pointers to them, are installed: hidden in the sandbox, the answers are inside."""
+    """List where the book's packages are installed; hidden in the sandbox, because they contain answers."""
     found = {os.path.join(folder, name) for folder in package_folders() for name in PACKAGES}
-    for folder in visible_folders():  # also for other versions of Python
+    for folder in visible_folders():  # also those of other Python versions
         found |= {str(path) for name in PACKAGES for path in Path(folder).glob(f"python3*/*-packages/{name}")}
     return sorted(path for path in found if os.path.isdir(path))
 
 
 def require_outside(folders: list[Path]) -> None:
-    """None of `folders` may lie where submissions can read; raises NoSandbox."""
+    """Require that submissions cannot read any of `folders`. Raises NoSandbox."""
     for folder in folders:
         for shown in visible_folders():
             if _below(os.path.realpath(folder), shown) or os.path.realpath(folder) == shown:
@@ -147,7 +148,7 @@ def _below(path: str, folder: str) -> bool:
 
 
 def install_bubblewrap() -> None:
-    """Install bubblewrap where it is missing, if it can be done; raises NoSandbox where it stays missing."""
+    """Install bubblewrap if it is missing. Raises NoSandbox if it cannot be installed."""
     if platform.system() == "Linux" and shutil.which("bwrap") is None:
         print("Sandbox: no bubblewrap found, installing it.", flush=True)
         apt_install("bubblewrap")

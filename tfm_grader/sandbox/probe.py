@@ -1,6 +1,6 @@
-"""What the self-test runs in the sandbox: it tries what a hostile submission would, and tells how far it came.
+"""The self-test code that runs in the sandbox: it tries what a hostile submission would, and reports what succeeds.
 
-Its text is sent into a cell as if a student had written it; it is never imported.
+Its source is sent into a sandbox like a student's notebook; it is never imported.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import time
 
 
 def refusal_of(attempt):
-    """The reason for which `attempt` failed, or "" if it did not."""
+    """Return the reason why `attempt` failed, or "" if it succeeded."""
     try:
         attempt()
     except (OSError, MemoryError) as error:
@@ -22,9 +22,9 @@ def refusal_of(attempt):
 
 
 def look(paths, shown, environment):
-    """Names of what is open that should be closed.
+    """List what is accessible but should not be.
 
-    Of `paths` nothing may be seen but the way to the folders that are `shown`; `environment` is all that may be set.
+    Of `paths`, only the way to the folders in `shown` may be visible; only variables in `environment` may be set.
     """
     found = [f"{path} is visible" for path in paths if visible(path, shown)]
     if not refusal_of(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refusal_of(socket.socket):
@@ -48,7 +48,7 @@ def look(paths, shown, environment):
 
 
 def signals():
-    """Ways by which one submission could tell another something, or learn of it what is not its business."""
+    """Return attempts by which one submission could signal to another, or learn something about it."""
     number = os.open("/dev/null", os.O_RDWR)
     page = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     place = ctypes.addressof(ctypes.c_char.from_buffer(page))
@@ -74,7 +74,7 @@ def signals():
 
 
 def kernel(name, *args):
-    """Call the C library's `name`; raises OSError."""
+    """Call the C library's function `name`. Raises OSError."""
     library = ctypes.CDLL(None, use_errno=True)
     if getattr(library, name)(*args) < 0:
         raise OSError(ctypes.get_errno(), name)
@@ -96,7 +96,7 @@ def leave_something():
 
 
 def push(memory, disk, processes):
-    """Names of the limits that do not hold."""
+    """List the limits that are not enforced."""
     found = []
     if not refusal_of(lambda: bytearray(memory << 20)):
         found.append("memory is not limited")

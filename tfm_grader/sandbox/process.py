@@ -1,4 +1,4 @@
-"""Starts a sandbox for each submission, with torch loaded, and stops it afterwards."""
+"""Start a sandbox for each submission, with torch loaded, and stop it afterwards."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside.channel import Channel, ChannelError, TimeUp
 from tfm_lib import _extras
 
-PATIENCE = 300  # seconds for a sandbox to import torch on a busy machine
+PATIENCE = 300  # seconds that a sandbox may take to import torch on a busy machine
 
 
 class SandboxFailed(Exception):
-    """The sandbox, not the student's code, did not do its part."""
+    """The sandbox failed, not the student's code."""
 
 
 class RunningSandbox:
-    """A running sandbox, with its channel; after it is closed, how it ended, and the seconds of processor time for the student."""
+    """A running sandbox with its channel; once closed, also its exit status and the student's CPU seconds."""
 
     def __init__(self, channel: Channel):
         self.channel = channel
         self.exit: int | None = None
         self.cpu = 0.0
-        self.tell: Callable[[bool], None] = lambda of_student: None  # hears when the student's data come in
+        self.tell: Callable[[bool], None] = lambda of_student: None  # called when student data becomes involved
 
 
 class Sandbox:
-    """Starts sandboxes, and adds up what they took."""
+    """Starts sandboxes, and sums the CPU time they used."""
 
     def __init__(self) -> None:
-        self.spent = 0.0  # seconds of processor time
+        self.spent = 0.0  # CPU seconds
 
     @contextmanager
     def cell(self, limits: Limits, budget: int = 1 << 30) -> Iterator[RunningSandbox]:
-        """A fresh sandbox under `limits`; it is killed, with all in it, when the block ends. Raises SandboxFailed, NoSandbox."""
+        """Open a fresh sandbox under `limits`, killed at the end of the block. Raises SandboxFailed, NoSandbox."""
         ours, theirs = socket.socketpair()
         heard, tell = os.pipe()
         with ours, os.fdopen(heard) as report:
@@ -63,7 +63,7 @@ class Sandbox:
                 cell.channel.deadline = time.monotonic() + limits.seconds
                 yield cell
             finally:
-                ours.close()  # by which the sandbox ends
+                ours.close()  # which ends the sandbox
                 said = _last_word(report)
                 _kill(process)
                 cell.exit, cell.cpu = said.get("exit"), said.get("cpu", 0.0)
@@ -71,7 +71,7 @@ class Sandbox:
 
 
 def _lock(channel: Channel, limits: Limits, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the sandbox is ready, and until it has given up its rights. Raises SandboxFailed, NoSandbox."""
+    """Wait until the sandbox is ready and has dropped its privileges. Raises SandboxFailed, NoSandbox."""
     channel.deadline = time.monotonic() + PATIENCE
     try:
         channel.receive()
@@ -91,21 +91,21 @@ def _lock(channel: Channel, limits: Limits, process: subprocess.Popen[bytes]) ->
 
 
 def _last_word(report: TextIO) -> dict[str, Any]:
-    """How the process of the submission ended, and what was used of the processor; nothing where that is not told."""
+    """Read the exit report of the submission's process: exit status and CPU time; empty if there is none."""
     waiting = select.poll()
     waiting.register(report, select.POLLIN)
     if not waiting.poll(1000 * PATIENCE):
         return {}
     try:
         made: dict[str, Any] = json.loads(report.readline())
-    except ValueError:  # it was killed before it could
+    except ValueError:  # it was killed before it could report
         return {}
     return made
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
-        process.send_signal(signal.SIGKILL)  # and by --die-with-parent all that is in the sandbox
+        process.send_signal(signal.SIGKILL)  # --die-with-parent then kills everything in the sandbox
     process.wait()
     assert process.stderr is not None
     process.stderr.close()

@@ -1,4 +1,4 @@
-"""Tests the sandbox before any submission is graded; grading is refused where it does not hold."""
+"""Test the sandbox before any submission is graded; grading is refused if a test fails."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ HARMLESS = {
 
 
 def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[str]:
-    """What was tried, in words; raises NoSandbox with what the sandbox lets through. `private` must be invisible in it."""
+    """Test the sandbox. Returns the checks made, or raises NoSandbox listing what it lets through.
+
+    `private` paths must be invisible in it.
+    """
     home = os.path.expanduser("~")
     hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
     shown = visible_folders() + [link for link, _ in links_to_python()]
-    roomy = replace(limits, seconds=60)  # a busy machine is no hole
+    roomy = replace(limits, seconds=60)  # a slow machine must not count as a leak
     look = ("look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
     push = ("push", limits.memory + 256, limits.disk + 8, limits.processes)
     with _probe(sandbox, roomy) as ask:
@@ -69,7 +72,7 @@ Ask = Callable[..., Any]
 
 @contextmanager
 def _probe(sandbox: Sandbox, limits: Limits) -> Iterator[Ask]:
-    """ask(function, *arguments) in a fresh sandbox: what the probe's function finds."""
+    """Open a fresh sandbox with the probe, and yield a function that calls the probe's functions in it."""
     with sandbox.cell(limits) as cell:
         peer = JudgePeer(cell.channel)
 
@@ -92,7 +95,7 @@ def _probe(sandbox: Sandbox, limits: Limits) -> Iterator[Ask]:
 
 
 def _require_ipython(ask: Ask) -> None:
-    """Without IPython's translator a `%%time` would cost its cell, so that nothing is graded; raises NoSandbox."""
+    """Require IPython's translator, without which cells with `%%time` would be lost. Raises NoSandbox."""
     if ask("translates") is not True:
         raise NoSandbox(
             "IPython is missing where submissions run, so that notebooks with lines such as %time would be misread. "
@@ -101,7 +104,7 @@ def _require_ipython(ask: Ask) -> None:
 
 
 def _ends(ask: Ask) -> bool:
-    """Whether an endless loop comes to an end when its time is up."""
+    """Whether an endless loop ends when its time is up."""
     began = time.monotonic()
     try:
         ask("hang", seconds=0.5)

@@ -1,7 +1,7 @@
-"""Drops root's rights before judging: limits on processes do not hold for root, and its files would be readable.
+"""Drop root privileges before judging: process limits do not apply to root, and root's files would be readable.
 
-No user is made. The process takes a number that no user has, and where Python lies in a folder that only root may
-enter, a view of the file system of its own in which it may be entered: nothing changes outside this process.
+No user is created. The process takes an unused user id. If Python is in a folder that only root may enter, it also
+takes a private mount namespace in which that folder is accessible: nothing changes outside this process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIRST, LAST = 61_000, 61_999
 
 
 def leave_root() -> None:
-    """If this process is root's, become a user that owns nothing; raises NoSandbox where that cannot be done."""
+    """If running as root, become a user that owns nothing. Raises NoSandbox if that is impossible."""
     if os.geteuid() != 0:
         return
     try:
@@ -51,7 +51,7 @@ def _needed() -> list[Path]:
 
 
 def _closed_gate(folder: Path) -> Path | None:
-    """The outermost folder on the way to `folder` that others may not enter."""
+    """Return the outermost folder on the path to `folder` that other users may not enter."""
     for gate in [*reversed(folder.parents), folder]:
         if not gate.stat().st_mode & stat.S_IXOTH:
             return gate
@@ -59,9 +59,9 @@ def _closed_gate(folder: Path) -> Path | None:
 
 
 def open_the_way() -> None:
-    """Let ordinary users come to Python and its packages, where a folder on the way is closed to them; raises OSError.
+    """Make Python and its packages reachable for ordinary users if a folder on the path is closed to them.
 
-    In mounts of this process's own: each closed gate is covered, and behind it stands only what is needed.
+    Raises OSError. It uses private mounts: each closed folder is covered, and only what is needed appears behind it.
     """
     closed = {folder: gate for folder in _needed() if (gate := _closed_gate(folder)) is not None}
     if not closed:
@@ -86,6 +86,6 @@ def _free_number() -> int:
     raise NoSandbox(f"Every user number from {FIRST} to {LAST} is taken; the grader needs one that nobody has.")
 
 
-if __name__ == "__main__":  # to run another program as that user
+if __name__ == "__main__":  # run another program as the unprivileged user
     leave_root()
     os.execv(sys.argv[1], sys.argv[1:])

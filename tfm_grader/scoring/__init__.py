@@ -1,1 +1,1 @@
-"""From results to scores: manual grades, late days, and signs that a score has gone stale."""
+"""Compute scores from results: manual grades, late days, and detection of stale scores."""

@@ -1,4 +1,4 @@
-"""Late days that an instructor waives, for one student and one chapter or all: one CSV line each."""
+"""Read the late days that an instructor waives, for one student and one or all chapters: one CSV line each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BadWaivers(BadTable):
 
 @dataclass(frozen=True)
 class Waiver:
-    """Days that do not count as late, infinity for all of them."""
+    """The number of late days that do not count; infinity for all of them."""
 
     days: float
     reason: str
@@ -29,14 +29,14 @@ class Waiver:
 
 @dataclass(frozen=True)
 class Waivers:
-    """All waivers of a file, by student and chapter, and the names in it of those who left the class."""
+    """All waivers in a file, by student and chapter, and the named students who have left the class."""
 
     given: dict[tuple[str, str], Waiver] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
 
 
 def read_waivers(path: Path, students: Iterable[str], chapters: Iterable[str], left: Iterable[str] = ()) -> Waivers:
-    """The waivers in the file at `path`, those of students who `left` the class passed over; raises BadWaivers."""
+    """Read the waivers at `path`, skipping students who `left` the class. Raises BadWaivers."""
     known, stems = {cell(student): student for student in students}, list(chapters)
     gone, passed = {cell(student): student for student in left}, []
     found: dict[tuple[str, str], Waiver] = {}

@@ -1,4 +1,4 @@
-"""Marks that a person gave, for written answers or in place of the tests' points: one CSV line each."""
+"""Read manual marks, for written answers or in place of the tests' points: one CSV line each."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MORE = (
     "time",
     "text",
     "criterion",
-)  # may be there; `text` is the SHA-256 of what was marked, or its beginning
+)  # optional columns; `text` is the SHA-256 of what was marked, or a prefix of it
 NUMBER = re.compile(r"-?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
-WHOLE = "as a whole"  # the criterion in a sheet of an answer without a rubric
+WHOLE = "as a whole"  # the criterion used for an answer without a rubric
 TEXT = re.compile(r"[0-9a-f]{8,64}")
 
 
@@ -28,7 +28,7 @@ class BadMarks(BadTable):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a person gave one student for one exercise: one line, or one for each criterion of a rubric."""
+    """A manual mark for one student and exercise, from one line, or one line for each rubric criterion."""
 
     student: str
     exercise: str
@@ -46,13 +46,13 @@ class Mark:
 
     @property
     def said(self) -> tuple:
-        """What makes it the same mark as one seen before."""
+        """The content that identifies a mark as one seen before."""
         return self.student, self.exercise, self.points, self.reason, self.author, self.time, self.text, self.criteria
 
 
 @dataclass(frozen=True)
 class Marks:
-    """All marks of a file, by (student, exercise), and those whose rubric is filled in only in part."""
+    """All marks in a file, by (student, exercise), and those whose rubric is only partly filled in."""
 
     given: dict[tuple[str, str], Mark]
     unfinished: frozenset[tuple[str, str]] = frozenset()
@@ -70,7 +70,7 @@ class _Line:
 
 
 def read_marks(path: Path) -> Marks:
-    """The marks in the file at `path`; a line without points is none yet. Raises BadMarks."""
+    """Read the marks at `path`, ignoring lines without points. Raises BadMarks."""
     found: dict[tuple[str, str], list[_Line]] = {}
     for number, cells in read_rows(path, COLUMNS, MORE):
         line = _Line(number, cells, _points(cells["points"], f"{path}, line {number}"))
@@ -90,7 +90,7 @@ def read_marks(path: Path) -> Marks:
 
 
 def lines(path: Path) -> list[dict[str, str]]:
-    """The lines of the file at `path`, as it has them; raises BadTable."""
+    """Read the lines of the file at `path` unchanged. Raises BadTable."""
     return [cells for _, cells in read_rows(path, COLUMNS, MORE)]
 
 
@@ -124,7 +124,7 @@ def _mark(lines: list[_Line], path: Path) -> Mark:
 
 
 def _said(line: _Line) -> str:
-    """The reason of one line, with its criterion and that one's points."""
+    """Format the reason of one line, with its criterion and the criterion's points."""
     reason, criterion = line.cells["reason"], line.cells["criterion"]
     if criterion in ("", WHOLE):
         return reason
@@ -134,11 +134,11 @@ def _said(line: _Line) -> str:
 def require_known(
     marks: Marks, most: dict[tuple[str, str], float], path: Path, left: Container[str] = frozenset()
 ) -> Marks:
-    """`marks` with students by their own names, all of them possible by `most`, the points that each may have.
+    """Check `marks` against `most`, the maximum points of each result, and use the students' exact names.
 
-    Marks of those who `left` the class are left out. Raises BadMarks.
+    Marks of students who `left` the class are dropped. Raises BadMarks.
     """
-    guarded = {(cell(student), exercise): (student, exercise) for student, exercise in most}  # as a sheet writes them
+    guarded = {(cell(student), exercise): (student, exercise) for student, exercise in most}  # as in a sheet
     given = {}
     for key, mark in marks.given.items():
         known = key if key in most else guarded.get(key)

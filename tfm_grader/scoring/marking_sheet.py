@@ -1,6 +1,6 @@
-"""The marking sheet: all written answers that wait for a mark, as a CSV file and as a page.
+"""Make the marking sheet: all written answers that wait for a mark, as a CSV file and as a page.
 
-The sheet holds every mark that was given before as well, so that one file is always the whole of it.
+The sheet also contains every mark given before, so that one file is always complete.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.scoring.manual_grades import WHOLE, BadMarks
 from tfm_grader.scoring.scores import NEW_MARK, RESCALED, Row, Score
 
-KEPT = ("student", "exercise", "criterion", "points", "reason", "text", "author", "time")  # what a mark consists of
+KEPT = ("student", "exercise", "criterion", "points", "reason", "text", "author", "time")  # the columns of a mark
 COLUMNS = ("student", "name", "exercise", "criterion", "of", "points", "reason", "text", "author", "time", "answer")
 LOOK = "It was not found under its question for sure. Look whether this answers it."
 STYLE = """
@@ -35,14 +35,14 @@ textarea { width: 100%; } input:invalid { border-color: var(--tfm-broken); }
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words: what it asks, and what an answer earns points for."""
+    """A question with a written answer: its text and its rubric criteria."""
 
     id: str
     title: str
     text: str
     answer: str
     criteria: tuple[tuple[str, float], ...]
-    own: Mapping[str, str]  # its text for students who have numbers of their own
+    own: Mapping[str, str]  # its text for students with personal values
 
 
 @dataclass
@@ -50,7 +50,7 @@ class SheetLine:
     """A line of the sheet: one criterion of one answer, with its points once they are given."""
 
     cells: dict[str, str]
-    answer: Row | None = None  # where it is the first of an answer that waits
+    answer: Row | None = None  # set on the first line of an answer that waits
 
     @property
     def filled(self) -> bool:
@@ -59,7 +59,7 @@ class SheetLine:
 
 @dataclass
 class Desk:
-    """All that waits for a mark, and all marks that there are."""
+    """All answers that wait for a mark, and all existing marks."""
 
     assignment: str
     questions: list[Question]
@@ -67,10 +67,10 @@ class Desk:
 
     @classmethod
     def of(cls, bundle: Bundle, scores: Iterable[Score], given: Iterable[Mapping[str, str]]) -> Desk:
-        """From the answers that wait in `scores`, and the lines of the file of marks, `given`."""
+        """Build it from the answers that wait in `scores`, and the lines `given` in the file of marks."""
         made = cls(bundle.manifest.name, questions(bundle))
         rows = {(score.student, row.id): (score, row) for score in scores for row in score.rows}
-        guarded = {tables.cell(student): student for student, _ in rows}  # as a sheet writes them
+        guarded = {tables.cell(student): student for student, _ in rows}  # names as escaped in a sheet
         known: dict[tuple[str, str], list[Mapping[str, str]]] = {}
         for cells in given:
             student = guarded.get(cells["student"], cells["student"])
@@ -88,11 +88,11 @@ class Desk:
 
     @property
     def waiting(self) -> int:
-        """How many answers wait."""
+        """The number of answers that wait."""
         return sum(line.answer is not None for line in self.lines)
 
     def sheet(self) -> str:
-        """marking.csv: a line for each criterion of each answer, its points to be filled in."""
+        """Build marking.csv: a line for each criterion of each answer, with points to be filled in."""
         rows: list[list[Any]] = [list(COLUMNS)]
         for line in self.lines:
             answer = line.answer
@@ -101,14 +101,17 @@ class Desk:
         return tables.table(rows)
 
     def page(self) -> str:
-        """marking.html: each question once, all answers that wait below it, and places for points that its script saves as a sheet."""
+        """Build marking.html: each question with its waiting answers, and inputs for points.
+
+        Its script saves them as a sheet.
+        """
         body = [f"<h1>{standalone_page.text(self.assignment)}: answers in words</h1>"]
         for question in self.questions:
             places = [at for at, line in enumerate(self.lines) if line.answer and line.answer.id == question.id]
             if places:
                 body += [*_asked(question, len(places)), *(self._card(question, at) for at in places)]
         data = json.dumps([{name: line.cells[name] for name in KEPT} for line in self.lines])
-        for char in "<>&":  # in a block of data, nothing may end it
+        for char in "<>&":  # escaped so that nothing can end the script block
             data = data.replace(char, f"\\u{ord(char):04x}")
         body.append(
             '<div id="controls" hidden><span><span id="count"></span> marked</span>'
@@ -120,7 +123,7 @@ class Desk:
 
     def _card(self, question: Question, at: int) -> str:
         answer, cells = self.lines[at].answer, self.lines[at].cells
-        assert answer is not None  # a card begins with the first line of an answer
+        assert answer is not None  # a card belongs to the first line of an answer
         made = [f"<div class='card'><h2><span>{standalone_page.text(cells['name'])}</span></h2>"]
         made += [f"<p class='soft'>{LOOK}</p>"] if answer.unsure else []
         if own := question.own.get(cells["student"]):
@@ -143,7 +146,7 @@ class Desk:
 
 
 def questions(bundle: Bundle) -> list[Question]:
-    """The questions in words of `bundle`."""
+    """List the questions of `bundle` that have written answers."""
     entries = [entry for stem in bundle.stems for entry in bundle.exercises(stem) if entry.kind == "text"]
     return [
         Question(
@@ -159,7 +162,7 @@ def questions(bundle: Bundle) -> list[Question]:
 
 
 def require_within(given: Iterable[Mapping[str, str]], bundle: Bundle) -> None:
-    """No criterion of a rubric may have more points than the manifest gives it, or an unknown name; raises BadMarks."""
+    """Check criteria and their points against the manifest's rubrics. Raises BadMarks."""
     most = {(question.id, name): points for question in questions(bundle) for name, points in question.criteria}
     known, guarded = {id for id, _ in most}, {tables.cell(name): name for _, name in most}
     for cells in given:
@@ -177,7 +180,7 @@ def require_within(given: Iterable[Mapping[str, str]], bundle: Bundle) -> None:
 
 
 def holds_more(written: Iterable[Mapping[str, str]], desk: Desk) -> bool:
-    """Whether a sheet that lies there holds a mark that `desk` does not know, and so must not be written over."""
+    """Whether an existing sheet contains a mark that `desk` lacks, and so must not be overwritten."""
     filled = {_key(line.cells) for line in desk.lines if line.filled}
     return any(cells["points"] and _key(cells) not in filled for cells in written)
 
@@ -187,7 +190,7 @@ def _key(cells: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _blank(question: Question, score: Score, row: Row, before: list[Mapping[str, str]]) -> list[SheetLine]:
-    """The lines of an answer that waits, with what of them was filled in `before`."""
+    """Make the lines for a waiting answer, with what was filled in `before`."""
     filled = {cells["criterion"]: cells for cells in before}
     made = []
     for criterion, most in question.criteria:
@@ -213,5 +216,5 @@ def _asked(question: Question, count: int) -> list[str]:
 
 
 def _plain(question: str) -> str:
-    """The question without its heading, which stands above it."""
+    """Remove the question's heading, which is shown above it."""
     return question.partition("\n")[2].strip() if question.startswith("#") else question

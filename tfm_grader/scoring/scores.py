@@ -1,6 +1,6 @@
-"""Computes scores from results: the tests' points, marks by hand, and deductions for lateness.
+"""Compute scores from results: the tests' points, manual marks, and deductions for lateness.
 
-Points are None as long as nobody can say them; whatever is made of them stays blank then.
+Points are None while they are not known, and everything computed from them then stays blank.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESCALED = "a new mark, since the old one is of other points than there are now"
 
 @dataclass(frozen=True)
 class Row:
-    """One exercise of one student."""
+    """The score of one exercise for one student."""
 
     id: str
     title: str
@@ -36,27 +36,31 @@ class Row:
     tests: list[TestRow]
     notes: list[str]
     text: str = ""
-    unsure: bool = False  # whether that text answers the question at all
+    unsure: bool = False  # whether it is unclear that `text` is the answer to the question
     by_hand: str | None = None  # the instructor's reason
-    waits: bool = False  # for a mark by hand, or for another run
-    lacks: str = ""  # what its points wait for, where they are None
-    why: str = ""  # it could not be judged: for the instructor, and no student
-    judged: float | None = None  # what the tests gave, also where a mark stands in its place
+    waits: bool = False  # waiting for a manual mark or another run
+    lacks: str = ""  # what is needed while `points` is None
+    why: str = ""  # why it could not be judged: for the instructor, not the student
+    judged: float | None = None  # the tests' points, even if a manual mark replaces them
     mark: Mark | None = None
     bound: Bound = field(default_factory=Bound)
-    subject: str = ""  # the SHA-256 of what a mark for it is for: the words, or else the notebook
-    graded: str = ""  # a sentence: the whole notebook, or slices of it
+    subject: str = ""  # the SHA-256 of what a mark applies to: the written answer, or else the notebook
+    graded: str = ""  # a sentence saying whether the whole notebook or slices were run
 
     @property
     def outcome(self) -> str:
-        """In one word: passed, partly, refused, unsolved, missing, stopped, unreadable, not judged, by hand, waiting."""
+        """The outcome in one word.
+
+        One of: passed, partly, refused, unsolved, missing, stopped, unreadable, not judged, not accepted, by hand,
+        waiting.
+        """
         if self.by_hand is not None:
             return "by hand"
         if self.waits:
             words = {RUN: "not judged", JUDGING: "not judged", READABLE: "unreadable", ACCEPTED: "not accepted"}
             return words.get(self.lacks, "waiting")
         outcomes = {test.outcome for test in self.tests}
-        if self.status == "stopped" and outcomes <= {"stopped"}:  # else a test was stopped that tells nobody so
+        if self.status == "stopped" and outcomes <= {"stopped"}:  # else a hidden test was stopped
             return "stopped"
         if len(outcomes) == 1:
             return outcomes.pop()
@@ -65,29 +69,29 @@ class Row:
 
 @dataclass(frozen=True)
 class Score:
-    """All of one student."""
+    """All scores of one student."""
 
     student: str
     name: str
     lms_id: str
     rows: list[Row]
-    late_days: dict[str, float | None] = field(default_factory=dict)  # by chapter; None where nobody knows
+    late_days: dict[str, float | None] = field(default_factory=dict)  # by chapter; None if unknown
     factors: dict[str, float] = field(default_factory=dict)
-    handed_in: float | None = None  # the last of it, where that is known
+    handed_in: float | None = None  # the latest submission time, if known
     waived: dict[str, Waiver] = field(default_factory=dict)
 
     @property
     def points(self) -> float | None:
-        """With what lateness takes; None if a part of it is."""
+        """The total after deductions for lateness; None if any part is unknown."""
         return _sum([self.counted(row) for row in self.rows])
 
     @property
     def before(self) -> float | None:
-        """Without what lateness takes."""
+        """The total before deductions for lateness."""
         return _sum([row.points for row in self.rows])
 
     def counted(self, row: Row) -> float | None:
-        """The points of one of its rows with what lateness takes."""
+        """Return the points of a row after deductions for lateness."""
         return None if row.points is None else row.points * self.factors.get(row.id.partition(".")[0], 1.0)
 
     @property
@@ -100,12 +104,12 @@ class Score:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing at all was handed in."""
+        """Whether nothing at all was submitted."""
         return bool(self.rows) and all(row.reason == NOTHING for row in self.rows)
 
     @property
     def late(self) -> float | None:
-        """The days of the chapter that is latest; None where those of one are unknown."""
+        """The late days of the latest chapter; None if any chapter's are unknown."""
         days = [known for known in self.late_days.values() if known is not None]
         return max(days, default=0.0) if len(days) == len(self.late_days) else None
 
@@ -117,9 +121,9 @@ def _sum(points: list[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class ClassMember:
-    """A student as the class knows them; `handed_in` says for which chapters a notebook lies there.
+    """A student's identity and submissions; `handed_in` lists the chapters with a notebook.
 
-    `refused` says what was handed in and not accepted, and why.
+    `refused` says which files were not accepted, and why.
     """
 
     name: str = ""
@@ -131,19 +135,19 @@ class ClassMember:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the instructor decides about lateness and about those who handed in nothing."""
+    """The instructor's rules for lateness and missing submissions."""
 
     late: Late
-    days: Mapping[str, float | None] = field(default_factory=dict)  # by student/chapter
+    days: Mapping[str, float | None] = field(default_factory=dict)  # keyed as student/chapter
     waivers: Mapping[tuple[str, str], Waiver] = field(default_factory=dict)
-    nothing: float | None = None  # the points for what was not handed in
+    nothing: float | None = None  # the points for exercises not submitted
 
 
 def score(bundle: Bundle, student: str, person: ClassMember, result: StudentResult | None, rules: Rules) -> Score:
-    """The score of one student, with or without a result, before any mark by hand."""
+    """Compute one student's score, with or without a result, before manual marks."""
     rows, late_days, factors, waived = [], {}, {}, {}
     for stem in bundle.stems:
-        undated = rules.late.due_at is not None and stem in person.handed_in  # laid there, and not collected
+        undated = rules.late.due_at is not None and stem in person.handed_in  # placed there without `tfm collect`
         late_days[stem] = rules.days.get(f"{student}/{stem}", None if undated else 0.0)
         waiver = rules.waivers.get((student, stem))
         if waiver is not None:
@@ -159,14 +163,14 @@ def score(bundle: Bundle, student: str, person: ClassMember, result: StudentResu
 
 
 def _refused(row: Row, why: str) -> Row:
-    """A row of somebody who handed in something that was not accepted: blank, and no row of somebody who handed in nothing."""
+    """Make a row blank because a submitted file was not accepted; this differs from submitting nothing."""
     return replace(row, waits=True, lacks=ACCEPTED, why=why, reason="")
 
 
 def lateness(days: float | None, rule: Late, waived: float = 0.0) -> float:
-    """The share of the points that is left after `days`: `per_day` less for each day begun after those that are free.
+    """Return the share of points left after `days`: `per_day` less for each day begun beyond the free days.
 
-    What nobody knows takes nothing.
+    Unknown lateness deducts nothing.
     """
     begun = math.ceil(max(0.0, (days or 0.0) - waived - rule.free_days) - 1e-9)
     return max(0.0, 1 - rule.per_day * begun)
@@ -175,7 +179,7 @@ def lateness(days: float | None, rule: Late, waived: float = 0.0) -> float:
 def _row(
     entry: Entry, row: ExerciseResult | None, chapter: ChapterResult | None, there: bool, nothing: float | None
 ) -> Row:
-    """One exercise, without a mark by hand. `there` says whether a notebook lies there."""
+    """Make the row of one exercise, before manual marks. `there` says whether a notebook is present."""
     if row is None or (chapter is not None and there and not chapter.submitted):
         blank = Row(entry.id, entry.title, entry.kind, "ok", None, entry.points, NOTHING, [], [])
         if there:
@@ -216,7 +220,7 @@ def _subject(row: ExerciseResult, chapter: ChapterResult | None) -> str:
 
 
 def with_marks(made: list[Score], marks: Marks, stale: Mapping[tuple[str, str], str]) -> list[Score]:
-    """The scores with marks by hand; one that is `stale` makes its row wait again, for what `stale` says."""
+    """Apply manual marks; a mark in `stale` is dropped, and its row waits for what `stale` says."""
 
     def row_of(student: str, row: Row) -> Row:
         key = student, row.id

@@ -1,4 +1,4 @@
-"""Detects stale numbers: the notebook, bundle, grader or mark that a score was made from has changed since."""
+"""Detect stale scores: the notebook, bundle, grader or mark that a score was computed from has changed since."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tfm_grader.records import OTHER_HANDOUT, ExerciseResult, StudentResult, Sub
 from tfm_grader.scoring.manual_grades import Mark, Marks
 from tfm_grader.scoring.scores import NEW_MARK, RESCALED, Score
 
-MANY = 12  # names in a line, where all of them would fill a screen
+MANY = 12  # maximum names in a line
 Files = dict[tuple[str, str], Submission]
 
 
 @dataclass
 class Seen:
-    """Lines about what is worth knowing, and lines about numbers that are stale, each with its remedy."""
+    """Notes for the instructor, and messages about stale scores, each with its remedy."""
 
     notes: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
@@ -31,8 +31,9 @@ def compared(
     people: Container[str],
     judged: Mapping[tuple[str, str], LogLine] = MappingProxyType({}),
 ) -> Seen:
-    """The results against what lies there: the bundle, the hand-ins (None where they are not at hand), the class, and the
-    last line of the audit log about each exercise.
+    """Compare the results with the current bundle, submissions (None if unavailable), class and audit log.
+
+    `judged` holds the latest log line for each exercise.
     """
     seen, said = Seen(), _Lines()
     here = {entry.id for stem in bundle.stems for entry in bundle.exercises(stem)}
@@ -62,7 +63,7 @@ def compared(
 
 
 def _one(bundle: Bundle, files: Files | None, submission: Submission, row: ExerciseResult, said: _Lines) -> None:
-    """Look at one number."""
+    """Compare one score with its current inputs."""
     student, stem = submission.student, submission.stem
     if files is not None:
         file = files.get((student, stem), submission)
@@ -86,7 +87,7 @@ def _one(bundle: Bundle, files: Files | None, submission: Submission, row: Exerc
 
 
 def _require_as_noted(line: LogLine, row: ExerciseResult, said: _Lines) -> None:
-    """A result that the audit log tells otherwise was changed by another hand than the grader's."""
+    """Report a result that differs from the audit log, and so was changed outside the grader."""
     noted = line.event
     if isinstance(noted, Judgement) and (noted.status, noted.points, noted.of) != (row.status, row.points, row.of):
         what = f"{row.id}: results/ says {row.points:g} of {row.of:g} ({row.status})"
@@ -118,7 +119,10 @@ def _names(names: list[str]) -> str:
 
 @dataclass
 class Binding:
-    """Marks by hand that count, with author and time, and those that are for what is not there any more, or out of other points."""
+    """The manual marks that count, with author and time, and those that are stale.
+
+    A mark is stale if its subject or the maximum points have changed.
+    """
 
     given: dict[tuple[str, str], Mark] = field(default_factory=dict)
     stale: dict[tuple[str, str], str] = field(default_factory=dict)  # what each waits for
@@ -128,9 +132,9 @@ class Binding:
 
 
 def binding(made: list[Score], marks: Marks, log: AuditLog) -> Binding:
-    """Each mark against the words or the notebook that it was first seen with, or that its own column names.
+    """Bind each mark to the answer or notebook that it was first seen with, or that its `text` column names.
 
-    It is bound to the points that there were then, too.
+    It is also bound to the maximum points at that time.
     """
     bound, first = Binding(), log.first_seen()
     subjects = {(each.student, row.id): row.subject for each in made for row in each.rows}

@@ -1,4 +1,4 @@
-"""The book's widgets: thin anywidget classes, one module a chapter."""
+"""The book's widgets: thin anywidget classes, one module per chapter."""
 
 from tfm_lib._extras import needs
 

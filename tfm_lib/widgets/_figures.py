@@ -1,7 +1,7 @@
-"""What the still pictures of all widgets share: a heat-map, a plane with lines, labels.
+"""Draw the static figures of all widgets: heat-maps, planes with lines, labels.
 
-It draws as the front end's kit does: colours by their names, a plane with `line`, `rule` and `dot`. So it stays small
-what a widget's `figure()` says, and a test can read every number back.
+The interface follows the front end's kit: colours by name, a plane with `line`, `rule` and `dot`. This keeps each
+widget's `figure()` short, and lets a test read every number back.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Plane", "bare", "box", "colours", "figure", "heatmap", "labels", "number", "plain", "write"]
 
-FAINT = 0.005  # the share of the darkest colour below which a cell is as light as the ground
-SMALLEST = 4.5  # points; smaller words are a grey smear
+FAINT = 0.005  # the share of the darkest colour below which a cell looks like the background
+SMALLEST = 4.5  # points; smaller text is unreadable
 
 
 def number(x: float, digits: int = 2) -> str:
-    """`x` with a true minus sign, and never as −0.00."""
+    """Format `x` with a true minus sign, and never as −0.00."""
     text = f"{x:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def plain(word: str) -> str:
-    """A word as it is: a dollar sign in it is no formula."""
+    """Escape dollar signs, so that matplotlib does not read a formula."""
     return word.replace("$", r"\$")
 
 
 def box(
     ax: Axes, x: float, y: float, wide: float, high: float, fill: Any = "none", edge: Any = "none", **look: Any
 ) -> Rectangle:
-    """A rectangle; `fill` and `edge` are names of colours, or a name and a share of it."""
+    """Add a rectangle; `fill` and `edge` are names of colours, or a name and an opacity."""
     from matplotlib.patches import Rectangle
 
     look = {"linewidth": 0 if edge == "none" else 1.2, **look}
@@ -45,12 +45,12 @@ def box(
 
 
 def write(ax: Axes, x: float, y: float, words: str, colour: str = "ink", ha: str = "center", **look: Any) -> None:
-    """Words in the middle of a height."""
+    """Write text, vertically centred at y."""
     ax.text(x, y, words, **{"ha": ha, "va": "center", "color": colours()[colour], **look})
 
 
 def bare(ax: Axes) -> None:
-    """No ticks' marks, no frame."""
+    """Remove tick marks and frame."""
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
@@ -59,7 +59,7 @@ def labels(
     ax: Axes, rows: Sequence[str], cols: Sequence[str], kinds: Sequence[str] = ("query", "key"),
     size: float | None = None, below: bool = False, turned: bool = True,
 ) -> None:  # fmt: skip
-    """Words beside the rows and over the columns of a matrix, or `below`, in the colours of `kinds`."""
+    """Label the rows, and the columns above or `below` the matrix, in the colours of `kinds`."""
     slanted = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
     look = ({"rotation": 90, "va": "top"} if below else slanted) if turned else {}
     n, m = len(rows), len(cols)
@@ -77,10 +77,11 @@ def heatmap(  # noqa: PLR0913, what may be drawn in a matrix, each by its name
     text: Callable[[int, int], str] | None = None, text_size: float = 8.5, hidden: Any = None, focus: int | None = None,
     square: bool = True, **names: Any,
 ) -> None:  # fmt: skip
-    """A matrix of values from 0 to `top`, queries in rows and keys in columns; `names` as in `labels`.
+    """Draw a matrix of values from 0 to `top`, queries in rows and keys in columns; `names` as in `labels`.
 
-    Each cell is the darkest colour, more or less transparent, so that it follows the scheme of the page. `text(i, j)`
-    stands in a cell. Cells that are `hidden` are hatched, rows of nothing else crossed. The row `focus` is framed.
+    Each cell is the darkest colour at some opacity, so that it follows the colour scheme of the page. `text(i, j)` is
+    written in a cell. Cells that are `hidden` are hatched, rows of only hidden cells crossed. The row `focus` is
+    framed.
     """
     values = np.asarray(values)
     n, m = values.shape
@@ -142,7 +143,7 @@ class Plane:
         self.ax.fill_between(x, low, high, color=colours()[colour], alpha=alpha, linewidth=0)
 
     def key(self, **look: Any) -> None:
-        """Names of the lines."""
+        """Add the legend of the lines."""
         self.ax.legend(**look)
 
 

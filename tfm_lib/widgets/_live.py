@@ -1,7 +1,7 @@
-"""What widgets share that take the reader's own sentence: whose machine answers, and how a kernel hands it over.
+"""Base class of widgets that run the reader's own sentence: which model answers, and how a kernel sends it.
 
-In a page the machine is the shipped translator's twin, which lies in the book's folder; in Jupyter the kernel hands
-over the twin's code with the weights of the shipped or of any other model of `tfm train`.
+In a page the model is the JavaScript twin of the shipped translator, loaded from the book's folder; in Jupyter the
+kernel sends the twin's code with the weights of the shipped model or of any other model of `tfm train`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import traitlets
 from tfm_lib.widgets.base import Widget, built
 
 SHIPPED, OWN = "shipped", "own"
-BITS = {SHIPPED: 8, OWN: 16}  # a number, as it travels
+BITS = {SHIPPED: 8, OWN: 16}  # bits per parameter in transfer
 
 
 class Live(Widget):
-    """A widget with a recorded example, which shows the same of the reader's own `sentence`; an empty one brings it back.
+    """A widget with a recorded example, which also shows the reader's own `sentence`; "" restores the example.
 
-    `translator` is the engine's `Translator` that answers. Without one, `machine="shipped"` takes the shipped one,
-    and "" none: then there is no line to type in, nor is there where the browser knows no such model.
+    `translator` is the engine's `Translator` that answers. Without one, `machine="shipped"` takes the shipped one and
+    "" none. There is no input line if there is no model, or if the browser cannot find it.
     """
 
     machine = traitlets.Enum(["", SHIPPED, OWN], "").tag(sync=True)
     sentence = traitlets.Unicode("").tag(sync=True)
-    size = traitlets.Float().tag(sync=True)  # megabytes that the machine weighs
+    size = traitlets.Float().tag(sync=True)  # megabytes of the model
     wanted = traitlets.Bool(False).tag(sync=True)
     files = traitlets.Dict().tag(sync=True)
 
@@ -51,7 +51,7 @@ class Live(Widget):
 
 
 def is_shipped(translator: Any) -> bool:
-    """Whether a translator is the one that lies beside the book's pages, by what its config.json says of it."""
+    """Return whether a translator is the one shipped with the book's pages, by the content of its config.json."""
     from tfm_lib.engine.translator import shipped_folder
 
     config = shipped_folder() / "config.json"
@@ -60,7 +60,7 @@ def is_shipped(translator: Any) -> bool:
 
 
 def size_of(translator: Any, machine: str) -> float:
-    """What travels, in megabytes: the shipped model as it lies in its file, another in 16 bits a number."""
+    """Return the transfer size in megabytes: the shipped model as in its file, another in 16 bits per parameter."""
     from tfm_lib.engine.translator import shipped_folder
 
     if machine == SHIPPED:
@@ -70,7 +70,7 @@ def size_of(translator: Any, machine: str) -> float:
 
 
 def twin_refuses(translator: Any) -> str | None:
-    """Why the twin in the browser cannot run a translator, in a sentence; None where it can."""
+    """Return, as a sentence, why the twin in the browser cannot run a translator; None if it can."""
     from tfm_lib.layers import FeedForward, LayerNorm
     from tfm_lib.multihead import MultiHeadAttention
     from tfm_lib.transformer import Transformer
@@ -87,7 +87,7 @@ def twin_refuses(translator: Any) -> str | None:
 
 
 def twin_files(translator: Any, bits: int = BITS[OWN]) -> dict[str, Any]:
-    """What the twin needs to run a translator in Jupyter: its own code, sizes, tokenizer, and the weights."""
+    """Return what the twin needs to run a translator in Jupyter: its code, sizes, tokenizer, and the weights."""
     from safetensors.torch import save
 
     from tfm_lib.engine.trained import stored

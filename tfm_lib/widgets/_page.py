@@ -1,4 +1,4 @@
-"""A widget as a page that stands alone: one file, opened from anywhere, which asks the network for nothing."""
+"""Export a widget as a standalone page: one file, opened from anywhere, that makes no network request."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ p {{ margin: 0 0 1rem; }}
 
 
 def page_of(widget: Widget, title: str, told: list[str], still: bool) -> str:
-    """The page of `widget` under a `title`, with a paragraph for each sentence of `told`.
+    """Return the page of `widget` under a `title`, with a paragraph for each sentence of `told`.
 
-    With `still`, its picture stands there for readers without scripts, else its text alternative.
+    With `still`, readers without scripts see its figure, else its text alternative.
     """
     kept = {key: value for key, value in widget.get_state().items() if not _of_jupyter(key)}
     model = {"state": {"w1": {"model_name": "AnyModel", "state": kept}}}
@@ -73,7 +73,7 @@ def _picture(widget: Widget, alt: str) -> str:
     from tfm_lib.drawing.display import svg_text
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # the browser's fonts have what matplotlib's lack
+        warnings.filterwarnings("ignore", message="Glyph")  # the browser's fonts have glyphs that matplotlib's lack
         drawn = svg_text(widget.figure())
     return f'<div class="tfm-still" role="img" aria-label="{alt}">{drawn}</div>'
 

@@ -1,4 +1,4 @@
-"""Weights as widgets take them from any model: one shape, rows that sum to 1; and how they are told."""
+"""Check attention weights of any model for a widget (one shape, rows that sum to 1), and describe them in words."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from tfm_lib.widgets.base import to_numpy
 
-TOLD = 5  # keys that a sentence names
+TOLD = 5  # keys named in a sentence
 ROW_SUM = 0.02  # how far a row may be from 1: weights in half precision or rounded to two digits still pass
 
 
 def distributions(
     name: str, weights: Any, shape: Sequence[int | str | None], places: Sequence[str] = (), row_sum: float = ROW_SUM
 ) -> np.ndarray:
-    """`weights` as an array of `shape` whose rows sum to about 1, or an error that says what they may be instead.
+    """Return `weights` as an array of `shape` whose rows sum to about 1, or raise an error that says what is allowed.
 
-    `places` names the axes before the rows, so that the error can say where the worst row stands.
+    `places` names the axes before the rows, so that the error can locate the worst row.
     """
     array = to_numpy(name, weights, shape)
     if array.min() < 0:
@@ -39,11 +39,11 @@ def distributions(
 
 
 def darkest(weights: Any) -> float:
-    """The weight of the darkest colour: the largest of all, up to the next tenth, so that heads compare."""
+    """Return the weight drawn darkest: the largest of all, rounded up to a tenth, so that heads can be compared."""
     return math.ceil(10 * np.max(weights) - 1e-9) / 10
 
 
 def told(words: Sequence[str], row: Any, most: int = TOLD) -> str:
-    """The largest weights of a row with their words, largest first, equal ones in reading order."""
+    """List the largest weights of a row with their words, largest first, ties in reading order."""
     order = np.argsort(-np.asarray(row), kind="stable")[:most]
     return ", ".join(f"{words[j]} {row[j]:.2f}" for j in order)

@@ -1,4 +1,4 @@
-"""Which source word each word of a translation looks at, and a question that walks over facts in hops."""
+"""The widgets of chapter `alignment`: a translation's attention weights, and memory networks with several hops."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ WALK = Words(
     right="right",
     wrong="wrong, it is {truth}",
 )
-DIGITS = 3  # of a weight in the page
+DIGITS = 3  # decimals of a weight in the page
 
 
 class Alignment(Widget):
-    """Translations with the weights of a decoder over its source; `value` is the target word that is looked at.
+    """Translations with the weights of a decoder over its source; `value` is the selected target word.
 
     `examples` is a list of dictionaries with `src` and `tgt` (sentences or lists of words), `weights` (an array
     (n, m), target words in rows, or a dictionary of such arrays by the name of their score function) and, where
-    the truth is known, `links` and `possible`, lists of (target position, source position). Without examples
-    those of the recorded run are shown. `sentence`, `score` and `truth` choose what is shown first.
+    the true links are known, `links` and `possible`, lists of (target position, source position). Without examples,
+    those of the recorded run are used. `sentence`, `score` and `truth` set the initial view.
     """
 
     _module = traitlets.Unicode("alignment/alignment").tag(sync=True)
@@ -81,7 +81,7 @@ class Alignment(Widget):
 
     @traitlets.observe("sentence", "examples")
     def _stay_inside(self, _):
-        """Another sentence may be shorter, other examples fewer."""
+        """Clip the selection: another sentence may be shorter, other examples fewer."""
         self.sentence = min(self.sentence, len(self.examples) - 1)
         self.value = min(self.value, len(self._example["tgt"]) - 1)
         if self.score not in self.examples[0]["weights"]:
@@ -93,12 +93,12 @@ class Alignment(Widget):
 
     @property
     def weights(self) -> list[list[float]]:
-        """The weights that are shown, (n, m)."""
+        """The displayed weights, (n, m)."""
         return self._example["weights"][self.score]
 
     @property
     def error_rate(self) -> float | None:
-        """The alignment error rate of the sentence as shown; None where the truth is not known."""
+        """The alignment error rate of the displayed sentence; None if the true links are not known."""
         return sentence_error_rate(self.weights, self._example["links"], self._example["possible"])
 
     @property
@@ -113,7 +113,7 @@ class Alignment(Widget):
         return say.alt.format(src=" ".join(src), tgt=" ".join(tgt), score=score, looks=looks, rate=rate)
 
     def figure(self):
-        """The weights of the sentence, with the true links as boxes if they are asked for."""
+        """Draw the weights of the sentence, with the true links as boxes if `truth` is set."""
         example, weights = self._example, self.weights
         n, m = np.shape(weights)
         fig, ax = draw.figure(width=min(7.2, 2 + 0.55 * m), height=1.3 + 0.42 * n)
@@ -128,11 +128,11 @@ class Alignment(Widget):
 
 
 class MemoryHops(Widget):
-    """Networks that answer questions about facts with 1, 2, … hops; `value` is how many hops are shown.
+    """Networks that answer questions about facts with 1, 2, … hops; `value` is the displayed number of hops.
 
-    `stories` is a list of dictionaries with `facts` (sentences), `question`, `answer`, `needed` (the places of the facts
-    that the answer needs) and `walks`: for 1, 2, … hops the `weights`, (hops, facts), and the `answer` of the network
-    that makes so many. `walks_of` makes them of networks of yours.
+    `stories` is a list of dictionaries with `facts` (sentences), `question`, `answer`, `needed` (the indices of the
+    facts that the answer needs) and `walks`: for 1, 2, … hops the `weights`, (hops, facts), and the `answer` of the
+    network with that many hops. `walks_of` makes them from your own networks.
     """
 
     _module = traitlets.Unicode("alignment/memory_hops").tag(sync=True)
@@ -156,7 +156,7 @@ class MemoryHops(Widget):
 
     @property
     def walk(self) -> dict[str, Any]:
-        """The weights, (hops, facts), and the answer that are shown."""
+        """The displayed weights, (hops, facts), and answer."""
         return self.stories[self.story]["walks"][self.value - 1]
 
     @property
@@ -176,7 +176,7 @@ class MemoryHops(Widget):
         )
 
     def figure(self):
-        """The weights of each hop over the facts, those that the answer needs framed."""
+        """Draw the weights of each hop over the facts, framing those that the answer needs."""
         story, weights = self.stories[self.story], np.array(self.walk["weights"]).T
         hops = [self.words.shared["hop"].format(hop=k + 1) for k in range(weights.shape[1])]
         fig, ax = draw.figure(width=5.4, height=1 + 0.34 * len(weights))
@@ -189,7 +189,7 @@ class MemoryHops(Widget):
 
 
 def walks_of(networks: Iterable[Any], corpus: Any, pairs: Iterable[Any]) -> list[dict[str, Any]]:
-    """The stories of `MemoryHops`: what each network, a `MemoryNetwork` of 1, 2, … hops, does with the pairs."""
+    """Return the stories of `MemoryHops`: the results of networks (`MemoryNetwork` of 1, 2, … hops) on the pairs."""
     from tfm_lib.corpora import memory_tensors
     from tfm_lib.corpora.questions import facts_of
 
@@ -238,8 +238,8 @@ def _checked_stories(stories: Any) -> list[dict[str, Any]]:
 
 
 def sentence_error_rate(weights, links: Iterable, possible: Iterable = ()) -> float | None:
-    """The alignment error rate of one sentence: each target word that has a sure link is linked with its heaviest
-    source word, the first of equals. None where no link is known."""
+    """Return the alignment error rate of one sentence: each target word with a sure link is linked to its heaviest
+    source word, the first of ties. None if no link is known."""
     weights = torch.as_tensor(weights, dtype=torch.float64)
     sure, may = torch.zeros(2, *weights.shape, dtype=torch.bool)
     for pairs, matrix in ((links, sure), (possible, may)):

@@ -1,4 +1,4 @@
-"""The soft look-up: a query among keys, each key's share, and the mean of the values in these shares."""
+"""The widget of chapter `attention`: a soft look-up of a query among keys, with weights and the mean of the values."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ WORDS = Words(
 )
 SCORES = ("dot", "scaled dot", "bilinear", "additive")
 FRUIT = {"lemon": (-1.4, 1.6), "green apple": (1.0, 1.0), "strawberry": (1.8, -0.8)}  # sweet, sour
-PRICES = [[2.0], [3.0], [9.0]]  # euros a kilo
+PRICES = [[2.0], [3.0], [9.0]]  # euros per kilo
 
 
 class SoftLookup(Widget):
-    """A query to drag among keys in the plane; `value` is the query, [x, y].
+    """A draggable query among keys in the plane; `value` is the query, [x, y].
 
     `keys` is (m, 2), `values` (m,), (m, 1) or (m, 2); as traits they are called `K` and `V`. Without
-    keys there are three fruits, sweet and sour, and their prices; without values the keys are the values.
-    `score` is dot, scaled dot, bilinear or additive; the last two have seeded matrices, or give a
-    `BilinearScore(2, 2)` or an `AdditiveScore(2, 2, d_hidden)` of yours instead of the name. The scores
-    are divided by `temperature`: near 0 the look-up is hard. `uniform` gives every key the same share.
+    keys, there are three fruits, sweet and sour, and their prices; without values the keys are the values.
+    `score` is dot, scaled dot, bilinear or additive; the last two have seeded matrices, or pass your own
+    `BilinearScore(2, 2)` or `AdditiveScore(2, 2, d_hidden)` instead of the name. The scores
+    are divided by `temperature`: near 0 the look-up is hard. `uniform` gives every key the same weight.
     """
 
     _module = traitlets.Unicode("attention/soft_lookup").tag(sync=True)
@@ -77,17 +77,17 @@ class SoftLookup(Widget):
 
     @property
     def scores(self) -> list[float]:
-        """The score of each key, before the temperature divides it."""
+        """The score of each key, before division by the temperature."""
         return self._look_up()[0].tolist()
 
     @property
     def weights(self) -> list[float]:
-        """The share of each key."""
+        """The attention weight of each key."""
         return self._look_up()[1].tolist()
 
     @property
     def output(self) -> list[float]:
-        """The mean of the values in these shares."""
+        """The mean of the values under these weights."""
         return self._look_up()[2].tolist()
 
     def _look_up(self):
@@ -110,7 +110,7 @@ class SoftLookup(Widget):
     @traitlets.validate("V")
     def _valid_values(self, proposal):
         rows = _values("V", proposal["value"], len(self.labels))
-        if len(rows[0]) != (d_v := len(self.V[0])):  # the drawing is made for one d_v
+        if len(rows[0]) != (d_v := len(self.V[0])):  # the drawing assumes one d_v
             raise ValueError(f"V must keep its shape ({len(rows)}, {d_v}); it has shape ({len(rows)}, {len(rows[0])})")
         return rows
 
@@ -134,7 +134,7 @@ class SoftLookup(Widget):
         return say.alt.format(keys=len(self.K), how=how, heat=heat, shares=shares, **place)
 
     def figure(self):
-        """The query among the keys, and the output among the values; links are as wide as the weights."""
+        """Draw the query among the keys, and the output among the values; line widths show the weights."""
         say, weights, output = self.words, self.weights, self.output
         fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
         reach = 1.5 * max(np.abs(self.K).max(), np.abs(self.value).max() / 1.4, 1e-9)
@@ -170,7 +170,7 @@ class SoftLookup(Widget):
 
 
 def score_function(name: str, parameters: dict):
-    """The score function of that name, with these matrices where it has any."""
+    """Return the score function of that name, with the given matrices if it has any."""
     if name in ("dot", "scaled dot"):
         return dot_score if name == "dot" else scaled_dot_score
     module = BilinearScore(2, 2) if name == "bilinear" else AdditiveScore(2, 2, len(parameters["v"]))
@@ -183,7 +183,7 @@ _MATRICES = {"bilinear": ("W",), "additive": ("W_1", "W_2", "v")}
 
 
 def _seeded():
-    """Matrices for the learned scores: untrained, and large enough to be seen at work."""
+    """Return matrices for the learned scores: untrained, and large enough to have a visible effect."""
     generator = torch.Generator().manual_seed(2)
     shapes = {"W": (2, 2), "W_1": (6, 2), "W_2": (6, 2), "v": (6,)}
     return {
@@ -228,7 +228,7 @@ def _star(plane, places, centre, weights, look):
 
 
 def _points(ax, places, words, marker, colour, beside=None):
-    """Marks and their names, away from the middle of all marks: short names sideways, long ones above or below."""
+    """Plot markers and names, away from the centre of all markers: short names sideways, long ones above or below."""
     colour = draw.colours()[colour]
     ax.plot(*zip(*places), linestyle="", marker=marker, color=colour, markersize=7)
     x_middle, y_middle = (np.min(places, axis=0) + np.max(places, axis=0)) / 2

@@ -1,7 +1,7 @@
-"""What every widget of the book shares: its three lives, and the arrays it accepts.
+"""Base class of the book's widgets (state, static figure, text alternative), and the checks of their arguments.
 
-In Jupyter it is an anywidget with traits in both directions, in the rendered page the
-same module runs without a kernel, on paper it is the picture that `figure()` draws.
+In Jupyter a widget is an anywidget with traits synchronised in both directions; in the rendered page
+the same module runs without a kernel; in print it is the picture that `figure()` draws.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ UNBUILT = (
 
 
 class Words(SimpleNamespace):
-    """All that a widget says and its still picture shows, at the head of its file, for another language to replace.
+    """All texts of a widget and its static figure, defined at the head of its file so that they can be translated.
 
-    `title` and `question` stand on its card. `shared` goes to the browser too, for what is said there as well. The
+    `title` and `question` appear on its card. `shared` is also sent to the browser, for texts used there too. The
     others are templates for `str.format`.
     """
 
@@ -38,17 +38,17 @@ class Words(SimpleNamespace):
 
 
 def as_read(token: str, tokens: Iterable[str]) -> str:
-    """A token as it is read: where ▁ begins a word in `tokens`, one that goes on with a word has a hyphen."""
+    """Format a token for reading: where ▁ begins a word in `tokens`, a token that continues a word gets a hyphen."""
     if token.startswith("▁"):
         return token[1:] or "␣"
     return f"-{token}" if token[:1].isalpha() and any(len(other) > 1 and other[0] == "▁" for other in tokens) else token
 
 
 class Widget(anywidget.AnyWidget):
-    """A widget of the book.
+    """Base class of all widgets.
 
     A subclass sets `_module` (its file below `frontend/src`, without `.js`) and `words`, declares
-    its state as traits with `sync=True`, calls the trait that answers the question `value`, and
+    its state as traits with `sync=True`, names the trait that answers the question `value`, and
     defines `figure()` and `alt`.
     """
 
@@ -82,18 +82,18 @@ class Widget(anywidget.AnyWidget):
 
     @property
     def alt(self) -> str:
-        """The present state in a sentence with numbers: the text alternative."""
+        """The current state in a sentence with numbers: the text alternative."""
         raise NotImplementedError
 
     def figure(self) -> Figure:
-        """The present state as a matplotlib figure: for print, and for readers without scripts."""
+        """Draw the current state as a matplotlib figure: for print, and for readers without scripts."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{self.title}: {self.alt}"
 
     def _repr_mimebundle_(self, **kwargs: Any):
-        """The widget view; while the book builds (TFM_BOOK=1), with its still picture and text alternative."""
+        """Return the widget view; while the book builds (TFM_BOOK=1), with its static figure and text alternative."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None or os.environ.get("TFM_BOOK") != "1":
             return bundle
@@ -105,17 +105,17 @@ class Widget(anywidget.AnyWidget):
 
 
 class Numbers(traitlets.List):
-    """A trait of nested lists that takes a tensor or an array as well; check its shape in a `validate` method."""
+    """A trait of nested lists that also accepts a tensor or an array; check its shape in a `validate` method."""
 
     def validate(self, obj: Any, value: Any) -> list:
         return super().validate(obj, value.tolist() if hasattr(value, "tolist") else value)
 
 
 def to_numpy(name: str, array: Any, shape: Sequence[int | str | None], finite: bool = True) -> np.ndarray:
-    """`array` (torch, numpy, nested lists) as a float64 array whose shape fits `shape`.
+    """Return `array` (torch, numpy, nested lists) as a float64 array whose shape fits `shape`.
 
     In `shape` a number is an exact size, a word an axis of any size that the message names.
-    Raises TypeError or ValueError that names the argument, what was expected and what came.
+    Raises TypeError or ValueError that names the argument, what was expected and what was given.
     """
     wanted = f"({', '.join(str(axis) for axis in shape)})"
     if hasattr(array, "detach"):  # a torch tensor, perhaps on a graph or another device
@@ -138,12 +138,12 @@ def to_numpy(name: str, array: Any, shape: Sequence[int | str | None], finite: b
 
 
 def to_list(name: str, array: Any, shape: Sequence[int | str | None], digits: int = 5, finite: bool = True) -> list:
-    """`to_numpy`, then nested lists rounded to `digits` decimals: what a trait holds and a page carries."""
+    """Apply `to_numpy`, then round to nested lists with `digits` decimals, as a trait and a page hold them."""
     return np.round(to_numpy(name, array, shape, finite), digits).tolist()
 
 
 def to_words(name: str, words: Any, count: int | None = None) -> list[str]:
-    """`words` as a list of strings (a sentence is split at its spaces), `count` of them if that is given."""
+    """Return `words` as a list of strings (a sentence is split at its spaces), `count` of them if that is given."""
     if not isinstance(words, Iterable):
         raise TypeError(f"{name} must be a sentence or a list of words; it is {words!r}")
     result = words.split() if isinstance(words, str) else [str(word) for word in words]
@@ -155,7 +155,7 @@ def to_words(name: str, words: Any, count: int | None = None) -> list[str]:
 
 
 def one_of(name: str, value: Any, known: Iterable[Any], more: str = "") -> Any:
-    """`value`, if it is one of `known`; else a ValueError that names them, and `more` that would do."""
+    """Return `value` if it is one of `known`; else raise a ValueError that names them, and `more` that is allowed."""
     known = tuple(known)
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(map(str, known))}{more}; it is {value!r}")
@@ -163,7 +163,7 @@ def one_of(name: str, value: Any, known: Iterable[Any], more: str = "") -> Any:
 
 
 def within(name: str, value: Any, low: float, high: float, what: str = "") -> Any:
-    """`value`, if it lies from `low` to `high`; else a ValueError that says so, and `what` it is."""
+    """Return `value` if it is from `low` to `high`; else raise a ValueError that says so, and `what` it is."""
     if not low <= value <= high:
         raise ValueError(f"{name} must be {what}from {low:g} to {high:g}; it is {value}")
     return value

@@ -1,4 +1,4 @@
-"""The widget of chapter `before`: scores become probabilities, probabilities a loss, and its slope moves the scores."""
+"""The widget of chapter `before`: scores, their softmax, the loss, and a gradient step on the scores."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LIMIT = 6  # scores stay between −LIMIT and LIMIT
 
 
 class NextWord(Widget):
-    """A model at its smallest: one score a word, the softmax of them, the loss, and one step downhill.
+    """A minimal next-word model: one score per word, the softmax of the scores, the loss, and one gradient step.
 
-    `tokens` are two to six words that may come after `beginning`, `value` their scores from −6 to 6, `answer` the place
-    of the word that came, `rate` the length of a step, from 0.1 to 4.
+    `tokens` are two to six words that may follow `beginning`, `value` their scores from −6 to 6, `answer` the index of
+    the word that followed, `rate` the learning rate of a step, from 0.1 to 4.
     """
 
     _module = traitlets.Unicode("before/next_word").tag(sync=True)
@@ -60,7 +60,7 @@ class NextWord(Widget):
 
     @property
     def measured(self) -> tuple[list[float], float, list[float]]:
-        """Probabilities, the loss in nats, and its slope in each score."""
+        """The probabilities, the loss in nats, and its gradient with respect to each score."""
         scores = torch.tensor(self.value, dtype=torch.float64, requires_grad=True)
         loss = F.cross_entropy(scores, torch.tensor(self.answer))
         loss.backward()
@@ -79,7 +79,7 @@ class NextWord(Widget):
         )
 
     def figure(self):
-        """The scores, beside the probabilities that the softmax makes of them."""
+        """Draw the scores beside their softmax."""
         say, places = self.words.shared, np.arange(len(self.tokens))
         fig, axes = draw.figure(cols=2, width=7.2, height=2.6)
         colours = [draw.colours()["one" if i == self.answer else "soft"] for i in places]

@@ -1,4 +1,4 @@
-"""The widget of chapter `cost`: what layers ask for, counted and measured, against the number of words."""
+"""The widget of chapter `cost`: counted and measured costs of layers against the number of words."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WINDOWS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PROJECTIONS = (0, 3)
 MOST = 2**16  # words
 GRID = [round(2 ** (i / 2)) for i in range(2, 33)]
-BEGINNING = 16  # as far as the curves are drawn before somebody has guessed
+BEGINNING = 16  # how far the curves are drawn before the reader has guessed
 LOOKS = {
     "attention": ("one", "-"), "gru": ("decoder", "--"), "stacked": ("two", "-."), "dilated": ("encoder", ":"),
     "window": ("ink", (0, (6, 2, 1, 2))),
@@ -58,12 +58,12 @@ LOOKS = {
 
 
 class CostExplorer(Widget):
-    """What one layer asks for, against the number of words: multiplications, memory, steps, paths, and measured time.
+    """The cost of one layer against the number of words: multiplications, memory, steps, paths, and measured time.
 
-    `value` is n, the words at which the curves are read, and the guess before `reveal` shows them; `d`, `k`, `r` and
-    `projections` are as in `tfm_lib.cost`. `quantity` is "multiplications", "memory", "sequential", "path" or "time";
-    `joined` takes as many layers as join any two words. `measured` holds milliseconds by width and layer; without it
-    they come from the recorded run of chapter `cost`.
+    `value` is n, the number of words at which the curves are read, and the guess before `reveal` shows them; `d`, `k`,
+    `r` and `projections` are as in `tfm_lib.cost`. `quantity` is "multiplications", "memory", "sequential", "path" or
+    "time"; `joined` uses as many layers as connect any two words. `measured` holds milliseconds by width and layer;
+    without it they come from the recorded run of chapter `cost`.
     """
 
     _module = traitlets.Unicode("cost/cost_explorer").tag(sync=True)
@@ -98,7 +98,7 @@ class CostExplorer(Widget):
 
     @property
     def curves(self) -> dict[str, list[tuple[int, float]]]:
-        """What is drawn: points (n, what is asked for) of each row."""
+        """The drawn points (n, cost) of each row."""
         upto = MOST if self.reveal else BEGINNING
         if self.quantity == "time":
             lines = times(self.measured, self.d, self.k, self.projections)
@@ -109,7 +109,7 @@ class CostExplorer(Widget):
 
     @property
     def crossing(self) -> float | None:
-        """The number of words from which attention asks for more than the GRU; None if they do not cross."""
+        """The number of words from which attention costs more than the GRU; None if the curves do not cross."""
         if self.quantity == "time":
             lines = times(self.measured, self.d, self.k, self.projections)
             return crossing_of(lines["attention"], lines["gru"])
@@ -117,7 +117,7 @@ class CostExplorer(Widget):
 
     @property
     def here(self) -> tuple[int, dict[str, float]]:
-        """The number of words at which the curves are read, and what each row asks for there."""
+        """The number of words at which the curves are read, and the cost of each row there."""
         if self.quantity != "time":
             return self.value, asked(self.value, self.d, self.k, self.r, self.projections, self.quantity, self.joined)
         lines = times(self.measured, self.d, self.k, self.projections)
@@ -141,7 +141,7 @@ class CostExplorer(Widget):
         )  # fmt: skip
 
     def figure(self):
-        """The curves on logarithmic axes, with the place where two of them cross."""
+        """Draw the curves on logarithmic axes, with the point where two of them cross."""
         say = self.words
         fig, ax = draw.figure(width=6.4, height=3.6)
         axes = [say.log.format(axis=axis) for axis in (say.shared["n"], say.shared["quantities"][self.quantity])]
@@ -161,7 +161,7 @@ class CostExplorer(Widget):
 
 
 def costs(n: int, d: int, k: int, r: int, projections: int) -> dict[str, Cost]:
-    """The rows of the table."""
+    """Return the cost of every row of the table."""
     return {
         "attention": attention_cost(n, d, projections=projections),
         "gru": recurrent_cost(n, d),
@@ -172,14 +172,14 @@ def costs(n: int, d: int, k: int, r: int, projections: int) -> dict[str, Cost]:
 
 
 def asked(n: int, d: int, k: int, r: int, projections: int, quantity: str, joined: bool) -> dict[str, int]:
-    """One quantity of every row: of a layer, or of as many layers as join any two words."""
+    """Return one quantity of every row: of a layer, or of as many layers as connect any two words."""
     rows = costs(n, d, k, r, projections)
     times = {name: row.layers if joined and quantity != "path" else 1 for name, row in rows.items()}
     return {name: times[name] * getattr(row, quantity) for name, row in rows.items()}
 
 
 def crossing(d: int, projections: int, quantity: str) -> float | None:
-    """Where 2n²d + p·nd² meets 6nd², or n² + p·nd meets 7nd; the other quantities do not meet."""
+    """Return where 2n²d + p·nd² equals 6nd², or n² + p·nd equals 7nd; None for quantities that do not cross."""
     gru = recurrent_cost(1, d)._asdict()
     if quantity not in ("multiplications", "memory"):
         return None
@@ -188,7 +188,7 @@ def crossing(d: int, projections: int, quantity: str) -> float | None:
 
 
 def times(measured: Mapping[str, Any], d: int, k: int, projections: int) -> dict[str, list[tuple[int, float]]]:
-    """Milliseconds of the layers that were measured, at the width nearest to `d` and the filter nearest to `k`."""
+    """Return the milliseconds of the measured layers, at the width nearest to `d` and the filter nearest to `k`."""
     widths = list(measured["layers"])
     found = measured["layers"][min(widths, key=lambda width: abs(math.log(int(width) / d)))]
     names = {
@@ -199,7 +199,7 @@ def times(measured: Mapping[str, Any], d: int, k: int, projections: int) -> dict
 
 
 def crossing_of(above: list[tuple[int, float]], below: list[tuple[int, float]]) -> float | None:
-    """Where the first curve overtakes the second, on straight lines between their points on logarithmic axes."""
+    """Return where the first curve overtakes the second, interpolating linearly on logarithmic axes."""
     gaps = [math.log(a / b) for (_, a), (_, b) in zip(above, below)]
     for i in range(1, len(gaps)):
         if gaps[i - 1] < 0 <= gaps[i]:
@@ -209,7 +209,7 @@ def crossing_of(above: list[tuple[int, float]], below: list[tuple[int, float]]) 
 
 
 def short(x: float) -> str:
-    """Three digits and a unit: 12.6 M."""
+    """Format a number with three digits and a unit: 12.6 M."""
     for size, name in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
         if x >= size:
             return f"{float(f'{x / size:.3g}'):g}{name}"
@@ -217,7 +217,7 @@ def short(x: float) -> str:
 
 
 def recorded_times() -> dict[str, Any]:
-    """Forward and backward together, in milliseconds: of the recorded run of chapter `cost`, the middle of its passes."""
+    """Return the recorded milliseconds of forward and backward together, the median over the passes."""
     from tfm_lib.drawing import recorded
 
     run = recorded("cost_table")

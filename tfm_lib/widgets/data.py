@@ -1,4 +1,4 @@
-"""The widgets of chapter `data`: a sentence put together merge by merge, and sentences packed into batches."""
+"""The widgets of chapter `data`: byte-pair merges applied step by step, and sentences packed into batches."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ RULES = tuple(PACKING.shared["rules"])
 
 
 class MergeSteps(Live):
-    """A sentence as pieces after the first `used` of the `merges`, and how many pieces there are after each.
+    """A sentence split into pieces by the first `used` of the `merges`, and the number of pieces after each merge.
 
-    `merges` is what `learn_merges` returns, `letters` the symbols that it began with: others are unknown. Without
-    them, 300 merges of a story that belongs to this book. With a `machine`, and once `beside` is set, the sub-words in
-    which that translator reads `value` stand beside these: `read`, of `known` in all.
+    `merges` is what `learn_merges` returns, `letters` its initial symbols: others are unknown. Without
+    them, 300 merges of a story written for this book are used. With a `machine`, and once `beside` is set, that
+    translator's sub-words of `value` are shown beside these: `read`, of `known` in its vocabulary.
     """
 
     _module = traitlets.Unicode("data/merge_steps").tag(sync=True)
@@ -89,12 +89,12 @@ class MergeSteps(Live):
 
     @property
     def pieces(self) -> list[list[str]]:
-        """The pieces of each word; a letter that is not among `letters` is <unk>."""
+        """The pieces of each word; a letter that is not in `letters` is <unk>."""
         return [[self._known(piece) for piece in word] for word in self._cut(self.used)]
 
     @property
     def counts(self) -> list[int]:
-        """How many pieces the sentence has after 0, 1, 2, … merges."""
+        """The number of pieces of the sentence after 0, 1, 2, … merges."""
         pieces = self._cut(0)
         found = [sum(map(len, pieces))]
         for used, pair in enumerate(self.merges, start=1):
@@ -119,7 +119,7 @@ class MergeSteps(Live):
         return self.words.alt.format(used=self.used, sentence=self.value, pieces=pieces, **counts)
 
     def figure(self):
-        """The pieces as boxes, above the number of pieces after each merge."""
+        """Draw the pieces as boxes, above the number of pieces after each merge."""
         say, counts = self.words, self.counts
         fig, (top, below) = draw.figure(rows=2, width=6.8, height=3.8, height_ratios=[1, 2.2])
         top.set(xlim=(0, 80), ylim=(-2.6, 0.8))
@@ -146,7 +146,7 @@ class MergeSteps(Live):
 
 
 def words_of(sentence: str) -> list[str]:
-    """The words of a sentence in lower case; a sign is a word of its own."""
+    """Return the words of a sentence in lower case; each punctuation mark is a word."""
     return re.findall(r"\w+|[^\w\s]", sentence.lower())
 
 
@@ -155,10 +155,10 @@ def _letters(word: str) -> list[str]:
 
 
 class BatchPacker(Widget):
-    """Sentences of given `lengths` in batches by a rule, as rectangles with their padding.
+    """Sentences of given `lengths` packed into batches by a rule, drawn as rectangles with their padding.
 
-    `value` is the rule: "any order" (`size` sentences a batch), "by length" (sorted within pools of `pool` sentences,
-    then the same), "by tokens" (sorted likewise, at most `places` tokens a batch, padding counted).
+    `value` is the rule: "any order" (`size` sentences per batch), "by length" (the same, after sorting within pools of
+    `pool` sentences), "by tokens" (sorted in the same way, at most `places` tokens per batch, padding included).
     """
 
     _module = traitlets.Unicode("data/batch_packer").tag(sync=True)
@@ -193,7 +193,7 @@ class BatchPacker(Widget):
         return number
 
     def groups(self, rule: str | None = None) -> list[list[int]]:
-        """The batches as lists of indices, by the chosen rule or by another."""
+        """Return the batches as lists of indices, by the selected rule or by another."""
         return packed(self.lengths, rule or self.value, self.size, self.places, self.pool)
 
     @property
@@ -206,7 +206,7 @@ class BatchPacker(Widget):
         return say.alt.format(rule=rules[self.value], waste=100 * waste(self.lengths, groups), others=others, **counts)
 
     def figure(self):
-        """Each batch as a rectangle of its sentences, padding hatched."""
+        """Draw each batch as a rectangle of its sentences, padding hatched."""
         say, lengths, line = self.words, self.lengths, 160
         fig, ax = draw.figure(width=6.8, height=3.4)
         x, y, tallest = 0, 0, 0
@@ -227,13 +227,13 @@ class BatchPacker(Widget):
 
 
 def drawn_lengths(count: int = 96, seed: int = 0) -> list[int]:
-    """Lengths as sentences have them: many short ones, few long ones."""
+    """Draw realistic sentence lengths: many short ones, few long ones."""
     draw = random.Random(seed)
     return [max(2, min(40, round(draw.lognormvariate(2.1, 0.55)))) for _ in range(count)]
 
 
 def packed(lengths: Sequence[int], rule: str, size: int, places: int, pool: int) -> list[list[int]]:
-    """Batches as lists of indices into `lengths`, by a rule of `BatchPacker`."""
+    """Return batches as lists of indices into `lengths`, by a rule of `BatchPacker`."""
     order = list(range(len(lengths)))
     if rule == "any order":
         return _chunks(order, size)
@@ -244,7 +244,7 @@ def packed(lengths: Sequence[int], rule: str, size: int, places: int, pool: int)
 
 
 def waste(lengths: Sequence[int], groups: Sequence[Sequence[int]]) -> float:
-    """The share of padding in the rectangles of `groups`."""
+    """Return the share of padding in the rectangles of `groups`."""
     return 1 - sum(lengths) / sum(len(group) * max(lengths[i] for i in group) for group in groups)
 
 

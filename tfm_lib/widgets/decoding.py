@@ -1,4 +1,4 @@
-"""The widgets of chapter `decoding`: a beam search that can be walked through, and a distribution that is cut."""
+"""The widgets of chapter `decoding`: beam search step by step, a truncated distribution, and the translator itself."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ EXAMPLES = (
     "We will meet at the station at half past seven.",
     "THAT IS NOT WHAT I MEANT!",
 )
-# What the shipped translator gets wrong, by a beam of 4, and how; the words of its own are quoted last.
+# Sentences that the shipped translator mistranslates with a beam of 4, and how; its own words are quoted last.
 FAILURES = {
     "The spirit is willing, but the flesh is weak.": "“flesh” became “flèche”, an arrow",
     "Never leave a candle burning when you go to bed.": "“candle” became “bonbons”, sweets",
@@ -66,14 +66,14 @@ FAILURES = {
     "Once upon a time a king had three daughters, and the youngest was so beautiful that even the sun, which had seen "
     "so much, marvelled whenever it shone on her face.": "so long a sentence falls apart; the sun is “aussi belle que le soleil”",
 }
-RIVALS = 6  # that are told of each written word
+RIVALS = 6  # alternatives reported for each written word
 END = "<eos>"
-UNREAD = 0  # the search's <bos>: what may follow is looked up by the path, which begins with nothing
+UNREAD = 0  # the search's <bos>: continuations are looked up by path, and the first path is empty
 DIGITS = 5
 MOST_ALPHA = 1.0
 Tree = list[list[tuple[int, float, int]]]
 
-# il pleut à verse, as a model of our own might put it
+# il pleut à verse, as a small model might translate it
 RAIN = {
     (): {"it": 0.6, "rain": 0.4},
     ("it",): {"pours": 0.48, "is": 0.46, "rains": 0.06},
@@ -84,7 +84,7 @@ RAIN = {
 
 
 class Way(NamedTuple):
-    """A continuation at one step of a search: its tokens, log-probability, place, and whether it was kept."""
+    """A continuation at one step of a search: its tokens, log-probability, rank, and whether it was kept."""
 
     path: list[int]
     log_p: float
@@ -95,7 +95,7 @@ class Way(NamedTuple):
 class BeamTree(Live):
     """A beam search, step by step, over the log-probabilities of a `tree`; `value` is the width of the beam.
 
-    `tree[i]` lists what may follow path i, as (token, log-probability, path that this leads to, or −1);
+    `tree[i]` lists the continuations of path i, as (token, log-probability, path that this leads to, or −1);
     `tree[0]` is the beginning, and token 0 ends a sentence. `beam_tree` and `translator_tree` make one.
     """
 
@@ -135,11 +135,11 @@ class BeamTree(Live):
 
     @property
     def best(self) -> Hypothesis:
-        """The hypothesis that the search ends with."""
+        """The hypothesis that the search returns."""
         return search(self.tree, self.value, self.alpha, self.max_len)[0].found[0]
 
     def text(self, path: Sequence[int]) -> str:
-        """The words of a path."""
+        """Return the words of a path."""
         return phrase(self.tokens, path)
 
     @property
@@ -150,7 +150,7 @@ class BeamTree(Live):
         return say.alt.format(width=self.value, alpha=self.alpha, steps=len(steps), found=told)
 
     def figure(self):
-        """The columns of kept and pruned continuations; the winner's path is thick."""
+        """Draw the columns of kept and pruned continuations; the winner's path is thick."""
         from matplotlib.patches import FancyBboxPatch
 
         beam, steps = search(self.tree, self.value, self.alpha, self.max_len)
@@ -181,17 +181,17 @@ class BeamTree(Live):
 
 
 class Sampling(Live):
-    """What `temperature`, top-k and top-p make of the distribution of a next token; `value` is the temperature.
+    """The effect of `temperature`, top-k and top-p on the distribution of a next token; `value` is the temperature.
 
-    `logits` are those of the whole vocabulary, best first, kept to the hundredth; `tokens` are the names of the
-    first few. `translator_sampling` gives both. `top_k` 0 and `top_p` 1 cut nothing. Of a reader's own sentence `place`
-    tokens of the translation, at most `places`, are written already.
+    `logits` are those of the whole vocabulary, best first, rounded to hundredths; `tokens` are the names of the
+    first few. `translator_sampling` returns both. `top_k` 0 and `top_p` 1 cut nothing. For a reader's own sentence,
+    `place` tokens of the translation, at most `places`, are already written.
     """
 
     _module = traitlets.Unicode("decoding/sampling").tag(sync=True)
     words = CUTTING
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    steps = traitlets.List(traitlets.Int()).tag(sync=True)  # hundredths by which each logit lies below the one before
+    steps = traitlets.List(traitlets.Int()).tag(sync=True)  # hundredths by which each logit is below the one before
     context = traitlets.Unicode("").tag(sync=True)
     place = traitlets.Int(0, min=0).tag(sync=True)
     places = traitlets.Int(0, min=0).tag(sync=True)
@@ -223,7 +223,7 @@ class Sampling(Live):
         return value
 
     def distribution(self, as_it_is: bool = False) -> Tensor:
-        """The probabilities to draw from, best first; `as_it_is`: at temperature 1, nothing cut."""
+        """Return the probabilities to sample from, best first; with `as_it_is` at temperature 1 and uncut."""
         logits = -torch.tensor(self.steps, dtype=torch.float64).cumsum(0) / 100
         if as_it_is:
             return logits.softmax(-1)
@@ -231,7 +231,7 @@ class Sampling(Live):
 
     @property
     def shares(self) -> dict[str, list[float]]:
-        """The probabilities of the named tokens, and last of all others together, now and as they are."""
+        """The probabilities of the named tokens, and of all others together, with and without the settings."""
         n, both = len(self.tokens), {"now": self.distribution(), "as it is": self.distribution(as_it_is=True)}
         return {name: [*p[:n].tolist(), p[n:].sum().item()] for name, p in both.items()}
 
@@ -243,7 +243,7 @@ class Sampling(Live):
         return self.words.alt.format(best=self.tokens[0], entropy=entropy(p), **settings, **found)
 
     def figure(self):
-        """Bars of the probabilities, with an outline for what they were before."""
+        """Draw the probabilities as bars, with outlines for their original values."""
         say, n, shares = self.words.shared, len(self.tokens), self.shares
         fig, ax = draw.figure(width=6.4, height=0.5 + 0.24 * (n + 1))
         ax.barh(range(n + 1), shares["now"], color=draw.colours()["decoder"], alpha=0.75, height=0.7)
@@ -259,7 +259,7 @@ class Sampling(Live):
 
 
 def search(tree: Tree, width: int, alpha: float, max_len: int) -> tuple[Beam, list[list[Way]]]:
-    """The finished search by `Beam` over `tree`, and at each step all continuations, best first."""
+    """Run `Beam` over `tree`; return the finished search, and at each step all continuations, best first."""
     beam = Beam(bos_id=UNREAD, eos_id=0, beam=width, alpha=alpha, max_len=max_len)
     steps = []
     while not beam.is_over:
@@ -281,9 +281,9 @@ def beam_tree(
     widest: int = 6,
     max_len: int = 20,
 ) -> dict[str, Any]:
-    """What `BeamTree` needs to search with every beam up to `widest`.
+    """Build the tree that `BeamTree` needs to search with every beam up to `widest`.
 
-    `next_log_p(paths)` gives the log-probabilities of the tokens that may follow each path, a list of tokens;
+    `next_log_p(paths)` returns the log-probabilities of the tokens that may follow each path, a list of tokens;
     the token `<eos>` ends a sentence.
     """
     tokens, tree, where = [END], [[]], {(): 0}
@@ -308,11 +308,11 @@ def beam_tree(
 
 
 class LiveTranslator(Live):
-    """A trained translator, whole, with a recorded sentence; its twin in JavaScript translates others in the browser.
+    """A complete trained translator with a recorded sentence; its JavaScript twin translates others in the browser.
 
-    `translator` is an engine's `Translator`, the shipped one unless told. In a page the reader fetches the shipped
+    `translator` is an engine's `Translator`, by default the shipped one. In a page the reader fetches the shipped
     weights from the book's folder; in Jupyter `wanted` asks the kernel for those of any translator, in 16 bits.
-    `value` is the written word that is looked at, `head` 0 averages all heads, `off` names what
+    `value` is the selected written word, `head` 0 averages all heads, `off` names what
     is switched off while `breaking`.
     """
 
@@ -320,9 +320,9 @@ class LiveTranslator(Live):
     words = MACHINE
     found = traitlets.Dict().tag(sync=True)
     examples = traitlets.List(traitlets.Unicode(), list(EXAMPLES)).tag(sync=True)
-    failures = traitlets.List().tag(sync=True)  # examples that it gets wrong, each with how
+    failures = traitlets.List().tag(sync=True)  # examples that it mistranslates, each with how
     switches = traitlets.Dict().tag(sync=True)
-    example = traitlets.Int(0).tag(sync=True)  # the place of `sentence` among the examples, or one more
+    example = traitlets.Int(0).tag(sync=True)  # the index of `sentence` among the examples, or one more
     by = traitlets.Enum(["greedy", "beam", "sample"], "beam").tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
     top_p = traitlets.Float(1.0).tag(sync=True)
@@ -359,13 +359,13 @@ class LiveTranslator(Live):
 
     @property
     def tokens(self) -> tuple[list[str], list[str]]:
-        """What was read and what was written, as they are read."""
+        """The source and target tokens, formatted for reading."""
         source, target = self.found["source"], self.found["target"]
         return [as_read(token, source) for token in source], [as_read(token, target) for token in target]
 
     @property
     def looks(self) -> Tensor:
-        """The recorded cross-attention (written, read) of the present layer and head."""
+        """The recorded cross-attention (written, read) of the selected layer and head."""
         heads = torch.tensor(self.found["weights"]["cross"][self.layer])
         return heads[self.head - 1] if self.head else heads.mean(dim=0)
 
@@ -379,7 +379,7 @@ class LiveTranslator(Live):
         return self.words.alt.format(**told, **found)
 
     def figure(self):
-        """The cross-attention as a matrix, and how sure each written word was."""
+        """Draw the cross-attention as a matrix, and the probability of each written word."""
         read, written = self.tokens
         fig, (left, right) = draw.figure(cols=2, width=7.4, height=0.9 + 0.3 * len(written), width_ratios=[2.4, 1])
         looks = self.looks
@@ -397,9 +397,9 @@ class LiveTranslator(Live):
 
 @torch.no_grad()
 def recorded_translation(translator: Any, sentence: str, digits: int = 3) -> dict[str, Any]:
-    """What the twin tells of a translation, told by the library: tokens, probabilities with rivals, every weight.
+    """Return what the twin reports of a translation, from the library: tokens, probabilities, rivals, all weights.
 
-    Probabilities have `digits` decimals, weights, of which there are thousands, one less.
+    Probabilities have `digits` decimals; weights, of which there are thousands, one fewer.
     """
     seen = translator.attention(sentence)
     tokenizer = translator.tokenizer
@@ -423,13 +423,13 @@ def recorded_translation(translator: Any, sentence: str, digits: int = 3) -> dic
 
 
 def recorded_switches() -> dict[str, Any]:
-    """How often each part, switched off, changes the shipped translator's output; nothing where nothing is recorded."""
+    """Return how often switching off each part changes the shipped translator's output, from the recorded run."""
     run = recorded("translator_switches")
     return {"trials": run["sentences"], **{name: switch["changed"] for name, switch in run["switches"].items()}}
 
 
 def translator_tree(translator: Any, sentence: str, widest: int = 6, max_len: int | None = None) -> dict[str, Any]:
-    """The `beam_tree` of a translator (`tfm_lib.engine.translator.Translator`) for one sentence."""
+    """Return the `beam_tree` of a translator (`tfm_lib.engine.translator.Translator`) for one sentence."""
     model, tokenizer, src_ids = translator.model, translator.tokenizer, translator.ids(sentence)
     ids_of: dict[str, int] = {}
 
@@ -450,7 +450,7 @@ def translator_tree(translator: Any, sentence: str, widest: int = 6, max_len: in
 
 @torch.no_grad()
 def translator_sampling(translator: Any, sentence: str, written: Sequence[int] = (), named: int = 12) -> dict[str, Any]:
-    """What `Sampling` needs of a translator's next token for `sentence`, after the ids `written`."""
+    """Return what `Sampling` needs of a translator's next token for `sentence`, after the ids `written`."""
     tokenizer = translator.tokenizer
     read = torch.tensor([[tokenizer.bos_id, *written]])
     logits, order = translator.model(translator.ids(sentence), read)[0, -1].sort(descending=True)
@@ -464,7 +464,7 @@ def translator_sampling(translator: Any, sentence: str, written: Sequence[int] =
 
 
 def phrase(tokens: Sequence[str], path: Sequence[int]) -> str:
-    """Words with spaces between them; sub-words joined, where ▁ begins a word."""
+    """Join words with spaces, or sub-words directly, where ▁ begins a word."""
     words = [tokens[i] for i in path if i != 0]
     if any(token.startswith("▁") for token in tokens):
         return "".join(words).replace("▁", " ").strip()
@@ -477,7 +477,7 @@ def _rain(paths: list[list[str]]) -> list[dict[str, float]]:
 
 
 def _ways(tree: Tree, path: Sequence[int]) -> list[tuple[int, float, int]]:
-    """What follows `path`; nothing where the tree ends."""
+    """Return the continuations of `path`; none where the tree ends."""
     node = 0
     for token in path:
         node = next((behind for found, _, behind in tree[node] if found == token), -1)
@@ -487,7 +487,7 @@ def _ways(tree: Tree, path: Sequence[int]) -> list[tuple[int, float, int]]:
 
 
 def _deepest(tree: Tree, widest: int, max_len: int) -> int:
-    """The most steps that any search of the widget takes; a larger α never ends it sooner."""
+    """Return the most steps that any search of the widget takes; a larger α never ends it sooner."""
     return max(len(search(tree, width, MOST_ALPHA, max_len)[1]) for width in range(1, widest + 1))
 
 

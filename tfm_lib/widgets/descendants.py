@@ -1,4 +1,4 @@
-"""One mask, five models: a sentence as each family reads it, and what it must say."""
+"""The widget of chapter `descendants`: one sentence as input, mask and targets of five model families."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ WORDS = Words(
 )
 MODELS = tuple(WORDS.shared["names"])
 SENTENCE = "The animal didn't cross the street because it was tired"
-LONGEST = 12  # words; a longer sentence is cut
+LONGEST = 12  # words; a longer sentence is truncated
 PASSES = 9
 
 
 class Reading(NamedTuple):
-    """What a model reads in rows and columns, what it says at each row ("" for nothing), and which row sees which column."""
+    """A model's input in rows and columns, its target at each row ("" for none), and the mask of rows over columns."""
 
     rows: list[str]
     cols: list[str]
@@ -45,9 +45,9 @@ class Reading(NamedTuple):
 
 
 class FiveModels(Widget):
-    """A sentence as BERT, RoBERTa, XLNet, GPT-2 and T5 practise on it; `value` is the model that is drawn large.
+    """A sentence as training input of BERT, RoBERTa, XLNet, GPT-2 and T5; `value` is the model that is drawn large.
 
-    `epoch`, from 1 to 9, is the pass through the data, which decides what is hidden and in which order.
+    `epoch`, from 1 to 9, is the pass through the data, which determines what is hidden and in which order.
     """
 
     _module = traitlets.Unicode("descendants/five_models").tag(sync=True)
@@ -74,7 +74,7 @@ class FiveModels(Widget):
 
     @property
     def reading(self) -> Reading:
-        """What the chosen model reads, says and sees."""
+        """The input, targets and mask of the selected model."""
         return self._family(words_of(self.sentence), self.value)
 
     def _family(self, words: list[str], model: str) -> Reading:
@@ -96,7 +96,7 @@ class FiveModels(Widget):
         )
 
     def figure(self):
-        """The five masks side by side, each with what its rows read and say."""
+        """Draw the five masks side by side, each with the inputs and targets of its rows."""
         words = words_of(self.sentence) or ["…"]
         fig, axes = draw.figure(1, len(MODELS), width=7.2, height=2.6)
         for ax, name in zip(axes, MODELS):
@@ -108,23 +108,23 @@ class FiveModels(Widget):
 
 
 def words_of(sentence: str) -> list[str]:
-    """The first words of a sentence."""
+    """Return the first words of a sentence."""
     return sentence.split()[:LONGEST]
 
 
 def order_of(n: int, epoch: int) -> list[int]:
-    """The order of n positions in a pass, mixed by multiples modulo a prime: the same on every machine."""
+    """Return the order of n positions in a pass, permuted by multiples modulo a prime: the same on every machine."""
     return sorted(range(n), key=lambda i: (i + 1) * (epoch * 7 + 3) * 31 % 101)
 
 
 def family(words: list[str], model: str, epoch: int, signs: dict[str, str] = WORDS.shared["signs"]) -> Reading:
-    """How `model` practises on `words` in a pass; the masks are the core's."""
+    """Return the training input of `model` for `words` in a pass; the masks come from the library."""
     n = len(words)
     order = order_of(n, 1 if model == "bert" else epoch)
     if model == "gpt2":
         return Reading([signs["bos"], *words], [signs["bos"], *words], [*words, signs["eos"]], causal_mask(n + 1))
     if model == "xlnet":
-        asks = two_stream_mask(torch.tensor(order))[n:]  # the questions' rows: words, then questions
+        asks = two_stream_mask(torch.tensor(order))[n:]  # rows of the query stream; columns: words, then queries
         return Reading(
             [signs["asks"]] * n,
             [*words, signs["asks"]],
@@ -147,4 +147,4 @@ def family(words: list[str], model: str, epoch: int, signs: dict[str, str] = WOR
 
 
 def _share(n: int, part: float, most: int) -> int:
-    return int(np.clip(np.floor(n * part + 0.5), 1, most))  # as JavaScript rounds
+    return int(np.clip(np.floor(n * part + 0.5), 1, most))  # rounds as JavaScript does

@@ -1,4 +1,4 @@
-"""The widgets of chapter `efficient`: patterns of who looks at whom, and the online softmax step by step."""
+"""The widgets of chapter `efficient`: sparse attention patterns, and the online softmax step by step."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ SOFTMAX = Words(
 PATTERNS = tuple(PATTERN.shared["patterns"])
 ORDERS = tuple(SOFTMAX.shared["orders"])
 TILES = (1, 2, 4, 8)
-CHUNK = 4  # positions of a chunk, as in the front end
+CHUNK = 4  # positions per chunk, as in the front end
 SENTENCE = "the cat saw the dog and the dog saw the bird and the bird saw the cat and they slept"
 
 
 class SparsityPatterns(Widget):
-    """Who looks at whom in one layer, and through how many layers each word hears of each other.
+    """The attention pattern of one layer, and how many layers each word needs to receive information from each other.
 
     `tokens` is a sentence or a list of words, their number a multiple of 4. `value` is the number of layers, `pattern`
-    one of window, strided, global, hashing and full, `size` what its name says of it, `rounds` those of hashing.
+    one of window, strided, global, hashing and full, `size` the pattern's parameter, `rounds` the rounds of hashing.
     """
 
     _module = traitlets.Unicode("efficient/sparsity").tag(sync=True)
@@ -93,14 +93,14 @@ class SparsityPatterns(Widget):
 
     @property
     def mask(self) -> torch.Tensor:
-        """Who looks at whom in one layer, (n, n)."""
+        """The attention mask of one layer, (n, n)."""
         return pattern_mask(
             self.pattern, len(self.tokens), self.size, torch.tensor(self.buckets)[: self.rounds], self.causal
         )
 
     @property
     def hops(self) -> torch.Tensor:
-        """The fewest layers through which a row hears a column, 0 where that takes more than `value`."""
+        """The fewest layers through which a column reaches a row, 0 if that takes more than `value`."""
         return reach(self.mask, self.value)
 
     @property
@@ -122,7 +122,7 @@ class SparsityPatterns(Widget):
         )
 
     def figure(self):
-        """The hops as a matrix, the more the fainter."""
+        """Draw the hops as a matrix; more hops are fainter."""
         hops = self.hops
         values = torch.where(hops > 0, 1 / hops.clamp(min=1), torch.zeros(()))
         fig, ax = draw.figure(width=5.6, height=5.4)
@@ -136,9 +136,9 @@ class SparsityPatterns(Widget):
 
 
 class OnlineSoftmax(Widget):
-    """One row of eight scores, read tile by tile: what is kept, and how it shrinks.
+    """Online softmax over one row of eight scores, tile by tile: the running values, and how they are rescaled.
 
-    `value` is how many tiles are read, `tile` how many keys are in one, `order` that in which the keys come: given,
+    `value` is the number of tiles read, `tile` the number of keys in each, `order` the order of the keys: given,
     rising or falling. `scores`, from −4 to 4, and `values` are eight numbers each.
     """
 
@@ -170,7 +170,7 @@ class OnlineSoftmax(Widget):
 
     @property
     def rows(self) -> list[dict[str, float]]:
-        """What is kept after each tile, as `online` gives it."""
+        """The running values after each tile, as returned by `online`."""
         order = _ordered(self.scores, self.order)
         return online([self.scores[j] for j in order], [self.values[j] for j in order], self.tile)
 
@@ -185,7 +185,7 @@ class OnlineSoftmax(Widget):
         return say.alt.format(order=order, tile=self.tile, steps=steps, tiles=tiles, told=told)
 
     def figure(self):
-        """The scores with the largest so far, beside what each key counts."""
+        """Draw the scores with the maximum so far, beside the weight of each key."""
         say, steps = self.words.shared, min(self.value, 8 // self.tile)
         scores = [self.scores[j] for j in _ordered(self.scores, self.order)]
         read, keys = steps * self.tile, np.arange(1, 9)
@@ -204,7 +204,7 @@ class OnlineSoftmax(Widget):
 
 
 def pattern_mask(pattern: str, n: int, size: int, buckets: torch.Tensor, causal: bool = False) -> torch.Tensor:
-    """The (n, n) mask of a pattern, in which each word looks at itself."""
+    """Return the (n, n) mask of a pattern, in which each word attends to itself."""
     i, j = torch.arange(n)[:, None], torch.arange(n)[None, :]
     near = (i - j).abs()
     makers = {
@@ -219,7 +219,7 @@ def pattern_mask(pattern: str, n: int, size: int, buckets: torch.Tensor, causal:
 
 
 def reach(mask: torch.Tensor, layers: int) -> torch.Tensor:
-    """The fewest layers through which a row hears a column, 0 where that takes more than `layers`."""
+    """Return the fewest layers through which a column reaches a row, 0 if that takes more than `layers`."""
     hops, now = mask.long(), mask
     for layer in range(2, layers + 1):
         now = (now.float() @ mask.float()) > 0
@@ -228,7 +228,7 @@ def reach(mask: torch.Tensor, layers: int) -> torch.Tensor:
 
 
 def online(scores: list[float], values: list[float], tile: int) -> list[dict[str, float]]:
-    """After each tile: the largest score so far, how much what was there shrank, and the sums that are kept."""
+    """Return, after each tile, the maximum so far, the factor that rescaled the previous sums, and the sums."""
     top, total, mixed, rows = -math.inf, 0.0, 0.0, []
     for start in range(0, len(scores), tile):
         keys = range(start, start + tile)
@@ -247,7 +247,7 @@ def _ordered(scores: list[float], order: str) -> list[int]:
 
 
 def _buckets(words: list[str]) -> list:
-    """Four rounds of hashing random vectors, one a word and a little of its place, so that like words often meet."""
+    """Return four rounds of hashes of random vectors, one per word plus noise, so that equal words often collide."""
     generator = torch.Generator().manual_seed(4)
     known = {word: torch.randn(16, generator=generator) for word in dict.fromkeys(words)}
     X = torch.stack([known[word] + 0.3 * torch.randn(16, generator=generator) for word in words])

@@ -1,4 +1,4 @@
-"""The widgets of chapter `evaluation`: BLEU against what a training costs, and what each part is worth."""
+"""The widgets of chapter `evaluation`: BLEU against training cost, and a table of ablations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tfm_lib.drawing.recorded import recorded
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Widget, Words, one_of, within
 
-#: Table 2 of Vaswani et al. (2017): BLEU on newstest2014 and training cost in floating-point operations. What the paper
-#: leaves blank is None. One cost is given for both languages of a Transformer.
+#: Table 2 of Vaswani et al. (2017): BLEU on newstest2014 and training cost in floating-point operations. Entries that
+#: the paper leaves blank are None. One cost is given for both languages of a Transformer.
 TABLE_2 = [
     {"name": "ByteNet", "kind": "single", "de": [None, 23.75], "fr": [None, None]},
     {"name": "Deep-Att + PosUnk", "kind": "single", "de": [None, None], "fr": [1.0e20, 39.2]},
@@ -39,8 +39,8 @@ TABLE_3 = {
 LANGUAGES = ("de", "fr")
 BUDGET = (1e18, 2e21)
 GUESS = {"de": (22.0, 30.0), "fr": (36.0, 43.0)}
-LOSS = (-4.0, 2.0)  # BLEU that may be guessed
-UNGUESSED = 9.0  # stands for no guess: a link keeps lists of numbers
+LOSS = (-4.0, 2.0)  # range of guesses, in BLEU
+UNGUESSED = 9.0  # stands for no guess: a link holds lists of numbers
 
 COST = Words(
     title="BLEU against training cost",
@@ -73,10 +73,10 @@ ABLATION = Words(
 
 
 class BleuCost(Widget):
-    """The paper's table 2 as points: BLEU against operations.
+    """The paper's table 2 as a plot of BLEU against operations.
 
-    `value` is a budget in operations, of which the readout names the best system; `language` is "de" or "fr". The
-    Transformers appear with `reveal`; `guess` is what the reader gives the base model. `systems` is as `TABLE_2`.
+    `value` is a budget in operations, for which the readout names the best system; `language` is "de" or "fr". The
+    Transformers appear with `reveal`; `guess` is the reader's guess for the base model. `systems` is as `TABLE_2`.
     """
 
     _module = traitlets.Unicode("evaluation/bleu_cost").tag(sync=True)
@@ -105,12 +105,12 @@ class BleuCost(Widget):
 
     @property
     def points(self) -> list[tuple[str, str, float, float]]:
-        """What is drawn: name, kind, operations, BLEU."""
+        """The drawn points: name, kind, operations, BLEU."""
         return points(self.systems, self.language, self.ensembles, self.reveal)
 
     @property
     def best(self) -> tuple[str, str, float, float] | None:
-        """The best of what is drawn that costs no more than `value`."""
+        """The best drawn point that costs no more than `value`."""
         return best(self.points, self.value)
 
     def named(self, point: tuple[str, str, float, float]) -> str:
@@ -128,7 +128,7 @@ class BleuCost(Widget):
         )  # fmt: skip
 
     def figure(self):
-        """Points with their names; ensembles are open, the budget is a line, a guess is a cross."""
+        """Draw points with their names; ensembles are open, the budget is a line, a guess is a cross."""
         say = self.words
         fig, ax = draw.figure(width=6.4, height=3.6)
         low, high = GUESS[self.language]
@@ -147,11 +147,11 @@ class BleuCost(Widget):
 
 
 class AblationTable(Widget):
-    """One thing changed at a time: guess what it costs, then see.
+    """Ablations, one change at a time: the reader guesses the cost of each, then sees it.
 
-    `tables` maps a name to {"whole": scores of the whole model, a seed each, "rows": [[what is changed, scores], …]};
-    `table` is the one that is shown. `value` is the row that is chosen, `guess` what the reader gives it, in points
-    against the whole model; `guesses` holds those given so far, one a row or `UNGUESSED`, `shown` says which rows are
+    `tables` maps a name to {"whole": scores of the whole model, one per seed, "rows": [[what is changed, scores], …]};
+    `table` is the displayed one. `value` is the selected row, `guess` the reader's guess for it, in points
+    against the whole model; `guesses` holds those made so far, one per row or `UNGUESSED`, `shown` says which rows are
     uncovered, `reveal` uncovers all.
     """
 
@@ -196,7 +196,7 @@ class AblationTable(Widget):
 
     @property
     def points(self) -> list[tuple[str, list[float]]]:
-        """Of each row what it gains over the whole model's mean, a number a seed; nothing for a row that is covered."""
+        """The difference of each row from the whole model's mean, one number per seed; none for a covered row."""
         table = self.tables[self.table]
         whole = mean(table["whole"])
         return [
@@ -214,7 +214,7 @@ class AblationTable(Widget):
         return say.alt.format(whole=mean(self.tables[self.table]["whole"]), told=", ".join(told))
 
     def figure(self):
-        """A row for each change; dots are seeds."""
+        """Draw a row for each change; dots are seeds."""
         fig, ax = draw.figure(width=6.4, height=0.4 + 0.25 * len(self.points))
         rows = self.points
         ax.set(xlim=LOSS, ylim=(len(rows) - 0.5, -0.5), yticks=range(len(rows)), xlabel=self.words.shared["points"])
@@ -233,7 +233,7 @@ class AblationTable(Widget):
         return fig
 
 
-#: The arms of the recorded ablations, in the words of `TABLE_3`; the whole model has five heads of 32 numbers.
+#: The arms of the recorded ablations, in the words of `TABLE_3`; the whole model has five heads of 32 features.
 ARMS = {
     "h = 1": "one head, 160 wide", "h = 8": "8 heads of 20", "no √d_k": "scores undivided", "no positions": "no positions",
     "learned positions": "learned positions", "no residual": "no residual", "post-norm": "post-norm",
@@ -242,7 +242,7 @@ ARMS = {
 
 
 def recorded_ablations() -> dict[str, Any]:
-    """The recorded run in the manner of `TABLE_3`: BLEU on the validation part of Multi30k, a score for each seed."""
+    """Return the recorded run in the form of `TABLE_3`: BLEU on Multi30k's validation part, one score per seed."""
     runs = recorded("evaluation_ablations")["arms"]
     scores = {arm: [one["val"]["bleu"] for one in own] for arm, own in runs.items()}
     return {"whole": scores["whole"], "rows": [[name, scores[arm]] for arm, name in ARMS.items()]}
@@ -251,7 +251,7 @@ def recorded_ablations() -> dict[str, Any]:
 def points(
     systems: Sequence[Mapping[str, Any]], language: str, ensembles: bool, reveal: bool
 ) -> list[tuple[str, str, float, float]]:
-    """Systems of which both numbers are known: name, kind, operations, BLEU."""
+    """Return the systems for which both numbers are known: name, kind, operations, BLEU."""
     kinds = {"single", *(["ensemble"] if ensembles else []), *(["transformer"] if reveal else [])}
     return [
         (system["name"], system["kind"], *system[language])
@@ -261,16 +261,16 @@ def points(
 
 
 def best(found: Sequence[tuple[str, str, float, float]], budget: float) -> tuple[str, str, float, float] | None:
-    """The highest score that costs no more than the budget."""
+    """Return the point with the highest score that costs no more than the budget; None if there is none."""
     return max((point for point in found if point[2] <= budget), key=lambda point: point[3], default=None)
 
 
 def costs_of_base(systems: Sequence[Mapping[str, Any]], language: str) -> float | None:
-    """What the first Transformer cost, where the guess stands."""
+    """Return the cost of the first Transformer, where the guess is drawn."""
     return next((system[language][0] for system in systems if system["kind"] == "transformer"), None)
 
 
 def power(x: float) -> str:
-    """2.3·10¹⁹."""
+    """Format a number as 2.3·10¹⁹."""
     digits, exponent = f"{x:.1e}".split("e")
     return f"{digits}·10{str(int(exponent)).translate(str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻'))}"

@@ -1,4 +1,4 @@
-"""The widgets of chapter `layers`: one word's norm by hand, and a gradient on its way down a stack."""
+"""The widgets of chapter `layers`: layer normalisation by hand, gradient norms through depth, and rank collapse."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ COLLAPSE = Words(
 )
 LIMIT = 12  # features stay between −LIMIT and LIMIT
 NORMS = tuple(DEPTH.shared["norms"])
-SMALLEST_DIFFERENCE = 1e-17  # below what 64 bits can tell apart
+SMALLEST_DIFFERENCE = 1e-17  # smaller differences vanish in 64 bits
 SHOWN = 8  # words whose cosines are drawn
-DECADE = 1000  # a page carries logarithms as whole thousandths of a decade
-MOST_LAYERS = 10  # 2¹⁰ ways to cut them
+DECADE = 1000  # a page stores logarithms as integer thousandths of a decade
+MOST_LAYERS = 10  # 2¹⁰ ways to cut their residual connections
 
 
 class LayerNormByHand(Widget):
-    """The features of one word, to drag, and what the first step of layer normalisation makes of them.
+    """Draggable features of one word, and the result of the first step of layer normalisation.
 
     `value` holds 2 to 8 features between −12 and 12, `eps` is ε, from 1e-6 to 10.
     """
@@ -114,7 +114,7 @@ class LayerNormByHand(Widget):
         return self.words.alt.format(mean=draw.number(x.mean()), variance=draw.number(x.var()), **told)
 
     def figure(self):
-        """The features with their mean and spread, beside the normalised ones."""
+        """Draw the features with their mean and standard deviation, beside the normalised ones."""
         say, x = self.words, np.array(self.value)
         places, feature = np.arange(1, len(x) + 1), say.shared["feature"]
         fig, (left, right) = draw.figure(cols=2, width=7.2, height=2.9)
@@ -133,12 +133,12 @@ class LayerNormByHand(Widget):
 
 
 class GradientThroughDepth(Widget):
-    """A stack whose residual connections can be cut, and how long an error of length 1 is on its way down.
+    """A stack whose residual connections can be cut, and the norm of a gradient of length 1 on its way down.
 
-    `lengths[norm]`, for "none", "pre" and "post", is an array (2**layers, seeds, layers + 1), the bottom's length first:
-    row k is the stack whose layer i + 1 has lost its residual connections where bit i of k is 1. None measures small
-    untrained stacks. `value` tells for each layer, the lowest first, whether it is cut. `former` and `before`, a value
-    and a norm, are the stack whose curve stays as a ghost.
+    `lengths[norm]`, for "none", "pre" and "post", is an array (2**layers, seeds, layers + 1), the bottom's length
+    first: row k is the stack in which layer i + 1 has no residual connections if bit i of k is 1. None measures small
+    untrained stacks. `value` says for each layer, the lowest first, whether it is cut. `former` and `before`, a value
+    and a norm, are the stack whose curve remains as a ghost.
     """
 
     _module = traitlets.Unicode("layers/gradient_depth").tag(sync=True)
@@ -167,11 +167,11 @@ class GradientThroughDepth(Widget):
         return one_of(proposal["trait"].name, proposal["value"], NORMS)
 
     def lengths(self, value: Sequence[bool] | None = None, norm: str | None = None) -> list[float]:
-        """The geometric mean of the seeds' lengths at each layer, the bottom's first, of the shown stack or another."""
+        """Return the geometric mean over the seeds at each layer, bottom first, of the displayed or another stack."""
         return [10 ** (x / DECADE) for x in self._row(value, norm)[:-2]]
 
     def seeds(self) -> tuple[float, float]:
-        """The least and the greatest length that arrives at the bottom of the shown stack."""
+        """Return the smallest and the largest length that arrives at the bottom of the displayed stack."""
         least, most = (10 ** (x / DECADE) for x in self._row()[-2:])
         return least, most
 
@@ -193,7 +193,7 @@ class GradientThroughDepth(Widget):
         return self.words.alt.format(depth=self._layers, middle=lengths[0], **told)
 
     def figure(self):
-        """The tower with its residual connections, beside the lengths on a fixed scale."""
+        """Draw the stack with its residual connections, beside the lengths on a fixed scale."""
         say, layers = self.words, range(self._layers + 1)
         fig, (tower, ax) = draw.figure(cols=2, width=6.8, height=3.8, sharey=True, width_ratios=[1, 4])
         around = draw.Plane(tower, xlim=(0, 1), xticks=[], yticks=[])
@@ -218,18 +218,18 @@ class GradientThroughDepth(Widget):
         return fig
 
     def ends(self) -> tuple[float, float]:
-        """Whole decades that hold every length there is, and 1: the axis of all pictures."""
+        """Return whole decades that contain every length, and 1: the axis of all figures."""
         all_ = [x for rows in self.measured.values() for row in rows for x in row]
         return 10.0 ** (min(0, *all_) // DECADE), 10.0 ** -(-max(0, *all_) // DECADE)
 
 
 class RankCollapse(Widget):
-    """How alike the words of a sentence are, layer by layer, in stacks with and without residuals, network and norm.
+    """The similarity of a sentence's words, layer by layer, in stacks with and without residuals, network and norm.
 
-    `apart[residual, think, norm]` is an array (seeds, layers + 1) of what tells the words apart, as a share of their
-    length, `cosines` of the same key one (layers + 1, words, words) of one seed; both booleans, `norm` "none", "pre" or
-    "post", and all twelve must be there. None measures small untrained stacks. `value` is the layer. `former` holds
-    residual and think, `before` the norm, of the stack whose curve stays as a ghost.
+    `apart[residual, think, norm]` is an array (seeds, layers + 1) of the words' difference from their mean, relative
+    to their length, `cosines` of the same key one (layers + 1, words, words) of one seed; both booleans, `norm`
+    "none", "pre" or "post", and all twelve must be there. None measures small untrained stacks. `value` is the layer.
+    `former` holds residual and think, `before` the norm, of the stack whose curve remains as a ghost.
     """
 
     _module = traitlets.Unicode("layers/rank_collapse").tag(sync=True)
@@ -258,7 +258,7 @@ class RankCollapse(Widget):
         return one_of(proposal["trait"].name, proposal["value"], NORMS)
 
     def differences(self) -> dict[str, list[float]]:
-        """Geometric mean, least and greatest of the seeds at each layer of the shown stack, the bottom's first."""
+        """Return mean (geometric), minimum and maximum over the seeds at each displayed layer, bottom first."""
         return self._of(self.residual, self.think, self.norm)
 
     def _of(self, residual: bool, think: bool, norm: str) -> dict[str, list[float]]:
@@ -266,7 +266,7 @@ class RankCollapse(Widget):
         return {name: [10 ** (x / DECADE) for x in row] for name, row in zip(("mean", "least", "most"), rows)}
 
     def cosines(self) -> np.ndarray:
-        """The cosines of all pairs of words at the shown layer, of one seed."""
+        """Return the cosines of all pairs of words at the displayed layer, of one seed."""
         return np.array(self.measured[_stack(self.residual, self.think, self.norm)]["cosines"][self.value]) / 100
 
     @property
@@ -284,7 +284,7 @@ class RankCollapse(Widget):
         return say.alt.format(stack=stack, value=self.value, depth=self._depth, cosine=cosine, **told)
 
     def figure(self):
-        """The cosines at the shown layer, beside what is left of the words' difference at each."""
+        """Draw the cosines at the displayed layer, beside the words' remaining difference at each layer."""
         say, found, cosines = self.words, self.differences(), self.cosines()
         fig, (left, right) = draw.figure(cols=2, width=7.2, height=3.1, width_ratios=[1, 1.7])
         names = [str(i + 1) for i in range(len(cosines))]
@@ -305,8 +305,9 @@ class RankCollapse(Widget):
 def measure_words(
     n_layers: int = 12, seeds: Sequence[int] = range(3), d_model: int = 16, n: int = 8
 ) -> tuple[dict[tuple[bool, bool, str], Tensor], dict[tuple[bool, bool, str], Tensor]]:
-    """What `RankCollapse` shows: by residual, think and norm, the words' difference, (seeds, layers + 1), and the first
-    seed's cosines of a few words, (layers + 1, words, words)."""
+    """Measure for `RankCollapse`, by residual, think and norm, the words' difference, (seeds, layers + 1), and the
+    cosines of a few words for the first seed, (layers + 1, words, words).
+    """
     apart: dict[tuple[bool, bool, str], list[Tensor]] = {}
     cosines: dict[tuple[bool, bool, str], Tensor] = {}
     for layers, X, _ in _drawn(seeds, n_layers, d_model, n):
@@ -324,7 +325,7 @@ def measure_words(
 def _alike(
     apart: Mapping[tuple[bool, bool, str], Any], cosines: Mapping[tuple[bool, bool, str], Any]
 ) -> tuple[int, dict]:
-    """The number of layers, and by stack three rows of thousandths of a decade, and the cosines in hundredths."""
+    """Return the number of layers; per stack three rows in thousandths of a decade, and the cosines in hundredths."""
     stacks = list(product((True, False), (True, False), NORMS))
     for name, given in (("apart", apart), ("cosines", cosines)):
         if missing := [key for key in stacks if key not in given]:
@@ -352,9 +353,9 @@ def _stack(residual: bool, think: bool, norm: str) -> str:
 def measure(
     depths: Sequence[int] = (2, 4, 8, 12), seeds: Sequence[int] = range(3), d_model: int = 16, n: int = 8
 ) -> dict[tuple[bool, str], dict[int, Tensor]]:
-    """Lengths of an error of length 1 on its way down untrained stacks, (seeds, depth + 1) by depth, the bottom's first.
+    """Measure the norm of a gradient of length 1 on its way down untrained stacks, (seeds, depth + 1), by depth.
 
-    Keys are whether there are residual connections, and the norm. The matrices are Xavier's.
+    The bottom comes first. Keys are whether there are residual connections, and the norm. The matrices are Xavier's.
     """
     found = {(residual, norm): {depth: [] for depth in depths} for residual in (True, False) for norm in NORMS}
     for layers, X, error in _drawn(seeds, max(depths), d_model, n):
@@ -370,7 +371,7 @@ def measure(
 def measure_cuts(
     n_layers: int = 6, seeds: Sequence[int] = range(2), d_model: int = 16, n: int = 8
 ) -> dict[str, Tensor]:
-    """What `GradientThroughDepth` shows: the same lengths for every way to cut the residual connections of layers."""
+    """Measure the same lengths for `GradientThroughDepth`, for every set of layers without residual connections."""
     cut = torch.tensor([[k >> i & 1 for i in range(n_layers)] for k in range(2**n_layers)])
     found: dict[str, list[Tensor]] = {norm: [] for norm in NORMS}
     for layers, X, error in _drawn(seeds, n_layers, d_model, n):
@@ -382,7 +383,7 @@ def measure_cuts(
 
 
 def _drawn(seeds: Sequence[int], count: int, d_model: int, n: int) -> Iterator[tuple[nn.ModuleList, Tensor, Tensor]]:
-    """For each seed untrained layers, words, and an error of length 1; a lower stack is the lower part of a higher one."""
+    """Yield untrained layers, words, and a gradient of length 1 per seed; lower stacks are prefixes of higher ones."""
     for seed in seeds:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -399,7 +400,7 @@ def _drawn(seeds: Sequence[int], count: int, d_model: int, n: int) -> Iterator[t
 
 
 def _climb(X: Tensor, layers: nn.ModuleList, keep: Tensor, norm: str, think: bool = True) -> list[Tensor]:
-    """X and what each layer makes of it; `keep` (1 or batch, layers) is 1 where a layer has its residual connections.
+    """Return X and the output of each layer; `keep` (1 or batch, layers) is 1 if a layer has its residual connections.
 
     Without `think` the layers have no feed-forward network.
     """
@@ -418,8 +419,9 @@ def _climb(X: Tensor, layers: nn.ModuleList, keep: Tensor, norm: str, think: boo
 
 
 def _summaries(lengths: Mapping[str, Any]) -> tuple[int, dict[str, list]]:
-    """How many layers there are, and for every stack, in thousandths of a decade, the geometric means of its lengths,
-    the bottom's first, then the least and the greatest at the bottom."""
+    """Return the number of layers, and per stack the geometric means of its lengths, the bottom's first, then the
+    minimum and maximum at the bottom, all in thousandths of a decade.
+    """
     if missing := [norm for norm in NORMS if norm not in lengths]:
         raise ValueError(f"lengths must hold {_join(NORMS)}; it lacks {_join(missing)}")
     arrays = {norm: to_numpy(f"lengths[{norm!r}]", lengths[norm], ("stacks", "seeds", "layers + 1")) for norm in NORMS}

@@ -1,4 +1,4 @@
-"""The mask editor: decide which query may see which key, and watch the weights renormalise."""
+"""The mask editor: set which query may see which key, and watch the weights renormalise."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ WORDS = Words(
 )
 PAD = Vocabulary.special[Vocabulary.pad_id]
 PRESETS = tuple(WORDS.shared["presets"])[:-1]
-MOST = 8  # words of a reader's own: the cells of more are too small for a finger
+MOST = 8  # words of a reader's own sentence: the cells of more would be too small for a finger
 SENTENCE = ("The", "cat", "sat", "on", "the", "mat", PAD, PAD)
 
 
 class MaskEditor(Widget):
-    """A mask over a sentence, to edit cell by cell; `value[i][j]` is True where query i may see key j.
+    """A mask over a sentence, editable cell by cell; `value[i][j]` is True where query i may see key j.
 
-    `tokens` is a sentence or a list of words, `scores` (n, n) what the softmax gets (seeded noise
-    if None), `mask` (n, n) of booleans a mask of yours, else `preset` makes one: causal, strict,
+    `tokens` is a sentence or a list of words, `scores` (n, n) the input of the softmax (seeded noise
+    if None), `mask` (n, n) of booleans your own mask, else `preset` makes one: causal, strict,
     padding (hides keys named "<pad>"), window (|i − j| ≤ size), block (blocks of `size`) or full.
-    `sentence` has words of a reader's own, `shown` are the words there are: other names, another
-    length, and the example's scores, over again where there are more words.
+    `sentence` holds the reader's own words, `shown` the displayed words. A reader's sentence uses
+    the example's scores, repeated if it has more words.
     """
 
     _module = traitlets.Unicode("masking/mask_editor").tag(sync=True)
@@ -82,12 +82,12 @@ class MaskEditor(Widget):
 
     @property
     def shown(self) -> list[str]:
-        """The words as shown: those of `sentence`, or the example's."""
+        """The displayed words: those of `sentence`, or the example's."""
         return typed(self.sentence, self.tokens, MOST)
 
     @property
     def shown_scores(self) -> list[list[float]]:
-        """The scores as shown, a row and a column for each word."""
+        """The displayed scores, a row and a column for each word."""
         n, given = len(self.shown), len(self.tokens)
         return [[self.scores[i % given][j % given] for j in range(n)] for i in range(n)]
 
@@ -165,7 +165,7 @@ class MaskEditor(Widget):
         )
 
     def figure(self):
-        """Scores under the mask beside the weights: what may be seen, and what comes of it."""
+        """Draw the scores under the mask beside the resulting weights."""
         say, tokens, weights, hidden = self.words.shared, self.shown, np.array(self.weights), ~np.array(self.value)
         n, scores = len(tokens), self.shown_scores
         fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
@@ -183,12 +183,12 @@ class MaskEditor(Widget):
 
 
 def _at(mask, i, j):
-    """What stood there stays; a cell of a new word may be seen."""
+    """Keep the value of an existing cell; a cell of a new word is visible."""
     return mask[i][j] if max(i, j) < len(mask) else True
 
 
 def preset_mask(preset: str, tokens: list[str], size: int = 2, hide_padding: bool = False) -> torch.Tensor:
-    """The (n, n) mask of a preset; keys named "<pad>" are padding."""
+    """Return the (n, n) mask of a preset; keys named "<pad>" are padding."""
     n = len(tokens)
     i, j = torch.arange(n)[:, None], torch.arange(n)[None, :]
     makers = {
@@ -203,11 +203,11 @@ def preset_mask(preset: str, tokens: list[str], size: int = 2, hide_padding: boo
     if size < 1:
         raise ValueError(f"size must be at least 1; it is {size}")
     mask = makers[preset]()
-    return mask & _padding(tokens) if hide_padding else mask  # & and not combine: an empty row is to be seen here
+    return mask & _padding(tokens) if hide_padding else mask  # & instead of combine: here an empty row must be visible
 
 
 def _padding(tokens):
-    ids = torch.tensor([Vocabulary(()).encode(tokens)])  # the special tokens have theirs, a word is unknown
+    ids = torch.tensor([Vocabulary(()).encode(tokens)])  # special tokens have ids; other words are unknown
     return padding_mask(ids, Vocabulary.pad_id).expand(1, len(tokens), len(tokens))[0]
 
 

@@ -1,4 +1,4 @@
-"""The heads of any model, where they look; and the heads of the trained translator, switched off."""
+"""The widgets of chapter `multihead`: attention weights of a model's heads, and ablation of the translator's heads."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ ABLATION = Words(
     once="asked once",
     loss="loss, nats a token",
 )
-DIGITS = 3  # of a weight in the page
+DIGITS = 3  # decimals of a weight in the page
 
 
 class Heads(Live):
-    """All heads of a model, to look through; `value` is the head that is looked at, counted from 0.
+    """The attention weights of all heads of a model; `value` is the selected head, counted from 0.
 
-    `weights` is a dictionary with any of "encoder" (source words ask source words), "decoder" (target, target)
-    and "cross" (target words ask source words), or one array, which is self-attention over `src_tokens`, or
+    `weights` is a dictionary with any of "encoder" (source words attend to source words), "decoder" (target, target)
+    and "cross" (target words attend to source words), or one array, which is self-attention over `src_tokens`, or
     cross-attention if `tgt_tokens` are given. Each is a tensor, array or list of shape (layers, heads, n, m),
-    (heads, n, m) or (n, m), or a list with one array a layer, as many libraries return them.
-    `kind`, `layer`, `head` and `focus`, the row of a query, choose what is shown first. `translator` is the engine's,
+    (heads, n, m) or (n, m), or a list with one array per layer, as many libraries return them.
+    `kind`, `layer`, `head` and `focus`, the row of a query, set the initial view. `translator` is the engine's,
     for sentences of the reader's own.
     """
 
@@ -104,17 +104,17 @@ class Heads(Live):
 
     @property
     def tokens(self) -> tuple[list[str], list[str]]:
-        """The queries and the keys of the present attention."""
+        """The queries and the keys of the selected attention."""
         return _words(self.kind, self.src_tokens, self.tgt_tokens)
 
     @property
     def matrix(self) -> list[list[float]]:
-        """The weights of the head that is looked at, (n, m)."""
+        """The weights of the selected head, (n, m)."""
         return self.weights[self.kind][self.layer][self.value]
 
     @property
     def habits(self) -> dict[str, float]:
-        """What the present head does on average over its queries: see `habits`."""
+        """Averages over the queries of the selected head: see `habits`."""
         return habits(self.matrix, asks_itself=self.kind != "cross")
 
     @traitlets.validate("weights")
@@ -133,7 +133,7 @@ class Heads(Live):
 
     @traitlets.observe("kind", "weights")
     def _stay_inside(self, _):
-        """Another attention may have fewer layers, heads or queries."""
+        """Clip the selection: another attention may have fewer layers, heads or queries."""
         for name, count in zip(("layer", "value", "focus"), np.shape(self.weights[self.kind])):
             if getattr(self, name) >= count:
                 setattr(self, name, count - 1)
@@ -157,7 +157,7 @@ class Heads(Live):
         )
 
     def figure(self):
-        """The weights of every head of the present layer; the one that is looked at is named in bold."""
+        """Draw the weights of every head of the selected layer; the selected one is named in bold."""
         say, layer, top = self.words, np.array(self.weights[self.kind][self.layer]), darkest(self.weights[self.kind])
         heads, n, m = layer.shape
         across = min(4, heads)
@@ -179,8 +179,8 @@ class Heads(Live):
 
 
 def habits(weights, asks_itself: bool = True) -> dict[str, float]:
-    """What a head (n, m) does on average: `itself`, `before` and `after` are the mean weights on the query's own
-    word and on its neighbours, where a text asks itself; `entropy` in nats says how widely it looks."""
+    """Return averages of a head (n, m): `itself`, `before` and `after` are the mean weights on the query's own
+    word and on its neighbours, for self-attention; `entropy` in nats says how widely it is spread."""
     weights = torch.as_tensor(weights, dtype=torch.float64)
     weights = weights / weights.sum(dim=-1, keepdim=True)
     lines = {"itself": 0, "before": -1, "after": 1} if asks_itself else {}
@@ -206,17 +206,18 @@ MEASURED = (
     "once",
     "random",
 )
-WORTH = 1.0  # BLEU; the guess is about the heads that cost more
+WORTH = 1.0  # BLEU; the guess counts the heads that cost more
 
 
 class HeadAblation(Live):
-    """Heads of a trained translator switched off, and what it cost, as it was measured; `value` is the head, −1 for none.
+    """Measured cost of switching off heads of a trained translator; `value` is the head, −1 for none.
 
-    Heads are numbered through from 0: by place (encoder, decoder, cross), layer and head. `mode` says what is off: that
-    "head" alone, the whole "layer" in which it is, or the first `removed` heads of the "order" in which they are missed
-    least, asked anew after every few. `tried` holds the heads that were switched off alone so far, `reveal` shows the others too, and `guess` is how
-    many of them cost more than 1 BLEU, −1 before it is made. `own` is a sentence of the reader's own as the whole machine writes
-    it and as it does without these heads. `measured` is the result of `python -m experiments.multihead_ablation`.
+    Heads are numbered from 0: by place (encoder, decoder, cross), layer and head. `mode` says what is off: that "head"
+    alone, its whole "layer", or the first `removed` heads of the "order", least important first, ranked again after
+    every few. `tried` holds the heads that were switched off alone so far, `reveal` shows the others too, and `guess`
+    is the reader's guess of how many cost more than 1 BLEU, −1 before it is made. `own` is a sentence of the reader's
+    own as translated by the whole model and without these heads. `measured` is the result of the command
+    `python -m experiments.multihead_ablation`.
     """
 
     _module = traitlets.Unicode("multihead/head_ablation").tag(sync=True)
@@ -239,12 +240,12 @@ class HeadAblation(Live):
 
     @property
     def n(self) -> int:
-        """How many heads there are."""
+        """The number of heads."""
         return len(self.measured["heads"])
 
     @property
     def off(self) -> list[int]:
-        """The heads that are switched off now."""
+        """The heads that are currently switched off."""
         if self.mode == "order":
             return self.measured["order"][: self.removed]
         if self.value < 0:
@@ -255,23 +256,23 @@ class HeadAblation(Live):
 
     @property
     def cost(self) -> dict[str, float]:
-        """Growth of the loss and change of BLEU against the whole model, and the growths of the single heads summed."""
+        """Increase of loss and change of BLEU against the whole model, and the sum of the single heads' increases."""
         return cost(self.measured, self._entry, self.off)
 
     @property
     def sentences(self) -> list[tuple[str, str, str]]:
-        """Each of our sentences, its translation by the whole model, and the one of now."""
+        """Each of our sentences, its translation by the whole model, and the current one."""
         whole = self.measured["whole"][2]
         return [(ours, old, new or old) for ours, old, new in zip(self.measured["ours"], whole, self._entry[2])]
 
     @property
     def worth(self) -> int:
-        """How many heads cost more than 1 BLEU alone."""
+        """The number of heads that cost more than 1 BLEU alone."""
         bleu = self.measured["whole"][1]
         return sum(bleu - entry[1] > WORTH for entry in self.measured["heads"])
 
     def name(self, i: int) -> str:
-        """Place, layer and head of head `i`, counted from 1 as people do."""
+        """Return place, layer and head of head `i`, counted from 1."""
         return self.words.head.format(head=i % self.measured["n_heads"] + 1, layer=self._layer(i))
 
     def _layer(self, i: int) -> str:
@@ -331,7 +332,7 @@ class HeadAblation(Live):
         return say.alt.format(what=what, whole=whole[0], best=whole[1], said=f" {said}." if said else "", **numbers)
 
     def figure(self):
-        """What each head costs alone, those that are off marked; and the loss as heads go one after the other."""
+        """Draw each head's cost alone, marking those that are off; and the loss as heads are removed in order."""
         say, data, across = self.words, self.measured, self.measured["n_heads"]
         growth = np.array([entry[0] - data["whole"][0] for entry in data["heads"]]).reshape(-1, across)
         fig, (grid, curve) = draw.figure(cols=2, width=7.4, height=3.6)
@@ -357,14 +358,14 @@ class HeadAblation(Live):
 
 
 def cost(measured: Mapping[str, Any], entry: list, off: list[int]) -> dict[str, float]:
-    """What `entry` lost against the whole model: `loss` grown, `bleu` changed; `summed` is what the heads `off` cost one by one."""
+    """Compare `entry` with the whole model: change of `loss` and `bleu`; `summed` adds the single heads' costs."""
     loss, bleu, _ = measured["whole"]
     summed = sum(measured["heads"][i][0] - loss for i in off)
     return {"loss": entry[0] - loss, "bleu": entry[1] - bleu, "summed": summed}
 
 
 def _checked_ablation(measured: dict[str, Any]) -> dict[str, Any]:
-    """`measured` with every entry that the widget reads, or an error that says which is missing or of another length."""
+    """Return `measured`, or raise an error that names an entry which is missing or has the wrong length."""
     if missing := [key for key in MEASURED if key not in measured]:
         raise ValueError(f"measured must be a result of experiments.multihead_ablation; it has no {missing[0]!r}")
     rows = len(measured["places"]) * measured["n_layers"]
@@ -385,7 +386,7 @@ def _require_place(name: str, place: int, count: int) -> int:
 
 
 def _checked(weights: dict, src: list[str], tgt: list[str]) -> dict[str, list]:
-    """The weights of each kind as lists (layers, heads, n, m), or an error that says what is wrong with them."""
+    """Return the weights of each kind as lists (layers, heads, n, m), or raise an error that says what is wrong."""
     known = ("encoder", "decoder", "cross", "self")
     if not weights or not set(weights) <= set(known):
         came = ", ".join(map(repr, weights)) or "nothing"

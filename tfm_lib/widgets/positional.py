@@ -1,4 +1,4 @@
-"""The sinusoidal encoding, a shift that is a rotation, queries and keys that turn, and texts longer than in training."""
+"""The widgets of chapter `positional`: sinusoidal encoding, shift as rotation, rotary pairs, and extrapolation."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ BEYOND = Words(
     title_of="{job}, up to place {place}",
 )
 WIDTHS, BASES, LENGTHS = (4, 8, 16, 32, 64, 128), (10.0, 100.0, 1000.0, 10_000.0, 100_000.0), (16, 32, 64, 128, 256)
-PATCHES, SHADES = 1024, 12  # cells that the still picture draws at most, and their shades
-FIRST, LAST, FARTHEST = 20, 120, 20  # positions and shifts of the rotation
-SEED = 1000  # of the query and the key that turn: each pair of either is long enough to see
+PATCHES, SHADES = 1024, 12  # most cells drawn in the static figure, and their shades
+FIRST, LAST, FARTHEST = 20, 120, 20  # range of positions, and largest shift, of the rotation
+SEED = 1000  # of the rotated query and key: with this seed each of their pairs is long enough to see
 
 
 class Encoding(Widget):
     """The sinusoidal encoding of positions; `value` is position a, `other` position b.
 
-    `d_model` is even, from 2 to 128, `base` at least 2, `length` from 2 to 256. The picture, the hands of both
-    positions and the likeness PE(a)·PE(b) / (d_model/2) follow.
+    `d_model` is even, from 2 to 128, `base` at least 2, `length` from 2 to 256. The figure, the hands of both
+    positions and the similarity PE(a)·PE(b) / (d_model/2) are computed from them.
     """
 
     _module = traitlets.Unicode("positional/encoding").tag(sync=True)
@@ -119,7 +119,7 @@ class Encoding(Widget):
 
     @property
     def positions(self) -> tuple[int, int]:
-        """The positions a and b as shown: none lies beyond the length."""
+        """The displayed positions a and b, clipped to the length."""
         return min(self.value, self.length - 1), min(self.other, self.length - 1)
 
     @property
@@ -144,7 +144,7 @@ class Encoding(Widget):
         )
 
     def figure(self):
-        """The encoding as a picture, the hands of two positions, and the likeness of all positions to the first."""
+        """Draw the encoding, the hands of two positions, and the similarity of all positions to the first."""
         say, (a, b) = self.words, self.positions
         fig, (left, middle, right) = draw.figure(1, 3, width=7.6, height=3.3, width_ratios=(3, 2.2, 3))
         _picture(left, sinusoidal_encoding(self.length, self.d_model, self.base), a, b)
@@ -160,9 +160,9 @@ class Encoding(Widget):
 
 
 class ShiftRotation(Widget):
-    """Four pairs of an encoding at a position and `shift` places on; `value` is the position, from 20 to 120.
+    """Four pairs of an encoding at a position and `shift` positions later; `value` is the position, from 20 to 120.
 
-    `pair` is the one whose block of the rotation is written out.
+    `pair` is the one whose block of the rotation matrix is written out.
     """
 
     _module = traitlets.Unicode("positional/shift_rotation").tag(sync=True)
@@ -191,7 +191,7 @@ class ShiftRotation(Widget):
 
     @property
     def matrix(self) -> list[list[float]]:
-        """The block of the rotation for the chosen pair."""
+        """The block of the rotation matrix for the selected pair."""
         beta = self._turns()[self.pair]
         return [[math.cos(beta), math.sin(beta)], [-math.sin(beta), math.cos(beta)]]
 
@@ -207,7 +207,7 @@ class ShiftRotation(Widget):
         return self.words.alt.format(turns=turns, product=(P[self.value] @ P[shifted]).item(), **places)
 
     def figure(self):
-        """The hands of the four pairs at both positions."""
+        """Draw the hands of the four pairs at both positions."""
         fig, axes = draw.figure(1, self.d_model // 2, width=7.4, height=2.4)
         steps = angles(2, self.d_model, self.base)[1].tolist()
         for i, (ax, omega, turn) in enumerate(zip(axes, steps, self._turns())):
@@ -224,10 +224,10 @@ class ShiftRotation(Widget):
 
 
 class RotaryPairs(Widget):
-    """A query and a key whose pairs turn with their positions; `value` is the query's position, from 20 to 120.
+    """A query and a key whose pairs rotate with their positions; `value` is the query's position, from 20 to 120.
 
-    The key stands `distance` places before it, from 0 to 20. `query` and `key` are vectors of one even width, at most
-    16, of yours or seeded; `base` is that of `rotary`.
+    The key is `distance` positions before it, from 0 to 20. `query` and `key` are vectors of one even width, at most
+    16, your own or seeded; `base` is that of `rotary`.
     """
 
     _module = traitlets.Unicode("positional/rotary_pairs").tag(sync=True)
@@ -261,13 +261,13 @@ class RotaryPairs(Widget):
 
     @property
     def turned(self) -> list[list[list[float]]]:
-        """The pairs of the query and of the key as turned at their positions, (2, pairs, 2)."""
+        """The pairs of the query and of the key, rotated at their positions, (2, pairs, 2)."""
         places = (self.query, self.value), (self.key, self.value - self.distance)
         return [rotary(torch.tensor([x]).double(), place, self.base).reshape(-1, 2).tolist() for x, place in places]
 
     @property
     def score(self) -> float:
-        """The dot product of the turned query and the turned key."""
+        """The dot product of the rotated query and the rotated key."""
         query, key = np.array(self.turned)
         return float((query * key).sum())
 
@@ -284,7 +284,7 @@ class RotaryPairs(Widget):
         return self.words.alt.format(angles=turns, score=self.score, pairs=len(self.query) // 2, **places)
 
     def figure(self):
-        """The pairs of query and key in their planes, each with the angle between them."""
+        """Draw the pairs of query and key in their planes, each with the angle between them."""
         query, key = np.array(self.turned)
         reach = 1.15 * np.hypot(*np.concatenate([query, key]).T).max()
         fig, axes = draw.figure(1, len(query), width=7.4, height=2.4, squeeze=False)
@@ -300,9 +300,9 @@ class RotaryPairs(Widget):
 
 
 class Extrapolation(Widget):
-    """The recorded run of seven ways to tell order, at places beyond those of training; `value` is the place.
+    """The recorded accuracy of seven position encodings beyond the trained length; `value` is the position.
 
-    It goes in steps of `group`; `job` is one of those of the run, `longer` shows the models with ten times the practice.
+    It changes in steps of `group`; `job` is a task of the run, `longer` shows the models trained ten times as long.
     """
 
     _module = traitlets.Unicode("positional/extrapolation").tag(sync=True)
@@ -340,7 +340,7 @@ class Extrapolation(Widget):
 
     @property
     def shares(self) -> dict[str, tuple[float, float, float]]:
-        """Mean, least and greatest of the seeds by method, at the `group` places up to `value`; none where none is."""
+        """Mean, minimum and maximum over the seeds by method, at the `group` positions up to `value`."""
         rows, at = (self.practised if self.longer else self.measured)[self.job], self.value // self.group - 1
         found = {kind: [row[at] for row in rows[kind]] for kind in self.words.shared["methods"] if kind in rows}
         return {kind: (sum(each) / len(each), min(each), max(each)) for kind, each in found.items() if None not in each}
@@ -364,7 +364,7 @@ class Extrapolation(Widget):
         )
 
     def figure(self):
-        """A bar for each method that reaches the place, with a line from the least to the greatest seed."""
+        """Draw a bar for each method that reaches the position, with a line from the lowest to the highest seed."""
         methods, shares = self.words.shared["methods"], self.shares
         fig, ax = draw.figure(width=6, height=3.2)
         ax.barh(
@@ -380,7 +380,7 @@ class Extrapolation(Widget):
 
 
 def _joined(short: dict, long: dict) -> dict:
-    """By job and method a row for each seed: the shares of short texts, then of long ones beyond them."""
+    """Join, by task and method, a row per seed: the shares of short texts, then of long ones beyond them."""
     return {
         job: {
             kind: [[*near, *far[len(near) :]] for near, far in zip(rows, long[job][kind], strict=True)]
@@ -397,7 +397,7 @@ def _valid_base(base: float) -> float:
 
 
 def _picture(ax, P, a, b):
-    """Cells of the darkest colour, more or less transparent, so that they follow the scheme of the page."""
+    """Draw cells of the darkest colour at some opacity, so that they follow the colour scheme of the page."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -408,7 +408,7 @@ def _picture(ax, P, a, b):
     shades = (SHADES * (P[::down, ::across] + 1) / 2).round().int().T.tolist()
     for x, column in enumerate(shades):
         top = 0
-        for level, run in groupby(column):  # cells of one shade below each other are drawn as one
+        for level, run in groupby(column):  # adjacent cells of one shade in a column are drawn as one
             low = top + len(list(run))
             left, right, up, end = across * x, min(across * (x + 1), d), down * top, min(down * low, n)
             if level:

@@ -1,4 +1,4 @@
-"""The widgets of chapter `recurrence`: the hops between two words, and how far back a model hears."""
+"""The widgets of chapter `recurrence`: the number of hops between two words, and gradient norms against distance."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ LONG = (
     "slept between the nets of the harbour, that she would keep his key until he came home, and forty years later, in "
     "a town with another name and another harbour, she put it into the hand of his grandson and smiled. Who did?"
 )
-FAINTEST, LOUDEST = 1e-7, 1.0  # a word of this norm is as faint, or as strong, as words become
-PALEST, TOO_LOUD = 0.07, 10  # the share of ink of what is not heard; above this norm a word is marked as broken
-ACROSS = 46  # letters in a line of the still picture
+FAINTEST, LOUDEST = 1e-7, 1.0  # norms drawn faintest and strongest
+PALEST, TOO_LOUD = 0.07, 10  # opacity at or below the faintest norm; above this norm a word is marked as broken
+ACROSS = 46  # letters per line of the static figure
 KINDS = tuple(PATH.shared["kinds"])
 
 
 class InteractionPath(Widget):
-    """The shortest way from one word to a later one, `value` words apart, in four kinds of model.
+    """The shortest path from one word to a later one, `value` words apart, in four kinds of model.
 
-    `tokens` is a sentence or a list of words, `word` the place of the later word (the last if None),
-    `window` the words that a window sees on each side, `k` (2 to 5) those that a convolution sees, itself and back.
+    `tokens` is a sentence or a list of words, `word` the index of the later word (the last if None),
+    `window` the words that a window sees on each side, `k` (2 to 5) the width of a causal convolution.
     """
 
     _module = traitlets.Unicode("recurrence/interaction_path").tag(sync=True)
@@ -93,13 +93,13 @@ class InteractionPath(Widget):
 
     @traitlets.observe("tokens")
     def _fit(self, change):
-        """A shorter sentence has fewer places, and shorter ways."""
+        """Clip the selection: a shorter sentence has fewer words and shorter paths."""
         last = len(self.tokens) - 1
         self.word, self.value = min(self.word, last), min(self.value, last)
 
     @traitlets.observe("value", "word")
     def _keep_inside(self, change):
-        if self.word < self.value:  # the one that was not moved follows
+        if self.word < self.value:  # the trait that was not changed follows
             if change["name"] == "value":
                 self.word = self.value
             else:
@@ -107,7 +107,7 @@ class InteractionPath(Widget):
 
     @property
     def hops(self) -> dict[str, int]:
-        """Steps or layers between the two words, by model."""
+        """The number of steps or layers between the two words, by model."""
         return {kind: len(self._path(kind)) - 1 for kind in KINDS}
 
     def _path(self, kind: str) -> list[int]:
@@ -129,7 +129,7 @@ class InteractionPath(Widget):
         )
 
     def figure(self):
-        """The four models below each other, each with the path through it."""
+        """Draw the four models below each other, each with the path through it."""
         say, n, start = self.words.shared, len(self.tokens), self.word - self.value
         fig, axes = draw.figure(rows=4, width=6.4, height=5.4)
         for ax, kind in zip(axes, KINDS):
@@ -153,7 +153,7 @@ class InteractionPath(Widget):
 
 
 def path(kind: str, distance: int, window: int = 2, k: int = 3) -> list[int]:
-    """Where the signal of a word stands after each hop, counted from that word: from 0 to `distance`."""
+    """Return the position of a word's signal after each hop, relative to that word: from 0 to `distance`."""
     if kind == "rnn":
         return list(range(distance + 1))
     if kind == "window":
@@ -161,27 +161,25 @@ def path(kind: str, distance: int, window: int = 2, k: int = 3) -> list[int]:
     if kind == "attention":
         return [0, distance]
     places, layer = [0], 0
-    while (
-        places[-1] < distance
-    ):  # layer ℓ hops by whole multiples of k^ℓ: the digits of the distance, written in base k
+    while places[-1] < distance:  # layer ℓ hops by multiples of k^ℓ: the digits of the distance in base k
         places.append(places[-1] + distance // k**layer % k * k**layer)
         layer += 1
     return places
 
 
 class GradientReach(Widget):
-    """A sentence whose words fade as the last state hears them less; the norms of ∂h_T/∂x_t against the distance T − t.
+    """A sentence whose words fade with their gradient norms ∂h_T/∂x_t, and these norms against the distance T − t.
 
     `reach` maps the name of a model to its norms, one array (seeds, distances) for each of `stages`; all above 0.
     `distances` counts words, 1, 2, … if None. Without `reach` it shows the recorded run of chapter `recurrence`.
-    What lies below `floor` is drawn at the lower edge. `value` is the distance, `kind` the model; `stage` is that of the
+    Norms below `floor` are drawn at the lower edge. `value` is the distance, `kind` the model; `stage` is that of the
     curves. Of `tokens`, a sentence or a list of words, as many are shown as there are distances, and the last.
     """
 
     _module = traitlets.Unicode("recurrence/gradient_reach").tag(sync=True)
     words = REACH
     reach = traitlets.Dict().tag(sync=True)
-    kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the order of reach, which a page's JSON may lose
+    kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the order of reach, which a page's JSON may not keep
     stages = traitlets.List(traitlets.Unicode()).tag(sync=True)
     distances = Numbers().tag(sync=True)
     value = traitlets.Int(32).tag(sync=True)
@@ -234,12 +232,12 @@ class GradientReach(Widget):
         return one_of("stage", proposal["value"], self.stages)
 
     def summary(self, kind: str, stage: str) -> dict[str, np.ndarray]:
-        """Geometric mean, least and greatest of the seeds, for each distance."""
+        """Return geometric mean, minimum and maximum over the seeds, for each distance."""
         rows = np.array(self.reach[kind][self.stages.index(stage)])
         return {"mean": np.exp(np.log(rows).mean(0)), "low": rows.min(0), "high": rows.max(0)}
 
     def words_heard(self, stage: str) -> list[float]:
-        """The norm of each word of the sentence but the last, at the nearest distance that was measured."""
+        """Return the norm of each word of the sentence but the last, at the nearest measured distance."""
         mean = self.summary(self.kind, stage)["mean"]
         back = np.arange(len(self.tokens) - 1, 0, -1)
         return mean[np.abs(np.array(self.distances)[:, None] - back).argmin(axis=0)].tolist()
@@ -258,7 +256,7 @@ class GradientReach(Widget):
         return self.words.alt.format(kind=self.kind, heard=heard, stage=self.stage, words=words, norms=norms)
 
     def figure(self):
-        """For each stage the sentence, and below it one line for each model, with the seeds' spread."""
+        """Draw for each stage the sentence, and below it one line for each model, with the range of the seeds."""
         size = {"rows": 2, "cols": len(self.stages), "width": 7.2, "height": 5.2, "height_ratios": [2, 3]}
         fig, (sentences, axes) = draw.figure(**size, squeeze=False)
         for ax, stage in zip(sentences, self.stages):
@@ -282,7 +280,7 @@ class GradientReach(Widget):
         return fig
 
     def _draw_words(self, ax, stage: str) -> None:
-        """The sentence in lines of a fixed width, each word as strong as it is heard."""
+        """Draw the sentence in lines of a fixed width, each word with an opacity that shows its norm."""
         draw.bare(ax)
         ax.set(xlim=(0, ACROSS), ylim=(10, 0), xticks=[], yticks=[])
         ax.set_title(self._heard(stage), fontsize=9)
@@ -297,12 +295,12 @@ class GradientReach(Widget):
 
 
 def strength(norm: float) -> float:
-    """How strong a word of that norm is, from 0 to 1, along the logarithm."""
+    """Return the strength of a word with that norm, from 0 to 1, on a logarithmic scale."""
     return np.clip(np.log(norm / FAINTEST) / np.log(LOUDEST / FAINTEST), 0, 1)
 
 
 def recorded_reach(every: int = 1) -> tuple[dict[str, list], list[int], list[str]]:
-    """Norms, distances and stages of the recorded run, every so many distances."""
+    """Return norms, distances and stages of the recorded run, with every `every`-th distance."""
     from tfm_lib.drawing import recorded
 
     run = recorded("recurrence_reach")
@@ -316,7 +314,7 @@ def recorded_reach(every: int = 1) -> tuple[dict[str, list], list[int], list[str
 
 
 def _stages(rows: Any) -> list:
-    """The arrays of one model, also where it was given as one array for a single stage."""
+    """Return the arrays of one model as a list, also if it was given as one array for a single stage."""
     return list(rows) if np.ndim(rows[0]) == 2 else [rows]
 
 
@@ -332,5 +330,5 @@ def _significant(row: np.ndarray) -> list[float]:
 
 
 def _count(number: int, forms: Sequence[str]) -> str:
-    """One of two forms: of one, and of any other number."""
+    """Choose between two forms: singular, and any other number."""
     return forms[number != 1].format(count=number)

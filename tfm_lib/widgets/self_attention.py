@@ -1,4 +1,4 @@
-"""Attention weights of any model, to look through; and what becomes of the softmax as scores spread."""
+"""The widgets of chapter `self_attention`: attention weights of any model, and saturation of the softmax."""
 
 from __future__ import annotations
 
@@ -55,22 +55,22 @@ SATURATION = Words(
     d_k="d_k (log)",
     middle="{which}, middle of {queries}",
 )
-MOST = 12  # words of a reader's own
+MOST = 12  # words in a reader's own sentence
 SIZES = tuple(2**power for power in range(11))  # d_k from 1 to 1024
 QUERIES, KEYS, PAIRS = 21, 10, 4000
-REACH, BINS = 4, 32  # the histogram goes from −4 to 4 times √d_k
-SEED = 6  # its curves are smooth; those of other seeds zigzag a little around them
+REACH, BINS = 4, 32  # the histogram covers −4 to 4 times √d_k
+SEED = 6  # gives smooth curves; those of other seeds fluctuate slightly around them
 
 
 class AttentionWeights(Widget):
-    """The weights of any model over a text; `value` is the row of the query that is looked at.
+    """The weights of any model over a text; `value` is the row of the selected query.
 
     `tokens` are the queries (a sentence or a list), `weights` (n, m) or (heads, n, m) as tensor, array or
-    lists, each row about 1; `key_tokens` the keys where they are other words (cross-attention).
-    `value` and `head` choose what is shown first: the query that looks hardest at another word, head 0.
-    The trait `weights` is always (heads, n, m); `one_is` says what one of them is called, where it is no head.
-    With `lexicon`, {kind: "words of it"}, and `scores`, what a word of each kind gives to one of each, `sentence` may
-    hold words of a reader's own. The last kind takes those that the lexicon lacks. `shown` are the words there are.
+    lists, each row about 1; `key_tokens` the keys if they are other words (cross-attention).
+    `value` and `head` set the initial view, by default the query with the largest weight on another word, head 0.
+    The trait `weights` is always (heads, n, m); `one_is` is the name of one of them, if it is not a head.
+    With `lexicon`, {kind: "words of it"}, and `scores`, the scores between kinds of words, `sentence` may
+    hold the reader's own words. Words not in the lexicon belong to the last kind. `shown` are the displayed words.
     """
 
     _module = traitlets.Unicode("self_attention/attention_weights").tag(sync=True)
@@ -126,17 +126,17 @@ class AttentionWeights(Widget):
 
     @property
     def shown(self) -> list[str]:
-        """The queries as shown: the words of `sentence`, or the example's."""
+        """The displayed queries: the words of `sentence`, or the example's."""
         return typed(self.sentence, self.tokens, MOST) if self.kinds else self.tokens
 
     @property
     def shown_keys(self) -> list[str]:
-        """The keys as shown."""
+        """The displayed keys."""
         return self.shown if self._own else self.key_tokens
 
     @property
     def shown_weights(self) -> list:
-        """The weights as shown, (heads, n, m); of a reader's own words, those of their kinds."""
+        """The displayed weights, (heads, n, m); for a reader's own words, those of their kinds."""
         if not self._own:
             return self.weights
         kinds = [self._kind(word) for word in self.shown]
@@ -148,13 +148,13 @@ class AttentionWeights(Widget):
         return bool(self.kinds and self.sentence.split())
 
     def _kind(self, word: str) -> int:
-        """The place of the word's kind; the last one of a word that the lexicon lacks."""
+        """Return the index of the word's kind; the last one for a word that is not in the lexicon."""
         bare = re.sub(r"^[\W_]+|[\W_]+$", "", word.lower())
         return next((k for k, words in enumerate(self.lexicon) if bare in words.split(" ")), len(self.kinds) - 1)
 
     @property
     def row(self) -> list[float]:
-        """The weights of the query that is looked at, in the present head."""
+        """The weights of the selected query, in the selected head."""
         return self.shown_weights[self.head][self.value]
 
     @property
@@ -173,7 +173,7 @@ class AttentionWeights(Widget):
         )
 
     def figure(self):
-        """The links of the present query beside the weights of all."""
+        """Draw the links of the selected query beside the weights of all."""
         say, heads, tokens, keys = self.words, self._shape[0], self.shown, self.shown_keys
         top, longest = darkest(self.shown_weights), max(len(tokens), len(keys))
         height = min(8, max(2.6, 0.27 * longest + 0.9))
@@ -189,10 +189,10 @@ class AttentionWeights(Widget):
 
 
 class SoftmaxSaturation(Widget):
-    """What becomes of the softmax as queries and keys grow wider; `value` is d_k, from 1 to 1024.
+    """Saturation of the softmax as queries and keys grow wider; `value` is d_k, from 1 to 1024.
 
     `scaled` divides the scores by √d_k, `temperature` divides them once more. Queries and keys are seeded normal
-    numbers; a narrower pair is the beginning of a wider one. The page holds the powers of two and the `d_k` given.
+    numbers; a narrower pair is a prefix of a wider one. The page holds the powers of two and the `d_k` given.
     """
 
     _module = traitlets.Unicode("self_attention/softmax_saturation").tag(sync=True)
@@ -200,7 +200,7 @@ class SoftmaxSaturation(Widget):
     value = traitlets.Int(64).tag(sync=True)
     scaled = traitlets.Bool(False).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
-    query = traitlets.Int(7).tag(sync=True)  # near the middle of all, at most d_k
+    query = traitlets.Int(7).tag(sync=True)  # near the median of all queries at most values of d_k
     sizes = traitlets.List(traitlets.Int()).tag(sync=True)
     scores = Numbers().tag(sync=True)
     histogram = Numbers().tag(sync=True)
@@ -242,7 +242,7 @@ class SoftmaxSaturation(Widget):
 
     @property
     def weights(self) -> list[list[float]]:
-        """The weights of every query over its keys, as set."""
+        """The weights of every query over its keys, with the current settings."""
         return self._weights(self.value, self.scaled, self.temperature).tolist()
 
     def _weights(self, d_k, scaled, temperature):
@@ -251,7 +251,7 @@ class SoftmaxSaturation(Widget):
 
     @property
     def spread(self) -> float:
-        """The standard deviation that theory expects of the scores that the softmax gets."""
+        """The standard deviation that theory predicts for the scores that enter the softmax."""
         return (1 if self.scaled else math.sqrt(self.value)) / self.temperature
 
     @property
@@ -271,7 +271,7 @@ class SoftmaxSaturation(Widget):
         )
 
     def figure(self):
-        """Scores, weights of one query, and entropy and gradient norm against d_k."""
+        """Draw scores, weights of one query, and entropy and gradient norm against d_k."""
         say, shared = self.words, self.words.shared
         fig, ((scores, weights), (nats, norms)) = draw.figure(2, 2, width=7.4, height=5)
         edges = np.linspace(-REACH, REACH, BINS + 1) * self.spread
@@ -313,7 +313,7 @@ def _norms(p):
 
 @cache
 def _scores(d_k: int) -> list:
-    """The scores of each query with its own keys, (QUERIES, KEYS), to about 1 % of their spread."""
+    """Return the scores of each query with its own keys, (QUERIES, KEYS), to about 1 % of their spread."""
     generator = torch.Generator().manual_seed(SEED)
     Q, K = (torch.randn(QUERIES, count, SIZES[-1], generator=generator)[..., :d_k] for count in (1, KEYS))
     return to_list("scores", dot_score(Q, K)[:, 0], (QUERIES, KEYS), digits=2 if d_k < 16 else 1)
@@ -321,7 +321,7 @@ def _scores(d_k: int) -> list:
 
 @cache
 def _histogram(d_k: int) -> list:
-    """How many scores of PAIRS random pairs fall into each bin, in units of √d_k."""
+    """Count how many scores of PAIRS random pairs fall into each bin, in units of √d_k."""
     generator = torch.Generator().manual_seed(d_k)
     Q, K = (torch.randn(PAIRS, 1, d_k, generator=generator) for _ in "QK")
     return (dot_score(Q, K).flatten() / math.sqrt(d_k)).histc(BINS, -REACH, REACH).int().tolist()
@@ -330,7 +330,7 @@ def _histogram(d_k: int) -> list:
 def _axes(weights) -> int:
     try:
         return np.ndim(weights)
-    except ValueError:  # rows of unequal length, of which to_numpy tells
+    except ValueError:  # rows of unequal length, which to_numpy reports
         return 2
 
 
@@ -339,7 +339,7 @@ def _heads(weights) -> int:
 
 
 def _weights(weights, shape) -> list:
-    """`weights` as lists of shape (heads, n, m) whose rows sum to 1, or an error that says what they may be instead."""
+    """Return `weights` as lists (heads, n, m) whose rows sum to 1, or raise an error that says what is allowed."""
     heads, n, m = shape
     axes = _axes(weights)
     if axes == 4:

@@ -1,4 +1,4 @@
-"""The widgets of chapter `training`: the learning rate's curve, the smoothed target, and a run looked at on its way."""
+"""The widgets of chapter `training`: the learning-rate schedule, label smoothing, and the replay of a training run."""
 
 from __future__ import annotations
 
@@ -68,18 +68,19 @@ REPLAY = Words(
 )
 WIDTHS = (64, 128, 256, 512, 1024)
 RUNS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
-RIVALS = tuple(RATE.shared["rivals"])  # schedules beside the paper's
+RIVALS = tuple(RATE.shared["rivals"])  # schedules compared with the paper's
 VOCABULARIES = (2, 5, 10, 100, 1000, 37_000)
 CONVENTIONS = tuple(SMOOTHING.conventions)
-PERCENTS = 0.006  # how far a recorded weight may be from what it was: percentages are whole
+PERCENTS = 0.006  # tolerance of a recorded weight: percentages are rounded to integers
 
 
 class LearningRate(Widget):
-    """The paper's learning rate against the step, with its peak; `value` is the step that is read.
+    """The paper's learning rate against the step, with its peak; `value` is the step at which it is read.
 
-    `d_model` is one of 64 to 1024, `warmup` 10 to 16,000 steps, `factor` multiplies all, `steps` is the length of the run.
-    `accumulate` above 1 adds the curve of a schedule that steps for each micro-batch by mistake. `compare` adds
-    "constant", "inverse root" (no warm-up), "cosine", "linear", or "all" of them; `log` makes both axes logarithmic.
+    `d_model` is one of 64 to 1024, `warmup` 10 to 16,000 steps, `factor` multiplies every rate, `steps` is the length
+    of the run. `accumulate` above 1 adds the curve of a schedule that steps for each micro-batch by mistake. `compare`
+    adds "constant", "inverse root" (no warm-up), "cosine", "linear", or "all" of them; `log` makes both axes
+    logarithmic.
     """
 
     _module = traitlets.Unicode("training/learning_rate").tag(sync=True)
@@ -119,11 +120,11 @@ class LearningRate(Widget):
 
     @property
     def peak(self) -> tuple[int, float]:
-        """The step at which the rate is highest, and how high."""
+        """The step at which the rate is highest, and its value."""
         return self.warmup, self.factor * (self.d_model * self.warmup) ** -0.5
 
     def rates(self, step: int) -> dict[str, float]:
-        """The rate at a step: the paper's, miscounted by micro-batches, and of the other schedules."""
+        """Return the rate at a step: the paper's, miscounted by micro-batches, and of the other schedules."""
         return rates(step, self.d_model, self.warmup, self.factor, self.steps, self.accumulate)
 
     @property
@@ -150,7 +151,7 @@ class LearningRate(Widget):
         return RIVALS if self.compare == "all" else tuple(name for name in RIVALS if name == self.compare)
 
     def figure(self):
-        """The curve with its peak, the miscounted one and the others."""
+        """Draw the curve with its peak, the miscounted one and the others."""
         say, (where, peak) = self.words, self.peak
         at = np.unique(np.geomspace(1, self.steps, 400).round().astype(int))
         if not self.log:
@@ -175,7 +176,7 @@ class LearningRate(Widget):
 
 
 def rates(step: int, d_model: int, warmup: int, factor: float, steps: int, accumulate: int = 1) -> dict[str, float]:
-    """The learning rate at `step` by every schedule of `LearningRate`; the others have the paper's peak."""
+    """Return the learning rate at `step` of every schedule of `LearningRate`; the others have the paper's peak."""
     peak = factor * (d_model * warmup) ** -0.5
     rise = min(1.0, step / warmup)
     left = max(0.0, 1 - step / steps)
@@ -190,11 +191,12 @@ def rates(step: int, d_model: int, warmup: int, factor: float, steps: int, accum
 
 
 class LabelSmoothing(Live):
-    """The smoothed target, a model's answer to it, and the loss; `value` is the model's probability of the right word.
+    """The smoothed target, a model's output, and the loss; `value` is the model's probability of the correct word.
 
-    What is left the model shares evenly among the wrong words. `epsilon` is 0 to 0.5, `vocabulary` the number of words, one
-    of 2 to 37,000; `convention` spreads ε over "all" words (the paper, PyTorch) or over the "others" (tensor2tensor).
-    Of a reader's own sentence it takes what `translator_smoothing` says: `word` is the place of the one that is read.
+    The model spreads the rest evenly over the wrong words. `epsilon` is 0 to 0.5, `vocabulary` the number of words,
+    one of 2 to 37,000; `convention` spreads ε over "all" words (the paper, PyTorch) or over the "others"
+    (tensor2tensor). For a reader's own sentence it uses the results of `translator_smoothing`: `word` is the index of
+    the selected one.
     """
 
     _module = traitlets.Unicode("training/label_smoothing").tag(sync=True)
@@ -206,7 +208,7 @@ class LabelSmoothing(Live):
     written = traitlets.List(traitlets.Unicode()).tag(sync=True)
     sure = traitlets.List(traitlets.Float()).tag(sync=True)
     others = traitlets.List(traitlets.Float()).tag(sync=True)
-    known = traitlets.Int(0, min=0).tag(sync=True)  # tokens of the model that wrote
+    known = traitlets.Int(0, min=0).tag(sync=True)  # vocabulary size of the model that wrote
     word = traitlets.Int(0, min=0).tag(sync=True)
 
     @traitlets.validate("epsilon")
@@ -229,11 +231,11 @@ class LabelSmoothing(Live):
 
     @property
     def target(self) -> tuple[float, float]:
-        """What the target gives to the right word, and to each wrong one."""
+        """The target's probability of the correct word, and of each wrong one."""
         return target(self.vocabulary, self.epsilon, self.convention)
 
     def loss(self, p: float) -> float:
-        """The loss in nats of a model that gives the right word `p` and shares the rest."""
+        """Return the loss in nats of a model that gives the correct word `p` and spreads the rest evenly."""
         return loss(p, self.vocabulary, self.epsilon, self.convention)
 
     @property
@@ -251,7 +253,7 @@ class LabelSmoothing(Live):
         )
 
     def figure(self):
-        """Target and answer side by side, and the loss against the answer with its lowest point."""
+        """Draw target and model side by side, and the loss against the model's probability with its minimum."""
         say, (right, wrong), p = self.words, self.target, self.value
         fig, (bars, curve) = draw.figure(cols=2, width=7.2, height=3.1)
         places, model, c = np.arange(2), [p, (1 - p) / (self.vocabulary - 1)], draw.colours()
@@ -273,9 +275,9 @@ class LabelSmoothing(Live):
 
 @torch.no_grad()
 def translator_smoothing(translator: Any, sentence: str) -> dict[str, Any]:
-    """What `LabelSmoothing` needs of each token that a translator writes greedily for `sentence`.
+    """Return what `LabelSmoothing` needs of each token that a translator writes greedily for `sentence`.
 
-    Its name, its probability, and the mean −log p of all others; whatever ε is, its loss follows from the two.
+    Its name, its probability, and the mean −log p of all others; the loss follows from the last two for any ε.
     """
     tokenizer, (ids,) = translator.tokenizer, translator.search([sentence], beam=1)
     read = torch.tensor([[tokenizer.bos_id, *ids]])
@@ -287,13 +289,13 @@ def translator_smoothing(translator: Any, sentence: str) -> dict[str, Any]:
 
 
 def target(vocabulary: int, epsilon: float, convention: str) -> tuple[float, float]:
-    """The smoothed target's share of the right word, and of each wrong one."""
+    """Return the smoothed target's share of the correct word, and of each wrong one."""
     wrong = epsilon / (vocabulary if convention == "all" else vocabulary - 1)
     return 1 - (vocabulary - 1) * wrong, wrong
 
 
 def loss(p: float, vocabulary: int, epsilon: float, convention: str) -> float:
-    """Cross-entropy in nats of `p` on the right word and equal shares of the rest, against the smoothed target."""
+    """Return the cross-entropy in nats of `p` on the correct word, the rest spread evenly, and the smoothed target."""
     right, wrong = target(vocabulary, epsilon, convention)
     of_right = right * math.log(p) if p > 0 else -math.inf
     if not wrong:
@@ -303,12 +305,12 @@ def loss(p: float, vocabulary: int, epsilon: float, convention: str) -> float:
 
 
 class TrainingReplay(Widget):
-    """A recorded training, step by step: loss, learning rate, cross-attention and what the model wrote; `value` is the look.
+    """A recorded training: loss, learning rate, cross-attention and model output per step; `value` is the snapshot.
 
-    `run` holds `losses` and `rates` of all steps, `src_tokens`, `tgt_tokens` (the watched example), and `looks`, each with
-    `step`, `exact` (a share), `written` and `weights` (heads, target, source), numbers or percentages in words. None
-    shows the recorded run of chapter `training`. `floor` is the least possible loss, or None. `head` counts from 0;
-    −1 is the mean of the heads.
+    `run` holds `losses` and `rates` of all steps, `src_tokens`, `tgt_tokens` (the watched example), and `looks`
+    (snapshots), each with `step`, `exact` (a share), `written` and `weights` (heads, target, source), numbers or
+    percentages in words. None shows the recorded run of chapter `training`. `floor` is the least possible loss, or
+    None. `head` counts from 0; −1 is the mean of the heads.
     """
 
     _module = traitlets.Unicode("training/training_replay").tag(sync=True)
@@ -353,12 +355,12 @@ class TrainingReplay(Widget):
 
     @property
     def step(self) -> int:
-        """The step of the present look."""
+        """The step of the selected snapshot."""
         return self.looks[self.value]["step"]
 
     @property
     def matrix(self) -> np.ndarray:
-        """The weights of the present look, (target, source): of one head, or their mean."""
+        """The weights of the selected snapshot, (target, source): of one head, or their mean."""
         heads = np.array(self.looks[self.value]["weights"])
         return heads.mean(axis=0) if self.head < 0 else heads[self.head]
 
@@ -382,7 +384,7 @@ class TrainingReplay(Widget):
         )
 
     def figure(self):
-        """The loss up to the present look, and where the decoder looks."""
+        """Draw the loss up to the selected snapshot, and its cross-attention."""
         say, at, losses = self.words, self.step, self.losses
         fig, (curve, look) = draw.figure(cols=2, width=7.4, height=3.4)
         plane = draw.Plane(curve, say.shared["step"], say.loss)
@@ -399,7 +401,7 @@ class TrainingReplay(Widget):
 
 
 def recorded_replay() -> dict[str, Any]:
-    """The recorded run of chapter `training`."""
+    """Return the recorded run of chapter `training`."""
     from tfm_lib.drawing import recorded
 
     return recorded("training_replay")
@@ -414,7 +416,7 @@ def _look(look: Mapping[str, Any], number: int, n: int, m: int) -> dict[str, Any
 
 
 def _percent(row: Any) -> Any:
-    """A row of weights; a recorded one is a string of percentages."""
+    """Return a row of weights; a recorded one is a string of percentages."""
     return [int(share) / 100 for share in row.split()] if isinstance(row, str) else row
 
 

@@ -1,4 +1,4 @@
-"""The widgets of chapter `transformer`: one word's vector on its way through the machine, and how large a machine is."""
+"""The widgets of chapter `transformer`: one word's vector through the model, stage by stage, and the model's size."""
 
 from __future__ import annotations
 
@@ -70,29 +70,29 @@ SIZE = Words(
     norms={"post": "post-norm", "pre": "pre-norm"},
     millions="parameters (millions)",
     heading="{total:,} parameters",
-    parts={"norms": "norms"},  # the others are names in the code
+    parts={"norms": "norms"},  # the other parts are named as in the code
     stacks={"encoder": "encoder", "decoder": "decoder", "words": "words"},
 )
-TOLD = 4  # words that a vector would say
+TOLD = 4  # most probable words listed for a vector
 
 
 @dataclass
 class Stage:
-    """One step of the machine: the state (words, d_model) that it leaves, and how it came about."""
+    """One stage of the model: its output state (words, d_model), and how it was computed."""
 
     name: str
-    layer: int  # 0: outside the stack
+    layer: int  # 0 is outside the stack
     shapes: str
     state: Tensor
-    added: Tensor | None = None  # what was added to the state before
+    added: Tensor | None = None  # what was added to the previous state
     weights: Tensor | None = None  # (n_heads, words, keys)
-    active: Tensor | None = None  # how many hidden units of the feed-forward network are above 0
+    active: Tensor | None = None  # number of hidden units of the feed-forward network above 0
     says: list[list[tuple[str, float]]] = field(default_factory=list)
 
 
 @torch.no_grad()
 def follow(model: Transformer, src_ids: Tensor, tgt_ids: Tensor) -> tuple[list[Stage], list[Stage]]:
-    """Every state of one source and one target sentence on their way up encoder and decoder, dropout off."""
+    """Return every state of one source and one target sentence through encoder and decoder, dropout off."""
     training = model.training
     try:
         with trace(model.eval()) as seen:
@@ -106,7 +106,7 @@ def follow(model: Transformer, src_ids: Tensor, tgt_ids: Tensor) -> tuple[list[S
     for i, layer in enumerate(model.decoder):
         _climb(decoder, seen, f"decoder.{i}", layer, ["masked self-attention", "cross-attention", "feed-forward"])
     for stages, norm in (encoder, "encoder_norm"), (decoder, "decoder_norm"):
-        if not isinstance(model.get_submodule(norm), nn.Identity):  # pre-norm stacks end with a norm of their own
+        if not isinstance(model.get_submodule(norm), nn.Identity):  # pre-norm stacks end with a norm
             X = seen[f"{norm}.output"]
             stages.append(Stage("last norm", 0, f"{_shape(X)} → {_shape(X)}", X[0]))
     Y, logits = seen["decoder_norm.output"], seen["output"]
@@ -123,7 +123,7 @@ def _entrance(model: Transformer, ids: Tensor, rows: Tensor, whole: Tensor) -> l
 
 
 def _climb(stages: list[Stage], seen: Trace, path: str, layer: nn.Module, names: list[str]) -> None:
-    """The stages of one layer: its sub-layers, each with the residual connection around it."""
+    """Append the stages of one layer: its sub-layers, each with its residual connection."""
     number = int(path.rpartition(".")[2]) + 1
     for k, (around, name) in enumerate(zip(layer.residuals, names)):
         sublayer = f"{path}.{name.removeprefix('masked ').replace('-', '_')}"
@@ -148,11 +148,12 @@ def _shape(X: Tensor) -> str:
 
 
 class FollowToken(Live):
-    """One word's vector on its way through a Transformer, stage by stage, with shapes and real numbers.
+    """The vector of one word through a Transformer, stage by stage, with shapes and actual numbers.
 
-    `model` is any Transformer, `src_ids` (1, m) a source and `tgt_ids` (1, n) what its decoder reads, <bos> first.
-    `words` gives the text of an id. `translator` is the engine's, around the same model, for sentences of the reader's own. `value` counts the stages from the bottom, `word` the source words and then those of
-    the target, `head` is 0 for the mean of all heads. `numbers` of each vector are kept.
+    `model` is any Transformer, `src_ids` (1, m) a source and `tgt_ids` (1, n) the input of its decoder, <bos> first.
+    `words` gives the text of an id. `translator` is the engine's, around the same model, for sentences of the reader's
+    own. `value` counts the stages from the bottom, `word` the source words and then the target words, `head` is 0
+    for the mean of all heads. The first `numbers` features of each vector are kept.
     """
 
     _module = traitlets.Unicode("transformer/follow_token").tag(sync=True)
@@ -219,14 +220,14 @@ class FollowToken(Live):
 
     @property
     def at(self) -> tuple[dict[str, Any], int, bool]:
-        """The stage that is shown, the word's place in its own sentence, and whether it is one of the source."""
+        """The displayed stage, the word's index in its own sentence, and whether it is in the source."""
         m = len(self.src_tokens)
         stages = self.encoder if self.word < m else self.decoder
         stage = stages[min(self.value, len(stages) - 1)]
         return stage, self.word if self.word < m else self.word - m, self.word < m
 
     def weights(self) -> list[float]:
-        """The weights of the shown word at the shown stage: of the chosen head, or the mean of all; none if it has none."""
+        """Return the word's weights at the displayed stage: of the selected head, or the mean of all; else []."""
         stage, i, _ = self.at
         rows = np.array([head[i] for head in stage["weights"]])
         if not len(rows):
@@ -234,7 +235,7 @@ class FollowToken(Live):
         return (rows.mean(axis=0) if self.head == 0 else rows[self.head - 1]).tolist()
 
     def asked(self) -> list[str]:
-        """The words that those weights belong to."""
+        """Return the words that those weights belong to."""
         stage, _, of_source = self.at
         return self.src_tokens if of_source or stage["name"] == "cross-attention" else self.tgt_tokens
 
@@ -260,7 +261,7 @@ class FollowToken(Live):
         )
 
     def figure(self):
-        """The shown numbers of the vector, what the step added, and what the vector would say."""
+        """Draw the stored features of the vector, what the stage added, and the words that the vector predicts."""
         say, (stage, i, of_source) = self.words, self.at
         fig, (left, right) = draw.figure(cols=2, width=7.2, height=3, width_ratios=[3, 1])
         vector, c = np.array(stage["vectors"][i]), draw.colours()
@@ -295,14 +296,14 @@ def _text(words: Callable[[int], str], i: int) -> str:
 
 
 def _nearest(model: Transformer, stages: Sequence[Stage], words: Callable[[int], str]) -> None:
-    """The words whose embeddings point most nearly in the direction of each state, with the cosines."""
+    """Store the words whose embeddings have the largest cosine with each state, and the cosines."""
     E = nn.functional.normalize(model.embedding.tokens.weight.detach(), dim=-1)
     for stage in stages:
         _tell(stage, nn.functional.normalize(stage.state, dim=-1) @ E.T, words)
 
 
 def _would_say(model: Transformer, stages: Sequence[Stage], words: Callable[[int], str]) -> None:
-    """The words that each state would lead to, were it the last, with their probabilities."""
+    """Store the words that each state would predict if it were the last, with their probabilities."""
     with torch.no_grad():
         for stage in stages:
             done = stage.name == "logits"
@@ -317,7 +318,7 @@ def _tell(stage: Stage, shares: Tensor, words: Callable[[int], str]) -> None:
 
 
 def _plain(stage: Stage, numbers: int) -> dict[str, Any]:
-    """What a page carries of a stage."""
+    """Return a stage as a page stores it."""
     is_logits = stage.name == "logits"
     kept = stage.state.sort(dim=-1, descending=True).values if is_logits else stage.state
     return {
@@ -339,14 +340,14 @@ def _rounded(X: Tensor, digits: int) -> list:
 
 
 def _untrained() -> tuple[Transformer, Tensor, Tensor]:
-    """A small machine that has learned nothing, to have something to show."""
+    """Return a small untrained model as a default example."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = Transformer(TransformerConfig(20, d_model=16, n_heads=4, d_ff=64, n_layers=2, dropout=0.0))
     return model, torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 11, 12]])
 
 
-# how large a machine is
+# model sizes
 
 PRESETS = {
     "base": base_config(37_000),
@@ -357,7 +358,7 @@ ACROSS, ROW, GAP = (
     0.11,
     1 / 370,
     36,
-)  # of the drawing: the width of a feature, the height of a row of numbers, pixels between stacks
+)  # of the drawing: width per feature, height per row of numbers, pixels between stacks
 FIELDS = ("n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm")
 CHOICES = {
     "value": [64, 128, 256, 512, 1024, 2048, 4096],
@@ -367,10 +368,10 @@ CHOICES = {
 
 
 class ModelSize(Widget):
-    """A Transformer drawn so that each area is a number of parameters; its memory, and its work for a word.
+    """A Transformer drawn with areas proportional to parameter counts; its memory, and its operations per word.
 
-    `preset` is "base", "big", "translator" (the one that comes with the book) or "own"; `value` is d_model. `length`
-    is the number of words in source and target, for the work.
+    `preset` is "base", "big", "translator" (the one shipped with the book) or "own"; `value` is d_model. `length`
+    is the number of words in source and target, for counting operations.
     """
 
     _module = traitlets.Unicode("transformer/model_size").tag(sync=True)
@@ -434,12 +435,12 @@ class ModelSize(Widget):
 
     @property
     def config(self) -> TransformerConfig:
-        """The configuration that is shown."""
+        """The displayed configuration."""
         return TransformerConfig(self.vocab_size, self.value, self.n_heads, self.d_ff, self.n_layers, norm=self.norm)
 
     @property
     def parts(self) -> dict[str, int]:
-        """Parameters part by part, as `count_parameters` counts them."""
+        """The parameters of each part, as `count_parameters` counts them."""
         with torch.device("meta"):
             return count_parameters(Transformer(self.config))
 
@@ -469,7 +470,7 @@ class ModelSize(Widget):
         )
 
     def figure(self):
-        """The machine, where an area is a number of parameters, beside the parts as bars."""
+        """Draw the model with areas proportional to parameter counts, beside the parts as bars."""
         say, c, parts = self.words, draw.colours(), self.parts
         fig, (drawn, bars) = draw.figure(cols=2, width=7.4, height=3.8)
         d, long = self.value * ACROSS, self.vocab_size * ROW
@@ -495,9 +496,9 @@ class ModelSize(Widget):
 
 
 def flops_per_word(config: TransformerConfig, length: int) -> dict[str, int]:
-    """The work of a forward pass over `length` source and `length` target words, divided by `length`.
+    """Return the operations of a forward pass over `length` source and `length` target words, divided by `length`.
 
-    Matrix products only, two operations for each multiply-and-add; what the causal mask hides is computed, too.
+    Matrix products only, two operations for each multiply-and-add; scores hidden by the causal mask are computed, too.
     """
     d, d_ff, N = config.d_model, config.d_ff, config.n_layers
     return {

@@ -1,4 +1,4 @@
-/* Alignment: a translation's weights over its source, by score function; the true links on demand. */
+/* Alignment widget: a translation's attention weights over its source, by score function, with the true links on request. */
 
 import { below, card, clamp, fixed, h, heatmap, legend, links, range, s, told } from "../kit/index.js";
 
@@ -24,11 +24,11 @@ const WORDS = {
 
 const share = fixed(2);
 
-/* The place of the largest weight, the first of equals. */
+/* Return the index of the largest weight, the first of ties. */
 export const heaviest = (row) => row.indexOf(Math.max(...row));
 
-/* Alignment error rate of one sentence, 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); null where no sure link is known.
-   A links each target word that has a sure link with its heaviest source word. */
+/* Alignment error rate of one sentence, 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); null if no sure link is known.
+   A links each target word that has a sure link to its heaviest source word. */
 export function errorRate(weights, sure, possible = []) {
   if (!sure.length) return null;
   const has = (pairs, i, j) => pairs.some(([a, b]) => a === i && b === j);

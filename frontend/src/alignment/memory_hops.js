@@ -1,4 +1,4 @@
-/* Memory hops: a question walks over the facts of a story, one look-up upon another. */
+/* Memory-hops widget: attention of a memory network over the facts of a story, hop by hop. */
 
 import { card, clamp, fixed, h, many, onWidth, ramp, range, s, set, told, widthOf } from "../kit/index.js";
 
@@ -17,11 +17,11 @@ const WORDS = {
   wrong: "wrong: it is {truth}.",
 };
 
-const [ROW, TOP, LANE, WIDE] = [30, 46, 16, 48]; // the walk goes down in lanes beside the columns
-const FILL = "--fill:color-mix(in oklab, var(--tfm-w1) calc(var(--w, 0) * 100%), var(--tfm-w0))"; // ink is chosen for it
+const [ROW, TOP, LANE, WIDE] = [30, 46, 16, 48]; // pixels; the path runs in lanes beside the columns
+const FILL = "--fill:color-mix(in oklab, var(--tfm-w1) calc(var(--w, 0) * 100%), var(--tfm-w0))"; // the text colour is chosen for this fill
 const share = fixed(2);
 
-/* What each hop reads most, the first of equals. */
+/* Return the fact with the largest weight in each hop, the first of ties. */
 export const path = (weights) => weights.map((row) => row.indexOf(Math.max(...row)));
 
 function render({ model, el }) {
@@ -46,7 +46,7 @@ function render({ model, el }) {
     if (!width) return;
     const { story, hops, walk } = chosen();
     const wide = clamp(Math.floor((width - LANE - 12 - widthOf(story.facts, 13)) / most()) - LANE, 30, WIDE);
-    const at = (k) => LANE + k * (wide + LANE); // where the column of a hop begins
+    const at = (k) => LANE + k * (wide + LANE); // left edge of the column of hop k
     const lane = (k) => at(k) - LANE / 2;
     const [left, low] = [at(most()) + 6, TOP + story.facts.length * ROW];
     const middle = (i) => TOP + (i + 0.5) * ROW - 1;

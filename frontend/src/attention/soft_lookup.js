@@ -1,4 +1,4 @@
-/* Soft look-up: a query among keys in the plane; every key gets a share, the output is the mean of the values in these shares. */
+/* Soft look-up widget: a query among keys in the plane; every key gets a weight, the output is the weighted mean of the values. */
 
 import { card, clamp, dot, fixed, h, onWidth, plot, range, s, set, short, softmax, told, transpose, widthOf } from "../kit/index.js";
 
@@ -24,7 +24,7 @@ const WORDS = {
   scores: { dot: "dot", "scaled dot": "scaled dot", bilinear: "bilinear", additive: "additive" },
 };
 
-/* How one query and one key are scored, as in tfm_lib.attention; p holds the matrices that Python sends along. */
+/* Score functions of a query and a key, as in tfm_lib.attention; p holds the matrices sent by Python. */
 export const SCORES = {
   dot,
   "scaled dot": (q, k) => dot(q, k) / Math.sqrt(q.length),
@@ -38,7 +38,7 @@ export function lookUp({ value, K, V, score, parameters, temperature, uniform })
   return { scores, weights, output: transpose(V).map((column) => dot(weights, column)) };
 }
 
-/* The corners of the smallest convex polygon around points of the plane (Andrew's monotone chain). */
+/* Return the corners of the convex hull of points in the plane (Andrew's monotone chain). */
 export function hull(points) {
   const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const left = ([ax, ay], [bx, by], [cx, cy]) => (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > 0;
@@ -55,7 +55,7 @@ export function hull(points) {
 
 const STATE = ["value", "score", "temperature", "uniform"];
 const DATA = ["K", "V", "parameters"];
-const WIDEST = 16; // pixels of a link of weight 1
+const WIDEST = 16; // pixels, width of a link of weight 1
 const LINE = 14; // pixels between two names
 const HARD = 0.995;
 const MOST_TOLD = 8;
@@ -79,7 +79,7 @@ function render({ model, el }) {
   const [across, up] = ui.get("axes");
   const square = { square: true, most: 360 };
   let now;
-  let reach = 1; // half the plane's width; it may grow, so that Python can send the query anywhere
+  let reach = 1; // half the plane's width; it may grow, so that Python can put the query anywhere
 
   const plane = plot(ui, { ...square, x: { label: across, domain: [-1, 1] }, y: { label: up, domain: [-1, 1] }, label: WORDS.plane });
   const origin = s("path", { class: "tfm-axis-line", "stroke-dasharray": "1 4" });
@@ -94,7 +94,7 @@ function render({ model, el }) {
   const compare = step(WORDS.compare, plane);
   const share = step("", shares, !flat && "grid-column:1/-1");
   const mix = step(WORDS.mix, mixture, flat && "margin-top:14px");
-  /* Two planes stand side by side above the shares; where they stack, the shares come between them. */
+  /* Two planes side by side above the weights; if they stack, the weights are placed between them. */
   ui.stage.append(h("div", { class: "tfm-columns", style: "grid-auto-flow:dense" }, compare, ...(flat ? [h("div", {}, share, mix)] : [share, mix])));
 
   const score = ui.select("score", { label: WORDS.score, options: Object.entries(WORDS.scores) });
@@ -135,7 +135,7 @@ function render({ model, el }) {
   return ui.start(draw, { watch: DATA, csv });
 }
 
-/* Named points, each tied by a link to its end. Names stand away from `centre` where there is room, and give way to each other. */
+/* Named points, each linked to its end point. Names are placed away from `centre` if there is room, and avoid each other. */
 function star(plane, names, shape, colour) {
   const ties = names.map(() => s("line", { class: "tfm-line", "stroke-opacity": 0.5 }));
   const words = names.map((name) => s("text", { class: "tfm-mark-label tfm-strong" }, name));
@@ -166,7 +166,7 @@ function star(plane, names, shape, colour) {
   };
 }
 
-/* Links to one place, as wide as the weights; where every key gets the same share, they show that something is broken. */
+/* Links to one point, as wide as the weights; if every key has the same weight, they are marked as broken. */
 const links = (places, end, { weights, uniform }, colour, centre) => ({
   places,
   centre,
@@ -176,7 +176,7 @@ const links = (places, end, { weights, uniform }, colour, centre) => ({
   dash: uniform && "7 5",
 });
 
-/* Values of two numbers: the output stays in their convex hull. */
+/* Values in two dimensions: the output stays in their convex hull. */
 function polygon(ui, names, square) {
   const axis = (word) => ({ label: told(WORDS.axis, { axis: word }), domain: [-1, 1] });
   const plane = plot(ui, { ...square, x: axis(ui.get("shared").axes[0]), y: axis(ui.get("shared").axes[1]), label: WORDS.values });
@@ -202,7 +202,7 @@ function polygon(ui, names, square) {
   };
 }
 
-/* Values of one number: each weight stands on its value, and the output is where they balance. */
+/* Values in one dimension: each weight is drawn at its value, and the output is their balance point. */
 function balance(ui, names) {
   const line = plot(ui, { x: { label: WORDS.value, domain: [0, 1] }, y: { label: WORDS.weight, domain: [0, 1.15] }, height: 230, label: WORDS.line });
   const stems = star(line, names, SQUARE, "value");
@@ -218,7 +218,7 @@ function balance(ui, names) {
   };
 }
 
-/* One row a key: its score, and its weight as a bar. */
+/* One row per key: its score, and its weight as a bar. */
 function bars(ui, names) {
   const ROW = 23;
   const rows = names.map((name, j) => {

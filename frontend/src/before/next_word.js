@@ -1,4 +1,4 @@
-/* Guess the next word: scores become probabilities, probabilities a loss, and its slope moves the scores. */
+/* Next-word widget: scores, their softmax, the loss, and a gradient step on the scores. */
 
 import { card, clamp, fixed, h, onWidth, range, s, set, short, signed, softmax, told } from "../kit/index.js";
 import { slider } from "../kit/controls.js";
@@ -14,12 +14,12 @@ const WORDS = {
 
 const LIMIT = 6;
 const [ROW, NAME, TOP] = [30, 74, 0];
-const [two, three, change] = [fixed(2), fixed(3), signed(3)]; // a slope and the step against it round alike
+const [two, three, change] = [fixed(2), fixed(3), signed(3)]; // the slope and the step against it are rounded alike
 
-/* The slope of −ln p(answer) in each score: the probabilities, less 1 for the answer. */
+/* Gradient of −ln p(answer) with respect to each score: the probabilities, minus 1 for the answer. */
 export const slopes = (scores, answer) => softmax(scores).map((share, i) => share - (i === answer ? 1 : 0));
 
-/* The scores after one step against the slope. */
+/* Return the scores after one gradient step. */
 export const stepped = (scores, answer, rate) => {
   const slope = slopes(scores, answer);
   return scores.map((score, i) => +clamp(score - rate * slope[i], -LIMIT, LIMIT).toFixed(3));

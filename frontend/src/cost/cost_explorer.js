@@ -1,4 +1,4 @@
-/* Cost explorer: what layers ask for against the number of words, counted and measured, and where two of them cross. */
+/* Cost explorer: counted and measured costs of layers against the number of words, and where two of them cross. */
 
 import { card, clamp, fixed, h, plot, range, s, told } from "../kit/index.js";
 
@@ -25,12 +25,12 @@ const WORDS = {
 
 const LOOKS = { attention: ["one"], gru: ["decoder", "8 4"], stacked: ["two", "9 3 2 3"], dilated: ["encoder", "2 3"], window: ["ink", "12 3 2 3"] };
 const CHOICES = { d: [16, 32, 64, 128, 256, 512, 1024], k: [2, 3, 5, 7, 9, 15], r: [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] };
-const QUANTITIES = ["multiplications", "memory", "sequential", "path", "time"]; // a page brings their words in another order
+const QUANTITIES = ["multiplications", "memory", "sequential", "path", "time"]; // a page's JSON may hold their labels in another order
 const MOST = 65536;
 const GRID = range(31).map((i) => Math.round(2 ** (i / 2 + 1)));
 const BEGINNING = 16;
 
-/* As tfm_lib.cost counts them. */
+/* Layer counts and costs, as in tfm_lib.cost. */
 export const stackedLayers = (n, k) => Math.max(1, Math.ceil((n - 1) / (k - 1)));
 export function dilatedLayers(n, k) {
   let layers = 1;
@@ -49,7 +49,7 @@ export function costs(n, { d, k, r, projections: p }) {
   };
 }
 
-/* One quantity of every row: of a layer, or of as many layers as join any two words. */
+/* One quantity of every row: of a layer, or of as many layers as connect any two words. */
 export function asked(n, state) {
   const each = Object.entries(costs(n, state)).map(([name, row]) => [name, row[state.quantity] * (state.joined && state.quantity !== "path" ? row.path / row.sequential : 1)]);
   return Object.fromEntries(each);
@@ -57,14 +57,14 @@ export function asked(n, state) {
 
 const nearest = (all, x) => all.reduce((best, y) => (Math.abs(Math.log(y / x)) < Math.abs(Math.log(best / x)) ? y : best));
 
-/* Milliseconds of what was measured, at the nearest width and filter. */
+/* Measured milliseconds, at the nearest width and filter. */
 export function times({ n, layers }, { d, k, projections }) {
   const found = layers[nearest(Object.keys(layers).map(Number), d)];
   const names = { attention: projections ? "projected" : "attention", gru: "gru", stacked: k < 5 ? "convolution 3" : "convolution 7", window: "window" };
   return Object.fromEntries(Object.entries(names).map(([row, name]) => [row, n.map((at, i) => [at, found[name][i]])]));
 }
 
-/* Where attention overtakes the GRU, or null. */
+/* Return where attention overtakes the GRU, or null. */
 export function crossing(state, measured) {
   if (state.quantity === "multiplications") return ((6 - state.projections) * state.d) / 2;
   if (state.quantity === "memory") return (7 - state.projections) * state.d;
@@ -77,7 +77,7 @@ export function crossing(state, measured) {
   return attention[i - 1][0] ** (1 - share) * attention[i][0] ** share;
 }
 
-/* 12.6 M: three digits, as short in tfm_lib.widgets.cost. */
+/* Format with three digits, 12.6 M; as short in tfm_lib.widgets.cost. */
 export function short(x) {
   const [size, name] = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]].find(([size]) => x >= size) ?? [1, ""];
   return `${+(x / size).toPrecision(3)}${name}`;
@@ -129,7 +129,7 @@ function render({ model, el }) {
     const state = now();
     const drawn = curves(state);
     const timed = state.quantity === "time";
-    const many = state.joined && state.quantity !== "path" && !timed; // filter and window say how many layers
+    const many = state.joined && state.quantity !== "path" && !timed; // filter and window determine the number of layers
     const one = (...names) => many || names.includes(state.quantity);
     d.enable(state.quantity !== "sequential" && state.quantity !== "path");
     k.enable(one("multiplications", "path", "time"));

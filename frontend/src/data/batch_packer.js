@@ -1,4 +1,4 @@
-/* Batch packer: sentences as bars, batches as rectangles, padding hatched. */
+/* Batch packer widget: sentences as bars, batches as rectangles, padding hatched. */
 
 import { card, clamp, fixed, h, many, onWidth, range, s, set, stripes, sum, told, uid } from "../kit/index.js";
 
@@ -24,7 +24,7 @@ export const RULES = ["any order", "by length", "by tokens"];
 
 const chunks = (list, size) => range(Math.ceil(list.length / size)).map((i) => list.slice(i * size, (i + 1) * size));
 
-/* As many as fit into `places`, padding counted; one that is too long stands alone. */
+/* Fill batches up to `places` tokens, padding included; a sentence that is too long gets a batch of its own. */
 function filled(order, lengths, places) {
   const groups = [];
   let longest = 0;
@@ -40,7 +40,7 @@ function filled(order, lengths, places) {
   return groups;
 }
 
-/* The batches as lists of indices, by one of the RULES; `pool` sentences are sorted together. */
+/* Return the batches as lists of indices, by one of the RULES; `pool` sentences are sorted together. */
 export function packed(lengths, { value: rule, size, places, pool }) {
   const order = lengths.map((_, i) => i);
   if (rule === "any order") return chunks(order, size);
@@ -93,7 +93,7 @@ function render({ model, el }) {
     return group.children;
   }
 
-  /* Batches side by side as long as there is room, in lines as high as their tallest. */
+  /* Place batches side by side while there is room, in lines as high as their tallest. */
   function layout(groups) {
     if (!width) return;
     const unit = Math.min(width < 460 ? 3 : 4, (width - 2) / longest);

@@ -1,5 +1,5 @@
-/* Tokeniser: a sentence falls into letters, and the merges put it together, one after the other. Beside that, on the reader's
-   wish, the sub-words of the shipped translator, whose merges were learned from other text.                              */
+/* Tokeniser widget: a sentence is split into letters, and the merges join them, one after the other. On request it also shows
+   the sub-words of the shipped translator, whose merges were learned from other text. */
 
 import { card, clamp, h, live, many, onWidth, plot, s, set, sum, told, widthOf } from "../kit/index.js";
 
@@ -27,7 +27,7 @@ const WORDS = {
 
 const [END, BEGIN, UNKNOWN] = ["·", "▁", "<unk>"]; // the first marks the last letter of a word
 
-/* The words of a sentence in lower case; a sign is a word of its own. As tfm_lib.widgets.data.words_of. */
+/* Words of a sentence in lower case; each punctuation mark is a word. As tfm_lib.widgets.data.words_of. */
 export const wordsOf = (sentence) => sentence.toLowerCase().match(/[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]/gu) ?? [];
 
 export function lettersOf(word) {
@@ -36,7 +36,7 @@ export function lettersOf(word) {
   return letters;
 }
 
-/* Every place in a word where the pair stands becomes one piece, from the left. */
+/* Join every occurrence of the pair in a word into one piece, from the left. */
 export function merged(pieces, [a, b]) {
   const done = [];
   for (const piece of pieces) {
@@ -48,7 +48,7 @@ export function merged(pieces, [a, b]) {
 
 export const cut = (word, merges) => merges.reduce(merged, lettersOf(word));
 
-/* For a whole sentence: its pieces after `used` merges, how many there are after each merge, and which merges find a place. */
+/* For a whole sentence: its pieces after `used` merges, the number of pieces after each merge, and which merges apply. */
 export function trace(words, merges, used) {
   let now = words.map(lettersOf);
   const size = () => sum(now.map((pieces) => pieces.length));
@@ -67,7 +67,7 @@ export function trace(words, merges, used) {
 
 export const isUnknown = (piece, known) => known.size > 0 && [...piece.replace(END, "")].length <= 1 && !known.has(piece);
 
-/* Sub-words of the translator, those of a word together. */
+/* Group the translator's sub-words by word. */
 export const byWord = (pieces) => pieces.reduce((words, piece) => (!words.length || piece.startsWith(BEGIN) ? [...words, [piece]] : [...words.slice(0, -1), [...words.at(-1), piece]]), []);
 
 const [HIGH, PAD, GAP, APART, LINE] = [30, 9, 3, 16, 44];
@@ -99,7 +99,7 @@ function render({ model, el }) {
     label: WORDS.next,
     onclick() {
       const { firing } = now();
-      ui.set({ used: firing.find((k) => k > used()) ?? 0 }); // after the last one, the letters again
+      ui.set({ used: firing.find((k) => k > used()) ?? 0 }); // after the last merge, start again with the letters
     },
   });
   const own = live(ui, { ask: () => ({ do: "pieces" }), beside: { of: "value", label: WORDS.beside, says: WORDS.comes } });
@@ -150,7 +150,7 @@ function render({ model, el }) {
 
 const line = (words) => words.map((word) => word.join(" ")).join(" | ");
 
-/* Words side by side as long as there is room, each a row of boxes; one among them is new. */
+/* Place words side by side while there is room, each as a row of boxes; one of the boxes may be new. */
 function boxes() {
   const svg = s("svg", { role: "img" });
   let [width, words, fresh] = [0, [], null];
@@ -163,7 +163,7 @@ function boxes() {
       const sizes = word.map(room);
       if (x > 1 && x + sum(sizes) + GAP * (sizes.length - 1) > width) [x, y] = [1, y + LINE];
       word.forEach((piece, i) => {
-        if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word longer than the line
+        if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word is longer than the line
         const lost = piece === UNKNOWN;
         const kind = lost ? "broken" : piece === fresh ? "one" : "soft";
         marks.push(

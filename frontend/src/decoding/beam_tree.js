@@ -1,4 +1,4 @@
-/* Beam tree: a beam search over a tree of log-probabilities, step by step; width and α act at once. */
+/* Beam-tree widget: beam search over a tree of log-probabilities, step by step; width and α take effect at once. */
 
 import { asRead, card, clamp, fixed, h, live, many, onWidth, radios, range, retext, s, set, short, told, widthOf } from "../kit/index.js";
 
@@ -7,7 +7,7 @@ const WORDS = {
   beam: "beam",
   step: "step",
   penalty: "length penalty α",
-  way: "{word}, step {step}, log-probability {log}, {fate}: {text}", // what differs first: a text can be long
+  way: "{word}, step {step}, log-probability {log}, {fate}: {text}", // the distinguishing parts come first, since a text can be long
   kept: "kept",
   pruned: "pruned",
   source: "Source: {source}",
@@ -23,13 +23,13 @@ const WORDS = {
 };
 
 const END = 0; // the token that ends a sentence
-const PRUNED = 3; // how many of those that fell off are drawn
+const PRUNED = 3; // number of pruned continuations that are drawn
 
 export const penalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
-/* tree[node] = [[token, log-probability, node behind it or −1], …], the root first; as tfm_lib.decoding.Beam.
+/* Beam search, as tfm_lib.decoding.Beam. tree[node] = [[token, log-probability, child node or −1], …], the root first.
    steps[i] = { kept, pruned }, each way = { from, token, more, total, score, path, ended, rank };
-   found = the finished ones, best first, or the open ones if there are none. */
+   found = the finished hypotheses, best first, or the open ones if there are none. */
 export function search(tree, width, alpha, maxLen) {
   let open = [{ node: 0, total: 0, path: [], from: null }];
   const [steps, finished] = [[], []];
@@ -55,7 +55,7 @@ export function search(tree, width, alpha, maxLen) {
   return { steps, finished, found: finished.length ? finished.slice(0, width) : open };
 }
 
-/* Words with spaces between them; sub-words joined, where ▁ begins a word. */
+/* Join words with spaces, or sub-words directly, where ▁ begins a word. */
 export function phrase(tokens, path) {
   const words = path.filter((token) => token !== END).map((token) => tokens[token]);
   return tokens.some((token) => token.startsWith("▁")) ? words.join("").replaceAll("▁", " ").trim() : words.join(" ");
@@ -86,12 +86,12 @@ function render({ model, el }) {
   ui.slider("alpha", { label: WORDS.penalty, min: 0, max: 1, step: 0.1, format: fixed(1) });
   const stepper = ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth"), open: true });
 
-  let marks = []; // what is drawn: { way, lost } and the nodes that show it, which are used again
+  let marks = []; // what is drawn: { way, lost } and their SVG nodes, which are reused
   const pool = [];
   const edges = s("g", { fill: "none" });
   const line = s("path", { class: "tfm-axis-line", style: "stroke-dasharray:2 4" });
   const start = s("circle", { cx: 5, r: 4, style: "fill:var(--tfm-soft)" });
-  const heads = s("g", { "aria-hidden": "true" }); // each place says its step
+  const heads = s("g", { "aria-hidden": "true" }); // hidden, since each label names its step
   svg.append(edges, heads, line, start);
   let room = 0;
   let drawn = "";
@@ -150,8 +150,8 @@ function render({ model, el }) {
   function draw() {
     const now = run();
     stepper.upTo(ui.get("depth"), upTo());
-    const last = Math.min(upTo(), now.steps.length); // the slider goes as far as the longest search
-    const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // what calls for a new drawing
+    const last = Math.min(upTo(), now.steps.length); // the slider's range covers the longest search
+    const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // changes need a new drawing
     const fresh = state !== drawn && room > 0;
     const had = fresh && build(now, last);
     if (fresh) drawn = state;

@@ -1,4 +1,4 @@
-/* Sampling: what temperature, top-k and top-p make of the distribution of a next token. */
+/* Sampling widget: the effect of temperature, top-k and top-p on the distribution of a next token. */
 
 import { asRead, card, clamp, entropy, fixed, general, h, live, onWidth, range, retext, s, set, short, told } from "../kit/index.js";
 
@@ -12,21 +12,21 @@ const WORDS = {
   left: "{left} of {all} tokens are left",
 };
 
-/* Logits, best first, from the hundredths by which each lies below the one before. */
+/* Logits, best first, from the hundredths by which each is below the one before. */
 export function logitsOf(steps) {
   let below = 0;
   return steps.map((step) => -(below += step) / 100);
 }
 
-/* The hundredths, from logits, best first. */
+/* The inverse: hundredths from logits, best first. */
 export function stepsOf(logits) {
   const below = logits.map((z) => Math.round(100 * (logits[0] - z)));
   return below.map((each, i) => each - (i ? below[i - 1] : 0));
 }
 
-/* The distribution to draw from; logits best first, topK 0 and topP 1 cut nothing. As tfm_lib.decoding.filter_logits. */
+/* The distribution to sample from; logits best first, topK 0 and topP 1 cut nothing. As tfm_lib.decoding.filter_logits. */
 export function cut(logits, temperature, topK = 0, topP = 1) {
-  const most = topK || logits.length; // of equals the first stay
+  const most = topK || logits.length; // of ties the first stay
   const powers = logits.map((z, i) => (i < most ? Math.exp((z - logits[0]) / temperature) : 0));
   const total = powers.reduce((sum, x) => sum + x, 0);
   let held = 0;
@@ -52,7 +52,7 @@ function render({ model, el }) {
   const k = () => Math.max(0, Math.round(Number(ui.get("top_k")) || 0));
   const share_p = () => clamp(Number(ui.get("top_p")) || 1, 0.05, 1);
 
-  /* At first at the fork: where its best token is least probable. */
+  /* The initial place is where the best token is least probable. */
   const own = live(ui, {
     ask: (typed) => ({ do: "sampling", named: NAMED, place: typed ? undefined : ui.get("place") }),
     take: ({ logits, written, ...found }) => ({ ...found, steps: stepsOf(logits), context: told(shared.context, { source: ui.get("sentence"), written: written || shared.unwritten }) }),

@@ -1,5 +1,5 @@
-/* Translator: a sentence read, looked at, weighed and written. It shows a recorded example; the machine that makes others
-   comes on the reader's wish: in a page from the book's own folder, in Jupyter from the kernel (`files`).             */
+/* Translator widget: translation, attention weights and probabilities of a sentence. It shows a recorded example; the model for
+   other sentences is loaded on request: in a page from the book's own folder, in Jupyter from the kernel (`files`). */
 
 import { arriving, asRead, card, clamp, fixed, h, heatmap, megabytes, onWidth, range, renew, retext, set, sum, told, tokenRow, twinFor } from "../kit/index.js";
 import * as kit from "../kit/index.js";
@@ -51,19 +51,19 @@ const [MOST_LOOKS, WAIT, said] = [3, 120, kit.WORDS];
 const MOST_WORDS = 30; // rows and columns of a map: three hundred words would be ninety thousand cells
 const two = fixed(2);
 
-/* The weight of key j for query i in one head, counted from 1, or with 0 the mean of all; null where the layer is switched off. */
+/* Weight of key j for query i in one head, counted from 1, or with 0 the mean of all; null if the layer is switched off. */
 export function chosen(layers, layer, head) {
   const heads = layers[layer];
   return heads ? (i, j) => (head ? heads[head - 1][i][j] : sum(heads.map((each) => each[i][j])) / heads.length) : null;
 }
 
-/* From which place on a map shows MOST_WORDS of `count` words: as before, if `here` is among them. */
+/* First of the MOST_WORDS of `count` words that a map shows: unchanged if `here` is among them. */
 function from(before, here, count) {
   const last = Math.max(0, count - MOST_WORDS);
   return before <= last && here >= before && here < before + MOST_WORDS ? before : clamp(here - MOST_WORDS / 2, 0, last);
 }
 
-/* Whether a machine of this size has the part that is to be off. */
+/* Whether a model of this size has the part that is to be switched off. */
 function isPart(name, layers, heads) {
   const [, stack, layer, kind, head] = name.match(/^(encoder|decoder)\.(\d+)(?:\.(self|cross)_attention\.(\d+))?$/) ?? [];
   return Object.hasOwn(WORDS.parts, name) || (stack && layer < layers && (!kind || (head < heads && `${stack}.${kind}` in WORDS.rows)));
@@ -76,9 +76,9 @@ function render({ model, el }) {
     model, el, state: ["sentence", "by", "temperature", "top_p", "seed", "place", "layer", "head", "value", "breaking", "off"],
     fits: { seed: (n) => Number.isInteger(n) && n >= 0 && n < 1e6, off: (names) => names.split(",").filter(Boolean).every((name) => isPart(name, layers, heads)) },
   });
-  let [shown, whole] = [first(), null]; // what is on the stage; what the whole machine writes, beside a broken one
+  let [shown, whole] = [first(), null]; // the displayed result; the whole model's output, shown beside that of a broken one
   let [machine, coming, wish, news] = [null, null, 0, ""];
-  let [weights, axes, top, left] = [[], [], 0, 0]; // of what the map shows, and where in the whole it begins
+  let [weights, axes, top, left] = [[], [], 0, 0]; // the weights and axes of the map, and where its visible part begins
   const isRecorded = () => ui.get("sentence") === first().sentence && ui.get("by") === "beam" && !ui.get("breaking");
   const off = () => (ui.get("breaking") ? ui.get("off").split(",").filter(Boolean) : []);
   const words = () => [shown.source, shown.target].map((tokens) => tokens.map((token) => asRead(token, tokens)));
@@ -119,14 +119,14 @@ function render({ model, el }) {
     ui.select("layer", { label: WORDS.layer, options: range(layers).map((l) => [l, l + 1]) }),
     ui.select("head", { label: WORDS.head, options: [[0, WORDS.mean], ...range(heads).map((k) => [k + 1, k + 1])] }));
 
-  /* Room for both sentences and a line more: what is longer scrolls, and a switch stays where it is. */
+  /* Keep room for both sentences and one more line: longer text scrolls, and the switches do not move. */
   function fit() {
     set(outcome, { style: ui.get("breaking") && `height:${2 * outcome.firstChild.clientHeight + 44}px` });
     set(outcome, { tabindex: outcome.scrollHeight > outcome.clientHeight && 0 });
   }
   ui.until(onWidth(outcome, fit));
 
-  /* The machine, on the reader's wish: once, or again after it failed. */
+  /* Load the model, on request: once, or again after it failed. */
   function come() {
     coming ??= fetched().catch((error) => {
       coming = null;
@@ -147,7 +147,7 @@ function render({ model, el }) {
   }
   const tell = (text) => retext(state, (news = text));
 
-  /* The newest wish counts; what is on its way for an older one is dropped. */
+  /* Only the newest request counts; results of older ones are dropped. */
   async function translate() {
     const mine = ++wish;
     ui.stage.dataset.busy = "";
@@ -172,7 +172,7 @@ function render({ model, el }) {
     draw();
   }
   const show = ({ target: pieces }) => {
-    set(outcome, { "aria-live": "off" }); // what grows is said when it is whole
+    set(outcome, { "aria-live": "off" }); // a growing translation is announced when it is complete
     outcome.querySelector("b:last-of-type").replaceChildren(pieces.join("").replaceAll("▁", " ").trim());
   };
 

@@ -1,4 +1,4 @@
-/* One mask, five models: a sentence as each family reads it, what each must say, and which position sees which. */
+/* Five-models widget: one sentence as input, targets and mask of each model family. */
 
 import { below, card, clamp, h, heatmap, radios, range, s, set, told } from "../kit/index.js";
 
@@ -19,12 +19,12 @@ const WORDS = {
 };
 
 export const MODELS = ["bert", "roberta", "xlnet", "gpt2", "t5"];
-export const LONGEST = 12; // words; a longer sentence is cut
+export const LONGEST = 12; // words; a longer sentence is truncated
 const [PRIME, STEP, FIRST, TURN] = [101, 7, 3, 31];
 
 export const wordsOf = (sentence) => sentence.split(/\s+/).filter(Boolean).slice(0, LONGEST);
 
-/* The order of n positions in a pass, mixed by multiples modulo a prime: the same on every machine. */
+/* Order of n positions in a pass, permuted by multiples modulo a prime: the same on every machine. */
 export function orderOf(n, epoch) {
   const key = (i) => ((i + 1) * (epoch * STEP + FIRST) * TURN) % PRIME;
   return range(n).sort((a, b) => key(a) - key(b));
@@ -32,7 +32,7 @@ export function orderOf(n, epoch) {
 
 const share = (n, part, most) => clamp(Math.round(n * part), 1, most);
 
-/* What a model reads, what it must say at each place ("" for nothing), and mask[i][j]: row i sees column j. */
+/* A model's input, its target at each position ("" for none), and mask[i][j]: row i sees column j. */
 export function family(words, model, epoch, signs) {
   const n = words.length;
   const order = orderOf(n, model === "bert" ? 1 : epoch);
@@ -58,7 +58,7 @@ export function family(words, model, epoch, signs) {
 
 const seenIn = (mask) => mask.flat().filter(Boolean).length;
 
-/* The mask as a small square: one path for all that is seen. */
+/* Draw the mask as a small square: one path for all visible cells. */
 function thumbnail(mask) {
   const [n, m] = [mask.length, mask[0].length];
   const d = mask.flatMap((row, i) => row.map((seen, j) => (seen ? `M${j} ${i}h.9v.9h-.9z` : ""))).join("");

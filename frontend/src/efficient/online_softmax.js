@@ -1,4 +1,4 @@
-/* Online softmax, step by step: one row of scores read tile by tile, and what is kept of it. */
+/* Online-softmax widget: one row of scores read tile by tile, and the running values. */
 
 import { card, fixed, h, plot, range, sum, told } from "../kit/index.js";
 
@@ -21,7 +21,7 @@ export const ORDERS = {
   falling: (scores) => range(scores.length).sort((a, b) => scores[b] - scores[a] || a - b),
 };
 
-/* After each tile: the largest score so far, how much what was there shrank, and the sums that are kept. */
+/* After each tile: the maximum so far, the factor that rescaled the previous sums, and the sums. */
 export function online(scores, values, tile) {
   let [top, total, mixed] = [-Infinity, 0, 0];
   return range(scores.length / tile).map((step) => {

@@ -1,4 +1,4 @@
-/* Sparsity patterns: who looks at whom in one layer, and how many layers it takes until word has got around. */
+/* Sparsity-patterns widget: the attention pattern of one layer, and how many layers information needs between any two words. */
 
 import { card, h, heatmap, legend, range, told } from "../kit/index.js";
 
@@ -23,9 +23,9 @@ const WORDS = {
 };
 
 const PATTERNS = ["window", "strided", "global", "hashing", "full"];
-export const CHUNK = 4; // positions of a chunk, as in tfm_lib.widgets.efficient
+export const CHUNK = 4; // positions per chunk, as in tfm_lib.widgets.efficient
 
-/* Positions sorted by bucket and cut into chunks: who shares a bucket, in one chunk or with the one before. */
+/* Sort positions by bucket and cut them into chunks: true if two share a bucket, in one chunk or the one before. */
 export function hashed(buckets, chunk = CHUNK) {
   const order = range(buckets.length).sort((a, b) => buckets[a] - buckets[b] || a - b);
   const where = [];
@@ -33,7 +33,7 @@ export function hashed(buckets, chunk = CHUNK) {
   return (i, j) => buckets[i] === buckets[j] && (where[i] === where[j] || where[i] === where[j] + 1);
 }
 
-/* mask[i][j]: whether word i looks at word j in one layer; each looks at itself. */
+/* mask[i][j]: whether word i attends to word j in one layer; each attends to itself. */
 export function pattern(name, n, { size = 1, rounds = 1, causal = false, buckets = [] }) {
   const tests = name === "hashing" ? buckets.slice(0, rounds).map((each) => hashed(each)) : [];
   const rules = {
@@ -46,7 +46,7 @@ export function pattern(name, n, { size = 1, rounds = 1, causal = false, buckets
   return range(n).map((i) => range(n).map((j) => rules[name](i, j) && !(causal && j > i)));
 }
 
-/* hops[i][j]: the fewest layers through which i hears j, 0 where that takes more than `layers`. */
+/* hops[i][j]: the fewest layers through which j reaches i, 0 if that takes more than `layers`. */
 export function reach(mask, layers) {
   let now = mask;
   const hops = mask.map((row) => row.map(Number));

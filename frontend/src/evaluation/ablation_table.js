@@ -1,4 +1,4 @@
-/* Ablation table: one thing changed at a time. Guess what it costs, then see; a dot for each seed. */
+/* Ablation-table widget: one change at a time; the reader guesses its cost, then sees it, with a dot for each seed. */
 
 import { below, card, clamp, h, indexed, mean, onWidth, radios, range, s, set, short, signed, told, widthOf, write } from "../kit/index.js";
 
@@ -22,14 +22,14 @@ const WORDS = {
 };
 const [ROW, TOP, LOW, HIGH, NONE] = [25, 22, -4, 2, 9];
 const points = signed(1);
-const held = (gain) => clamp(gain, LOW, HIGH); // what lies beyond the axis counts as its end
+const held = (gain) => clamp(gain, LOW, HIGH); // values beyond the axis count as its end
 
-/* What each row gains over the mean of the whole model, a number a seed. */
+/* Difference of each row from the mean of the whole model, one number per seed. */
 export const gains = ({ whole, rows }) => rows.map(([, scores]) => scores.map((score) => +(score - mean(whole)).toFixed(3)));
 
-const given = (guesses, i) => (guesses[i] >= LOW && guesses[i] <= HIGH ? guesses[i] : null); // another number stands for none
+const given = (guesses, i) => (guesses[i] >= LOW && guesses[i] <= HIGH ? guesses[i] : null); // any other number stands for no guess
 
-/* How far the guesses lie from what came out, on average; null before there is one to judge. */
+/* Mean absolute error of the guesses; null before there is one to judge. */
 export function off(found, guesses, open) {
   const judged = range(found.length).filter((i) => open.includes(i) && given(guesses, i) !== null);
   return judged.length ? { count: judged.length, off: mean(judged.map((i) => Math.abs(guesses[i] - held(mean(found[i]))))) } : null;
@@ -39,7 +39,7 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["table", "value", "guess", "guesses", "shown", "reveal"], fits: { value: below(() => Math.max(...Object.values(tables()).map(({ rows }) => rows.length))) } });
   const shared = ui.get("shared");
   const tables = () => ui.get("tables");
-  const paper = matchMedia("print"); // where nobody can uncover a row
+  const paper = matchMedia("print"); // in print, where nobody can uncover a row
   const list = (name) => (Array.isArray(ui.get(name)) ? ui.get(name) : []);
   const now = () => {
     const name = tables()[ui.get("table")] ? ui.get("table") : Object.keys(tables())[0];
@@ -83,7 +83,7 @@ function render({ model, el }) {
     const letters = wide < whole ? Math.max(8, Math.floor((wide - 10) / 6.6)) : Infinity;
     rows.forEach(({ node }) => node.remove());
     rows = names.map((name, i) => {
-      const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "transparent" }); // a finger may meet it anywhere
+      const frame = s("rect", { x: 0.5, y: 1, width: room - 1, height: ROW - 3, rx: 4, fill: "transparent" }); // makes the whole row clickable
       const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" });
       write(words, short(name, letters));
       const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-two)" });
@@ -99,7 +99,7 @@ function render({ model, el }) {
     return { x, key: `${room} ${name}` };
   }
 
-  /* A dot, or at the end of the axis an arrow to what lies beyond, with its number. */
+  /* A dot, or at the end of the axis an arrow to a value beyond it, with its number. */
   const mark = (x, isWithin) => s("path", { class: "tfm-dot", style: "--c:var(--tfm-one)", d: isWithin ? `M${x - 4.5} 11.5a4.5 4.5 0 1 1 9 0a4.5 4.5 0 1 1-9 0z` : `M${x - 4} 11.5l8-5v10z` });
   const beyond = ({ x }, seen) => (seen.length && mean(seen) < LOW ? [s("text", { class: "tfm-axis", x: x(LOW) + 9, y: 16 }, points(mean(seen)))] : []);
 

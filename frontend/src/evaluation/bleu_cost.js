@@ -1,4 +1,4 @@
-/* BLEU against training cost: the systems of the paper's table 2 as points, a budget, and a guess before the Transformers show. */
+/* BLEU-cost widget: the systems of the paper's table 2 as points, a budget, and a guess before the Transformers are shown. */
 
 import { card, clamp, fixed, h, plot, s, set, told } from "../kit/index.js";
 
@@ -20,14 +20,14 @@ const WORDS = {
 };
 const DOMAIN = { de: [22, 30], fr: [36, 43] };
 const BUDGET = [1e18, 2e21];
-/* Where a name stands beside its point: 1 to the right, −1 to the left; and how far down. */
+/* Position of a name beside its point: 1 to the right, −1 to the left; and its vertical offset. */
 const BESIDE = {
   de: { "ConvS2S single": [-1, 4], "MoE single": [-1, 4], "ConvS2S ensemble": [-1, -7] },
   fr: { "MoE single": [-1, -4], "Deep-Att + PosUnk single": [-1, 4], "Deep-Att + PosUnk ensemble": [-1, 12], "GNMT + RL ensemble": [-1, 13], "ConvS2S ensemble": [-1, -5] },
 };
 const one = fixed(1);
 
-/* Systems of which both numbers are known, as tfm_lib.widgets.evaluation.points: name, kind, operations, BLEU. */
+/* Systems for which both numbers are known, as tfm_lib.widgets.evaluation.points: name, kind, operations, BLEU. */
 export function points(systems, language, ensembles, reveal) {
   const kinds = ["single", ensembles && "ensemble", reveal && "transformer"];
   return systems.filter((system) => kinds.includes(system.kind) && !system[language].includes(null)).map((system) => [system.name, system.kind, ...system[language]]);

@@ -1,4 +1,4 @@
-/* asRead("al", ["▁anim", "al"])   "-al": where ▁ begins a word, what goes on with one has a hyphen; as tfm_lib.widgets.base.as_read */
+/* asRead("al", ["▁anim", "al"])   "-al": where ▁ begins a word, a token that continues a word gets a hyphen; as tfm_lib.widgets.base.as_read */
 
 export function asRead(token, tokens) {
   if (token.startsWith("▁")) return token.slice(1) || "␣";

@@ -1,23 +1,23 @@
 /* The widget's card: name and question · controls · stage · readout · Save, Link, Reset.
-   Controls stand above all that grows or shrinks with them: what a hand holds must not move.
+   Controls are placed above everything that grows or shrinks with them, so that they do not move while in use.
 
-   const ui = card({ model, el, state: ["value", "focus"] });   // the traits a link and Reset carry; `grows` names those
-                                                                // whose lists may become longer or shorter, `fits` says
-                                                                // of those without a control which values they may have
+   const ui = card({ model, el, state: ["value", "focus"] });   // the traits that a link and Reset restore; `grows` names those
+                                                                // whose lists may become longer or shorter, `fits` gives,
+                                                                // for those without a control, the allowed values
    ui.stage.append(…);                                          // your drawing
-   ui.slider("value", { … }); ui.select(…); ui.toggle(…);       // see controls.js; bound to the trait both ways
+   ui.slider("value", { … }); ui.select(…); ui.toggle(…);       // see controls.js; bound to the trait in both directions
    ui.get("value"); ui.set({ value: 3, focus: 0 });             // read; change and send to the kernel
-   ui.say("it → animal 0.44", …nodes)                           // the readout: also what a screen reader hears
+   ui.say("it → animal 0.44", …nodes)                           // the readout, also announced by a screen reader
    ui.tip(node, "text") / ui.tip()                              // tooltip above a mark, or none
-   ui.on("preset", listen)                                      // hear of a trait's change at once, before the drawing
+   ui.on("preset", listen)                                      // called on a trait's change at once, before the drawing
    ui.until(stop)                                               // run `stop` when the widget goes away
    return ui.start(draw, { watch: ["weights"], csv: () => rows });
 
-   What a widget says stands in `const WORDS` at the head of its file, templates for `told`; what Python says too comes
-   from there, as ui.get("shared"). Its module exports them: { render, words: WORDS }.
+   A widget's texts are in `const WORDS` at the head of its file, templates for `told`; texts shared with Python come
+   from Python, as ui.get("shared"). The module exports them: { render, words: WORDS }.
 
-   `draw` runs once now and once after every event in which a trait of `state` or `watch` changed, whoever
-   changed it (a control, Python, a link); let it only change attributes. `csv` gives rows, the header first. */
+   `draw` runs once at the start and once after every event in which a trait of `state` or `watch` changed, whatever
+   changed it (a control, Python, a link); let it only change attributes. `csv` returns rows, the header first. */
 
 import { h, indexed, onWidth, renew } from "./dom.js";
 import * as controls from "./controls.js";
@@ -42,7 +42,7 @@ export function card({ model, el, state, grows, fits = {} }) {
   const bubble = h("div", { class: "tfm-tip", "aria-hidden": "true", hidden: true });
   const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), bar, stage, readout, foot, bubble);
   el.append(root);
-  // In JupyterLab arrows and Enter move among cells, unless the very node that has the focus says otherwise.
+  // In JupyterLab, arrow keys and Enter move among cells, unless the focused node itself has this attribute.
   root.addEventListener("keydown", ({ key }) => key === "Escape" && tip());
   root.addEventListener("focusin", ({ target }) => target.closest(".jp-Notebook") && target.setAttribute("data-lm-suppress-shortcuts", "true"));
 
@@ -57,9 +57,9 @@ export function card({ model, el, state, grows, fits = {} }) {
 
   const first = snapshot();
   const key = keyOf(model, el);
-  const allowed = { ...fits }; // and of each control's trait what the control can show
+  const allowed = { ...fits }; // plus, for each control's trait, the values that the control can show
   const opened = linked(key, first, { grows });
-  let strange = opened?.strange; // a link asked for what there is not, which the readout says until Reset
+  let strange = opened?.strange; // a link asked for a value that is not allowed, which the readout says until Reset
   set(opened?.changes ?? {});
 
   function snapshot() {
@@ -69,7 +69,7 @@ export function card({ model, el, state, grows, fits = {} }) {
     for (const [trait, value] of Object.entries(changes)) model.set(trait, value);
     if (Object.keys(changes).length) model.save_changes();
   }
-  /* What a link has brought, once it is known what the widget has. */
+  /* Check a value that a link brought, once the allowed values are known. */
   function examine(trait) {
     if (!opened || model.get(trait) === first[trait] || allowed[trait](model.get(trait))) return;
     strange = true;
@@ -85,7 +85,7 @@ export function card({ model, el, state, grows, fits = {} }) {
     bar.append(made.el);
     return made;
   }
-  /* Measured in the next frame, so that no event waits for a layout. */
+  /* Measure in the next frame, so that no event waits for a layout. */
   let tipFrame;
   function tip(mark, text) {
     cancelAnimationFrame(tipFrame);
@@ -99,7 +99,7 @@ export function card({ model, el, state, grows, fits = {} }) {
       bubble.style.transform = `translate(calc(${x}px - 50%), calc(${at.top - home.top - 6}px - 100%))`;
     });
   }
-  stops.push(onWidth(root, () => tip())); // its place was that of another width
+  stops.push(onWidth(root, () => tip())); // its position depends on the width
 
   let noteTimer;
   function tell(text) {
@@ -113,8 +113,8 @@ export function card({ model, el, state, grows, fits = {} }) {
 
   function start(draw, { watch = [], csv } = {}) {
     let waiting, gone;
-    let inBar; // whether the address bar holds a link to the present state
-    let before; // the state that a link has replaced, until the widget was drawn with the link's
+    let inBar; // whether the address bar holds a link to the current state
+    let before; // the state that a link has replaced, until the widget is drawn with the link's
     const back = () => {
       strange = true;
       set(before);
@@ -125,7 +125,7 @@ export function card({ model, el, state, grows, fits = {} }) {
       queueMicrotask(() => {
         waiting = false;
         if (gone) return;
-        if (inBar) history.replaceState(null, "", location.pathname + location.search); // or a reload would bring it back
+        if (inBar) history.replaceState(null, "", location.pathname + location.search); // otherwise a reload would restore it
         inBar = false;
         try {
           draw();
@@ -143,7 +143,7 @@ export function card({ model, el, state, grows, fits = {} }) {
       strange = found.strange;
       before = snapshot();
       try {
-        [first, found.changes, found.changes].forEach((each) => set(structuredClone(each))); // twice, since one trait may follow from another
+        [first, found.changes, found.changes].forEach((each) => set(structuredClone(each))); // twice, since one trait may depend on another
       } catch {
         back();
       }
@@ -159,7 +159,7 @@ export function card({ model, el, state, grows, fits = {} }) {
     Object.keys(fits).forEach(examine);
     draw();
     if (opened) {
-      const show = () => root.scrollIntoView({ block: root.offsetHeight > innerHeight ? "start" : "center" }); // what a tall one answers stands at its top
+      const show = () => root.scrollIntoView({ block: root.offsetHeight > innerHeight ? "start" : "center" }); // a tall widget's answer is at its top
       show();
       document.fonts?.ready.then(() => setTimeout(show, 100)); // fonts and drawings above have changed the heights
     }
@@ -176,7 +176,7 @@ export function card({ model, el, state, grows, fits = {} }) {
   return {
     model,
     stage,
-    first, // the traits of `state` as they were before a link was heard
+    first, // the traits of `state` before a link was applied
     get: (trait) => model.get(trait),
     set,
     say,

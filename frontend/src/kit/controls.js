@@ -1,13 +1,13 @@
-/* Controls, bound to a trait by the card: ui.slider("d_k", { … }). Each carries data-control="<trait>".
-   slider  { label, min, max, step, values?, log?, format?, heard?, open? }   `values: [1, 2, 4, …]` gives stops of your choice;
+/* Controls that the card binds to a trait: ui.slider("d_k", { … }). Each carries data-control="<trait>".
+   slider  { label, min, max, step, values?, log?, format?, heard?, open? }   `values: [1, 2, 4, …]` sets the stops;
                                                                 `open`: a link may bring more than max, which upTo moves;
-                                                                `log: true` moves evenly in powers; `heard` gives a value
-                                                                as a screen reader says it, with its unit: "6 layers"
-   select  { label, options: ["a", "b"] or [[value, "words"], …] }   among which ["words", [[value, "words"], …]] is a group
+                                                                `log: true` makes the scale logarithmic; `heard` formats a value
+                                                                for a screen reader, with its unit: "6 layers"
+   select  { label, options: ["a", "b"] or [[value, "words"], …] }   where ["words", [[value, "words"], …]] is a group
    toggle  { label }
    text    { label, most }                                    a line of at most `most` letters
    button  { label, onclick }        (a name, not a trait)
-   A browser that comes back to a page must not put a control where no widget hears of it: each has autocomplete="off".
+   A browser that restores a page must not change a control without notifying the widget: each has autocomplete="off".
    Each call returns { el, show(value), enable(yes) }, a slider upTo(max, value) too; labels may be nodes, e.g. sub("d", "k").                        */
 
 import { h, set } from "./dom.js";
@@ -16,8 +16,8 @@ import { clamp, general } from "./math.js";
 export const sub = (base, index) => h("span", {}, base, h("sub", {}, index));
 
 const LOG_STEPS = 200;
-const MOST = 120; // letters of a line
-const SLOP = 8; // pixels that a finger trembles
+const MOST = 120; // letters in a line
+const SLOP = 8; // pixels of jitter of a resting finger
 
 export function slider(name, value, change, { label, min, max, step = 1, values, log = false, format = general, heard = format }) {
   const stops = values?.length - 1;
@@ -31,9 +31,9 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
     const exact = min * (max / min) ** (position / LOG_STEPS);
     return clamp(step >= 1 ? Math.round(exact / step) * step : +exact.toPrecision(3), min, max);
   };
-  const output = h("output", { "aria-hidden": "true" }); // a screen reader hears the slider itself; an <output> would say it once more
-  /* The browser moves a slider as soon as a finger lands on it, which may want to scroll the page: it counts from when
-     it has gone sideways, or is lifted; where the page takes it, all is as before. */
+  const output = h("output", { "aria-hidden": "true" }); // a screen reader announces the slider itself; an <output> would repeat it
+  /* The browser moves a slider as soon as a finger touches it, which may want to scroll the page: the value counts once the finger
+     moved sideways or was lifted; if the page scrolls, the value is restored. */
   let landed = null;
   const commit = () => {
     landed = null;
@@ -100,12 +100,12 @@ export function toggle(name, value, change, { label }) {
 }
 
 export function text(name, value, change, { label, most = MOST }) {
-  /* While a keyboard covers much of the screen, the bar shows this line alone, at the top. */
+  /* While an on-screen keyboard covers much of the screen, the bar shows only this line, at the top. */
   const typing = () => line.classList.toggle("tfm-typing", document.activeElement === input && visualViewport.height < 0.6 * screen.height) && line.scrollIntoView();
   const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, onfocus: () => (visualViewport.onresize = typing), onblur: typing, oninput: () => change(input.value) });
   const line = h("label", { class: "tfm-control tfm-text" }, h("span", {}, label), input);
   const show = (now) => {
-    if (input.value !== String(now)) input.value = now; // the same again would move the cursor
+    if (input.value !== String(now)) input.value = now; // setting the same text again would move the cursor
   };
   show(value);
   return control(line, input, show);
@@ -125,10 +125,10 @@ const control = (el, input, show) => ({
   },
 });
 
-/* Of each control, whether a value is one that it can show: a link may ask for another. */
+/* For each kind of control, whether it can show a value: a link may ask for another. */
 export const allows = {
   slider({ min, max, step = 1, values = [min, max], open }) {
-    const whole = [step, ...values].every(Number.isInteger); // between stops is what Python may have set
+    const whole = [step, ...values].every(Number.isInteger); // Python may have set values between the stops
     return (x) => x >= Math.min(...values) && (open || x <= Math.max(...values)) && (Number.isInteger(x) || !whole);
   },
   select: ({ options }) => (x) => pairsOf(options).some(([option]) => option === x),

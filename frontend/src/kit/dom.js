@@ -1,17 +1,17 @@
-/* Elements without a framework.
-   h("button", { class, onclick }, ...children)   an HTML element; keys "on…" are listeners, false/null leaves out
+/* Create and update DOM elements without a framework.
+   h("button", { class, onclick }, ...children)   an HTML element; keys "on…" are listeners, false/null are left out
    s("rect", { x, y }, ...children)               an SVG element
    set(node, attrs)                               change attributes in place, touching only those that differ
-   onWidth(node, width => …)                      now, whenever its width changes, and when a font has come that words are
+   onWidth(node, width => …)                      called now, whenever the width changes, and when a font has loaded that text is
                                                   measured in; returns a stop function
    widthOf(words, 13)                             pixels of the widest of these words at that size
    uid("hatch")                                   an id that no other widget has
    short("unbelievable", 8)                       "unbelie…"
    told("{n} of {all}", { n: 1, all: 3 })         "1 of 3"; where a value is a node, a list of what to append
    indexed("d_model and d_ff")                    its pieces, with <sub>model</sub>
-   retext(node, "words")         its text, touched only if it changes: what is written again would be said again
-   renew(node, "words", node2)   the same for what is more than words
-   write(text, "∂h_T/∂x_t")                       the same in an SVG <text>, whose words are touched only if they change
+   retext(node, "words")         set its text only if it changes: a screen reader would announce it again
+   renew(node, "words", node2)   the same for several children
+   write(text, "∂h_T/∂x_t")                       the same in an SVG <text>, changed only if the text changes
    many(["{count} word", "{count} words"], 1)     "1 word": the form for one, or for any other count              */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -28,7 +28,7 @@ export function told(template, values) {
 }
 export const many = (forms, count) => told(forms[count === 1 ? 0 : 1], { count });
 
-const INDEX = /_(\w+)/; // split by it, a text has an index at each odd place
+const INDEX = /_(\w+)/; // split by it, a text has an index at each odd position
 export const indexed = (text) => text.split(INDEX).map((part, i) => (i % 2 ? h("sub", {}, part) : part));
 export const retext = (node, text) => node.textContent === text || (node.textContent = text);
 export function renew(node, ...parts) {
@@ -61,7 +61,7 @@ export function set(node, attrs) {
 }
 
 let ruler, family;
-const widths = new Map(); // a word is measured once: an event must not wait for a style
+const widths = new Map(); // each text is measured once: an event must not wait for a style
 const layouts = new Set();
 globalThis.document?.fonts?.addEventListener("loadingdone", () => {
   widths.clear();

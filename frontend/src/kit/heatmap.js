@@ -1,4 +1,4 @@
-/* A matrix: queries are rows, keys are columns.
+/* Heat-map of a matrix: queries are rows, keys are columns.
 
    const map = heatmap(ui, { rows, cols, name, label, onFocus, onToggle?, onPaint?, describe, text? });
    ui.stage.append(map.el);
@@ -6,20 +6,20 @@
 
    rows, cols       words; queries and keys           name   its data-control       label   what it shows, for aria
    values[i][j]     0 … max (1)                       hidden[i][j]  hatched         broken[i]  red, cross-hatched row
-   row              the focused query: its row and word light up; without one none does
-   text(i, j)       what stands in a cell where there is room (null: nothing)
+   row              the focused query: its row and word are highlighted; none without it
+   text(i, j)       text of a cell if there is room (null: nothing)
    describe(i, j)   the cell in words: tooltip and aria, "query it, key animal: 0.44"
    onFocus(i, j)    a cell got the keyboard focus or was pointed at (pointing: only if no onToggle)
-   onToggle(i, j)   click, Enter or Space; onPaint(i, j): the mouse was dragged on into another cell
-   A finger that lands may want to scroll the page: only its tap, which is a click, does anything.
-   Arrow keys move, Home and End go along the row. It measures its own width and lays itself out again.           */
+   onToggle(i, j)   click, Enter or Space; onPaint(i, j): the mouse was dragged into another cell
+   A touch may be the start of scrolling the page: only a tap, which is a click, has an effect.
+   Arrow keys move, Home and End go along the row. The layout follows its measured width.           */
 
 import { h, s, set, short, told, uid, widthOf, onWidth } from "./dom.js";
 import { clamp, range } from "./math.js";
 import { ramp } from "./scale.js";
 import { WORDS } from "./words.js";
 
-const TILT = 48; // degrees, of words that are wider than their column
+const TILT = 48; // degrees, for labels that are wider than their column
 const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
 const AXIS = 18; // height of the line that names the axes
 
@@ -29,7 +29,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   const light = s("rect", { class: "tfm-row-light", rx: 4 });
   const ring = s("rect", { class: "tfm-ring", rx: 4 });
   const axes = [
-    s("text", { class: "tfm-axis tfm-q", y: 12, x: 0, role: "columnheader" }, WORDS.queries), // of the words before the rows
+    s("text", { class: "tfm-axis tfm-q", y: 12, x: 0, role: "columnheader" }, WORDS.queries), // header of the row labels
     s("text", { class: "tfm-axis tfm-k", y: 12, "aria-hidden": "true" }, WORDS.keys),
   ];
   const svg = s("svg", { class: `tfm-heatmap${onToggle ? " tfm-editable" : ""}`, role: "grid", "aria-label": label, "data-control": name });
@@ -60,13 +60,13 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     return { rect, words, node: s("g", { role: "gridcell", tabindex: -1, "data-i": i, "data-j": j }, rect, words) };
   }
 
-  /* Words stand beside their rows and columns as long as a cell stays large enough for them. */
+  /* Label rows and columns as long as the cells stay large enough. */
   function measure(total) {
     const letters = total < 420 ? 7 : 10;
     const fit = (left, longest) => {
       const size = clamp(Math.floor((total - left - 2) / cols.length), 3, most);
       if (longest <= size - 2) return { left, size, rise: 20, over: 0, labelled: true, letters };
-      const over = longest * LEAN; // how far the last slanted word hangs over the edge
+      const over = longest * LEAN; // overhang of the last slanted label
       const less = clamp(Math.floor((total - left - 2 - Math.max(0, over - size / 2)) / cols.length), 3, most);
       return { left, size: less, rise: longest * RISE + 10, over, labelled: less >= 9, letters };
     };
@@ -101,7 +101,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       }),
     );
     const [wide, high] = [Math.min(total, left + cols.length * size + over), top + rows.length * size + 3];
-    set(svg, { width: wide, height: high, viewBox: `0 0 ${wide} ${high}` }); // paper may be narrower, and nothing is measured there
+    set(svg, { width: wide, height: high, viewBox: `0 0 ${wide} ${high}` }); // in print it may be narrower, and nothing is measured there
     set(light, { x: left - 2, width: cols.length * size - gap + 4, height: size - gap + 4 });
     svg.classList.toggle("tfm-tiny", size < 10);
     svg.style.setProperty("--inside", size >= 30 ? "11px" : "9.5px");
@@ -136,7 +136,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     );
     heads.forEach((head, i) => {
       const looks = { "tfm-focus-word": i === row, "tfm-bad-word": broken?.[i] };
-      head.classList.remove(...Object.keys(looks)); // so that their order follows from the state, and not from what was before
+      head.classList.remove(...Object.keys(looks)); // so that the class order depends on the state, not on its history
       head.classList.add(...Object.keys(looks).filter((look) => looks[look]));
     });
     const { top, size } = svg.geometry ?? {};
@@ -223,7 +223,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       }
     },
   };
-  set(el, listen); // not the SVG: one that listens for focus becomes a stop of the Tab key itself
+  set(el, listen); // not on the SVG: with a focus listener it would become a tab stop itself
   const release = () => (painting = null);
   for (const end of ["pointerup", "pointercancel"]) {
     addEventListener(end, release);
@@ -243,7 +243,7 @@ export function stripes(id, look, crossed) {
   );
 }
 
-/* The legend of a heat-map: weight 0 → max, and what the patterns mean. legend({ max: 1, masked: "hidden, weight 0" }) */
+/* The legend of a heat-map: weight 0 → max, and the meaning of the patterns. legend({ max: 1, masked: "hidden, weight 0" }) */
 export function legend({ max = 1, unit = WORDS.weight, masked }) {
   const hatch = uid("hatch");
   const swatch =
@@ -256,7 +256,7 @@ export function legend({ max = 1, unit = WORDS.weight, masked }) {
   });
   return h(
     "div",
-    { class: "tfm-legend", "aria-hidden": "true" }, // to eyes only: cells say their numbers
+    { class: "tfm-legend", "aria-hidden": "true" }, // visual only: the cells have their own descriptions
     h("span", {}, told(WORDS.zero, { unit })),
     s("svg", { width: 96, height: 12, "aria-hidden": "true" }, steps),
     h("span", {}, String(max)),

@@ -1,4 +1,4 @@
-/* The kit: what the book's widgets share. Read the comment at the top of each file for its part of the surface. */
+/* The kit: code shared by the book's widgets. The comment at the top of each file describes its interface. */
 export { asRead } from "./as_read.js";
 export { card } from "./card.js";
 export { sub } from "./controls.js";

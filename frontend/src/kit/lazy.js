@@ -1,13 +1,13 @@
-/* lazy("twin.js", check)  loads a script that lies beside the kit's, once; from a server or from a folder. Where it cannot be
-                         loaded, or `check` throws since it came damaged, the next call fetches it anew
-   megabytes(size)       what a reader waits for
-   twinFor(ui, onShare)  the machine of a widget: its code and files, in a page from scripts, in Jupyter from the kernel,
-                         which hands them over in the trait `files` when `wanted` is set                              */
+/* lazy("twin.js", check)  loads a script from the kit's folder, once; from a server or a local folder. If it cannot be
+                         loaded, or `check` throws because it is damaged, the next call fetches it again
+   megabytes(size)       download size
+   twinFor(ui, onShare)  the model of a widget: its code and files, in a page from scripts, in Jupyter from the kernel,
+                         which sends them in the trait `files` when `wanted` is set                              */
 
 import { told } from "./dom.js";
 import { WORDS } from "./words.js";
 
-const PATIENCE = 20_000; // milliseconds that a kernel has
+const PATIENCE = 20_000; // milliseconds to wait for a kernel
 const base = globalThis.document?.currentScript?.src;
 const loaded = new Map();
 const tries = new Map();
@@ -25,10 +25,10 @@ export function lazy(path, check = () => {}) {
   return loaded.get(path);
 }
 
-/* How many megabytes travel for a machine of so many: to a page as letters, six bits each. */
+/* Download size in megabytes of a model: a page loads it as text, six bits per letter. */
 export const megabytes = (size) => (globalThis.tfmKit ? Math.round((size * 8) / 6) : size);
 
-/* After a failure under another address, or the browser would bring out of its cache what came before. */
+/* After a failure, fetch under another address, or the browser would return its cached copy. */
 function fetched(path) {
   return new Promise((resolve, reject) => {
     const again = tries.get(path);
@@ -49,7 +49,7 @@ export async function twinFor(ui, onShare) {
   return [globalThis.tfmTwin, await globalThis.tfmTwin.shipped(lazy, damaged, onShare)];
 }
 
-/* What has come is let go at once: a saved notebook must not carry it. */
+/* Clear the received files at once: a saved notebook must not contain them. */
 function fromKernel(ui) {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => {

@@ -1,14 +1,14 @@
-/* A link that opens a widget as it was left: #tfm=<module>.<place on the page>&<trait>=<value>&…, with the traits that differ
-   from the first state; texts as they are, other values as JSON.
+/* Links that restore a widget's state: #tfm=<module>.<place on the page>&<trait>=<value>&…, with the traits that differ
+   from the initial state; strings unchanged, other values as JSON.
 
-   linked(key, first, { grows, fits })  → { changes, strange }, or null where the address is no link to this widget: what the link
-                                          changes of the first state. What has another form there, or is none of the values
-                                          that `fits` allows, is left out, and `strange` says so                         */
+   linked(key, first, { grows, fits })  → { changes, strange }, or null if the address is not a link to this widget: the link's
+                                          changes to the initial state. Values of another form, or not among those
+                                          that `fits` allows, are left out, and `strange` is set                         */
 
 import { WORDS } from "./words.js";
 
-const LONGEST = 20_000; // letters of an address; the longest that a widget writes has some 4000
-let refused; // an address with which a widget did not start
+const LONGEST = 20_000; // letters in an address; the longest that a widget writes has about 4000
+let refused; // an address with which a widget failed to start
 
 export function keyOf(model, el) {
   const here = el.closest(".tfm-widget");
@@ -21,7 +21,7 @@ export function hashOf(key, entries) {
   return `#tfm=${key}${entries[0] ? `&${said}` : ""}`;
 }
 
-/* To the clipboard, or if that is denied into the address bar, which is told. */
+/* Copy the link to the clipboard, or if that is denied put it into the address bar, and report which. */
 export async function linkTo(key, state, first, tell) {
   const url = new URL(location.href);
   const changed = Object.entries(state).filter(([trait, value]) => JSON.stringify(value) !== JSON.stringify(first[trait]));
@@ -37,7 +37,7 @@ export async function linkTo(key, state, first, tell) {
   }
 }
 
-/* The widget did not start with this address: it is to start without. Whether there was one to refuse. */
+/* Mark this address as one with which the widget failed to start; return whether there was one to refuse. */
 export function refuse(model) {
   if (refused === location.hash || !location.hash.startsWith(`#tfm=${model.get("_module")}.`)) return false;
   refused = location.hash;
@@ -59,14 +59,14 @@ export function linked(key, first, { grows = [], fits = {} } = {}) {
 
 function read(said, first) {
   try {
-    const known = [...new URLSearchParams(said)].filter(([trait]) => Object.hasOwn(first, trait)); // the others are of another edition
+    const known = [...new URLSearchParams(said)].filter(([trait]) => Object.hasOwn(first, trait)); // the rest is of another edition
     return Object.fromEntries(known.map(([trait, text]) => [trait, typeof first[trait] === "string" ? text : JSON.parse(text)]));
   } catch {
     return null;
   }
 }
 
-/* With `grows`, a list may be of any length as long as each of its entries has the form of the first. */
+/* With `grows`, a list may have any length if each of its entries has the form of the first. */
 export function sameForm(a, b, grows = false) {
   if (Array.isArray(b)) return Array.isArray(a) && (grows ? a.every((x) => sameForm(x, b[0], true)) : a.length === b.length && b.every((x, i) => sameForm(a[i], x)));
   return typeof a === typeof b && (typeof a !== "number" || Number.isFinite(a));

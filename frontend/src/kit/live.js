@@ -1,29 +1,29 @@
-/* The reader's own sentence in a recorded widget: while the line is empty it shows what is recorded, else what the machine
-   makes of the sentence. Call it before other controls; `sentence` stands in the card's `state`, so that a link keeps it.
+/* Run the reader's own sentence in a recorded widget: while the input line is empty it shows the recorded data, else the model's
+   result for the sentence. Call it before other controls; `sentence` must be in the card's `state`, so that a link keeps it.
    The Python side is a tfm_lib.widgets._live.Live.
 
    const own = live(ui, { ask, take?, watch?, beside? });
-     ask(typed)           what the machine is asked: { do: "tree", widest: 6 }, a name of twin/views.js with its settings; `typed` where
-                          the sentence is fresh and no link has brought it
-     take(found, typed)   the traits to set of what that found, all of it unless told.
-                          They are as they were recorded once the line is empty again, by hand or by Reset
-     watch                traits upon whose change it is asked again
-     beside               { of, label, says }: the widget has a line of its own, the trait `of`, and shows without a machine what is typed;
-                          a toggle, the trait `beside`, asks the machine too. `says` stands there before
-   own()                  whether a sentence of the reader's own is shown; without a machine there is no line to type in */
+     ask(typed)           the request: { do: "tree", widest: 6 }, a name of twin/views.js with its settings; `typed` is true if
+                          the sentence was typed and not brought by a link
+     take(found, typed)   the traits to set from the result, by default all of it.
+                          They are restored when the line is emptied, by hand or by Reset
+     watch                traits whose change repeats the request
+     beside               { of, label, says }: the widget has its own input line, the trait `of`, which works without a model;
+                          a toggle, the trait `beside`, also runs the model. `says` is shown until then
+   own()                  whether the reader's own sentence is shown; without a model there is no input line */
 
 import { h, retext, told } from "./dom.js";
 import { megabytes, twinFor } from "./lazy.js";
 import { WORDS } from "./words.js";
 
-const WAIT = 120; // milliseconds between keys, while there is no machine
+const WAIT = 120; // milliseconds between key presses, until the model is loaded
 
-/* In quarters: a screen reader says each. */
+/* In quarters, since a screen reader announces each. */
 export const arriving = (share) => told(WORDS.coming, { percent: 25 * Math.floor(4 * share) });
 
 export function live(ui, { ask, take = (found) => found, beside, watch = beside ? ["beside", beside.of] : [] }) {
   const which = ui.get("machine");
-  if (!which || (globalThis.tfmKit && which !== "shipped")) return () => false; // a page has the shipped model only
+  if (!which || (globalThis.tfmKit && which !== "shipped")) return () => false; // a page has only the shipped model
   const state = h("p", { class: "tfm-caption tfm-state", role: "status" });
   ui.stage.append(state);
   if (beside) ui.toggle("beside", { label: beside.label });
@@ -46,7 +46,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
   }
   const rest = (why) => settle(why ? [why, ...(beside ? [] : [WORDS.stays])].join(" ") : told(beside?.says ?? WORDS.recorded, { size: megabytes(ui.get("size")) }), false);
 
-  /* The newest wish counts; what is on its way for an older one is dropped. */
+  /* Only the newest request counts; results of older ones are dropped. */
   async function answer() {
     const mine = ++wish;
     const tell = (share) => mine === wish && retext(state, arriving(share));
@@ -75,7 +75,7 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
     ui.stage.dataset.busy = "";
     timer = setTimeout(answer, machine ? 0 : WAIT);
   }
-  ui.on("sentence", () => ((typed = document.activeElement.type === "text"), changed())); // else a link brings it
+  ui.on("sentence", () => ((typed = document.activeElement.type === "text"), changed())); // otherwise a link brought it
   for (const trait of watch) ui.on(trait, () => !setting && (beside || sentence()) && changed());
   ui.until(() => (clearTimeout(timer), wish++));
   changed(); // a link may have brought a sentence

@@ -3,9 +3,9 @@
    entropy(p)                    in nats
    dot(a, b), norm(a), mean(xs), variance(xs)  (of the population)
    matmul(A, B), transpose(A)    nested arrays
-   histogram(values, edges)      densities: bars of area 1 in all
+   histogram(values, edges)      densities: bars of total area 1
    linspace(a, b, n), logspace(a, b, n), range(n), clamp(x, lo, hi)
-   below(n)                      whether a value is a place in a list of n, a number or a function of none
+   below(n)                      whether a value is an index into a list of length n; n is a number or a function without arguments
    random(seed)                  a generator of uniforms; normal(random) draws from N(0, 1)
    fixed(2)(x), signed(1)(x)     formatters with a true minus sign; general(x) for 0.0012, 12.3, 4.5e+9              */
 
@@ -48,7 +48,7 @@ export function histogram(values, edges) {
   return counts.map((count, i) => count / values.length / (edges[i + 1] - edges[i]));
 }
 
-/* mulberry32: 32 bits of state are plenty for a picture. */
+/* mulberry32: 32 bits of state are enough for a figure. */
 export function random(seed) {
   let state = seed >>> 0;
   return () => {

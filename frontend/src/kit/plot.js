@@ -1,4 +1,4 @@
-/* A plane with axes, on which lines, bars and points are drawn.
+/* Plot: axes on which lines, bars and points are drawn.
 
    const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, square?, label });   label: for aria
    ui.stage.append(p.el);
@@ -8,12 +8,12 @@
    const dot  = p.dot({ colour: "two", r?, name? });      dot([x, y], "label"); dot(null) hides
    const drag = p.handle({ control: "query", colour, label, name?, step?, along?, onmove: ([x, y]) => … });  drag([x, y])
                          a point to drag, or to move with the arrow keys (Shift: ten times as far);
-                         along: "x" for one that moves sideways only, up being more;
-                         name: what a screen reader calls it, where the label beside it is too short
-   p.domain({ x: [0, 8], y: [0, 1] });                      new limits; everything is drawn again
+                         along: "x" for horizontal movement only; the up arrow increases;
+                         name: its name for a screen reader, if the label beside it is too short
+   p.domain({ x: [0, 8], y: [0, 1] });                      new limits; everything is redrawn
    p.custom((at) => …)                                      your own marks: called at each layout, at.x(…), at.y(…) in
                                                             pixels; draw them in p.layer (an SVG group)
-   Colours are names of the identity: query key value encoder decoder broken ink soft.                                 */
+   Colours are named: query key value encoder decoder broken ink soft.                                 */
 
 import { h, s, set, told, widthOf, write, onWidth } from "./dom.js";
 import { scale } from "./scale.js";
@@ -41,7 +41,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
     redraws.forEach((redraw) => redraw());
   }
 
-  /* Keep what a mark was last told, so that a new width or new limits can draw it again. */
+  /* Keep a mark's last arguments, so that a new width or new limits can redraw it. */
   function mark(node, draw) {
     let last;
     const redraw = () => at.x && last && draw(...last);
@@ -49,7 +49,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
     redraws.push(redraw);
     return (...told) => {
       last = told;
-      if (!at.x && wide()) layout(wide()); // shown this moment: its width is there before onWidth tells it
+      if (!at.x && wide()) layout(wide()); // just shown: its width is available before onWidth reports it
       else redraw();
     };
   }
@@ -126,10 +126,10 @@ const paint = (colour) => `--c:var(--tfm-${colour})`;
 
 const PLACES = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "text-anchor"];
 
-/* A hidden mark keeps no trace of where it was: a picture follows from its state alone. */
+/* Clear a hidden mark's attributes: the drawing must depend on the state alone. */
 const forget = (...nodes) => nodes.forEach((node) => PLACES.forEach((name) => node.removeAttribute(name)));
 
-/* Where words stand `gap` pixels beside a mark at x: on its right, unless only the left has room for them. */
+/* Place words `gap` pixels beside a mark at x: on its right, unless only the left has room. */
 function beside(x, gap, words, width) {
   const wide = words ? widthOf([words], 12.5) + gap : 0;
   const flip = x + wide > width && x > width - x;
@@ -155,7 +155,7 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "one", label,
   const words = s("text", { class: "tfm-mark-label tfm-strong", style: paint(colour), "aria-hidden": "true" }, label);
   const knob = s("g", { class: "tfm-handle", role: "slider", tabindex: 0, "aria-label": name, "data-control": control, style: paint(colour) },
     s("circle", { class: "tfm-halo", r: r + 9 }), s("circle", { class: "tfm-dot", r }));
-  set(svg, { role: "group" }); // a picture with nothing to hold has no parts for a screen reader
+  set(svg, { role: "group" }); // a plot without handles has no parts for a screen reader
   let place = [0, 0];
   const up = (far) => (along === "x" ? [far, 0] : [0, far]);
   const say = fixed(2);

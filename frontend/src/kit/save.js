@@ -1,4 +1,4 @@
-/* Save the stage as SVG, PNG or CSV. What is drawn is copied with its computed colours, so that the file stands alone. */
+/* Save the stage as SVG, PNG or CSV. The drawing is copied with its computed colours, so that the file is self-contained. */
 
 import { h, s, set, told } from "./dom.js";
 import { WORDS } from "./words.js";
@@ -78,13 +78,13 @@ export function pictureOf(root, stage, title) {
   return out;
 }
 
-/* The book that the picture is from, and where it can be read: the page's address, without what a reader typed. */
+/* The source of the drawing: the book's title and the page's address, without what a reader typed. */
 function sourceOf(root) {
   const book = root.closest(".tfm-widget") && document.querySelector('meta[property="og:site_name"]')?.content;
   return book && [book, location.host && location.host + location.pathname].filter(Boolean).join(" · ");
 }
 
-/* Ground and frame of what is no svg; then how far a bar has grown, which is a gradient as wide as its background-size. */
+/* Background and border of an HTML element; then the length of a bar, which is a gradient as wide as its background-size. */
 function boxOf(part, place) {
   const style = getComputedStyle(part);
   const { width, height, ...at } = part.getBoundingClientRect().toJSON();
@@ -109,7 +109,7 @@ function* textsOutside(stage) {
   }
 }
 
-/* A node's words line by line, with where each line stands. */
+/* Split a node's text into lines, with the position of each. */
 function linesOf(node) {
   const [lines, range] = [[], document.createRange()];
   for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
@@ -123,7 +123,7 @@ function linesOf(node) {
   return lines;
 }
 
-/* As wide as in the page: who sees the picture may have other fonts. */
+/* Set the width as measured in the page: the viewer's fonts may differ. */
 function written(node, text, at, place) {
   const style = getComputedStyle(node);
   const { x, y } = place({ left: at.x, top: at.y });
@@ -133,7 +133,7 @@ function written(node, text, at, place) {
   return s("text", { x, y: y + at.height / 2 + size * 0.35, ...look, ...wide }, text);
 }
 
-/* Any CSS colour as rgb(…), which every viewer of SVG understands. */
+/* Convert any CSS colour to rgb(…), which every SVG viewer understands. */
 let pixel;
 function plain(colour) {
   if (/^(none|url|rgb|$)/.test(colour)) return colour.replaceAll('"', "");

@@ -1,13 +1,13 @@
-/* Words that can be focused.
+/* Rows and links of words that can be focused.
 
    const row = tokenRow(ui, { tokens, name, label, kind: "q", onFocus, hover? });  row.update({ focus, weights? })
-       a row that wraps; with weights each word carries its share as a bar and a number
+       a row that wraps; with weights, each word shows its weight as a bar and a number
    const net = links(ui, { queries, keys, name, label, onFocus });            net.update({ focus, weights })
        queries left, keys right; the focused query's lines are as thick as its weights (weights: one row)
    Both are radio groups: Tab reaches the focused word, arrow keys move, pointing focuses.
    update takes tokens / queries / keys too, when the words change.
 
-   typed(sentence, example, most)   what a reader typed as words, at most so many; the example where nothing is typed  */
+   typed(sentence, example, most)   the typed words, at most `most`; the example if nothing is typed  */
 
 import { h, s, set, short, widthOf, onWidth } from "./dom.js";
 import { clamp, fixed, range } from "./math.js";
@@ -104,7 +104,7 @@ export function links(ui, { queries, keys, name, label, onFocus, most = 320 }) {
   return { el, update };
 }
 
-/* One of several: roving focus for any elements, HTML or SVG; adopt(nodes, labels, columns) if they stand in a grid. */
+/* Roving focus for a radio group of any elements, HTML or SVG; adopt(nodes, labels, columns) if they form a grid. */
 export function radios(el, { name, onFocus, hover = false }) {
   let items = [];
   let checked = -1;

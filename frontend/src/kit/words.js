@@ -1,4 +1,4 @@
-/* All that the kit itself says, for another language to replace; {…} is filled in by `told`. */
+/* All texts of the kit, for translation; {…} is filled in by `told`. */
 export const WORDS = {
   save: "Save",
   saved: "Saved as {kind}",

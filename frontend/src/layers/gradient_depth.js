@@ -1,4 +1,4 @@
-/* Gradient through depth: a tower of layers, an error of length 1 that comes down it, and residual connections to cut. */
+/* Gradient-depth widget: a stack of layers, the norm of a gradient of length 1 on its way down, and residual connections to cut. */
 
 import { card, general, h, plot, range, retext, s, set, told, write } from "../kit/index.js";
 
@@ -18,13 +18,13 @@ const WORDS = {
 
 const DECADE = 1000; // as in tfm_lib.widgets.layers
 
-/* Geometric means at each layer, the bottom's first, and the seeds' least and greatest at the bottom. */
+/* Geometric means at each layer, the bottom's first, and the minimum and maximum over the seeds at the bottom. */
 export function lengths(measured, { value, norm }) {
   const row = measured[norm][value.reduce((k, cut, i) => k + (cut ? 2 ** i : 0), 0)].map((x) => 10 ** (x / DECADE));
   return { middle: row.slice(0, -2), least: row.at(-2), most: row.at(-1) };
 }
 
-/* Whole decades that hold every length there is, and 1. */
+/* Whole decades that contain every length, and 1. */
 export function ends(measured) {
   const all = Object.values(measured).flat(2);
   const [low, high] = [all.reduce((a, b) => Math.min(a, b), 0), all.reduce((a, b) => Math.max(a, b), 0)];
@@ -32,7 +32,7 @@ export function ends(measured) {
 }
 
 const number = (x) => (x >= 0.001 && x < 1e5 ? String(+x.toPrecision(2)) : general(x));
-const [WIDE, STEP, TOP, BOTTOM] = [98, 36, 26, 40]; // TOP and BOTTOM are those of the kit's plane, whose heights are the tower's
+const [WIDE, STEP, TOP, BOTTOM] = [98, 36, 26, 40]; // TOP and BOTTOM equal those of the kit's plot, whose height the tower has
 const [TRUNK, BOX, AROUND] = [64, 54, 10];
 
 function render({ model, el }) {
@@ -81,7 +81,7 @@ function render({ model, el }) {
   const all = ui.button("all", { label: WORDS.every, onclick: () => ui.set({ value: ui.get("value").map(() => !ui.get("value").some(Boolean)) }) });
   all.el.style.minWidth = "9em";
 
-  /* Whoever changes the stack, the curve that was there stays as a ghost; a link brings its own. */
+  /* After any change of the stack, the previous curve stays as a ghost; a link brings its own. */
   let last = now();
   const leave = () => {
     const was = last;

@@ -1,4 +1,4 @@
-/* LayerNorm by hand: drag the features of one word; mean, variance and the normalised vector follow. */
+/* LayerNorm widget: drag the features of one word; mean, variance and the normalised vector follow. */
 
 import { card, clamp, fixed, general, h, mean, plot, range, set as attributes, sum, told } from "../kit/index.js";
 
@@ -20,7 +20,7 @@ const WORDS = {
 const LIMIT = 12; // features stay between −LIMIT and LIMIT
 const [two, one] = [fixed(2), fixed(1)];
 
-/* The two steps of tfm_lib.layers.standardise, and what they pass through. */
+/* The two steps of tfm_lib.layers.standardise, with the intermediate results. */
 export function standardise(x, eps) {
   const mu = mean(x);
   const variance = sum(x.map((feature) => (feature - mu) ** 2)) / x.length;
@@ -28,7 +28,7 @@ export function standardise(x, eps) {
   return { mu, variance, spread, out: x.map((feature) => (feature - mu) / spread) };
 }
 
-/* Every feature changed alike, if there is room for all; else null. */
+/* Change every feature alike, if all stay in range; else null. */
 export function together(x, change) {
   const moved = x.map((feature) => +change(feature).toFixed(3));
   return moved.every((feature) => Math.abs(feature) <= LIMIT) ? moved : null;
@@ -44,7 +44,7 @@ function render({ model, el }) {
   };
   const eps = () => (ui.get("eps") > 0 ? ui.get("eps") : 1e-5);
   const set = (i, to) => ui.set({ value: features().map((old, k) => (k === i ? +clamp(to, -LIMIT, LIMIT).toFixed(2) : old)) });
-  let full = ""; // what there was no room for
+  let full = ""; // the message that a change was out of range
 
   const { feature, normalised } = ui.get("shared");
   const axis = { label: feature, domain: [0.4, count + 0.6] };
@@ -81,7 +81,7 @@ function render({ model, el }) {
     const moved = together(features(), by);
     full = moved ? "" : WORDS.full[name];
     if (moved) ui.set({ value: moved });
-    else draw(); // no trait has changed, but there is something to say
+    else draw(); // no trait has changed, but the readout has
   };
   ui.button("raise", { label: WORDS.raise, onclick: change("raise", (x) => x + 1) });
   ui.button("stretch", { label: WORDS.stretch, onclick: change("stretch", (x) => 1.25 * x) });
@@ -95,7 +95,7 @@ function render({ model, el }) {
   });
   ui.slider("eps", { label: WORDS.eps, min: 1e-6, max: 10, log: true, step: 0, format: general });
 
-  /* A handle speaks of x and y; a feature has one number. Said again after each layout, which the handle draws too. */
+  /* A handle has labels for x and y, but a feature is one number. Set again after each layout, which the handle redraws too. */
   const handles = range(count).map((i) => left.el.querySelector(`[data-control="feature-${i + 1}"]`));
   const tell = () =>
     features().forEach((x, i) =>

@@ -1,4 +1,4 @@
-/* Rank collapse: how alike the words of a sentence become on their way up a stack, with and without its parts. */
+/* Rank-collapse widget: how similar the words of a sentence become through a stack, with and without its parts. */
 
 import { card, clamp, fixed, general, h, plot, range, s, set, sum, told } from "../kit/index.js";
 
@@ -16,14 +16,14 @@ const WORDS = {
 
 const [DECADE, SMALLEST] = [1000, 1e-17]; // as in tfm_lib.widgets.layers
 
-/* Geometric mean, least and greatest of the seeds at each layer, the bottom first, and the cosines at each. */
+/* Geometric mean, minimum and maximum over the seeds at each layer, the bottom first, and the cosines at each. */
 export function chosen(measured, { residual, think, norm }) {
   const { apart, cosines } = measured[`${+residual} ${+think} ${norm}`];
   const [mean, least, most] = apart.map((row) => row.map((x) => 10 ** (x / DECADE)));
   return { mean, least, most, cosines: cosines.map((rows) => rows.map((row) => row.map((x) => x / 100))) };
 }
 
-/* The mean over all pairs of two words. */
+/* The mean over all pairs of different words. */
 export const meanCosine = (rows) => (sum(rows.flat()) - sum(rows.map((row, i) => row[i]))) / (rows.length * (rows.length - 1));
 
 const number = (x) => (x >= 0.001 ? String(+x.toPrecision(2)) : general(x));
@@ -55,7 +55,7 @@ function render({ model, el }) {
   ui.toggle("think", { label: WORDS.think });
   ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) });
 
-  /* Whoever changes the stack, the curve that was there stays as a ghost; a link brings its own. */
+  /* After any change of the stack, the previous curve stays as a ghost; a link brings its own. */
   let last = stack();
   const leave = () => {
     const was = last;

@@ -1,4 +1,4 @@
-/* Mask editor: decide which query may see which key; the weights renormalise at once. */
+/* Mask-editor widget: set which query may see which key; the weights renormalise at once. */
 
 import { below, card, entropy, fixed, h, heatmap, legend, range, softmax, told, typed } from "../kit/index.js";
 
@@ -30,8 +30,8 @@ const WORDS = {
 const PRESETS = ["causal", "strict", "padding", "window", "block", "full"];
 const SIZED = ["window", "block"];
 const PAD = "<pad>";
-const MOST = 8; // words of your own
-const MOST_TOLD = 8; // keys that the readout names, the heaviest first to be kept
+const MOST = 8; // words of the reader's own
+const MOST_TOLD = 8; // keys named in the readout, those with the largest weights
 
 /* mask[i][j] is true where query i may see key j, as in tfm_lib.masking. */
 export function presetMask(preset, tokens, size, hidePadding = false) {
@@ -49,10 +49,10 @@ export function presetMask(preset, tokens, size, hidePadding = false) {
 
 export const maskedWeights = (scores, mask) => scores.map((row, i) => softmax(row, mask[i]));
 
-/* The scores of n words of your own: those of the example, over again where there are more. */
+/* The scores of n typed words: those of the example, repeated if there are more words. */
 export const scoresFor = (scores, n) => range(n).map((i) => range(n).map((j) => scores[i % scores.length][j % scores.length]));
 
-/* A mask for n words: what was set stays set, what is new may be seen. */
+/* Resize a mask to n words: existing cells keep their value, new ones are visible. */
 export const resized = (mask, n) => range(n).map((i) => range(n).map((j) => mask[i]?.[j] ?? true));
 
 export const withCell = (mask, i, j, seen) => mask.map((row, r) => (r === i ? row.map((old, c) => (c === j ? seen : old)) : row));
@@ -67,14 +67,14 @@ function render({ model, el }) {
   const tokens = () => now.words;
   const mask = () => {
     const [value, n] = [ui.get("value"), tokens().length];
-    return value.length === n && value.every((line) => line.length === n) ? value : resized(value, n); // a link may say anything
+    return value.length === n && value.every((line) => line.length === n) ? value : resized(value, n); // a link may hold any value
   };
   const row = () => Math.min(ui.get("focus"), tokens().length - 1);
   const seen = (i, j) => mask()[i][j];
   const empty = (i) => !mask()[i].some(Boolean);
   let weights = [];
   let points = []; // scores
-  let pen = true; // what a drag writes: the state the first cell was given
+  let pen = true; // the value that a drag writes: that of its first cell
 
   const put = (i, j, to) => ui.set({ value: withCell(mask(), i, j, to), preset: "own" });
   const apply = () => {

@@ -1,4 +1,4 @@
-/* Head ablation: the heads of the trained translator, switched off one at a time, by layers, or in an order; all as measured. */
+/* Head-ablation widget: heads of the trained translator, switched off one at a time, by layers, or in an order; measured results. */
 
 import { below, card, clamp, fixed, h, legend, live, plot, radios, range, signed, sum, told } from "../kit/index.js";
 
@@ -46,7 +46,7 @@ const WORTH = 1; // BLEU, as in tfm_lib.widgets.multihead
 const [one, three] = [fixed(1), fixed(3)];
 const milli = (x) => fixed(0)(1000 * x);
 
-/* Which heads are off, and what was measured without them: [loss, BLEU, our sentences where they came out otherwise]. */
+/* The heads that are off, and the result without them: [loss, BLEU, our sentences whose translation changed]. */
 export function stateOf(measured, mode, value, removed) {
   const { n_heads, whole, heads, layers, order, stops, pruned } = measured;
   if (mode === "order") return { off: order.slice(0, removed), entry: pruned[stops.indexOf(removed)] };
@@ -56,7 +56,7 @@ export function stateOf(measured, mode, value, removed) {
   return { off: range(n_heads).map((k) => row * n_heads + k), entry: layers[row] };
 }
 
-/* Against the whole model, as tfm_lib.widgets.multihead.cost. */
+/* Difference from the whole model, as tfm_lib.widgets.multihead.cost. */
 export const cost = (measured, entry, off) => ({
   loss: entry[0] - measured.whole[0],
   bleu: entry[1] - measured.whole[1],
@@ -65,13 +65,13 @@ export const cost = (measured, entry, off) => ({
 
 export const worth = ({ heads, whole }) => heads.filter((entry) => whole[1] - entry[1] > WORTH).length;
 
-/* Place, layer and head, counted from 1. */
+/* Place, layer and head of head i, counted from 1. */
 export function nameOf({ places, n_layers, n_heads }, i, { kinds, layer }) {
   const row = Math.floor(i / n_heads);
   return { head: (i % n_heads) + 1, layer: told(layer, { layer: (row % n_layers) + 1, kind: kinds[places[Math.floor(row / n_layers)]] }) };
 }
 
-/* Its name in the model, as tfm_lib's. */
+/* The path of head i in the model, as in tfm_lib. */
 export function pathOf({ places, n_layers, n_heads }, i) {
   const row = Math.floor(i / n_heads);
   const [stack, kind] = { encoder: ["encoder", "self"], decoder: ["decoder", "self"], cross: ["decoder", "cross"] }[places[Math.floor(row / n_layers)]];

@@ -1,4 +1,4 @@
-/* Heads: every layer and head of an attention as small squares, and the one that is chosen as links and as a matrix. */
+/* Heads widget: every layer and head of an attention as small squares, and the selected one as links and as a matrix. */
 
 import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, live, mean, radios, range, s, sum, told } from "../kit/index.js";
 
@@ -20,17 +20,17 @@ const WORDS = {
   place: "layer {layer}, head {head}",
 };
 
-const MOST_LINKED = 18; // words a side; longer texts are read in the matrix
-const MOST_TOLD = 4; // keys that the readout names
-const FINEST = 16; // cells a side of a small square; a longer text is drawn in blocks
+const MOST_LINKED = 18; // words per side; longer texts are shown in the matrix
+const MOST_TOLD = 4; // keys named in the readout
+const FINEST = 16; // cells per side of a small square; a longer text is drawn in blocks
 const SHADES = 5;
 
 const share = fixed(2);
 
-/* Queries and keys of each attention. */
+/* Queries and keys of each kind of attention. */
 export const wordsOf = (kind, src, tgt) => [kind === "decoder" || kind === "cross" ? tgt : src, kind === "decoder" ? tgt : src];
 
-/* What a head does on average over its queries, as tfm_lib.widgets.multihead.habits. */
+/* Averages of a head over its queries, as tfm_lib.widgets.multihead.habits. */
 export function habits(weights, asksItself) {
   const line = (offset) => weights.flatMap((row, i) => (row[i + offset] === undefined ? [] : [row[i + offset] / sum(row)]));
   const lines = asksItself ? { itself: line(0), before: line(-1), after: line(1) } : {};
@@ -38,7 +38,7 @@ export function habits(weights, asksItself) {
   return { ...Object.fromEntries(means), entropy: mean(weights.map((row) => entropy(row.map((weight) => weight / sum(row))))) };
 }
 
-/* At most `most` rows and columns: each block of cells gives its largest weight. */
+/* Reduce to at most `most` rows and columns: each block of cells becomes its largest weight. */
 export function shrink(weights, most) {
   const [n, m] = [weights.length, weights[0].length];
   if (Math.max(n, m) <= most) return weights;
@@ -51,7 +51,7 @@ export function shrink(weights, most) {
   return small;
 }
 
-/* Does no head of any layer look ahead? */
+/* Whether no head of any layer looks ahead. */
 export const causal = (layers) => layers.every((heads) => heads.every((rows) => rows.every((row, i) => row.every((weight, j) => j <= i || weight === 0))));
 
 export const darkest = (layers) => Math.ceil(10 * Math.max(...layers.flat(2).map((row) => Math.max(...row))) - 1e-9) / 10;
@@ -65,7 +65,7 @@ function render({ model, el }) {
     return { l, k, i: clamp(ui.get("focus"), 0, layers()[0][0].length - 1), head: layers()[l][k] };
   };
   const focus = (i) => ui.set({ focus: i });
-  let hidden; // the future, where no head looks ahead
+  let hidden; // the future positions, if no head looks ahead
   let shown, max;
 
   live(ui, { ask: () => ({ do: "heads" }), take: (found, typed) => ({ ...found, ...(typed && { focus: 0 }) }) });
@@ -138,7 +138,7 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["weights", "src_tokens", "tgt_tokens"], csv });
 }
 
-/* A row of small squares for each layer, one square a head: a radio group in which all arrow keys work. */
+/* A row of small squares per layer, one square per head: a radio group in which all arrow keys work. */
 function squares(headName, onChoose) {
   const el = h("div", { role: "radiogroup", "aria-label": WORDS.grid });
   let across = 1;
@@ -158,7 +158,7 @@ function squares(headName, onChoose) {
   };
 }
 
-/* One path for each shade. */
+/* Draw the weights as one path per shade. */
 function square(weights, max) {
   const [n, m] = [weights.length, weights[0].length];
   const shades = range(SHADES).map(() => []);

@@ -1,4 +1,4 @@
-/* Encoding: the sinusoidal encoding as a picture, two of its rows as clocks, and how alike any two rows are. */
+/* Encoding widget: the sinusoidal encoding as an image, two of its rows as clocks, and the similarity of any two rows. */
 
 import { below, card, clamp, fixed, general, h, many, mean, onWidth, plot, range, s, set, sub, told, uid } from "../kit/index.js";
 
@@ -21,12 +21,12 @@ const WORDS = {
   dial: "Hands of position a = {a}: {angles}; of b = {b}: {others}; the fastest first, at most four told",
 };
 
-/* ω_i of every pair of numbers, as in tfm_lib.positional. */
+/* ω_i of every pair of features, as in tfm_lib.positional. */
 export const frequencies = (d, base) => range(d / 2).map((i) => base ** ((-2 * i) / d));
 
 export const row = (pos, omegas) => omegas.flatMap((omega) => [Math.sin(pos * omega), Math.cos(pos * omega)]);
 
-/* PE(a)·PE(b) / (d/2) for places that far apart: 1 for a place and itself. */
+/* PE(a)·PE(b) / (d/2) for positions at that distance: 1 at distance 0. */
 export const likeness = (distance, omegas) => mean(omegas.map((omega) => Math.cos(distance * omega)));
 
 export const wavelength = (omega) => (2 * Math.PI) / omega;
@@ -103,7 +103,7 @@ function render({ model, el }) {
 
 const [LEFT, TOP, HEIGHT, MOST] = [50, 24, 400, 420];
 
-/* The encoding as an image: one pixel a number, stretched. A mask makes light and dark of it in the page's colours. */
+/* The encoding as a stretched image, one pixel per value. As a mask it mixes two colours of the page. */
 function picture(ui, choose) {
   const canvas = h("canvas", {});
   const id = uid("encoding");
@@ -127,7 +127,7 @@ function picture(ui, choose) {
   set(svg, {
     onpointerdown(event) {
       held = event.pointerType !== "touch" || grip.contains(event.target);
-      if (!held) return; // a finger elsewhere may want to scroll the page
+      if (!held) return; // a touch elsewhere may be the start of scrolling the page
       svg.setPointerCapture(event.pointerId);
       pointed(event);
     },
@@ -192,7 +192,7 @@ function picture(ui, choose) {
 
 const [SIZE, FEW] = [240, 8];
 
-/* Every pair of numbers is the tip of a hand: sine to the right, cosine up, so that it starts at 12 and runs clockwise. */
+/* Each pair of features is the tip of a hand: sine to the right, cosine up, so that it starts at 12 and runs clockwise. */
 function clock() {
   const rings = s("g", { fill: "none", style: "stroke:var(--tfm-line)" });
   const hands = ["two", "one"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }));

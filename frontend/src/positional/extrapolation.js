@@ -1,4 +1,4 @@
-/* Extrapolation: models that practised on short texts, asked at ever later places; a recorded run, seven ways to tell order. */
+/* Extrapolation widget: recorded accuracy of seven position encodings, trained on short texts, at later and later positions. */
 
 import { card, clamp, fixed, h, onWidth, range, s, set, told, widthOf } from "../kit/index.js";
 
@@ -19,7 +19,7 @@ const WORDS = {
 const [ROW, TOP, HIGH] = [32, 22, 18];
 const share = fixed(2);
 
-/* Mean, least and greatest over seeds of the share at the places up to `place`; null where there is none. */
+/* Mean, minimum and maximum over seeds of the accuracy at the positions up to `place`; null if there is none. */
 export function shareAt(rows, place, group) {
   const found = rows?.map((row) => row[place / group - 1]);
   if (!found || found.some((x) => x === null || x === undefined)) return null;
@@ -71,7 +71,7 @@ function render({ model, el }) {
       set(spread, { d: now ? `M${x(now[1])} ${y + HIGH / 2}H${x(now[2])}` : null });
       set(tick, { d: before ? `M${x(before[0])} ${y - 3}v${HIGH + 6}` : null });
       const [end, mark] = [now ? +x(now[2]) : 0, before ? +x(before[0]) : 0];
-      set(says, { x: !now ? +x(chance) + 8 : mark > end && mark < end + 44 ? mark + 6 : end + 6 }); // never on the tick
+      set(says, { x: !now ? +x(chance) + 8 : mark > end && mark < end + 44 ? mark + 6 : end + 6 }); // avoid the tick
       says.textContent = inWords(kind);
     }
     set(guess, { d: `M${x(chance)} ${TOP - 4}V${TOP + kinds.length * ROW - 8}` });

@@ -1,4 +1,4 @@
-/* Rotary: each pair of numbers turns with its position; the angle between query and key follows from their distance alone. */
+/* Rotary widget: each pair of features rotates with its position; the angle between query and key depends only on their distance. */
 
 import { card, fixed, h, many, plot, range, s, set, signed, sum, told } from "../kit/index.js";
 import { frequencies } from "./encoding.js";
@@ -16,7 +16,7 @@ const WORDS = {
   told: "{query} at {a}, {key} at {b} · score {score} = {shares} · the same wherever the two stand {distance} apart",
 };
 
-/* Each pair of x turned by its angle at that position, as tfm_lib.positional.rotary. */
+/* Rotate each pair of x by its angle at that position, as tfm_lib.positional.rotary. */
 export function turned(x, position, omegas) {
   return omegas.map((omega, i) => {
     const [cos, sin, even, odd] = [Math.cos(position * omega), Math.sin(position * omega), x[2 * i], x[2 * i + 1]];
@@ -24,7 +24,7 @@ export function turned(x, position, omegas) {
   });
 }
 
-/* What each pair gives to the score of a query and a key. */
+/* The contribution of each pair to the score of a query and a key. */
 export const products = (query, key) => query.map(([a, b], i) => a * key[i][0] + b * key[i][1]);
 
 /* The angle from key to query in each pair, from −π to π. */
@@ -83,7 +83,7 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-/* One pair in its plane: x to the right, y upwards. */
+/* Draw one pair in its plane: x to the right, y upwards. */
 function face(i, longest) {
   const [c, middle] = [SIZE / 2, SIZE / 2 + 8];
   const at = (angle, r) => [c + r * Math.cos(angle), middle - r * Math.sin(angle)].map((x) => x.toFixed(1));

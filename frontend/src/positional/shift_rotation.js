@@ -1,4 +1,4 @@
-/* Shift as rotation: from any position, k places on is the same turn of every pair of numbers. */
+/* Shift-rotation widget: from any position, a shift by k is the same rotation of every pair of features. */
 
 import { below, card, fixed, general, h, radios, range, s, set, sum, told, uid } from "../kit/index.js";
 import { frequencies } from "./encoding.js";
@@ -16,7 +16,7 @@ const WORDS = {
   equation: "The matrix of shift {k} for this pair, rows {first} and {second}, times sine {sine} and cosine {cosine}, is {x} and {y}",
 };
 
-/* The block of R_k for one pair (sine, cosine), which turns by `angle`. */
+/* The block of R_k for one pair (sine, cosine), a rotation by `angle`. */
 export const turn = (angle) => [
   [Math.cos(angle), Math.sin(angle)],
   [-Math.sin(angle), Math.cos(angle)],
@@ -66,7 +66,7 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-/* One pair as a clock: sine to the right, cosine up; from the hand of pos to the hand of pos + k goes the turn. */
+/* Draw one pair as a clock: sine to the right, cosine up; the arc goes from the hand of pos to the hand of pos + k. */
 function face(i) {
   const c = SIZE / 2;
   const tip = uid("tip");
@@ -89,7 +89,7 @@ function face(i) {
         const [x, y] = at(angle).split(" ");
         set(dot, { cx: x, cy: y });
       });
-      const part = by % (2 * Math.PI); // what is left after whole rounds
+      const part = by % (2 * Math.PI); // the remainder after whole turns
       const large = Math.abs(part) > Math.PI ? 1 : 0;
       set(arc, { d: Math.abs(part) > 0.2 ? `M${at(from, R - 16)}A${R - 16} ${R - 16} 0 ${large} ${part > 0 ? 1 : 0} ${at(from + part, R - 16)}` : "" });
       says.textContent = told(WORDS.turn, { degrees: degrees(by) });
@@ -98,7 +98,7 @@ function face(i) {
   };
 }
 
-/* R_k (sin, cos of pos) = (sin, cos of pos + k), in numbers. */
+/* Show R_k (sin, cos of pos) = (sin, cos of pos + k), in numbers. */
 function equation() {
   const mono = "font-family:var(--tfm-mono);font-size:13px";
   const cell = (kind) => s("text", { "text-anchor": "end", style: mono, class: kind });

@@ -1,4 +1,4 @@
-/* Gradient reach: a sentence whose words fade as the last state hears them less, before and after training; then the curves. */
+/* Gradient-reach widget: a sentence whose words fade with their gradient norm, before and after training, and the curves. */
 
 import { card, clamp, fixed, general, h, many, onWidth, plot, range, retext, s, set, told, widthOf } from "../kit/index.js";
 
@@ -22,7 +22,7 @@ const [FAINTEST, LOUDEST, PALEST, LOUD] = [1e-7, 1, 0.07, 10]; // as in tfm_lib.
 const LINE = 26;
 const BROKEN = ["broken", "6 3 2 3"];
 
-/* What lies between the seeds: their geometric mean, the least and the greatest, for each distance. rows[seed][distance] */
+/* Geometric mean, minimum and maximum over the seeds, for each distance; rows[seed][distance]. */
 export const summary = (rows) =>
   rows[0].map((_, i) => {
     const norms = rows.map((row) => row[i]);
@@ -33,16 +33,16 @@ export const summary = (rows) =>
     };
   });
 
-/* How strong a word of this norm is, from 0 to 1, along the logarithm. */
+/* Strength of a word with this norm, from 0 to 1, on a logarithmic scale. */
 export const strength = (norm) => clamp(Math.log(norm / FAINTEST) / Math.log(LOUDEST / FAINTEST), 0, 1);
 
-/* The norm of each word but the last, at the nearest distance that was measured. */
+/* The norm of each word but the last, at the nearest measured distance. */
 export const heard = (norms, distances, count) => range(count - 1).map((i) => norms[nearest(distances, count - 1 - i)]);
 
 export const nearest = (distances, distance) =>
   distances.reduce((best, d, i) => (Math.abs(d - distance) < Math.abs(distances[best] - distance) ? i : best), 0);
 
-/* A few significant digits, as a power of ten where the number is far from 1. */
+/* Format with a few significant digits, as a power of ten if the number is far from 1. */
 export const scientific = (x) => (x >= 0.01 && x < 1000 ? String(+x.toPrecision(2)) : x === 0 ? "0" : general(x));
 
 function render({ model, el }) {
@@ -71,7 +71,7 @@ function render({ model, el }) {
   const dot = plane.dot({ colour: "ink", r: 6 });
   const key = h("div", { class: "tfm-legend", "aria-hidden": "true" });
 
-  /* A sentence for each stage. Its words can be pressed; by keyboard the slider is the way to them, and the readout names each. */
+  /* A sentence for each stage. Its words can be clicked; keyboard users select them with the slider, and the readout names each. */
   const tokens = ui.get("tokens");
   const backOf = (i) => nearest(distances, tokens.length - 1 - i);
   const sentences = stages.map(() => {

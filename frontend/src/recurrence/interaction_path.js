@@ -1,4 +1,4 @@
-/* Interaction path: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
+/* Interaction-path widget: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
 
 import { below, card, clamp, h, many, onWidth, range, s, set, tokenRow, told } from "../kit/index.js";
 
@@ -14,11 +14,11 @@ const WORDS = {
 
 const KINDS = ["rnn", "window", "dilated", "attention"];
 
-/* Where the signal of a word stands after each hop, counted from that word: the first entry is 0, the last the distance. */
+/* Position of a word's signal after each hop, relative to that word: the first entry is 0, the last the distance. */
 export const path = {
   rnn: (distance) => range(distance + 1),
   window: (distance, { window }) => range(Math.ceil(distance / window) + 1).map((hop) => Math.min(distance, hop * window)),
-  /* Layer ℓ hops by whole multiples of k^ℓ: the digits of the distance, written in base k. */
+  /* Layer ℓ hops by multiples of k^ℓ: the digits of the distance in base k. */
   dilated(distance, { k }) {
     const places = [0];
     for (let step = 1; places.at(-1) < distance; step *= k) places.push(places.at(-1) + (Math.floor(distance / step) % k) * step);
@@ -51,7 +51,7 @@ function render({ model, el }) {
   ui.slider("value", { label: WORDS.distance, min: 1, max: tokens().length - 1, format: (d) => many(shared.word, d) });
   ui.slider("window", { label: WORDS.window, min: 1, max: 4 });
   ui.slider("k", { label: WORDS.k, min: 2, max: 5 });
-  /* The one that was not moved follows. */
+  /* The trait that was not changed follows. */
   ui.on("value", () => ui.get("word") < distance() && ui.set({ word: distance() }));
   ui.on("word", () => ui.get("word") < distance() && ui.set({ value: Math.max(1, ui.get("word")) }));
 
@@ -86,7 +86,7 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["tokens"], csv });
 }
 
-/* One model: its words below, its hops above. The RNN hops along one row, the others one layer up at a time. */
+/* Draw one model: its words below, its hops above. The RNN hops along one row, the others one layer up at a time. */
 function panel(ui, kind, { kinds, step, layer }) {
   const caption = h("p", { class: "tfm-caption" });
   const grid = s("g", { class: "tfm-bars" });

@@ -1,4 +1,4 @@
-/* Attention weights: whom does each word look at? Links and a heat-map of the weights of any model. */
+/* Attention-weights widget: links and a heat-map of the attention weights of any model. */
 
 import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, range, softmax, tokenRow, told, typed } from "../kit/index.js";
 
@@ -22,24 +22,24 @@ const WORDS = {
   weighted: "keys, with their weights",
 };
 
-const MOST_LINKED = 16; // words a side; longer texts are rows that wrap, with the weights under their words
-const MOST = 12; // words of your own
-const MOST_TOLD = 4; // keys that the readout names
-const TALLEST = 560; // pixels of the heat-map of a long text
+const MOST_LINKED = 16; // words per side; longer texts are rows that wrap, with the weights under their words
+const MOST = 12; // words of the reader's own
+const MOST_TOLD = 4; // keys named in the readout
+const TALLEST = 560; // pixels, height of the heat-map of a long text
 
-/* The places of the largest weights, largest first; equal ones in reading order. */
+/* Indices of the largest weights, largest first; ties in reading order. */
 export const heaviest = (weights, most) => range(weights.length).sort((a, b) => weights[b] - weights[a]).slice(0, most);
 
-/* The weight that gets the darkest colour: the largest of all heads, up to the next tenth, so that heads compare. */
+/* The weight drawn in the darkest colour: the largest of all heads, rounded up to a tenth, so that heads can be compared. */
 export const darkest = (heads) => Math.ceil(10 * Math.max(...heads.flat(2)) - 1e-9) / 10;
 
-/* The place of a word's kind in the dictionary, whose entries are words with spaces between; −1 where it has none. */
+/* Index of a word's kind in the lexicon, whose entries are words separated by spaces; −1 if it has none. */
 export function kindOf(word, lexicon) {
   const bare = word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
   return lexicon.findIndex((words) => words.split(" ").includes(bare));
 }
 
-/* Weights of a text whose words score by their kinds. */
+/* Weights of a text in which the scores of words depend on their kinds. */
 export const kindWeights = (kinds, scores) => kinds.map((i) => softmax(kinds.map((j) => scores[i][j])));
 
 const share = fixed(2);
@@ -47,7 +47,7 @@ const share = fixed(2);
 function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "value", "head"], fits: { value: below(100) } });
   const kinds = ui.get("kinds");
-  let now, own; // what is typed, and the kinds and weights of its words
+  let now, own; // the typed words, and their kinds and weights
   function read() {
     now = typed(ui.get("sentence"), ui.get("tokens"), MOST);
     own = null;
@@ -60,7 +60,7 @@ function render({ model, el }) {
   const tokens = () => (own ? now.words : ui.get("tokens"));
   const keys = () => (own ? now.words : ui.get("key_tokens"));
   const heads = ui.get("weights").length;
-  const within = (trait, count) => clamp(ui.get(trait) | 0, 0, count - 1); // a link may say anything
+  const within = (trait, count) => clamp(ui.get(trait) | 0, 0, count - 1); // a link may hold any value
   const all = () => (own ? [own.weights] : ui.get("weights"));
   const weights = () => all()[within("head", all().length)];
   const focus = (i) => ui.set({ value: i });
@@ -136,7 +136,7 @@ function net(ui, { tokens, keys, focus }) {
   };
 }
 
-/* One row where a text asks itself, else the queries above their keys. */
+/* One row for self-attention, else the queries above their keys. */
 function rows(ui, { tokens, keys, focus }) {
   const alone = tokens().join("\n") === keys().join("\n");
   const queries = tokenRow(ui, { tokens: tokens(), name: "value", label: WORDS.net, onFocus: focus });
@@ -157,7 +157,7 @@ function rows(ui, { tokens, keys, focus }) {
     update(i, row) {
       queries.update({ focus: i, tokens: tokens() });
       shares.update({ focus: -1, weights: row, tokens: keys() });
-      shares.el.setAttribute("role", "list"); // to be read, not chosen
+      shares.el.setAttribute("role", "list"); // read-only, not a choice
       for (const word of shares.el.children) {
         word.setAttribute("role", "listitem");
         word.removeAttribute("aria-checked");

@@ -1,4 +1,4 @@
-/* Softmax saturation: wider vectors spread their scores; the softmax falls asleep unless the scale keeps it awake. */
+/* Softmax-saturation widget: wider vectors spread their scores, and without the scale 1/√d_k the softmax saturates. */
 
 import { card, clamp, entropy, fixed, general, h, linspace, onWidth, plot, range, s, set, softmax, sub, sum, told } from "../kit/index.js";
 
@@ -29,16 +29,16 @@ const WORDS = {
 const TEMPERATURES = range(15).map((i) => +(2 ** (i / 2 - 2)).toPrecision(3)); // 0.25 … 32
 const HEIGHT = 220;
 
-/* Half of the score axis: it grows with the root of the spread, so that a bell is seen to widen, and can be read when narrow. */
+/* Half of the score axis: it grows with the root of the spread, so that the curve visibly widens, and is legible when narrow. */
 const axisOf = (spread) => 18 * Math.sqrt(spread);
 
-/* What divides the scores before the softmax. */
+/* The divisor of the scores before the softmax. */
 export const divisor = (d_k, scaled, temperature) => temperature * (scaled ? Math.sqrt(d_k) : 1);
 
 export const weightsOf = (scores, by) => softmax(scores.map((score) => score / by));
 
-/* The Frobenius norm of the Jacobian, whose entries are pᵢ(1 − pᵢ) and −pᵢpⱼ;
-   1 − pᵢ as the sum of the others, which keeps its digits when p is nearly one-hot. */
+/* Frobenius norm of the Jacobian, whose entries are pᵢ(1 − pᵢ) and −pᵢpⱼ;
+   1 − pᵢ is the sum of the others, which keeps its precision when p is nearly one-hot. */
 export function gradientNorm(p) {
   const rows = p.map((a, i) => {
     let [others, squares] = [0, 0];
@@ -105,7 +105,7 @@ function render({ model, el }) {
   ui.toggle("scaled", { label: h("span", {}, WORDS.divide, sub("d", "k")) });
 
   function draw() {
-    const [scaled, temperature] = [ui.get("scaled"), Math.max(0.01, ui.get("temperature"))]; // a link may say anything
+    const [scaled, temperature] = [ui.get("scaled"), Math.max(0.01, ui.get("temperature"))]; // a link may hold any value
     const at = Math.max(0, sizes.indexOf(ui.get("value")));
     const d_k = sizes[at];
     const query = clamp(ui.get("query") | 0, 0, queries - 1);
@@ -149,14 +149,14 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-/* Counts of scores in units of √d_k, from −reach to reach, as bars of area 1 in all. */
+/* Counts of scores in units of √d_k, from −reach to reach, as bars of total area 1. */
 export function columns(counts, reach, spread) {
   const width = (2 * reach * spread) / counts.length;
   const total = sum(counts);
   return counts.map((count, i) => [i * width - reach * spread, (i + 1) * width - reach * spread, count / total / width]);
 }
 
-/* A measure against d_k: with the scale, without, as set now; the present d_k with every query's value. */
+/* A measure against d_k: with the scale, without it, and with the current settings; at the current d_k every query's value. */
 function curvePlot(ui, y, withScale, without, queries) {
   const plane = plot(ui, { x: { label: "d_k", domain: [1, 1024], log: true }, y, height: HEIGHT, label: told(WORDS.curve, { measure: y.label }) });
   const here = plane.rule({ colour: "soft" });
@@ -176,9 +176,9 @@ function curvePlot(ui, y, withScale, without, queries) {
   };
 }
 
-const [LINE, MOST] = [19, 420]; // pixels of a bar, and of their width
+const [LINE, MOST] = [19, 420]; // pixels: height of a bar, and largest width
 
-/* One line a key: its score, its weight as a bar and as a number. */
+/* One line per key: its score, its weight as a bar and as a number. */
 function weightBars(ui, keys) {
   const mono = "font-family:var(--tfm-mono);font-size:12px";
   const lines = range(keys).map((j) => {

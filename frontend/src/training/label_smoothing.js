@@ -1,4 +1,4 @@
-/* Label smoothing: a smoothed target, a model's answer to it, and the loss with its lowest point. */
+/* Label-smoothing widget: a smoothed target, a model's output, and the loss with its minimum. */
 
 import { asRead, card, clamp, fixed, general, h, linspace, live, onWidth, plot, s, set, told } from "../kit/index.js";
 
@@ -22,13 +22,13 @@ const WORDS = {
   bars: "Right word: target {right}, model {p}. Each other of {words}: target {wrong}, model {rest}.",
 };
 
-/* What the target gives to the right word, and to each wrong one; as tfm_lib.widgets.training.target. */
+/* The target's probability of the correct word, and of each wrong one; as tfm_lib.widgets.training.target. */
 export function target(vocabulary, epsilon, convention) {
   const wrong = epsilon / (convention === "all" ? vocabulary : vocabulary - 1);
   return [1 - (vocabulary - 1) * wrong, wrong];
 }
 
-/* The loss in nats of a model that gives the right word p and shares the rest evenly. */
+/* The loss in nats of a model that gives the correct word p and spreads the rest evenly. */
 export function loss(p, vocabulary, epsilon, convention) {
   const [right, wrong] = target(vocabulary, epsilon, convention);
   const ofRight = p > 0 ? right * Math.log(p) : -Infinity;
@@ -36,13 +36,13 @@ export function loss(p, vocabulary, epsilon, convention) {
   return -ofRight - (p < 1 ? (vocabulary - 1) * wrong * Math.log((1 - p) / (vocabulary - 1)) : -Infinity);
 }
 
-/* The same in nats of a model that shares the rest as it likes: `others` is the mean −log of what they got. */
+/* The same for a model that spreads the rest unevenly: `others` is the mean −log of the other probabilities. */
 export function unevenLoss(p, others, vocabulary, epsilon, convention) {
   const [right, wrong] = target(vocabulary, epsilon, convention);
   return -right * Math.log(p) + (vocabulary - 1) * wrong * others;
 }
 
-const NEAR = 0.006; // of the bottom: the reader has found it, and only then is it marked
+const NEAR = 0.006; // distance from the minimum at which the reader has found it; only then is it marked
 const topOf = (floor) => (floor > 3 ? 10 : 5); // nats
 const GRID = [...linspace(0.002, 0.95, 160), ...linspace(0.951, 0.9995, 60)];
 const share = (x) => (x >= 0.001 || x === 0 ? String(+x.toFixed(x > 0.995 && x < 1 ? 5 : 4)) : general(x));
@@ -57,7 +57,7 @@ function render({ model, el }) {
   const shared = ui.get("shared");
   const word = () => clamp(ui.get("word"), 0, Math.max(0, ui.get("written").length - 1));
   const name = (i) => (ui.get("written")[i] ? asRead(ui.get("written")[i], ui.get("written")) : "");
-  const answer = (sure, i) => clamp(sure[i], 0.001, 0.999); // that of the model for the word, where p begins
+  const answer = (sure, i) => clamp(sure[i], 0.001, 0.999); // the model's probability of the word, the initial p
   const own = live(ui, {
     ask: () => ({ do: "smoothing" }),
     take: (found, typed) => ({ ...found, vocabulary: found.known, ...(typed && { word: 0, value: answer(found.sure, 0) }) }),
@@ -89,7 +89,7 @@ function render({ model, el }) {
   ui.on("word", () => own() && ui.set({ value: answer(ui.get("sure"), word()) }));
 
   function draw() {
-    words.enable(!own()); // a model knows as many as it knows
+    words.enable(!own()); // the vocabulary size of a model is fixed
     if (which) {
       which.upTo(Math.max(0, ui.get("written").length - 1), word());
       which.enable(own());
@@ -125,7 +125,7 @@ function render({ model, el }) {
 
 const [LINE, MOST, LEFT] = [26, 420, 92];
 
-/* Two words, the right one and any wrong one; for each the target's share above the model's. */
+/* Two words, the correct one and any wrong one; for each the target's share above the model's. */
 function columns(ui, names) {
   const mono = "font-family:var(--tfm-mono);font-size:12px";
   const rows = names.map((name, i) =>

@@ -1,4 +1,4 @@
-/* Learning-rate curve: the paper's schedule with its peak, miscounted by micro-batches, and beside other schedules. */
+/* Learning-rate widget: the paper's schedule with its peak, miscounted by micro-batches, and compared with other schedules. */
 
 import { card, clamp, fixed, general, h, linspace, logspace, plot, range, s, sub, told } from "../kit/index.js";
 
@@ -31,7 +31,7 @@ const RIVALS = ["constant", "inverse root", "cosine", "linear"];
 const LOOKS = { constant: ["soft", "2 3"], "inverse root": ["two", "8 4"], cosine: ["one", "9 3 2 3"], linear: ["ink", "5 3"] };
 const POINTS = 240;
 
-/* The rate at a step by every schedule, as tfm_lib.widgets.training.rates; the others have the paper's peak. */
+/* The rate at a step of every schedule, as tfm_lib.widgets.training.rates; the others have the paper's peak. */
 export function rates(step, { d_model, warmup, factor, steps, accumulate }) {
   const paper = (at) => factor * d_model ** -0.5 * Math.min(at ** -0.5, at * warmup ** -1.5);
   const peak = factor * (d_model * warmup) ** -0.5;
@@ -47,7 +47,7 @@ export function rates(step, { d_model, warmup, factor, steps, accumulate }) {
   };
 }
 
-/* Whole steps from 1 to the end; closer together where the curve bends. */
+/* Integer steps from 1 to the end; denser where the curve bends. */
 export const stepsOf = (end) => [...new Set([...logspace(1, end, POINTS), ...linspace(1, end, POINTS)].map(Math.round))].sort((a, b) => a - b);
 
 const whole = (x) => String(Math.round(x));
@@ -104,7 +104,7 @@ function render({ model, el }) {
   return ui.start(draw, { csv });
 }
 
-/* One plane with linear axes, one with logarithmic ones: the kit's axes do not change their kind. */
+/* One plot with linear axes, one with logarithmic ones: the kit's axes cannot change their kind. */
 function build(ui, log) {
   const plane = plot(ui, {
     x: { label: WORDS.step, domain: [1, 1000], log },

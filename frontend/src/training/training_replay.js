@@ -1,4 +1,4 @@
-/* Training replay: loss, learning rate, attention and answers of a run, as training went on. */
+/* Training-replay widget: loss, learning rate, attention and output of a recorded run at each of its snapshots. */
 
 import { asRead, below, card, clamp, fixed, general, h, heatmap, legend, plot, range, told } from "../kit/index.js";
 
@@ -24,7 +24,7 @@ const WORDS = {
   most: "{word} → most on {source} {weight}",
 };
 
-const PACE = 700; // milliseconds a look, when played
+const PACE = 700; // milliseconds per snapshot, when played
 const share = fixed(2);
 const rate = (x) => (x >= 0.001 ? String(+x.toPrecision(3)) : general(x));
 
@@ -84,7 +84,7 @@ function render({ model, el }) {
     ui.set({ value: last() ? 0 : now().value + 1 });
     if (timer && last()) stop();
   };
-  /* Where motion is to be reduced nothing runs by itself: each press shows the next look. */
+  /* With reduced motion nothing plays by itself: each press shows the next snapshot. */
   const press = () => {
     if (still?.matches) return move();
     if (timer) return stop();
@@ -98,7 +98,7 @@ function render({ model, el }) {
     const words = still?.matches ? WORDS.next : timer ? WORDS.pause : WORDS.play;
     if (play.el.textContent !== words) play.el.textContent = words;
   };
-  /* Whoever touches another control wants to look at this step. */
+  /* Using another control stops the replay at this step. */
   const halt = ({ target }) => timer && !play.el.contains(target) && stop();
   const events = ["keydown", "pointerdown"];
   events.forEach((event) => el.addEventListener(event, halt, true));

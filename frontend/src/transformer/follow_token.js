@@ -1,4 +1,4 @@
-/* Follow a token: one word's vector, stage by stage on its way up the machine, with shapes and the numbers of a real model. */
+/* Follow-token widget: the vector of one word, stage by stage through the model, with shapes and actual numbers. */
 
 import { below, card, clamp, fixed, h, live, mean, range, s, set, tokenRow, told } from "../kit/index.js";
 
@@ -29,11 +29,11 @@ const WORDS = {
 };
 
 const two = fixed(2);
-const [WIDE, HIGH] = [640, 150]; // of the drawing of a vector
+const [WIDE, HIGH] = [640, 150]; // size of the drawing of a vector
 
 const whole = (x, lo, hi, otherwise) => (Number.isInteger(x) ? clamp(x, lo, hi) : otherwise);
 
-/* The stage, the word's place in its own sentence, and whether that is the source; as FollowToken.at. */
+/* The stage, the word's index in its own sentence, and whether it is in the source; as FollowToken.at. */
 export function placeOf({ encoder, decoder, src_tokens, tgt_tokens }, { value, word }) {
   const m = src_tokens.length;
   const at = whole(word, 0, m + tgt_tokens.length - 1, 0);
@@ -44,7 +44,7 @@ export function placeOf({ encoder, decoder, src_tokens, tgt_tokens }, { value, w
   return { stages, step, stage, source, at, i: source ? at : at - m, token: [...src_tokens, ...tgt_tokens][at], asked };
 }
 
-/* A word's weights: of one head, counted from 1, or with 0 the mean of all; as FollowToken.weights. */
+/* Weights of a word: of one head, counted from 1, or with 0 the mean of all; as FollowToken.weights. */
 export function weightsOf(stage, i, head) {
   const rows = stage.weights.map((each) => each[i]);
   if (!rows.length) return [];
@@ -91,7 +91,7 @@ function render({ model, el }) {
   );
   ui.slider("number", { label: WORDS.number, min: 1, max: kept(), format: String });
 
-  /* Bars up and down from 0; pointing at one chooses it. */
+  /* Bars up and down from 0; pointing at one selects it. */
   function vectorOf(label) {
     const caption = h("p", { class: "tfm-caption" });
     const zero = s("path", { class: "tfm-axis-line" });
@@ -123,7 +123,7 @@ function render({ model, el }) {
     };
   }
 
-  /* Words with shares, to look at. */
+  /* Read-only words with weights. */
   function chips(kind, caption, items) {
     const each = items.map(([word, share]) => h("span", { class: "tfm-token", role: "listitem", style: `cursor:default;--w:${clamp(share, 0, 1)}` }, h("span", {}, word), h("i", {}), h("small", {}, two(share))));
     return [h("p", { class: "tfm-caption", style: "margin-top:10px" }, caption), h("div", { class: `tfm-tokens tfm-weighted tfm-${kind}`, role: "list" }, each)];

@@ -1,4 +1,4 @@
-/* Model size: the machine, drawn so that each area is a number of parameters; its memory, and its work for a word. */
+/* Model-size widget: the model drawn with areas proportional to parameter counts; its memory, and its operations per word. */
 
 import { card, clamp, fixed, h, indexed, many, onWidth, range, retext, s, set, sub, sum, told, uid, write } from "../kit/index.js";
 
@@ -44,7 +44,7 @@ const CHOICES = {
   n_heads: [1, 2, 4, 8, 16, 32],
 };
 
-/* As tfm_lib.transformer.count_parameters counts them. */
+/* Parameter counts, as tfm_lib.transformer.count_parameters. */
 export function parts({ n_layers: N, value: d, d_ff, vocab_size, norm }) {
   const attention = N * 4 * (d * d + d);
   const network = N * (2 * d * d_ff + d_ff + d);
@@ -59,20 +59,20 @@ export function parts({ n_layers: N, value: d, d_ff, vocab_size, norm }) {
   };
 }
 
-/* As tfm_lib.widgets.transformer.flops_per_word. */
+/* Operations per word, as tfm_lib.widgets.transformer.flops_per_word. */
 export function work({ n_layers: N, value: d, d_ff, vocab_size, length }) {
   return { "attention, matrices": 24 * N * d * d, "feed-forward": 8 * N * d * d_ff, "scores and means": 12 * N * length * d, logits: 2 * d * vocab_size };
 }
 
 export const weightsHeld = ({ n_layers: N, n_heads, length }) => 3 * N * n_heads * length * length;
 
-/* Pixels of a feature across and of a row of numbers, and what there is room for. */
+/* Pixels per feature and per row of numbers, and the available space. */
 const [ACROSS, ROW] = [0.11, 1 / 370];
 const [WIDEST, TALLEST, LOW, GAP, STACKS] = [340, 270, 113, 36, -135];
-export const AREA = ACROSS * ROW; // of one parameter, before anything is drawn smaller
+export const AREA = ACROSS * ROW; // area of one parameter at full scale
 
-/* The machine as rectangles [x, y, width, height], the middle of its foot at (0, 0), up being less: the table of words
-   lies on its side, and each stack stands on it, layer on layer. Where it has no room it is drawn 2, 4, … times smaller. */
+/* Lay out the model as rectangles [x, y, width, height], the centre of its base at (0, 0), y pointing down: the embedding table
+   lies on its side, and each stack stands on it, layer on layer. If the space is too small, it is drawn 2, 4, … times smaller. */
 export function machine(sizes, room = WIDEST) {
   const { n_layers: N, value: d, vocab_size } = sizes;
   const counted = parts(sizes);
@@ -96,7 +96,7 @@ export function machine(sizes, room = WIDEST) {
   return { boxes, whole, shrunk };
 }
 
-/* 63.1 M: three digits, as _short in tfm_lib.widgets.transformer. */
+/* Format with three digits, 63.1 M; as _short in tfm_lib.widgets.transformer. */
 export function short(x) {
   const [size, name] = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]].find(([size]) => x >= size) ?? [1, ""];
   return `${+(x / size).toPrecision(3)}${name}`;
@@ -166,7 +166,7 @@ function render({ model, el }) {
   ui.select("norm", { label: WORDS.norm, options: Object.entries(WORDS.norms) });
   ui.slider("length", { label: WORDS.length, min: 1, max: 4096, log: true, step: 1, format: String });
 
-  /* A preset sets the sizes; another size makes it your own. */
+  /* A preset sets the sizes; another size changes the preset to "own". */
   ui.on("preset", () => presets[ui.get("preset")] && ui.set({ ...presets[ui.get("preset")] }));
   const leave = () => {
     const preset = presets[ui.get("preset")];
@@ -193,7 +193,7 @@ function render({ model, el }) {
     drawn.forEach((path, i) => set(path, { d: boxes[names[i]].map(at).join("") }));
     const base = machine(presets.base, middle * 2);
     const outline = base.whole.map(([, , wide, tall], k) => {
-      const [w, t] = [wide, tall].map((side) => (side * base.shrunk) / shrunk); // the base at the scale of this machine
+      const [w, t] = [wide, tall].map((side) => (side * base.shrunk) / shrunk); // the base model at the scale of this model
       return at([[-GAP / 2 - w, GAP / 2, -w / 2][k], (k < 2 ? STACKS : 0) - t, w, t]);
     });
     const same = ["n_layers", "value", "d_ff", "vocab_size"].every((name) => now[name] === presets.base[name]);

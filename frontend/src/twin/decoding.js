@@ -1,5 +1,5 @@
-/* One token at a time, as tfm_lib.decoding: by the most probable, by a beam, or by chance. Each is a generator that pauses
-   after every token with what is written so far, so that a page stays smooth and an old search can be dropped.
+/* Decode one token at a time, as tfm_lib.decoding: greedily, by beam search, or by sampling. Each is a generator that pauses
+   after every token with the output so far, so that a page stays responsive and an outdated search can be dropped.
 
    greedy(model, src, special, maxLen)              yields ids; returns the same
    beamSearch(model, src, special, {beam, alpha}, maxLen)  yields the Beam, and returns it: found, best first
@@ -8,7 +8,7 @@
 import { random } from "../kit/math.js";
 import { rowsOf } from "./transformer.js";
 
-/* The logits of the next token; the source is read once. */
+/* Logits of the next token; the source is encoded once. */
 export class NextToken {
   constructor(model, src) {
     this.model = model;
@@ -16,13 +16,13 @@ export class NextToken {
     this.rows = [model.caches()];
   }
 
-  /* The logits after `ids`, the newest token of each row. */
+  /* Return the logits after `ids`, the newest token of each row. */
   after(ids) {
     const Y = this.model.decode(ids, this.memory, this.rows);
     return rowsOf(this.model.unembed(Y), this.model.config.vocab_size);
   }
 
-  /* Go on with these rows, in that order; a row may come twice. */
+  /* Continue with these rows, in that order; a row may occur twice. */
   select(rows) {
     this.rows = rows.map((row) => copied(this.rows[row]));
   }
@@ -52,7 +52,7 @@ function* written(model, src, { bos, eos }, maxLen, choose) {
 
 const best = (logits) => logits.reduce((top, x, i) => (x > logits[top] ? i : top), 0);
 
-/* The token at `u` of the distribution softmax(logits / temperature), its tail cut where the best hold `topP`. */
+/* The token at quantile `u` of softmax(logits / temperature), truncated to the most probable tokens that hold `topP`. */
 function drawn(logits, temperature, topP, u) {
   const kept = nucleus(probabilities(logits, temperature), topP);
   let rest = u * kept.reduce((total, [, p]) => total + p, 0);
@@ -60,7 +60,7 @@ function drawn(logits, temperature, topP, u) {
   return kept.at(-1)[0];
 }
 
-/* Ids and probabilities, best first: the fewest that hold `topP`. */
+/* Ids and probabilities, best first: the fewest that sum to `topP`. */
 export function nucleus(p, topP) {
   const order = [...p.keys()].sort((a, b) => p[b] - p[a] || a - b);
   let held = 0;
@@ -107,7 +107,7 @@ export function likeliest(logits, most) {
   return found.map((token) => ({ token, logP: logits[token] - top - Math.log(total) }));
 }
 
-/* The search for one translation; `steps` keeps, for a picture, what each step kept. */
+/* Beam search for one translation; `steps` records what each step kept, for a figure. */
 export class Beam {
   constructor(bos, eos, beam, alpha, maxLen) {
     Object.assign(this, { bos, eos, beam, alpha, maxLen });
@@ -121,7 +121,7 @@ export class Beam {
     return this.open.map(({ ids }) => ids.at(-1) ?? this.bos);
   }
 
-  /* Keep the best continuations of all; ways[i] are those after open[i]. Returns the row that each open one continues. */
+  /* Keep the best of all continuations; ways[i] are those of open[i]. Returns the row that each open hypothesis continues. */
   advance(ways) {
     this.length++;
     const all = ways.flatMap((own, row) => own.map(({ token, logP }) => ({ row, token, logP: this.open[row].logP + logP })));
@@ -137,7 +137,7 @@ export class Beam {
         parents.push(row);
       }
     }
-    this.places = kept.flatMap(({ ended }, place) => (ended ? [] : [place])); // of the open ones among all that were kept
+    this.places = kept.flatMap(({ ended }, place) => (ended ? [] : [place])); // indices of the open hypotheses among all that were kept
     this.steps.push(kept);
     this.open = grown;
     this.finished.sort((a, b) => b.score - a.score);

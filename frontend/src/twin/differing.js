@@ -1,13 +1,13 @@
-const MOST = 400; // words of two translations, which are compared each with each
+const MOST = 400; // words per translation, since every pair is compared
 
-/* The words of two translations, each with whether the other lacks it. */
+/* Split translations into words, each with whether the other translation lacks it. */
 export function compared(...translations) {
   const both = translations.map((text) => text.split(" ").slice(0, MOST));
   const alone = differing(...both);
   return both.map((words, side) => words.map((word, k) => [word, alone[side][k]]));
 }
 
-/* The words of both that are not in the other, by the longest sequence that they share: two lists of truth values. */
+/* Mark the words of both that are not in their longest common subsequence: two lists of booleans. */
 export function differing(a, b) {
   const longest = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
   for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) longest[i][j] = a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);

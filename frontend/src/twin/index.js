@@ -1,10 +1,10 @@
-/* What a page loads on the reader's wish, as globalThis.tfmTwin. It needs the kit, and is given it.
+/* The translator that a page loads on request, as globalThis.tfmTwin. The kit is passed to it.
 
-   shipped(lazy, damaged, onProgress)   the files of the shipped model, from scripts that lie beside this one; `lazy` loads one,
-                               damaged(path) says that what came is not what the build wrote
-   start(files)                → { ask(request, onGrown) → what was found, or null if this widget asked for something newer };
-                               the machine itself is started once for all that bring the same files
-   broken, switches, tree      what a live translator shows: names that are off, what switches them, the tree of a beam
+   shipped(lazy, damaged, onProgress)   the files of the shipped model, from scripts in the same folder; `lazy` loads one,
+                               damaged(path) gives the message for a file that differs from the build's
+   start(files)                → { ask(request, onGrown) → the result, or null if this widget has made a newer request };
+                               the model is started once for all callers with the same files
+   broken, switches, tree      parts of a live translator: names that are off, their switches, the tree of a beam
    compared(a, b)              the words of two translations, each with whether the other lacks it                          */
 
 import code from "twin-worker"; // worker.js as text, which defines tfmTwinWorker
@@ -34,7 +34,7 @@ export function shipped(lazy, damaged, onProgress) {
   return globalThis.tfmModel;
 }
 
-/* Each script hands over its part: the first says what there is, the others hold the weights. What has come whole stays, should another fail. */
+/* Each script delivers its part: the first the list of parts, the others the weights. Complete parts are kept if another fails. */
 const come = new Map();
 async function fetched(lazy, damaged, onProgress) {
   const load = async (name, made) => {
@@ -61,7 +61,7 @@ async function fetched(lazy, damaged, onProgress) {
   return { ...files, bytes };
 }
 
-/* The bytes of a part, or null if they are not those that the build wrote. */
+/* The bytes of a part, or null if they differ from the build's. */
 function decoded(text, sum) {
   try {
     const letters = atob(text);
@@ -115,7 +115,7 @@ async function opened(files) {
   return { tell, hearers };
 }
 
-/* A page from a folder may start a worker only from text that it holds; and no page of the book may evaluate a text. */
+/* A page opened from a folder can start a worker only from a text that it holds; and no page of the book may evaluate a text. */
 const address = () => URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
 function besidePage() {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
-/* Views into the machine, on its way through a sentence; see views.js. Numbers come as they are, nothing rounded.
+/* Views of the model's internals for a sentence; see views.js. Numbers are not rounded.
 
    heads {}                     weights, src_tokens and tgt_tokens of Heads
-   ablation { off }             own of HeadAblation: what the whole machine writes, greedily, and what it writes without the heads `off`
+   ablation { off }             own of HeadAblation: the greedy translations of the whole model, and of the model without the heads `off`
    follow { numbers, shapes }   the traits of FollowToken, as tfm_lib.widgets.transformer.follow; `shapes` are its templates     */
 
 import { asRead } from "../kit/as_read.js";
@@ -14,7 +14,7 @@ const [TOLD, SPECIAL] = [4, ["<pad>", "<bos>", "<eos>", "<unk>"]];
 const plain = (piece) => piece.replaceAll("▁", "") || "␣";
 const lists = (rows) => rows.map((row) => [...row]);
 
-/* The words that asked, <bos> first, as the decoder read them. */
+/* The queries are the decoder's input words, <bos> first. */
 export function* heads(translator, _, { sentence }) {
   const { source, target, weights } = yield* translator.translate(sentence, BEAM);
   if (!target.length) return null;
@@ -61,7 +61,7 @@ export function* follow(translator, src, { sentence, numbers, shapes }) {
   return { src_tokens, tgt_tokens, encoder: encoder.map(carried), decoder: decoder.map(carried) };
 }
 
-/* What each step of the machine left, as tfm_lib.widgets.transformer.Stage: state, what was added to it, weights, units at work. */
+/* The output of each stage, as tfm_lib.widgets.transformer.Stage: state, what was added to it, weights, active units. */
 class Stages {
   constructor(model, seen, shapes) {
     Object.assign(this, { model, seen, shapes });
@@ -112,7 +112,7 @@ const filled = (template, values) => template.replace(/{(\w+)}/g, (_, name) => v
 const minus = (X, Y) => X.map((x, i) => x - Y[i]);
 const lengthOf = (row) => Math.sqrt(row.reduce((total, x) => total + x * x, 0));
 
-/* The cosines of each row with the embedding of every token. */
+/* Cosines of each row with the embedding of every token. */
 function near({ config: { d_model, vocab_size }, products, tokens }) {
   const lengths = Float32Array.from({ length: vocab_size }, (_, id) => lengthOf(products.row(tokens, id)));
   return (X) => rowsOf(products.linear(X, tokens), vocab_size).map((row, i) => {
@@ -121,10 +121,10 @@ function near({ config: { d_model, vocab_size }, products, tokens }) {
   });
 }
 
-/* The tokens with the largest numbers. */
+/* The tokens with the largest values. */
 const top = (row) => likeliest(row, TOLD).map(({ token }) => ({ token, logP: row[token] }));
 
-/* What the widget draws of a stage. */
+/* The data of a stage that the widget draws. */
 function shown({ name, layer, shapes, state, added, weights = [], active = [], says }, numbers, { d_model, vocab_size }) {
   const isLogits = name === "logits";
   const rows = rowsOf(state, isLogits ? vocab_size : d_model).map((row) => (isLogits ? row.slice().sort().reverse() : row));

@@ -1,4 +1,4 @@
-;; The product that all of the model's time goes into: y[r, j] += x[r] · w[j], four numbers at a time.
+;; Matrix product in which the model spends its time: y[r, j] += x[r] · w[j], four numbers at a time.
 ;; x is (rows, n), w is (outputs, n), y is (rows, outputs), in float32; n and outputs are multiples of 4.
 ;; Four rows share each row of w, so that a beam of four costs little more than one; of single rows, four outputs share x.
 (module
@@ -12,7 +12,7 @@
   (func $add (param $to i32) (param $sum v128)
     (f32.store (local.get $to) (f32.add (f32.load (local.get $to)) (call $total (local.get $sum)))))
 
-  ;; one · many[0 … 3], whose rows lie `n` bytes apart; the sums are added to four places `apart` bytes apart from `to` on
+  ;; one · many[0 … 3], whose rows are `n` bytes apart; the sums are added to four addresses from `to` on, `apart` bytes apart
   (func $four (param $one i32) (param $many i32) (param $n i32) (param $to i32) (param $apart i32)
     (local $i i32) (local $x v128) (local $a v128) (local $b v128) (local $c v128) (local $d v128)
     (local $second i32) (local $third i32) (local $fourth i32)

@@ -1,14 +1,14 @@
-/* X Wᵀ + b, the product in which a model spends its time: by four numbers at a time in WebAssembly, else plainly.
+/* X Wᵀ + b, the product in which a model spends its time: four numbers at a time in WebAssembly, else in JavaScript.
    new Products(kernel).keep(numbers, outputs) → a matrix W; .linear(X, W, b) → a new Float32Array
-   `kernel` are the bytes of kernel.wat, assembled; without them, or without SIMD, all is plain                        */
+   `kernel` are the bytes of kernel.wat, assembled; without them, or without SIMD, it runs in JavaScript                        */
 
 const PAGE = 65536;
-const IN_STEP = 4; // numbers that one instruction takes
+const IN_STEP = 4; // numbers per instruction
 
 export class Products {
   #memory = new WebAssembly.Memory({ initial: 1 });
   #end = 0; // bytes in use
-  #work = { at: 0, bytes: 0 }; // where X and Y pass through
+  #work = { at: 0, bytes: 0 }; // buffer for X and Y
   #fast;
 
   constructor(kernel) {
@@ -20,14 +20,14 @@ export class Products {
     return Boolean(this.#fast);
   }
 
-  /* W of (outputs, n), for as long as the model lives. */
+  /* Keep W of (outputs, n) for the lifetime of the model. */
   keep(numbers, outputs) {
     const at = this.#room(numbers.length * 4);
     this.#floats(at, numbers.length).set(numbers);
     return { at, outputs, n: numbers.length / outputs };
   }
 
-  /* A row of W. */
+  /* Return a row of W. */
   row({ at, n }, i) {
     return this.#floats(at + 4 * n * i, n).slice();
   }

@@ -1,5 +1,5 @@
-/* One translator at work for a page, in a worker or beside it, for each of its widgets, `who`: of each the newest request counts,
-   an older one is dropped. A request asks for a translation, or for what `do` names among the views.
+/* Serve one translator to all widgets of a page, in a worker or in the page. For each widget, `who`, only the newest request counts,
+   an older one is dropped. A request asks for a translation, or for the view that `do` names.
    serve(translator, post) → (request) => …; post gets { who, id, grown }, then { who, id, found } or { who, id, error }       */
 
 import { view } from "./views.js";
@@ -19,7 +19,7 @@ export function serve(translator, post) {
       for (let step = going.next(); ; step = going.next()) {
         post(step.done ? { who, id, found: step.value } : { who, id, grown: step.value });
         if (step.done) return;
-        await pause(); // what else has come is heard first
+        await pause(); // handle messages that have arrived meanwhile
         if (newest.get(who) !== id) return;
       }
     } catch (error) {

@@ -1,10 +1,10 @@
-/* Parts of a machine to switch off, each with a share beside it. It needs the kit, and is given it.
+/* Switches for parts of a model, each with its share of changed translations. The kit is passed to it.
 
-   const off = switches(kit, { words, shape, names, counts, onFlip });   off.nodes to show;   off.show(names)
+   const off = switches(kit, { words, shape, names, counts, onFlip });   off.nodes are the elements;   off.show(names)
        words   the templates of a live translator
        shape   [layers, heads]
        counts  { trials, name: changed, … }, or nothing
-       onFlip  (name) when a part is to change                                                                          */
+       onFlip  (name) called to switch a part                                                                          */
 
 export function switches(kit, { words, shape: [layers, heads], counts: { trials, ...changed }, onFlip }) {
   const { h, range, told } = kit;
@@ -22,10 +22,10 @@ export function switches(kit, { words, shape: [layers, heads], counts: { trials,
 }
 
 /* parts   [[name, label, note?]]            a checkbox each
-   rows    [[label, [[name, label], …]]]     buttons in a grid, the darker the larger their share; one stop of the Tab key
+   rows    [[label, [[name, label], …]]]     buttons in a grid, darker for a larger share; one tab stop
    share   name => [share, "words"], or nothing                                                                          */
 function drawn({ clamp, h, indexed, set }, { parts, rows, share, onFlip }) {
-  const tell = new Map(); // name → show it on or off
+  const tell = new Map(); // name → function that shows it on or off
   const inputs = parts.map(([name, label, note]) => {
     const input = h("input", { type: "checkbox", autocomplete: "off", "data-part": name, onchange: () => onFlip(name) });
     tell.set(name, (off) => (input.checked = !off));

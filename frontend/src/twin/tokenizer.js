@@ -1,13 +1,13 @@
-/* Sub-words, as tfm_lib.data.Tokenizer makes them from the same tokenizer.json.
-   encode(sentence) → ids; pieces(sentence); piece(id); unknown(sentence) → the signs that become <unk>; decode(ids, unknown) */
+/* Sub-word tokeniser, as tfm_lib.data.Tokenizer with the same tokenizer.json.
+   encode(sentence) → ids; pieces(sentence); piece(id); unknown(sentence) → the characters that become <unk>; decode(ids, unknown) */
 
-const BEGIN = "▁"; // of a word
+const BEGIN = "▁"; // marks the beginning of a word
 const PUNCTUATION = /[!-/:-@[-`{-~\p{P}]/u;
 const NUMERAL = /\p{N}/u;
 const SPACE = "[\\s\\u0085]";
-/* What the library knows of Unicode; signs that are newer have no other form there. */
+/* Characters in the library's version of Unicode; newer ones are not normalised there. */
 const OLDER = /[^\u32ff\ua7f1-\ua7f4\u{107a5}\u{1ccd6}-\u{1ccf9}\u{1f16c}\u{1fbf0}-\u{1fbf9}]+/gu;
-/* A sign with all that may melt into it: marks, and vowels and ends of Korean syllables. */
+/* A character with all that may compose with it: marks, and vowels and final consonants of Korean syllables. */
 const CLUSTER = /.[\p{M}\u1161-\u1175\u11a8-\u11c2\u314f-\u3163\uffc2-\uffdc]*/gsu;
 
 export class Tokenizer {
@@ -16,7 +16,7 @@ export class Tokenizer {
   #ranks;
   #normalise;
   #cuts;
-  #seen = new Map(); // words cut before
+  #seen = new Map(); // cache of tokenised words
 
   constructor({ normalizer, pre_tokenizer, model, added_tokens }) {
     this.#ids = new Map(Object.entries(model.vocab));
@@ -36,17 +36,17 @@ export class Tokenizer {
 
   encode = (sentence) => this.#read(sentence).map(({ id }) => id);
 
-  /* The sub-words; a sign that is none stands for itself. */
+  /* The sub-words; a character that is not a sub-word stands for itself. */
   pieces = (sentence) => this.#read(sentence).map(({ text }) => text);
 
-  /* Each as it stands in the sentence: of ½, read as 1⁄2, the stroke is unknown, and ½ is told. */
+  /* Unknown characters as written in the sentence: ½ is read as 1⁄2, of which the slash is unknown, and ½ is reported. */
   unknown = (sentence) =>
     (sentence.match(CLUSTER) ?? []).filter((cluster) => !this.#ids.has(cluster)).flatMap((cluster) => {
       const [signs, places] = [[...nfkc(cluster)], origins(cluster)];
       return signs.flatMap((sign, i) => [...this.#normalised(sign)].filter((letter) => !this.#ids.has(letter)).map(() => places[i]));
     });
 
-  /* The sentence of `ids`, without special tokens; the signs in `unknown` take the places of <unk>. */
+  /* The sentence of `ids`, without special tokens; the characters in `unknown` replace <unk>. */
   decode(ids, unknown = []) {
     const signs = [...unknown];
     const end = ids.indexOf(this.eos);
@@ -62,7 +62,7 @@ export class Tokenizer {
     });
   }
 
-  /* The words and marks within which letters are joined. */
+  /* Split into the words and punctuation marks within which letters are merged. */
   words(sentence) {
     let text = this.#normalised(sentence);
     if (!text) return [];
@@ -73,7 +73,7 @@ export class Tokenizer {
 
   #normalised = (text) => this.#normalise.reduce((now, change) => change(now), text).replaceAll(" ", BEGIN);
 
-  /* The pair that was learned first is joined first; of equal pairs the left one. */
+  /* Merge the pair that was learned first; of equal pairs the left one. */
   #merge(parts) {
     const rank = (i) => this.#ranks.get(`${parts[i]} ${parts[i + 1]}`) ?? Infinity;
     const ranks = parts.map((_, i) => rank(i));
@@ -92,7 +92,7 @@ const steps = (part) => part.normalizers ?? part.pretokenizers ?? [part];
 
 const nfkc = (text) => text.replace(OLDER, (known) => known.normalize("NFKC"));
 
-/* For each sign of nfkc(cluster) that of the cluster which it is counted as: marks that melted follow their sign. */
+/* For each character of nfkc(cluster), the character of the cluster that it comes from: composed marks count as their base. */
 function origins(cluster) {
   const places = [...cluster].map((sign) => [...nfkc(sign)].map(() => sign));
   const [first, ...marks] = places;
@@ -106,7 +106,7 @@ function normaliser({ type, pattern, content }) {
     return (text) => text.replace(signs, content);
   }
   if (type === "Strip") return (text) => text.replace(new RegExp(`^${SPACE}+|${SPACE}+$`, "gu"), "");
-  if (type === "Lowercase") return (text) => Array.from(text, (sign) => sign.toLowerCase()).join(""); // no sigma knows that it is the last
+  if (type === "Lowercase") return (text) => Array.from(text, (sign) => sign.toLowerCase()).join(""); // per letter: no final sigma
   throw new Error(`This tokenizer normalises by ${type}, which the page cannot do.`);
 }
 

@@ -1,12 +1,12 @@
-/* The model's pass, as tfm_lib.transformer, .layers and .multihead have it; a matrix is a Float32Array, row behind row.
+/* The Transformer's forward pass, as tfm_lib.transformer, .layers and .multihead; a matrix is a row-major Float32Array.
 
    new Transformer(config, weights, products)
-     .encode(ids, seen?)                   → the memory: the encoder's vectors and what the decoder keeps of them
+     .encode(ids, seen?)                   → the memory: the encoder's vectors, and the decoder's keys and values of them
      .decode(ids, memory, caches?, seen?)  → the decoder's vectors; ids of one sentence, or with caches one of each row
      .unembed(Y)                           → logits
      .broken                               what is switched off: { positions, scale, causal, cross, residuals } : true, and
                                            layers and heads, sets of "encoder.0" and "encoder.0.self_attention.3"
-   `seen(name, value)` is told what passes, by the names of tfm_lib's traces; weights are one Float32Array a query and head. */
+   `seen(name, value)` receives the values by the names of tfm_lib's traces; weights are one Float32Array per query and head. */
 
 const EPSILON = 1e-5;
 
@@ -30,7 +30,7 @@ export class Transformer {
     this.decoderNorm = ends ? layerNorm(part("decoder_norm")) : same;
   }
 
-  /* Token ids to vectors times √d_model, plus positions; positions[i] is that of ids[i]. */
+  /* Token embeddings times √d_model, plus positions; positions[i] is that of ids[i]. */
   embed(ids, positions) {
     const d = this.config.d_model;
     const X = new Float32Array(ids.length * d);
@@ -54,7 +54,7 @@ export class Transformer {
     return { H, kept: this.decoder.map((layer) => layer.crossAttention.keysAndValues(H)) };
   }
 
-  /* Without caches: all of one sentence at once, where a mask hides what comes later. */
+  /* Without caches, the whole sentence at once, with a mask that hides later positions. */
   decode(ids, memory, caches, seen) {
     const positions = ids.map((_, i) => (caches ? caches[i].read++ : i));
     let Y = this.embed(ids, positions);
@@ -66,7 +66,7 @@ export class Transformer {
 
   unembed = (Y) => this.products.linear(Y, this.tokens);
 
-  /* What one row of a search has read so far: how much, and of each layer keys and values, a vector for each position. */
+  /* The cache of one row of a search: number of tokens read, and for each layer keys and values, a vector per position. */
   caches = () => ({ read: 0, layers: this.decoder.map(() => ({ K: [], V: [] })) });
 }
 
@@ -102,7 +102,7 @@ class DecoderLayer {
     this.residuals = [0, 1, 2].map((i) => new Residual(model, `${path}.residuals.${i}`, part));
   }
 
-  /* `kept` are keys and values of the memory; with `caches`, one for each row, each row goes on with its own. */
+  /* `kept` are keys and values of the memory; with `caches`, one per row, each row extends its own. */
   forward(Y, kept, caches, seen) {
     const { broken } = this.model;
     if (broken.layers?.has(this.path)) return Y;
@@ -113,7 +113,7 @@ class DecoderLayer {
         cache.K.push(own.K[row]);
         cache.V.push(own.V[row]);
       });
-      const visible = caches || broken.causal ? undefined : (row) => row + 1; // a cache holds nothing that comes later
+      const visible = caches || broken.causal ? undefined : (row) => row + 1; // a cache holds no later positions
       return this.selfAttention.forward(inner, (row) => caches?.[row] ?? own, visible, seen);
     }, seen);
     Y = aroundCross.forward(Y, (inner) => {
@@ -155,7 +155,7 @@ class MultiHeadAttention {
     this.W = Object.fromEntries(["W_Q", "W_K", "W_V", "W_O"].map((name) => [name, linear(model, part(`${path}.${name}`))]));
   }
 
-  /* A vector for each position, all heads side by side: what a cache keeps. */
+  /* Keys and values, a vector per position with all heads concatenated, as a cache stores them. */
   keysAndValues(X, seen) {
     const [K, V] = [this.W.W_K(X), this.W.W_V(X)];
     seen?.(`${this.path}.keys`, K);
@@ -163,7 +163,7 @@ class MultiHeadAttention {
     return { K: rowsOf(K, this.model.config.d_model), V: rowsOf(V, this.model.config.d_model) };
   }
 
-  /* X are the queries; of(row) are the keys and values of a row, of which it sees the first visible(row), or all. */
+  /* X are the queries; of(row) are the keys and values of a row, which sees the first visible(row) of them, or all. */
   forward(X, of, visible, seen) {
     const { path, model: { broken, config: { d_model, n_heads } } } = this;
     const d_k = d_model / n_heads;
@@ -184,7 +184,7 @@ class MultiHeadAttention {
         }
         softmax(p, m);
         weights[h].push(p);
-        if (broken.heads?.has(`${path}.${h}`)) continue; // what it finds is multiplied by 0
+        if (broken.heads?.has(`${path}.${h}`)) continue; // its output is 0
         for (let j = 0; j < m; j++) for (let k = 0; k < d_k; k++) heads[at + k] += p[j] * V[j][h * d_k + k];
       }
     }
@@ -214,7 +214,7 @@ function linear(model, part) {
   return (X) => model.products.linear(X, W, b);
 }
 
-/* γ · (x − μ) / √(σ² + ε) + β, for each row by itself. */
+/* γ · (x − μ) / √(σ² + ε) + β, for each row. */
 function layerNorm(part) {
   const [gain, bias] = [part("gain"), part("bias")];
   const d = gain.length;
@@ -235,7 +235,7 @@ const same = (X) => X;
 
 export const rowsOf = (X, d) => Array.from({ length: X.length / d }, (_, i) => X.subarray(i * d, (i + 1) * d));
 
-/* The first m of `scores` become weights, in place; the others are 0. */
+/* Softmax of the first m of `scores`, in place; the others are 0. */
 export function softmax(scores, m = scores.length) {
   let [top, total] = [-Infinity, 0];
   for (let j = 0; j < m; j++) top = Math.max(top, scores[j]);

@@ -1,8 +1,8 @@
-/* From sentence to sentence, as tfm_lib.engine.translator, with what a page shows of the way.
+/* Translate a sentence, as tfm_lib.engine.translator, and report the intermediate results that a page shows.
 
    new Translator({ config, tokenizer, bytes }, kernel)
-     .look(sentence)                      → { sentence, ids, source, unknown, doubts }; `doubts` are names of trouble
-     .translate(sentence, how, broken)    a generator: yields { target } as it grows, returns what `Found` says
+     .look(sentence)                      → { sentence, ids, source, unknown, doubts }; `doubts` are names of problems
+     .translate(sentence, how, broken)    a generator: yields { target } as it grows, returns the fields of `Found`
    how = { by: "greedy" }, { by: "beam", beam, alpha } or { by: "sample", temperature, topP, seed }
    broken: what is switched off, as Transformer.broken                                                                 */
 
@@ -12,9 +12,9 @@ import { Tokenizer } from "./tokenizer.js";
 import { rowsOf, Transformer } from "./transformer.js";
 import { read } from "./weights.js";
 
-const NEARLY = 6; // words that it nearly wrote, told for each that it wrote
-const ENDLESS = 10_000; // letters: what is longer is too long, and only its beginning is cut, so that nobody waits
-const SHOUTED = 4; // capitals and more are an outcry
+const NEARLY = 6; // alternatives reported for each written word
+const ENDLESS = 10_000; // letters; only the beginning of longer text is tokenised, so that nobody waits
+const SHOUTED = 4; // a text of more letters than this, none in lower case, counts as all capitals
 const WEIGHTS = /^(encoder|decoder)\.(\d+)\.(self|cross)_attention\.weights$/;
 
 export class Translator {
@@ -48,7 +48,7 @@ export class Translator {
     for (; !step.done; step = going.next()) {
       const ids = how.by === "beam" ? step.value.found[0].ids : step.value;
       yield { target: ids.map(tokenizer.piece) };
-      model.broken = broken; // another sentence may have been at work meanwhile
+      model.broken = broken; // another sentence may have been translated meanwhile
     }
     const hypotheses = how.by === "beam" ? step.value.found : [{ ids: step.value }];
     const kept = how.by === "beam" ? step.value.steps : [];
@@ -62,7 +62,7 @@ export class Translator {
     };
   }
 
-  /* All weights and the rivals of each written token, by reading the whole translation once more: Found. */
+  /* All weights and the alternatives of each written token, from one pass over the whole translation: Found. */
   #behind(src, ids) {
     const { model, tokenizer, config } = this;
     const weights = { encoder: [], decoder: [], cross: [] };
@@ -75,7 +75,7 @@ export class Translator {
       const Y = model.decode([tokenizer.bos, ...ids], model.encode(src, seen), undefined, seen);
       return rowsOf(model.unembed(Y), config.vocab_size);
     };
-    const { causal, ...others } = model.broken; // step by step there was nothing to hide
+    const { causal, ...others } = model.broken; // step by step, the causal mask has nothing to hide
     const written = [...ids, tokenizer.eos];
     const told = logits(others).map((row, i) => {
       const rivals = likeliest(row, NEARLY);
@@ -85,7 +85,7 @@ export class Translator {
     return { target: written.map(tokenizer.piece), ids, told, weights };
   }
 
-  /* An outcry in capitals is lowered where the model has learned to raise it again. */
+  /* Lower a text in all capitals if the model was trained to raise it again. */
   #asRead(sentence) {
     const shouted = /\p{Uppercase}/u.test(sentence) && !/[\p{Lowercase}\p{Lt}]/u.test(sentence) && (sentence.match(/\p{L}/gu) ?? []).length > SHOUTED;
     return shouted && this.typed ? sentence.toLowerCase() : sentence;

@@ -1,5 +1,5 @@
-/* A beam as a tree: tree(kit, label) → { el, show(steps, upTo) }; steps[i] = [{ piece, logP, from, ended }], best first:
-   what the beam kept at step i, `from` the place at the step before. The last steps that have room are drawn.           */
+/* Draw a beam as a tree: tree(kit, label) → { el, show(steps, upTo) }; steps[i] = [{ piece, logP, from, ended }], best first:
+   the hypotheses kept at step i, `from` the index at the step before. The last steps that fit are drawn.           */
 
 const [ROW, TOP, HIGH] = [36, 20, 30];
 
@@ -10,7 +10,7 @@ export function tree({ asRead, h, s, fixed, short, range, onWidth, told }, words
   const two = fixed(2);
 
   function draw() {
-    room ||= Math.floor(el.getBoundingClientRect().width); // as onWidth tells it
+    room ||= Math.floor(el.getBoundingClientRect().width); // as onWidth reports it
     if (!room || !last) return;
     const { steps, upTo } = last;
     const fit = Math.max(2, Math.floor(room / (room < 420 ? 84 : 104)));

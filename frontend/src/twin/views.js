@@ -1,14 +1,14 @@
-/* What recorded widgets show, of a sentence of the reader's own: view(translator, { do, sentence, … }), a generator that pauses now
-   and then and returns { doubts, found }; `found` is null for a sentence that is too long, else what VIEWS[do] returns.
+/* Compute a recorded widget's data for the reader's own sentence: view(translator, { do, sentence, … }), a generator that pauses
+   regularly and returns { doubts, found }; `found` is null for a sentence that is too long, else what VIEWS[do] returns.
 
-   A view gets the translator, the ids of the source, and the rest of the request. The model is whole whenever a view goes on.
+   A view gets the translator, the ids of the source, and the rest of the request. Nothing of the model is switched off while a view runs.
 
    heads, ablation, follow      see inside.js
    tree { widest }              the traits of BeamTree, as tfm_lib.widgets.decoding.translator_tree
    sampling { place, named }    logits, best first, and names of the next token after `place` tokens of the greedy translation, as
-                                translator_sampling; without a place where its best is least probable: { logits, tokens, written, place, places }
-   pieces                       its sub-words as the machine reads them, and how many the tokeniser knows: { read, known }
-   smoothing                    of each token of the greedy translation, as tfm_lib.widgets.training.translator_smoothing: its name, its
+                                translator_sampling; by default at the place where the best token is least probable: { logits, tokens, written, place, places }
+   pieces                       the sentence's sub-words as the model reads them, and the vocabulary size: { read, known }
+   smoothing                    for each token of the greedy translation, as tfm_lib.widgets.training.translator_smoothing: its name, its
                                 probability, and the mean −log p of all others: { written, sure, others, known }, known tokens in all */
 
 import * as inside from "./inside.js";
@@ -20,16 +20,16 @@ export function* view(translator, { do: name, sentence, ...asked }) {
   if (doubts.includes("long")) return { doubts, found: null };
   const going = VIEWS[name](translator, [...ids, translator.tokenizer.eos], { sentence, ...asked });
   for (;;) {
-    translator.model.broken = {}; // another widget may have been at work meanwhile
+    translator.model.broken = {}; // another widget may have used the model meanwhile
     const step = going.next();
     if (step.done) return { doubts, found: step.value };
     yield {};
   }
 }
 
-const [END, SPARE, MOST_ALPHA] = ["<eos>", 8, 1]; // tokens that a translation may be longer than its source
+const [END, SPARE, MOST_ALPHA] = ["<eos>", 8, 1]; // tokens by which a translation may be longer than its source
 
-/* tokens: names; tree[i]: [[place of a token, log-probability, place in the tree or −1]] after path i, the first of which is empty. */
+/* tokens: names; tree[i]: [[token index, log-probability, node index or −1]] after path i, the first of which is empty. */
 function* tree({ model, tokenizer }, src, { sentence, widest }) {
   const next = new NextToken(model, src);
   const [tokens, places, known, maxLen] = [[END], new Map([[tokenizer.eos, 0]]), new Map(), src.length + SPARE];
@@ -63,7 +63,7 @@ function* tree({ model, tokenizer }, src, { sentence, widest }) {
 
 const nameOf = (tokenizer, id) => (id === tokenizer.eos ? END : tokenizer.piece(id));
 
-/* What the model writes by itself, and its logits after each token of that. */
+/* The model's greedy translation, and its logits after each token of it. */
 function* writtenBy({ model, tokenizer, config }, src) {
   const ids = [...(yield* greedy(model, src, tokenizer, Math.min(2 * src.length + 20, config.max_len - 1)))];
   const Y = model.decode([tokenizer.bos, ...ids], model.encode(src));

@@ -1,8 +1,8 @@
-/* The numbers of a trained model, out of the file that tfm_lib.engine.trained wrote (safetensors).
+/* Read the weights of a trained model from the file that tfm_lib.engine.trained wrote (safetensors).
    read(bytes) → Map of name → { shape, numbers }, a Float32Array; 8-bit rows are multiplied by their scales            */
 
 const SCALES = ".scales";
-const HEAD = 8; // bytes that say how long the table of contents is
+const HEAD = 8; // bytes of the length of the header
 
 const KINDS = { I8: Int8Array, F32: Float32Array, F16: Uint16Array };
 
@@ -12,7 +12,7 @@ export function read(bytes) {
   const body = HEAD + length;
   const raw = (name) => {
     const { dtype, data_offsets: [begin, end] } = table[name];
-    const own = bytes.slice(body + begin, body + end); // a copy begins where its kind of number may
+    const own = bytes.slice(body + begin, body + end); // copied, since typed arrays need aligned offsets
     return new KINDS[dtype](own.buffer);
   };
   const found = new Map();
@@ -25,7 +25,7 @@ export function read(bytes) {
   return found;
 }
 
-/* Each row times its scale. */
+/* Multiply each row by its scale. */
 function scaled(stored, scales) {
   const numbers = new Float32Array(stored.length);
   const wide = stored.length / scales.length;
@@ -35,7 +35,7 @@ function scaled(stored, scales) {
   return numbers;
 }
 
-/* 16 bits: a sign, five of exponent, ten of fraction. */
+/* Decode 16 bits: a sign, five of exponent, ten of fraction. */
 function half(bits) {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
   if (exponent === 31) return fraction ? NaN : sign * Infinity;

@@ -1,4 +1,4 @@
-/* The translator beside the page: open(files, post) serves it, and in a worker the first message brings the files. */
+/* Entry point of the translator's worker: open(files, post) serves it, and in a worker the first message brings the files. */
 
 import kernel from "./kernel.wat";
 import { serve } from "./serve.js";

@@ -1,5 +1,5 @@
-"""What runs inside the sandbox, and the wire that both sides speak.
+"""The code that runs inside the sandbox, and the wire protocol shared by both sides.
 
-Nothing here imports anything of the book: the sandbox holds this folder, Python, numpy and torch, and
-nothing else. Its modules import each other relatively, because the folder has another name in there.
+Nothing here imports the book's packages: the sandbox contains only this folder, Python, numpy and torch.
+Imports are relative, because the folder has another name in the sandbox.
 """

@@ -1,7 +1,7 @@
-"""The process inside a sandbox: it loads torch, drops every right, and answers the judge about one submission.
+"""The main process inside a sandbox: it loads torch, drops all privileges, and serves one submission.
 
-Its arguments are the numbers of the socket that leads to the judge, and of a pipe for its last word. It says when it is
-ready, is told the limits, and forks a process that says when it is locked and only then hears of a submission.
+Its arguments are the file descriptors of the socket to the judge and of the pipe for its exit report. It reports
+that it is ready, receives the limits, and forks a process that receives the submission only once it is confined.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ LOADED = ("numpy", "torch", "jaxtyping", "asyncio", "ctypes", "IPython.core.inpu
 
 
 def main(wire: str, report: str) -> None:
-    """Answer one judge until it hangs up, and tell on `report` how the process of the submission ended."""
-    python = os.listdir("/tmp")  # nothing but what leads to Python, where it lies below /tmp
+    """Serve one judge until it hangs up, and write to `report` how the submission's process ended."""
+    python = os.listdir("/tmp")  # only folders that lead to a Python below /tmp
     warm_up()
     talk, tell = int(wire), int(report)
     _say(talk, {"ready": True})
@@ -40,15 +40,15 @@ def main(wire: str, report: str) -> None:
     waiting.register(os.pidfd_open(first), select.POLLIN)
     waiting.poll()
     with suppress(ProcessLookupError):
-        os.kill(first, signal.SIGKILL)  # and with it all in its namespaces
+        os.kill(first, signal.SIGKILL)  # also kills everything in its namespaces
     _, status, usage = os.wait4(first, 0)
     cpu = usage.ru_utime + usage.ru_stime
     _say(tell, {"exit": os.waitstatus_to_exitcode(status), "cpu": cpu, "own": time.process_time()})
 
 
 def inhabit(limits: confinement.Limits, talk: int, python: list[str]) -> None:
-    """In the first process of the new namespaces: cover what a submission must not see, give up every right, serve."""
-    os.setsid()  # a signal to "my process group" reaches nobody else
+    """As the first process of the new namespaces, hide files, drop all privileges, and serve."""
+    os.setsid()  # signals to its process group then reach no other process
     try:
         confinement.set_limits(limits)
         status = confinement.furnish(limits, python)
@@ -67,7 +67,7 @@ def _say(talk: int, message: dict[str, Any]) -> None:
 
 
 def _line(talk: int) -> bytes:
-    """The next line from the judge, which says nothing beyond it before it is answered."""
+    """Read the next line from the judge, which sends nothing more until it is answered."""
     held = b""
     while not held.endswith(b"\n"):
         piece = os.read(talk, 1 << 12)
@@ -78,16 +78,16 @@ def _line(talk: int) -> bytes:
 
 
 def warm_up() -> None:
-    """Load what every submission needs, and what finds out about the machine when it is loaded."""
+    """Import what every submission needs, and what inspects the machine on import."""
     environment = dict(os.environ)
     for name in LOADED:
-        with suppress(ImportError):  # IPython, whose absence the self-test tells
+        with suppress(ImportError):  # the self-test reports a missing IPython
             importlib.import_module(name)
     import torch
 
     torch.set_num_threads(1)
     event_loop.without_sockets()
-    for name in set(os.environ) - set(environment):  # what a library has put there
+    for name in set(os.environ) - set(environment):  # set by a library
         del os.environ[name]
     torch.manual_seed(0)
 

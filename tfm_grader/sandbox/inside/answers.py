@@ -1,7 +1,7 @@
-"""Loads a notebook, and lets the judge call the functions defined in it.
+"""Load a notebook, and let the judge call the functions defined in it.
 
-The whole notebook is run, as Jupyter runs it. Where that cannot give the answers, the judge asks in a new cell for
-slices: only those statements that the answers need.
+The whole notebook is run, as Jupyter runs it. If that cannot provide the answers, the judge requests slices in a
+new sandbox: only the statements that the answers need.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .shell import Shell
 from .slices import needed, statements
 
 MAX_TEXT = 2000
-SEED = 0  # of what the notebook draws; what the tests draw has another that no cell knows
+SEED = 0  # for random numbers in the notebook; the tests use a seed that no cell knows
 
 
 class Notebook:
-    """The code cells of a notebook, and what became of the answers when they ran."""
+    """The code cells of a notebook, and the state of the answers after running them."""
 
     def __init__(self, cells: list[str], answers: list[str]):
         self.cells = [Cell(number, text) for number, text in enumerate(cells, start=1)]
@@ -39,7 +39,7 @@ class Notebook:
         self.names = self.shell.names
 
     def run(self, whole: bool, before: int | None, seconds: float) -> None:
-        """Run all of it, or the cells in front of number `before`; else only what the answers need."""
+        """Run all cells, or those before cell number `before`; if not `whole`, only what the answers need."""
         self.shell.furnish()
         if whole:
             self.shell.run(before, seconds, self.needed)
@@ -47,12 +47,12 @@ class Notebook:
             self.shell.run_statements(self.needed)
 
     def lacks(self, answers: list[str], before: int | None) -> bool:
-        """Whether slices may have one of `answers` that this run has not: it did not come to what the answer needs."""
+        """Whether slices may find one of `answers` that this run lacks, because it did not reach what they need."""
         left = self.shell.interrupted.number if self.shell.interrupted else before
         if left is not None and any(each.cell >= left for each in needed(self.statements, set(answers))):
             return True
         unrun = {id(node) for cell in self.cells for node in cell.nodes[cell.done :]}
-        makes = needed(self.statements, set(answers), effects=False)  # those without which a name is missing
+        makes = needed(self.statements, set(answers), effects=False)  # statements that bind missing names
         names = [name for each in makes if id(each.node) in unrun for name in each.binds - {"*"}]
         if any(name not in self.names for name in names):
             return True
@@ -60,7 +60,7 @@ class Notebook:
         return any(self.is_stub(name) and not _is_idle_body(written[name][-1]) for name in answers if written[name])
 
     def is_stub(self, answer: str) -> bool:
-        """Whether what `answer` names is the stub, a docstring and `...`, or nothing."""
+        """Whether `answer` is still the stub (a docstring and `...`) or empty."""
         value = self.names.get(answer)
         code = getattr(value, "__code__", None)
         for node in self._definitions(answer):
@@ -79,7 +79,7 @@ class Notebook:
         return next(f"<cell {each.cell}>" for each in self.statements if each.node is node)
 
     def notes(self) -> list[dict[str, Any]]:
-        """What happened in the cells: kind, number, line, and a name; no text that a cell has made."""
+        """List events in the cells: kind, number, line and a name; never text produced by a cell."""
         found = []
         for cell in self.cells:
             if cell.broken is not None:
@@ -101,12 +101,12 @@ def _is_idle(node: ast.stmt) -> bool:
 
 
 def _builtin_name(error: BaseException) -> str:
-    """The name of Python's own kind of exception that `error` is."""
+    """Return the name of the built-in exception class that `error` is an instance of."""
     return next(kind.__name__ for kind in type(error).__mro__ if getattr(builtins, kind.__name__, None) is kind)
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """An exception as the judge hears of it."""
+    """Describe an exception for the judge."""
     try:
         text = str(error) or "no message"
     except Exception:  # noqa: BLE001 (a message that itself raises)
@@ -122,7 +122,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 class Answers:
-    """What the judge can ask for: to load the notebook, to begin an exercise, and what the notebook's names hold."""
+    """The requests the judge can make: load the notebook, begin an exercise, and call its answers."""
 
     def __init__(self, channel: Channel):
         self.peer = Peer(channel, describe, as_builtin)
@@ -136,11 +136,11 @@ class Answers:
         forbidden: list[str],
         how: dict[str, Any],
     ) -> dict[str, Any]:
-        """Run the notebook; tell which answers there are, which are still stubs, and what happened.
+        """Run the notebook; report which answers exist, which are still stubs, and what happened.
 
-        `exercises` holds the names of the answers of each, `forbidden` the calls that any of them may not use. `how`
-        says whether the `whole` notebook is run, in front of which cell to stop (`before`), after how many `seconds`,
-        and how many seconds of processor time there are for the calls of each exercise that follows (`cpu`).
+        `exercises` maps each exercise to its answers' names; `forbidden` lists the calls that any of them forbids.
+        `how` says whether to run the `whole` notebook, the cell to stop before (`before`), the time limit (`seconds`),
+        and the CPU seconds for the calls of each exercise that follows (`cpu`).
         """
         modules.offer(sources, forbidden)
         forbidden_calls.forbid(forbidden)
@@ -167,9 +167,7 @@ class Answers:
         }
 
     def begin(self, forbidden: list[str], cpu: int) -> float:
-        """Calls of an exercise follow, that may not use what is `forbidden`, and have `cpu` seconds of processor time;
-        the seconds that were used before.
-        """
+        """Prepare for an exercise with its `forbidden` calls and `cpu` seconds. Returns the CPU time used so far."""
         forbidden_calls.activate(forbidden)
         seed_all()
         end_after(cpu)
@@ -177,7 +175,7 @@ class Answers:
 
 
 def seed_all() -> None:
-    """Seed what draws: before the notebook, and before each exercise, so that no answer depends on what else was drawn."""
+    """Seed all generators, before the notebook and each exercise, so that answers do not depend on earlier draws."""
     import numpy
     import torch
 
@@ -187,7 +185,7 @@ def seed_all() -> None:
 
 
 def limit_what_follows(cpu: int) -> None:
-    """Take away the seconds of processor time that the notebook had, and did not need."""
+    """Take back the CPU time that was reserved for loading the notebook but not used."""
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     until = math.ceil(time.process_time()) + cpu
     if most == resource.RLIM_INFINITY or until < most:
@@ -195,8 +193,9 @@ def limit_what_follows(cpu: int) -> None:
 
 
 def end_after(cpu: int) -> None:
-    """End this process after so many more seconds of processor time. What never comes back to Python is ended by
-    `limit_what_follows`.
+    """End this process after `cpu` more seconds of CPU time.
+
+    Code that never returns to Python is ended by `limit_what_follows`.
     """
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     signal.signal(signal.SIGXCPU, lambda *_: os._exit(OUT_OF_CPU))
@@ -204,7 +203,7 @@ def end_after(cpu: int) -> None:
 
 
 def as_builtin(raised: Raised) -> Exception:
-    """A failure inside one of the test's own functions, under its own name where Python has that name."""
+    """Convert a failure in one of the test's own functions to the built-in exception of that name, if any."""
     kind = getattr(builtins, raised.name, None)
     if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, UnicodeError):
         return kind(raised.text)

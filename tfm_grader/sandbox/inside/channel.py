@@ -1,4 +1,4 @@
-"""Lines of JSON over a file descriptor, with a limit on every size, so that reading untrusted input is safe."""
+"""JSON lines over a file descriptor, with size limits, so that reading untrusted input is safe."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import select
 import time
 from typing import Any
 
-MAX_LINE = 32 << 20  # bytes of one message
-OUT_OF_CPU = 120  # how a process ends that has used up its time on the processor
+MAX_LINE = 32 << 20  # maximum bytes of one message
+OUT_OF_CPU = 120  # exit code of a process that exceeded its CPU time
 
 
 class ChannelError(Exception):
-    """What came is not a message: too long, too deep, not JSON."""
+    """The data received is not a valid message: too long, too deep, or not JSON."""
 
 
 class Closed(ChannelError):
-    """The other side is gone."""
+    """The other side has closed the connection."""
 
 
 class TimeUp(ChannelError):
@@ -25,13 +25,13 @@ class TimeUp(ChannelError):
 
 
 class TooLong(ChannelError):
-    """What this side has to say is longer than a message may be."""
+    """The message to send exceeds the maximum length."""
 
 
 class Channel:
-    """Messages both ways over `reader` and `writer` (file descriptors, perhaps the same).
+    """A two-way message channel over `reader` and `writer` (file descriptors, possibly the same).
 
-    `deadline` is a time on the monotonic clock, or None; `budget` caps the bytes read in all.
+    `deadline` is a time on the monotonic clock, or None; `budget` limits the total number of bytes read.
     """
 
     def __init__(self, reader: int, writer: int, budget: int | None = None):
@@ -43,11 +43,11 @@ class Channel:
         os.set_blocking(writer, False)
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write `message`; raises Closed, TimeUp or TooLong."""
+        """Send `message`. Raises Closed, TimeUp or TooLong."""
         self.write(json.dumps(message, separators=(",", ":")).encode())
 
     def write(self, text: bytes) -> None:
-        """Write `text`, which holds no line's end, as a line; raises as `send` does."""
+        """Write `text`, which contains no newline, as a line. Raises as `send` does."""
         line = memoryview(text + b"\n")
         if len(line) > MAX_LINE:
             raise TooLong(f"a message of {len(line) >> 20} MB is too long; the limit is {MAX_LINE >> 20} MB")
@@ -60,7 +60,7 @@ class Channel:
                 raise Closed("the other side is gone") from None
 
     def receive(self) -> dict[str, Any]:
-        """The next message; raises Closed, TimeUp, or ChannelError if it is none."""
+        """Receive the next message. Raises Closed, TimeUp, or ChannelError if it is invalid."""
         try:
             message = json.loads(self.line())
         except RecursionError:
@@ -72,8 +72,8 @@ class Channel:
         return message
 
     def line(self) -> bytes:
-        """The next line without its end; raises Closed, TimeUp, or ChannelError if it is too long."""
-        if self._left() == 0:  # also when there is always something to read
+        """Read the next line without its newline. Raises Closed, TimeUp, or ChannelError if it is too long."""
+        if self._left() == 0:  # checked even if data is always available
             raise TimeUp("the time is up")
         while (end := self._rest.find(b"\n", self._searched)) < 0:
             self._searched = len(self._rest)

@@ -1,4 +1,4 @@
-"""Confines the process of a submission before it reads any of it: namespaces, limits, capabilities, system calls."""
+"""Confine the submission's process before it reads any of it: namespaces, limits, capabilities, system calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Limits = dict[str, Any]  # cpu (seconds), memory (MB), processes, disk (MB), ope
 
 
 def leave_namespaces() -> None:
-    """New user, process, mount, IPC and host name spaces for what this process forks next; raises OSError."""
+    """Create new user, PID, mount, IPC and UTS namespaces for the next fork. Raises OSError."""
     user, group = os.geteuid(), os.getegid()
     unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
@@ -43,12 +43,11 @@ def leave_namespaces() -> None:
 
 
 def furnish(limits: Limits, python: list[str]) -> int:
-    """As the first process of new namespaces: no more namespaces, and covers over what a submission must not see.
+    """As the first process of the new namespaces, forbid further namespaces and hide files. Raises OSError.
 
-    What bubblewrap shows stays as it is, read-only: Python and its packages. /tmp and /dev/shm are fresh and small,
-    three devices are left, and /proc, /etc and the folder of this program are empty. `python` are the folders of /tmp that
-    lead to Python, where it lies there. The number that comes back is an open
-    file that tells what rights this process has. Raises OSError.
+    What bubblewrap shows stays visible read-only: Python and its packages. /tmp and /dev/shm are new and small, three
+    devices remain, and /proc, /etc and this program's folder are empty. `python` lists the folders of /tmp that lead
+    to Python, if it is there. Returns an open descriptor of this process's status file, which lists its privileges.
     """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     quiet = MS_NOSUID | MS_NODEV
@@ -75,16 +74,16 @@ def furnish(limits: Limits, python: list[str]) -> int:
 
 
 def _show(number: int, target: str, flags: int) -> None:
-    """Let what is open as `number` be seen at `target`, where nobody can write to it or change its times."""
+    """Bind-mount the open file `number` read-only at `target`, so that its content and times cannot be changed."""
     mount(f"/proc/self/fd/{number}", target, None, MS_BIND)
     mount(f"/proc/self/fd/{number}", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
     os.close(number)
 
 
 def close_all_but(*kept: int) -> list[int]:
-    """Those `kept` become descriptors 3, 4, …, which come back; every other file is closed."""
+    """Move the descriptors `kept` to 3, 4, …, return these, and close all others."""
     silence = os.open("/dev/null", os.O_RDWR)
-    spare = [fcntl.fcntl(each, fcntl.F_DUPFD, 3 + len(kept)) for each in kept]  # out of the way
+    spare = [fcntl.fcntl(each, fcntl.F_DUPFD, 3 + len(kept)) for each in kept]  # move them out of the way first
     for standard in (0, 1, 2):
         os.dup2(silence, standard)
     for number, each in enumerate(spare, start=3):
@@ -94,11 +93,11 @@ def close_all_but(*kept: int) -> list[int]:
 
 
 def lock(status: int) -> None:
-    """The loss of every right; raises OSError, also when the kernel says by `status` that one is left."""
+    """Drop all privileges. Raises OSError, also if `status` shows that one is left."""
     os.chdir("/tmp")
     os.umask(0o077)
     drop_capabilities()
-    prctl(PR_SET_DUMPABLE, 0)  # nor does what is in its memory come into a file when it crashes
+    prctl(PR_SET_DUMPABLE, 0)  # also prevents core dumps
     seccomp.install()
     with os.fdopen(status) as file:
         told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
@@ -108,7 +107,7 @@ def lock(status: int) -> None:
 
 
 def set_limits(limits: Limits) -> None:
-    """The kernel's limits for this process and its children."""
+    """Set the resource limits of this process and its children."""
     with open("/proc/self/statm") as file:
         in_use = int(file.read().split()[0]) * resource.getpagesize()
     for what, most in (

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Bell:
-    """What asyncio takes for both ends of a socket: sent to, it can be read from."""
+    """Replaces both ends of asyncio's self-pipe: what is sent to it makes it readable."""
 
     def __init__(self) -> None:
         self._number = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -21,7 +21,7 @@ class Bell:
         return len(data)
 
     def recv(self, size: int) -> bytes:
-        os.eventfd_read(self._number)  # raises BlockingIOError when nobody rang
+        os.eventfd_read(self._number)  # raises BlockingIOError if nothing was sent
         return b"\0"
 
     def close(self) -> None:
@@ -31,7 +31,7 @@ class Bell:
 
 
 def without_sockets() -> None:
-    """Let loops that are made from here on wake themselves by bells."""
+    """Make event loops created from now on wake themselves through a Bell."""
 
     def make_bell(loop: Any) -> None:
         loop._ssock = loop._csock = Bell()

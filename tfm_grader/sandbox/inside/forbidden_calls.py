@@ -1,16 +1,16 @@
-"""Blocks the calls that an exercise forbids.
+"""Block the calls that an exercise forbids.
 
-What is held: torch's operators of a forbidden name, at the place where every way to them ends. `x.tril()`, `x.tril_()`,
-`torch.tril(x, out=y)`, `torch.ops.aten.tril`, a scripted function, a thread and torch's own functions that use it all
-arrive at the same kernel, and there it raises. Beside the kernel of that name go those that differ from it by an
-underscore, and a few that do the same under other names (`TWINS`). Functions that are Python and no operator, classes
-of `torch.nn`, functions of numpy with the same name, and functions of the book are replaced where they stand.
+Blocked: torch's operators of a forbidden name, at the dispatcher, where every route to them ends. `x.tril()`,
+`x.tril_()`, `torch.tril(x, out=y)`, `torch.ops.aten.tril`, a scripted function, a thread and torch's own functions
+that use it all reach the same kernel, and there it raises. Kernels whose names differ by an underscore are blocked
+too, and a few equivalents under other names (`TWINS`). Python functions that are not operators, classes of
+`torch.nn`, numpy functions of the same name, and functions of the book are replaced in place.
 
-What is not held: the same result by another computation, which is what most exercises ask for; a third library's
-function; a method of numpy's arrays; torch's reference implementations in `torch._refs`. And it is a house rule, not a
-wall: the process is the student's, and whoever digs in its memory can put back what was taken away.
+Not blocked: the same result by another computation, which is what most exercises ask for; functions of third-party
+libraries; methods of numpy arrays; torch's reference implementations in `torch._refs`. This is a rule, not a security
+boundary: the process is the student's, and code that inspects its memory can restore what was replaced.
 
-While a notebook loads, all is taken away that one of its exercises forbids; while an exercise is tried, what that one does.
+While a notebook loads, the calls forbidden by any of its exercises are blocked; during an exercise, only its own.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ BACKENDS = (
         "BackendSelect",
     ),
 )
-_closed: dict[str, Any] = {}  # by call, the torch library that keeps its operators closed
+_closed: dict[str, Any] = {}  # by call, the torch library that blocks its operators
 _active: set[str] = set()  # the calls that raise now
-met: set[str] = set()  # those that somebody tried
+met: set[str] = set()  # the forbidden calls that were attempted
 
 
 def forbid(calls: list[str]) -> None:
-    """Replace what these dotted names call; those of the book are replaced when their module is loaded."""
+    """Replace the functions with these dotted names; those of the book are replaced when their module loads."""
     for call in calls:
         word = call.rpartition(".")[2]
         words = {word, *TWINS.get(word.strip("_"), ())}
@@ -60,7 +60,7 @@ def forbid(calls: list[str]) -> None:
 
 
 def activate(calls: list[str]) -> None:
-    """From now on these calls raise, and no others."""
+    """Make exactly these calls raise from now on."""
     _active.clear()
     _active.update(calls)
     for call in [call for call in _closed if call not in _active]:
@@ -72,7 +72,7 @@ def activate(calls: list[str]) -> None:
 
 
 def forbid_in(module: ModuleType, calls: list[str]) -> None:
-    """Replace what `calls` name in a module of the book, which goes on to use it itself."""
+    """Replace what `calls` name in a module of the book; the module's own code can still use it."""
     for call in calls:
         owner, _, name = call.rpartition(".")
         if owner == module.__name__ and hasattr(module, name):
@@ -80,7 +80,7 @@ def forbid_in(module: ModuleType, calls: list[str]) -> None:
 
 
 def _refusal(call: str, original: Any = None, inner: str = "") -> Callable[..., Any]:
-    """A function that raises while `call` is taken away, but for callers in the package `inner`."""
+    """Make a function that raises while `call` is blocked, except for callers in the package `inner`."""
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         caller = sys._getframe(1).f_globals.get("__name__", "")
@@ -101,7 +101,7 @@ def _put(owner: Any, name: str, call: str, inner: str = "") -> None:
 
 
 def _replace(call: str) -> None:
-    """Replace the function, method or class that `call` names, and the same function in torch's other modules."""
+    """Replace the function, method or class named by `call`, and its aliases in torch's other modules."""
     parts = call.split(".")
     owner: Any = sys.modules.get(parts[0])
     for part in parts[1:-1]:
@@ -119,8 +119,9 @@ def _replace(call: str) -> None:
 
 
 def _close_operators(words: set[str], call: str) -> Any:
-    """Put a kernel that raises in the place of every kernel of torch's operators of these names, as long as the library
-    that comes back is held.
+    """Override every kernel of torch's operators of these names with one that raises.
+
+    The overrides last as long as the returned library exists.
     """
     import torch
 

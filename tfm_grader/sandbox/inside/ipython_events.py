@@ -1,4 +1,4 @@
-"""Calls the functions that a notebook registered with IPython to run before and after each cell."""
+"""Call the callbacks that a notebook registered with IPython to run before and after each cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Result(types.SimpleNamespace):
-    """What IPython tells of a cell that ran."""
+    """IPython's execution result for a cell."""
 
     @property
     def success(self) -> bool:
@@ -26,8 +26,8 @@ class Result(types.SimpleNamespace):
 
 
 def manager(shell: Any) -> Any:
-    """IPython's manager of events, or nothing where IPython is missing."""
-    if not translates():  # the self-test says so, before anything is graded
+    """Return IPython's event manager, or None if IPython is missing."""
+    if not translates():  # the self-test reports this before anything is graded
         return None
     from IPython.core.events import EventManager, available_events
 
@@ -36,7 +36,7 @@ def manager(shell: Any) -> Any:
 
 @contextmanager
 def around(cell: Cell, events: Any) -> Iterator[Result]:
-    """Call what waits for a cell before `cell` and after it; the block fills in what comes of it."""
+    """Trigger the callbacks before and after `cell`; the block fills in the result."""
     info = types.SimpleNamespace(raw_cell=cell.text, transformed_cell=cell.text, store_history=True, silent=False)
     info.shell_futures, info.cell_id, info.cell_meta = True, f"cell-{cell.number}", None
     made = Result(info=info, execution_count=cell.number, error_before_exec=None, error_in_exec=None, result=None)

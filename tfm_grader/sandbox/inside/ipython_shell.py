@@ -1,7 +1,7 @@
-"""The object that `get_ipython()` returns: IPython's commands, as far as they can change what an answer does.
+"""The object that `get_ipython()` returns: IPython's commands, as far as they can affect an answer.
 
-Commands that run Python run it. Shell lines start no process and give an empty list. All others do nothing. What
-somebody might miss is noted: the name of the command only, never its text.
+Commands that run Python do run it. Shell lines start no process and return an empty list. All others do nothing.
+Skipped commands with a visible effect are noted, by name only, never with their text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from .ipython_events import manager
 from .notebook_code import RUN_THEIR_CELL, Cell
 
-# Nobody misses what these would have done.
+# Skipping these has no effect on answers, so they are not noted.
 SILENT = set(
     """matplotlib load_ext reload_ext unload_ext autoreload aimport config precision pdb debug tb xmode colors pinfo
     pinfo2 pdoc pdef psource pfile pycat page who whos history hist lsmagic magic quickref clear cls autosave autocall
@@ -27,7 +27,7 @@ SILENT = set(
 
 
 class Runner(Protocol):
-    """What the commands need of the notebook's shell."""
+    """What the commands need from the notebook's shell."""
 
     names: dict[str, Any]
     running: Cell | None
@@ -36,7 +36,7 @@ class Runner(Protocol):
 
 
 class Nothing:
-    """Whatever is asked of it, it does nothing: stands for the parts of IPython that are not here."""
+    """Accepts any attribute or call and does nothing: replaces the parts of IPython that are missing here."""
 
     def __getattr__(self, name: str) -> Nothing:
         if name.startswith("__"):
@@ -51,7 +51,7 @@ class Nothing:
 
 
 class Magics:
-    """Stands for IPython's shell in the notebook."""
+    """Replaces IPython's shell object in the notebook."""
 
     def __init__(self, shell: Runner):
         self._shell = shell
@@ -66,7 +66,7 @@ class Magics:
         return Nothing()
 
     def asked_for(self) -> Magics:
-        """What the notebook calls as get_ipython()."""
+        """Return this object; the notebook calls it as get_ipython()."""
         return self
 
     @property
@@ -124,7 +124,7 @@ class Magics:
         return self.run_line_magic(name, rest)
 
     def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
-        """`%%name line`, with the rest of its cell."""
+        """`%%name line`, followed by the rest of its cell."""
         if magic_name in self._own:
             return self._own[magic_name](line, cell)
         if magic_name in RUN_THEIR_CELL:
@@ -151,7 +151,7 @@ class Magics:
         return self._once(" ".join(words))
 
     def _once(self, text: str) -> Any:
-        """Run `text` once, in a function of its own as timeit does; no time is of interest."""
+        """Run `text` once, in its own function as timeit does, without measuring time."""
         inner = ast.parse("def inner():\n    pass").body[0]
         assert isinstance(inner, ast.FunctionDef)
         inner.body = ast.parse(text).body or inner.body

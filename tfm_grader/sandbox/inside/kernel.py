@@ -1,4 +1,4 @@
-"""The few calls to the Linux kernel that Python 3.11 does not offer: namespaces, mounts, capabilities."""
+"""Linux system calls that Python 3.11 does not offer: namespaces, mounts, capabilities."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _checked(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces named by `flags`; raises OSError."""
+    """Leave the namespaces given by `flags`. Raises OSError."""
     _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str = "") -> None:
-    """mount(2); raises OSError."""
+    """Call mount(2). Raises OSError."""
     code = _libc.mount(
         source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), options.encode() or None
     )
@@ -49,7 +49,7 @@ def mount(source: str, target: str, kind: str | None = None, flags: int = 0, opt
 
 
 def prctl(option: int, second: int = 0, third: int = 0) -> None:
-    """prctl(2); raises OSError."""
+    """Call prctl(2). Raises OSError."""
     code = _libc.prctl(
         ctypes.c_int(option), ctypes.c_ulong(second), ctypes.c_ulong(third), ctypes.c_ulong(0), ctypes.c_ulong(0)
     )
@@ -57,12 +57,12 @@ def prctl(option: int, second: int = 0, third: int = 0) -> None:
 
 
 def drop_capabilities() -> None:
-    """Lose every capability, also those that a program started later could win; raises OSError."""
+    """Drop every capability, including those a program started later could gain. Raises OSError."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(64):
         try:
             prctl(PR_CAPBSET_DROP, capability)
-        except OSError:  # beyond the last one that this kernel knows
+        except OSError:  # beyond the last capability that this kernel knows
             break
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)

@@ -1,4 +1,4 @@
-"""Provides the book's modules that an exercise may import, from text, since no file is visible in the sandbox."""
+"""Provide the book's modules that an exercise may import, from source text, as no file is visible in the sandbox."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ JUDGE = f"{CHECKS}.judge"
 
 
 class Verdict:
-    """What a check says in here: that all is well, so that a notebook that asks for that runs on. It counts for nothing."""
+    """A check's result inside the sandbox: always passed, so that the notebook continues. It has no effect."""
 
     status, held, message, mistake, passed = "passed", (), "", None, True
 
 
 class BookModules(MetaPathFinder, Loader):
-    """Finds the book's modules among `sources`, by name; the checks always agree, all others cannot be imported."""
+    """Imports the book's modules from `sources`; checks always pass, and other modules cannot be imported."""
 
     def __init__(self, sources: dict[str, str], forbidden: list[str]):
         self.sources, self.forbidden = sources, forbidden
@@ -49,5 +49,5 @@ class BookModules(MetaPathFinder, Loader):
 
 
 def offer(sources: dict[str, str], forbidden: list[str]) -> None:
-    """Let `import` find the book's modules in `sources` and nowhere else, without the functions that are `forbidden`."""
+    """Make `import` find the book's modules in `sources` only, without the functions that are `forbidden`."""
     sys.meta_path.insert(0, BookModules(sources, forbidden))

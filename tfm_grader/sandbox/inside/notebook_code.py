@@ -1,7 +1,7 @@
-"""The code cells of a notebook as Python, with IPython's syntax translated as IPython does it.
+"""The code cells of a notebook as Python, with IPython's syntax translated by IPython.
 
-The translator is IPython's own; where it is missing, lines of commands become `pass`. A `%%time` or `%%capture` is
-taken off its cell, and `%time` off its line, so that what they measure is seen as the plain Python that it is.
+If IPython is missing, command lines become `pass`. A `%%time` or `%%capture` is removed from its cell, and `%time`
+from its line, so that the code they measure is treated as plain Python.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-RUN_THEIR_CELL = {"time", "capture", "prun", "memit", "mprun", "snakeviz", "debug"}  # magics that run a cell as it is
+RUN_THEIR_CELL = {"time", "capture", "prun", "memit", "mprun", "snakeviz", "debug"}  # magics that run their cell
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)[ \t]*(.*)(?:\n|$)")
 _COMMAND = re.compile(r"^(\s*)(?:[%!].*|.*\?{1,2}\s*)$", re.MULTILINE)
-_WITHOUT_PERCENT = re.compile(  # a command alone in its cell may do without its sign
+_WITHOUT_PERCENT = re.compile(  # a command alone in its cell may omit its %
     r"(?:pip|conda|cd|ls|pwd|who|whos|cat|mkdir|rm|cp|mv|clear|history|matplotlib|load_ext|time|timeit)(?![\w.]|\s*[=(\[.,:])"
 )
-TROUBLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # of a text that is no program
+TROUBLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # raised by text that is not a program
 
 
 @dataclass
 class Cell:
-    """A code cell: its text, the statements in it, and what happened to it so far."""
+    """A code cell: its text, its statements, and its state of execution."""
 
     number: int
     text: str
-    magics: list[tuple[str, str]] = field(default_factory=list)  # the %%magics taken off it: name and rest of the line
+    magics: list[tuple[str, str]] = field(default_factory=list)  # the removed %%magics: name and rest of the line
     nodes: list[ast.stmt] = field(default_factory=list)
-    broken: int | None = None  # the line at which it is no Python; 0 if that is not known
-    done: int = 0  # statements that ran to their end
+    broken: int | None = None  # the line of its syntax error; 0 if unknown
+    done: int = 0  # number of statements completed
     error: BaseException | None = None
 
     def __post_init__(self) -> None:
@@ -43,17 +43,17 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The file name of its code."""
+        """The file name used when compiling its code."""
         return f"<cell {self.number}>"
 
     @property
     def quiet(self) -> bool:
-        """Whether it ends with a semicolon, and so shows nothing."""
+        """Whether it ends with a semicolon, and so displays nothing."""
         return self.text.rstrip().endswith(";")
 
 
 def parsed(text: str) -> list[ast.stmt]:
-    """The statements of `text`; raises one of TROUBLE."""
+    """Parse the statements of `text`. Raises one of TROUBLE."""
     try:
         return ast.parse(text).body
     except SyntaxError:
@@ -62,7 +62,7 @@ def parsed(text: str) -> list[ast.stmt]:
 
 
 def translates() -> bool:
-    """Whether IPython's translator can be had."""
+    """Whether IPython's translator is available."""
     try:
         import IPython.core.inputtransformer2  # noqa: F401 (its absence is told before anything is graded)
     except ImportError:
@@ -71,8 +71,8 @@ def translates() -> bool:
 
 
 def translated(text: str) -> str:
-    """`text` with IPython's commands as calls of get_ipython(); raises SyntaxError."""
-    if not translates():  # the self-test says so, before anything is graded
+    """Translate IPython's commands in `text` to calls of get_ipython(). Raises SyntaxError."""
+    if not translates():  # the self-test reports this before anything is graded
         return without_commands(text)
     from IPython.core.inputtransformer2 import TransformerManager
 
@@ -83,7 +83,7 @@ def translated(text: str) -> str:
 
 
 def _timed(node: ast.stmt) -> list[ast.stmt]:
-    """The statements that `node`, a `%time` line, measures; `node` itself if it is none."""
+    """Return the statements that a `%time` line measures, or `node` itself if it is not one."""
     match node:
         case ast.Expr(ast.Call(ast.Attribute(attr="run_line_magic"), [ast.Constant("time"), ast.Constant(str(code))])):
             try:
@@ -99,7 +99,7 @@ def _timed(node: ast.stmt) -> list[ast.stmt]:
 
 
 def without_commands(text: str) -> str:
-    """`text` without IPython's lines that begin with % or !, or ask with ?; nothing is left of a %%cell."""
+    """Remove IPython's lines that begin with % or !, or end with ?; a %%cell becomes empty."""
     if text.lstrip().startswith("%%"):
         return ""
     try:

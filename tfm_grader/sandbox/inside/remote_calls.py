@@ -1,8 +1,8 @@
 """Function calls across the channel, both ways and nested: an answer may call a function of the waiting test.
 
-Gradients pass too: a tensor that needs one is numbered, the side that computes with it keeps the graph, and
-asks for the product with the slope come back over the same wire. Beside its result a reply tells which argument
-the function wrote into: its arguments were made for this call, so the caller could not see it.
+Gradients pass too: a tensor that requires one is numbered, the side that computes with it keeps the graph, and the
+backward pass requests the vector-Jacobian product over the same wire. A reply also says which argument the function
+modified, because arguments are copies made for the call and the caller could not see it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_NESTING = 40
 
 
 class Raised(Exception):
-    """The other side's function raised: the name of the exception, its text, the line in the student's cell."""
+    """The other side's function raised: the exception's name, its text, and the line in the student's cell."""
 
     def __init__(self, name: str, text: str, line: int | None, bare: bool):
         super().__init__(f"{name}: {text}")
@@ -30,15 +30,16 @@ class Raised(Exception):
 
 
 class Foreign:
-    """Something of the other side's that cannot be sent; it is never true, equal or long. Its class has the name that its
-    class has there, so that a sentence about it reads as one about the thing itself.
+    """An object of the other side that cannot be sent; testing, comparing or measuring it raises TypeError.
+
+    Its class has the name of the original's class, so that error messages about it read naturally.
     """
 
     __slots__ = ()
 
     @staticmethod
     def of(kind: str, call: Callable[..., Any] | None) -> Foreign:
-        """What stands for a thing of class `kind`; it can be called if there is a `call`."""
+        """Make a stand-in for an object of class `kind`, callable if `call` is given."""
         named = {"__call__": lambda self, *args, **kwargs: call(*args, **kwargs)} if call else {}
         return type(kind if kind.isidentifier() else "object", (Foreign,), {"__slots__": (), **named})()
 
@@ -55,11 +56,11 @@ class Foreign:
 class Peer:
     """One end of the wire.
 
-    `describe` turns an exception of this side's functions into what is sent of it, `convert` one of the
-    other side's into what is raised here.
+    `describe` converts an exception of this side's functions for sending; `convert` converts one received from the
+    other side for raising here.
     """
 
-    ends: tuple[type[BaseException], ...] = ()  # what no reply tells of: it is the end of all calls
+    ends: tuple[type[BaseException], ...] = ()  # exceptions that are not sent as a reply but end all calls
 
     def __init__(
         self,
@@ -69,14 +70,14 @@ class Peer:
     ):
         self.channel, self.describe, self.convert = channel, describe, convert
         self.named: dict[str, Callable[..., Any]] = {}
-        self.changed: Any = None  # the argument that the newest call changed, as the other side says: not to be trusted
+        self.changed: Any = None  # the argument that the last call changed, as the other side reports: untrusted
         self._kept: list[Any] = []
         self._tapes: list[tuple[list[Tensor], list[Tensor]]] = []
         self._calls = self._nesting = 0
 
     # ── asking ────────────────────────────────────────────────────────────
     def call(self, target: str | int, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
-        """What the other side's `target`, a name or the number of a handle, returns; raises Raised if it raises."""
+        """Call the other side's `target`, a name or a handle's number. Raises Raised if it raises."""
         inputs: list[Tensor] = []
 
         def number(tensor: Tensor) -> int | None:
@@ -99,8 +100,8 @@ class Peer:
         return Decoder(self._foreign, outputs).decode(reply.get("ok"))
 
     def ask(self, what: str, made: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and answer the other side's until its reply comes."""
-        id = secrets.token_hex(8)  # so that no reply can lie ready before its question
+        """Send a request, and serve the other side's requests until its reply comes."""
+        id = secrets.token_hex(8)  # so that no reply can be sent before its request
         self.channel.send({"do": what, "id": id, **made})
         while True:
             message = self.receive()
@@ -114,12 +115,12 @@ class Peer:
                 raise ChannelError("a reply came that nobody asked for")
 
     def receive(self) -> dict[str, Any]:
-        """The next message."""
+        """Receive the next message."""
         return self.channel.receive()
 
     # ── answering ─────────────────────────────────────────────────────────
     def answer(self, message: dict[str, Any]) -> None:
-        """Do what `message` asks for and reply; raises ChannelError when there is too much of it."""
+        """Execute the request in `message` and reply. Raises ChannelError if there are too many calls."""
         self._calls += 1
         if self._calls > MAX_CALLS or self._nesting >= MAX_NESTING:
             raise ChannelError("too many calls")
@@ -205,7 +206,7 @@ class Peer:
 
 
 def _number(tensor: Tensor, among: list[Tensor]) -> int:
-    """The place of `tensor` in the list, at whose end it is put if it is not there."""
+    """Return the index of `tensor` in the list, appending it if absent."""
     for place, other in enumerate(among):
         if other is tensor:
             return place
@@ -214,7 +215,7 @@ def _number(tensor: Tensor, among: list[Tensor]) -> int:
 
 
 def _still(value: Any) -> dict[str, Any]:
-    """What stands for something that is not looked into."""
+    """Return a placeholder for an object whose content is not compared."""
     return {"$": "handle", "i": id(value)}
 
 
@@ -231,7 +232,7 @@ def _raised(made: Any) -> Raised:
 
 
 class _Computed(torch.autograd.Function):
-    """Tensors that the other side computed from `inputs`, whose graph it keeps under the number `tape`."""
+    """Tensors that the other side computed from `inputs`; it keeps their graph under the number `tape`."""
 
     @staticmethod
     def forward(ctx: Any, peer: Peer, tape: int, values: list[Tensor], *inputs: Tensor) -> tuple[Tensor, ...]:

@@ -1,8 +1,8 @@
-"""A seccomp filter: it allows the system calls that honest notebooks were seen to need, and no others.
+"""A seccomp filter: it allows the system calls that legitimate notebooks were observed to need, and no others.
 
-A second wall behind the namespaces, and the first against signals from one submission to another: nothing that tells
-of memory or files which others share (`mincore`, `preadv2`, `posix_fadvise`, locks, shared memory) is among what may
-pass. A refused call fails, so that libraries fall back on another way; nothing is killed for it.
+It is a second layer behind the namespaces, and the first against covert signals between submissions: calls that
+reveal the state of shared memory or files (`mincore`, `preadv2`, `posix_fadvise`, locks, shared memory) are not
+allowed. A refused call fails with an error, so that libraries can fall back; the process is not killed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterable
 
 from .kernel import PR_SET_SECCOMP, prctl
 
-WIRE = 3  # the descriptor that a cell speaks on
-# By name, the numbers on x86_64 and on aarch64; None where a machine has no such call.
+WIRE = 3  # the descriptor of the sandbox's channel
+# Call numbers on x86_64 and aarch64, by name; None if the machine has no such call.
 ALLOWED: dict[str, tuple[int | None, int | None]] = {
-    # files, all of them the cell's own
+    # files, all within the sandbox
     "read": (0, 63),
     "write": (1, 64),
     "readv": (19, 65),
@@ -102,7 +102,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "epoll_wait": (232, None),
     "epoll_pwait": (281, 22),
     "eventfd2": (290, 19),
-    # threads, and the cell itself
+    # threads, and the process itself
     "set_robust_list": (273, 99),
     "rseq": (334, 293),
     "set_tid_address": (218, 96),
@@ -132,14 +132,14 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "uname": (63, 160),
     "getrandom": (318, 278),
 }
-# Which argument may be which values, and the error for all others.
+# Calls restricted by one argument: its index, its allowed values, and the error otherwise.
 CHOSEN: dict[str, tuple[tuple[int | None, int | None], int, tuple[int, ...], int]] = {
-    "ioctl": ((16, 29), 1, (0x5401, 0x5413, 0x5421, 0x5450, 0x5451), errno.ENOTTY),  # is it a terminal; blocking
-    "madvise": ((28, 233), 2, (4, 8, 14, 15), errno.EPERM),  # own memory given back; large pages
-    "prctl": ((157, 167), 0, (15, 16), errno.EPERM),  # a thread's name
-    "arch_prctl": ((158, None), 0, (0x1021, 0x1022, 0x1023), errno.EPERM),  # the processor's tile registers
+    "ioctl": ((16, 29), 1, (0x5401, 0x5413, 0x5421, 0x5450, 0x5451), errno.ENOTTY),  # terminal queries; blocking mode
+    "madvise": ((28, 233), 2, (4, 8, 14, 15), errno.EPERM),  # freeing own memory; huge pages
+    "prctl": ((157, 167), 0, (15, 16), errno.EPERM),  # the thread's name
+    "arch_prctl": ((158, None), 0, (0x1021, 0x1022, 0x1023), errno.EPERM),  # the processor's tile registers (AMX)
 }
-# Descriptor WIRE has a number that counts what the whole machine opened: it is not looked at, nor copied.
+# Descriptor WIRE has a machine-wide inode number: it must not be inspected or copied.
 NOT_THE_WIRE: dict[str, tuple[int | None, int | None]] = {
     "fstat": (5, 80),
     "newfstatat": (262, 79),
@@ -147,11 +147,11 @@ NOT_THE_WIRE: dict[str, tuple[int | None, int | None]] = {
     "dup2": (33, None),
     "dup3": (292, 24),
 }
-# What libraries try first, or can do without when it is told so.
+# Calls that libraries try first or can do without, and the error they get.
 OTHERWISE: dict[str, tuple[tuple[int | None, int | None], int]] = {
     "statx": ((332, 291), errno.ENOSYS),
     "membarrier": ((324, 283), errno.ENOSYS),
-    "mremap": ((25, 216), errno.ENOMEM),  # it could reach beyond what is mapped of a library's file
+    "mremap": ((25, 216), errno.ENOMEM),  # it could map parts of a library's file beyond those already mapped
     "getxattr": ((191, 8), errno.ENOTSUP),
     "lgetxattr": ((192, 9), errno.ENOTSUP),
     "fgetxattr": ((193, 10), errno.ENOTSUP),
@@ -160,7 +160,7 @@ OTHERWISE: dict[str, tuple[tuple[int | None, int | None], int]] = {
     "flistxattr": ((196, 13), errno.ENOTSUP),
 }
 FCNTL, CLONE, FUTEX, MMAP = (72, 25), (56, 220), (202, 98), (9, 222)
-YOUNG = 424  # from here on libraries know how to do without: clone3, openat2, futex_waitv, cachestat
+YOUNG = 424  # from this number on libraries have fallbacks: clone3, openat2, futex_waitv, cachestat
 F_DUPFD, F_DUPFD_CLOEXEC, FLAGS = 0, 1030, (1, 2, 3, 4)
 CLONE_THREAD, NEW_NAMESPACES = 0x10000, 0x7E020000 | 0x80  # any CLONE_NEW… flag
 FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET, FUTEX_PRIVATE, FUTEX_COMMAND = 0, 1, 9, 10, 128, 127
@@ -174,19 +174,19 @@ Step = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
 
 def supported() -> bool:
-    """Whether this machine's system calls are known here."""
+    """Whether the filter supports this machine's architecture."""
     return platform.machine() in ARCHITECTURES
 
 
 def program(machine: str) -> bytes:
-    """The filter for `machine` as classic BPF; raises KeyError for one that is not known."""
+    """Build the filter for `machine` as classic BPF. Raises KeyError for an unknown machine."""
     column, architecture = ARCHITECTURES[machine]
     steps: list[Step] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER),
-        (_AT_LEAST, 0, 1, 0x40000000),  # the x32 numbers, another way to the same calls
+        (_AT_LEAST, 0, 1, 0x40000000),  # x32 call numbers, an alternative route to the same calls
         (_RETURN, 0, 0, _KILL),
     ]
     for numbers in ALLOWED.values():
@@ -214,7 +214,7 @@ def _return(error: int) -> Step:
 
 
 def _when(number: int | None, steps: Iterable[Step]) -> list[Step]:
-    """`steps`, which must return, for the call `number`."""
+    """Apply `steps`, which must return, to the call `number`."""
     if number is None:
         return []
     made = list(steps)
@@ -226,7 +226,7 @@ def _any_of(values: Iterable[int]) -> list[Step]:
 
 
 def _copies_and_flags() -> list[Step]:
-    """Of an open file: no lock, no lease, no size of a pipe. The wire is not copied."""
+    """Allow fcntl to copy descriptors (not the wire) and get or set flags; no locks, leases or pipe sizes."""
     return [
         _load(1),
         *_any_of(FLAGS),
@@ -245,13 +245,13 @@ def _only_threads() -> list[Step]:
         (_ANY_BIT, 0, 1, NEW_NAMESPACES),
         _return(errno.EPERM),
         (_ANY_BIT, 1, 0, CLONE_THREAD),
-        _return(errno.EPERM),  # another process would have as much memory again
+        _return(errno.EPERM),  # another process would have its own memory limit
         _return(0),
     ]
 
 
 def _own_futexes() -> list[Step]:
-    """Those of this process. One on a page of a library's file would be known in every process that maps the file."""
+    """Allow futexes private to this process; one in a mapped library file would be visible to other processes."""
     return [
         _load(1),
         (_ANY_BIT, 0, 1, FUTEX_PRIVATE),
@@ -259,16 +259,16 @@ def _own_futexes() -> list[Step]:
         (_AND, 0, 0, FUTEX_COMMAND),
         (_EQUAL, 1, 0, FUTEX_WAKE),
         (_EQUAL, 0, 1, FUTEX_WAKE_BITSET),
-        _return(0),  # nobody waits
+        _return(0),  # no waiters exist
         (_EQUAL, 1, 0, FUTEX_WAIT),
         (_EQUAL, 0, 1, FUTEX_WAIT_BITSET),
-        _return(errno.EAGAIN),  # with which the end of a thread is waited for by looking again and again
+        _return(errno.EAGAIN),  # makes waiting for a thread's end poll repeatedly
         _return(errno.EPERM),
     ]
 
 
 def _own_memory() -> list[Step]:
-    """No memory that is shared without a file, whose numbers count for the whole machine, and no pool of huge pages."""
+    """Refuse anonymous shared memory, whose inode numbers are machine-wide, and the pool of huge pages."""
     return [
         _load(3),
         (_ANY_BIT, 0, 1, MAP_HUGETLB),
@@ -281,7 +281,7 @@ def _own_memory() -> list[Step]:
 
 
 def install() -> None:
-    """Filter this process and all its children, for ever; raises OSError, and KeyError on an unknown machine."""
+    """Filter this process and all its children permanently. Raises OSError, and KeyError on an unknown machine."""
     code = program(platform.machine())
     buffer = ctypes.create_string_buffer(code, len(code))
 

@@ -1,4 +1,4 @@
-"""Runs the cells of a notebook in one namespace, as Jupyter does, and continues after a cell that raises."""
+"""Run the cells of a notebook in one namespace, as Jupyter does, continuing after a cell that raises."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .ipython_shell import Magics
 from .notebook_code import Cell, parsed
 from .slices import Statement
 
-FUTURE = 0x1FE0000  # the flags of `from __future__ import …`, which hold for all later cells
-AGAIN = 1.0  # seconds until who does not hear that the time is up is told once more
+FUTURE = 0x1FE0000  # the flags of `from __future__ import …`, which apply to all later cells
+AGAIN = 1.0  # seconds between repeated timeout signals
 
 
 class TimeIsUp(KeyboardInterrupt):
-    """The notebook takes too long: what a person does with the stop button."""
+    """The notebook exceeded its time; acts like the stop button."""
 
 
 class Shell:
-    """A notebook's namespace, and what runs in it."""
+    """A notebook's namespace, and the code that runs in it."""
 
     def __init__(self, cells: list[Cell]):
         self.cells = cells
@@ -41,12 +41,12 @@ class Shell:
         self.running: Cell | None = None
         self.magics = Magics(self)
         self._flags = 0
-        self._shown: list[Any] = ["", "", ""]  # what `_`, `__` and `___` hold
+        self._shown: list[Any] = ["", "", ""]  # the values of `_`, `__` and `___`
 
     def furnish(self) -> None:
-        """Give the namespace what IPython gives it, and let it be `__main__`."""
+        """Set the names that IPython provides, and make the namespace `__main__`."""
         sys.modules["__main__"] = self.module
-        sys.path.insert(0, "")  # files that a cell writes can be imported
+        sys.path.insert(0, "")  # so that modules written by a cell can be imported
         ask = self.magics.asked_for
         self.names |= {"In": [""], "Out": {}, "_": "", "__": "", "___": "", "_dh": [os.getcwd()], "get_ipython": ask}
         self.names |= {"_ih": self.names["In"], "_oh": self.names["Out"], "__builtin__": builtins}
@@ -63,10 +63,10 @@ class Shell:
             )
 
     def run(self, before: int | None, seconds: float, needed: list[Statement]) -> None:
-        """Run the cells, those in front of number `before` if it is given; stop after so many `seconds`.
+        """Run the cells, up to number `before` if given (exclusive); stop after `seconds`.
 
-        A cell with something `needed` that lacked a name which a later cell makes is taken up again at the end, at the
-        statement where it stopped: its author ran the later one first.
+        A cell with something `needed` that failed because a later cell defines the missing name is resumed at the end,
+        at the statement where it stopped: its author ran the later cell first.
         """
         cells = [cell for cell in self.cells if before is None or cell.number < before]
         wanted = {id(statement.node) for statement in needed}
@@ -88,7 +88,7 @@ class Shell:
             self.interrupted = self.running
 
     def run_statements(self, statements: list[Statement]) -> None:
-        """Run these statements only; one that raises does not keep the next from running."""
+        """Run only these statements; if one raises, the next still runs."""
         by_number = {cell.number: cell for cell in self.cells}
 
         async def each() -> None:
@@ -120,7 +120,7 @@ class Shell:
                 cell.error = error
 
     async def _run_nodes(self, cell: Cell) -> Any:
-        """Run what is left of a cell; what it shows."""
+        """Run the remaining statements of a cell, and return its last value."""
         value = None
         for node in cell.nodes[cell.done :]:
             value = await self._run_node(node, cell.name)
@@ -130,7 +130,7 @@ class Shell:
         return value
 
     async def _run_node(self, node: ast.stmt, file: str) -> Any:
-        """Run a statement; the value of an expression."""
+        """Run a statement; return the value if it is an expression."""
         value = isinstance(node, ast.Expr)
         tree = ast.Expression(node.value) if isinstance(node, ast.Expr) else ast.Module([node], [])
         flags = self._flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -140,7 +140,7 @@ class Shell:
         return await result if code.co_flags & CO_COROUTINE else result
 
     def run_text(self, text: str) -> Any:
-        """Run what a magic was given, at once; the value of a last expression."""
+        """Run code passed to a magic immediately; return the value of a final expression."""
         nodes = parsed(text)
         for node in nodes[:-1]:
             exec(compile(ast.Module([node], []), "<magic>", "exec", self._flags, dont_inherit=True), self.names)  # noqa: S102 (the student's own)
@@ -150,19 +150,19 @@ class Shell:
         return None
 
     def _show(self, value: Any, number: int) -> None:
-        """Keep what a cell shows, as IPython's display hook does; nothing is drawn."""
+        """Store a displayed value as IPython's display hook does; nothing is rendered."""
         if value is None:
             return
         unders = [self.names.get("_" * count) for count in (1, 2, 3)]
         own = any(mine is not theirs for mine, theirs in zip(self._shown, unders, strict=True))
         self._shown = [value, *self._shown[:2]]
-        if not own:  # a notebook that uses these names for something else keeps them
+        if not own:  # keep them if the notebook uses these names itself
             self.names.update(zip(("_", "__", "___"), self._shown, strict=True))
         self.names[f"_{number}"] = self.names["Out"][number] = value
 
     @contextmanager
     def _captured(self, cell: Cell) -> Iterator[None]:
-        """What the `%%magics` of a cell do around it: only `%%capture` does anything that can be seen."""
+        """Apply the `%%magics` of a cell; only `%%capture` has a visible effect."""
         asked = [line for name, line in cell.magics if name == "capture"]
         if not asked:
             yield
@@ -178,7 +178,7 @@ class Shell:
 
 
 class Captured:
-    """What `%%capture name` leaves."""
+    """The object that `%%capture name` creates."""
 
     def __init__(self, stdout: str, stderr: str):
         self.stdout, self.stderr, self.outputs = stdout, stderr, []
@@ -187,14 +187,14 @@ class Captured:
         return self.stdout
 
     def show(self) -> None:
-        """Nobody looks here."""
+        """Do nothing, because nothing is displayed here."""
 
     __call__ = show
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp in what runs longer, again and again; who is deaf to that is ended from outside."""
+    """Raise TimeIsUp repeatedly in code that runs longer; code that ignores it is killed from outside."""
 
     def up(*_: Any) -> None:
         raise TimeIsUp

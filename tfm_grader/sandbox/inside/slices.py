@@ -1,8 +1,8 @@
-"""Which statements of a notebook its answers need.
+"""Find the statements of a notebook that its answers need.
 
-A statement is needed when it binds, or may change, a name that an answer uses, directly or through others. So a
-broken or endless cell elsewhere costs nothing. State that changes in other ways (inside a function that is called for
-it, behind a second name) is not seen: only a run of the whole notebook has it.
+A statement is needed if it binds, or may modify, a name that an answer uses, directly or indirectly. A broken or
+endless cell elsewhere therefore has no effect. State changed in other ways (inside a function called for its side
+effect, through an alias) is not detected: only a run of the whole notebook includes it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .notebook_code import TROUBLE, Cell
 
 @dataclass
 class Statement:
-    """A statement at the top level of a cell: the names it binds, uses, and may change without binding them."""
+    """A top-level statement of a cell: the names it binds, uses, and may modify without binding them."""
 
     node: ast.stmt
     cell: int
     binds: set[str] = field(default_factory=set)
     uses: set[str] = field(default_factory=set)
-    changes: set[str] = field(default_factory=set)  # by assignment to a part, or by a method: x[0] = 1, x.eval()
-    passes: set[str] = field(default_factory=set)  # to a call whose value nobody wants, so that it may change them
+    changes: set[str] = field(default_factory=set)  # by assignment to a part or by a method call: x[0] = 1, x.eval()
+    passes: set[str] = field(default_factory=set)  # to a call whose value is unused, which may therefore modify them
 
     def __post_init__(self) -> None:
         code = compile(
@@ -48,12 +48,12 @@ class Statement:
             self.binds.add("*")
 
     def touches(self, modules: set[str]) -> set[str]:
-        """The names whose values it may change; a module that is only passed on stays as it is."""
+        """Return the names whose values it may modify; a module that is only passed on is not modified."""
         return self.changes | self.passes - modules
 
 
 def statements(cells: Sequence[Cell]) -> list[Statement]:
-    """The statements of `cells`, in order; one that cannot be compiled is left out."""
+    """List the statements of `cells`, in order, skipping any that cannot be compiled."""
     found = []
     for cell in cells:
         for node in cell.nodes:
@@ -65,7 +65,7 @@ def statements(cells: Sequence[Cell]) -> list[Statement]:
 
 
 def needed(among: Sequence[Statement], answers: set[str], effects: bool = True) -> list[Statement]:
-    """The statements that `answers` need, in order; without `effects`, only those that bind a name."""
+    """Return the statements that `answers` need, in order; without `effects`, only those that bind a name."""
     wanted = set(answers)
     chosen: set[int] = set()
     modules = set().union(*(statement.binds for statement in among if statement.imports))
@@ -86,7 +86,7 @@ def needed(among: Sequence[Statement], answers: set[str], effects: bool = True) 
 
 
 def _global_names(code: types.CodeType) -> tuple[set[str], set[str]]:
-    """The names that `code` binds and loads outside functions' own."""
+    """Return the global names that `code` binds and loads."""
     binds, uses = set(), set()
     for step in dis.get_instructions(code):
         if step.opname in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"):
@@ -96,14 +96,14 @@ def _global_names(code: types.CodeType) -> tuple[set[str], set[str]]:
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             more_binds, more_uses = _global_names(inner)
-            if inner.co_flags & 0x2:  # a function: what it stores by name is global; a class's body stores its own
+            if inner.co_flags & 0x2:  # a function stores global names only; a class body stores its own
                 binds |= more_binds
             uses |= more_uses
     return binds, uses
 
 
 def _root(node: ast.AST) -> str:
-    """The name at the bottom of `name.part[0].part()`, or nothing."""
+    """Return the base name of `name.part[0].part()`, or ""."""
     while True:
         if isinstance(node, ast.Name):
             return node.id

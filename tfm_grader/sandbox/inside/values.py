@@ -1,4 +1,4 @@
-"""Encodes values as JSON and back: plain data of exact types is rebuilt, everything else stays behind a handle."""
+"""Encode values as JSON and decode them: plain data of exact types is rebuilt, all else is kept behind a handle."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ MAX_ITEMS = 200_000
 MAX_DIMENSIONS = 16
 MAX_SIDE = 1 << 31
 MAX_STRING = 1 << 20
-MAX_INTEGER = 1 << 4096  # beyond this Python would refuse to write the digits
-MAX_EMPTY = 1 << 22  # lists within lists that a tensor without numbers may become
-MAX_ALIKE = 32  # keys with one hash: each is compared with all others
+MAX_INTEGER = 1 << 4096  # Python refuses to format larger integers
+MAX_EMPTY = 1 << 22  # maximum nested lists that an empty tensor may become
+MAX_ALIKE = 32  # maximum keys with equal hashes, as each is compared with all others
 MAX_GRADIENTS = 4096
-#: What gives values one after the other and is nothing more: iterators, and what a dictionary shows of itself.
+#: One-pass or view types that are sent as lists: iterators, dictionary views and deques.
 ONE_BY_ONE = (Iterator, KeysView, ValuesView, ItemsView, collections.deque)
 Keep = Callable[[Any], dict[str, Any]]
 
 
 class BadValue(Exception):
-    """What came does not stand for a value."""
+    """The data received does not represent a value."""
 
 
 def encode(
     value: Any, keep: Keep, gradient: Callable[[Tensor], int | None] = lambda tensor: None, depth: int = 0
 ) -> Any:
-    """`value` as JSON. `keep` makes a handle of what cannot leave; `gradient` numbers tensors with a gradient."""
+    """Encode `value` as JSON. `keep` makes a handle for what cannot be sent; `gradient` numbers some tensors."""
     kind = type(value)
     if kind in (type(None), bool) or (kind is int and abs(value) < MAX_INTEGER):
         return value
     if kind is float:
-        return value if math.isfinite(value) else {"$": "float", "v": repr(value)}  # JSON has no such numbers
+        return value if math.isfinite(value) else {"$": "float", "v": repr(value)}  # JSON cannot represent these
     if kind is str and len(value) <= MAX_STRING and _is_text(value):
         return value
     if value is ...:
         return {"$": "stub"}
     if kind is complex:
         return {"$": "complex", "v": [repr(value.real), repr(value.imag)]}
-    if depth < MAX_DEPTH and isinstance(value, ONE_BY_ONE):  # read here, up to what a message may hold
+    if depth < MAX_DEPTH and isinstance(value, ONE_BY_ONE):  # consumed here, up to the maximum items of a message
         return [encode(item, keep, gradient, depth + 1) for item in islice(value, MAX_ITEMS)]
     if depth < MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
         items = [encode(item, keep, gradient, depth + 1) for item in value]
@@ -78,7 +78,7 @@ def encode(
 def _is_text(value: str) -> bool:
     try:
         value.encode()
-    except UnicodeEncodeError:  # half of a pair
+    except UnicodeEncodeError:  # a lone surrogate
         return False
     return True
 
@@ -96,10 +96,10 @@ def _encode_tensor(tensor: Tensor, gradient: int | None) -> dict[str, Any]:
 
 
 class Decoder:
-    """Rebuilds values. `handle` makes of a description what stands for a value that stayed on the other side.
+    """Rebuilds values. `handle` makes a stand-in for a value that stayed on the other side.
 
-    `gradients` are the tensors to put where the message has numbered ones; without them they are made here
-    and collected in `numbered`.
+    `gradients` are the tensors to use for the numbered ones in the message; without them, tensors are created here and
+    collected in `numbered`.
     """
 
     def __init__(self, handle: Callable[[dict[str, Any]], Any], gradients: dict[int, Tensor] | None = None):
@@ -108,7 +108,7 @@ class Decoder:
         self.items = 0
 
     def decode(self, made: Any, depth: int = 0) -> Any:
-        """The value that `made` stands for; raises BadValue."""
+        """Decode the value that `made` represents. Raises BadValue."""
         self.items += 1
         if depth > MAX_DEPTH or self.items > MAX_ITEMS:
             raise BadValue("a value is nested too deep or holds too many items")
@@ -174,12 +174,12 @@ class Decoder:
             if not (tensor.is_floating_point() or tensor.is_complex()):
                 raise BadValue("a gradient of whole numbers")
             self.numbered[number] = tensor.requires_grad_()
-            return tensor.clone()  # as in a notebook, where what an answer gets may be changed in place
+            return tensor.clone()  # a clone, so that an answer may modify it in place, as in a notebook
         return tensor.numpy() if made["$"] == "array" else tensor
 
 
 def _float(text: Any) -> float:
-    """The number that `repr` wrote."""
+    """Parse a number written by `repr`."""
     if type(text) is str and len(text) < 40:
         try:
             return float(text)
@@ -189,7 +189,7 @@ def _float(text: Any) -> float:
 
 
 def _require_distinct(keys: list[Any]) -> None:
-    """Raises BadValue where so many `keys` have one hash that a set of them would take forever; TypeError where one has none."""
+    """Raise BadValue if too many `keys` share a hash, which would make a set slow; TypeError if unhashable."""
     alike: dict[int, int] = {}
     for key in keys:
         mark = hash(key)
@@ -199,7 +199,7 @@ def _require_distinct(keys: list[Any]) -> None:
 
 
 def raw_tensor(made: dict[str, Any]) -> Tensor:
-    """The tensor of dtype `d`, shape `s`, and bytes `b`; raises BadValue when they do not fit."""
+    """Build the tensor of dtype `d`, shape `s` and bytes `b`. Raises BadValue if they do not match."""
     name, shape, text = made.get("d"), made.get("s"), made.get("b")
     dtype = DTYPES.get(name) if type(name) is str else None
     if dtype is None or type(text) is not str or type(shape) is not list or len(shape) > MAX_DIMENSIONS:
@@ -218,13 +218,13 @@ def raw_tensor(made: dict[str, Any]) -> Tensor:
         raise BadValue("a tensor whose shape does not fit its bytes")
     if not data:
         return torch.empty(shape, dtype=dtype)
-    if dtype == torch.bool:  # any other byte than 0 and 1 would be neither true nor false
+    if dtype == torch.bool:  # a byte other than 0 and 1 would be an invalid boolean
         return torch.frombuffer(data, dtype=torch.uint8).ne(0).reshape(shape)
     return torch.frombuffer(data, dtype=dtype).reshape(shape)
 
 
 def numbered_tensors(made: Any) -> list[dict[str, Any]]:
-    """The descriptions, in any depth of `made`, of tensors that carry a gradient."""
+    """Find the descriptions, at any depth of `made`, of tensors that carry a gradient."""
     found, waiting, seen = [], [made], 0
     while waiting:
         item, seen = waiting.pop(), seen + 1
