@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from experiments.alignment_models import LR, epochs, error_rate, exact_match, trained, weights_of, written
+from experiments.pair_samples import first_of
 from experiments.record import Record, piece, record
-from experiments.sampling import first_of
 from tfm_lib.corpora import Corpus, Pair, load_corpus
 
 SEEDS = [0, 1, 2, 3, 4]

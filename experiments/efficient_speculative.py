@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from experiments.pair_samples import sample_of
 from experiments.record import Made, record
-from experiments.sampling import sample_of
 from tfm_lib.corpora import load_corpus
 from tfm_lib.decoding import greedy_decode
 from tfm_lib.efficient import speculative_decode

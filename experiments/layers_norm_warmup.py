@@ -21,8 +21,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
+from experiments.pair_samples import first_of
 from experiments.record import UNTIMED, curve, piece, record, short
-from experiments.sampling import first_of
 from tfm_lib.corpora import PAD_ID, Corpus, load_corpus
 from tfm_lib.layers import EncoderLayer, LayerNorm
 from tfm_lib.masking import padding_mask

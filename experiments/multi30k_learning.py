@@ -23,8 +23,8 @@ from typing import Any
 import sacrebleu
 import torch
 
+from experiments.pair_samples import first_of
 from experiments.record import record
-from experiments.sampling import first_of
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import Tokenizer
 from tfm_lib.engine.run import plain_examples, training_examples

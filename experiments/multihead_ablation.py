@@ -22,8 +22,8 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 from torch import Tensor
 
+from experiments.pair_samples import sample_of
 from experiments.record import record
-from experiments.sampling import sample_of
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import pad
 from tfm_lib.engine.trained import WEIGHTS

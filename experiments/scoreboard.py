@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 from experiments.evaluation_models import Model, Recurrent
 from experiments.evaluation_runs import Data, corpus_scores, trained
+from experiments.pair_samples import sample_of
 from experiments.record import Made, Record, piece, record
-from experiments.sampling import sample_of
 from tfm_lib.attention import AdditiveScore, scaled_dot_score
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import Tokenizer

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import torch
 
-from experiments.sampling import first_of
+from experiments.pair_samples import first_of
 from tfm_lib.corpora import load_corpus
 from tfm_lib.corpora.dates import date_tokenizer
 from tfm_lib.data import Example, Tokenizer, batches

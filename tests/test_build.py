@@ -292,7 +292,7 @@ def test_a_kernel_that_dies_is_said_to_have_died(tmp_path: Path) -> None:
 
 def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> None:
     """A socket whose message is there, and whose `poll` tells so only from the second call on."""
-    from tfm_book.site.patience import PatientChannel, PatientClient
+    from tfm_book.site.polling_client import PatientChannel, PatientClient
 
     class Socket:
         polls: ClassVar[list[int]] = []
@@ -323,7 +323,7 @@ def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> Non
 
 
 def test_kernels_are_heard_by_patient_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tfm_book.site import patience
+    from tfm_book.site import polling_client
 
     waits = []
 
@@ -331,8 +331,8 @@ def test_kernels_are_heard_by_patient_clients(tmp_path: Path, monkeypatch: pytes
         waits.append(timeout)
         return await plain(self, timeout)
 
-    plain = patience.PatientChannel.get_msg
-    monkeypatch.setattr(patience.PatientChannel, "get_msg", get_msg)
+    plain = polling_client.PatientChannel.get_msg
+    monkeypatch.setattr(polling_client.PatientChannel, "get_msg", get_msg)
     (run,) = runner.run_notebooks([_job("heard", tmp_path, "print(1)")], runner.Lines(1))
     assert run.failure is None
     assert waits

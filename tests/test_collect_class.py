@@ -15,7 +15,7 @@ from users import Users
 
 from tfm_grader import lock
 from tfm_grader.assignment import bundle as bundles
-from tfm_grader.collecting import collect, inbox, record, roster
+from tfm_grader.collecting import collect, collected_record, inbox, roster
 from tfm_grader.judging import grade
 from tfm_grader.judging.pool import JudgeProcess, judged
 from tfm_grader.records import Begin, Job, NotJudged
@@ -123,7 +123,7 @@ def test_each_way_leads_to_the_students_of_the_roster(here, way):
     assert {line.split("(")[0].strip() for line in said.splitlines() if "nothing from" in line} == {
         f"nothing from {student}" for student in everyone - set(handed_in)
     }
-    known = record.roster(here / "submissions")
+    known = collected_record.roster(here / "submissions")
     assert set(known) == everyone
     assert (known["cho"].name, known["cho"].lms_id, known["eve"].login) == ("Cho Ito", "303", "eoz")
     assert not known["eve"].files and known["Anna Lee"].files
@@ -400,21 +400,21 @@ def test_a_folders_dates_are_believed_only_when_asked_for(here):
     path = write(here / "in" / "anna" / "masking.ipynb", b"{}")
     os.utime(path, (DUE.timestamp() + 86_400, DUE.timestamp() + 86_400))
     gather(here, here / "in")
-    assert record.late_days(here / "submissions", DUE) == {"anna/masking": None}
-    assert record.late_days(here / "submissions", None) == {"anna/masking": 0.0}
+    assert collected_record.late_days(here / "submissions", DUE) == {"anna/masking": None}
+    assert collected_record.late_days(here / "submissions", None) == {"anna/masking": 0.0}
     gather(here, here / "in", "--dates", "mtime")
-    assert record.late_days(here / "submissions", DUE) == {"anna/masking": pytest.approx(1.0)}
-    known = record.roster(here / "submissions")["anna"].files["masking"]
+    assert collected_record.late_days(here / "submissions", DUE) == {"anna/masking": pytest.approx(1.0)}
+    known = collected_record.roster(here / "submissions")["anna"].files["masking"]
     assert known.dated_by == "the file's own date, as the instructor asked"
 
 
 def test_the_mark_late_of_canvas_follows_the_newer_archive(here):
     gather(here, archive(here / "c.zip", {"a_LATE_1_501_masking.ipynb": b"{}"}, day=20))
-    assert record.late_days(here / "submissions", DUE) == {"a_1/masking": 1.0}
+    assert collected_record.late_days(here / "submissions", DUE) == {"a_1/masking": 1.0}
     gather(here, archive(here / "c.zip", {"a_1_501_masking.ipynb": b"{}"}, day=21))  # another due date in Canvas
-    assert record.late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
+    assert collected_record.late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
     gather(here, archive(here / "c.zip", {"a_LATE_1_501_masking.ipynb": b"{}"}, day=20))
-    assert record.late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
+    assert collected_record.late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
 
 
 # ── what came before ──────────────────────────────────────────────────────
@@ -474,7 +474,7 @@ def test_the_number_is_the_student_whatever_their_name(here):
     gather(here, archive(here / "c.zip", {"leeanna_301_501_masking.ipynb": b"1"}, day=19))
     gather(here, archive(here / "c.zip", {"parkanna_301_502_masking.ipynb": b"2"}, day=20))
     assert [path.parent.name for path in (here / "submissions").glob("*/masking.ipynb")] == ["leeanna_301"]
-    assert record.roster(here / "submissions")["leeanna_301"].name == "parkanna"
+    assert collected_record.roster(here / "submissions")["leeanna_301"].name == "parkanna"
 
 
 def test_one_folder_for_two_numbers_is_refused(here):
@@ -490,7 +490,7 @@ def test_what_comes_by_mail_is_put_beside_what_came_through_canvas(here):
     write(here / "by-mail" / "lee_301" / "masking.ipynb", b"by mail")
     gather(here, here / "by-mail")
     assert (here / "submissions" / "lee_301" / "masking.ipynb").read_bytes() == b"by mail"
-    assert record.roster(here / "submissions")["lee_301"].lms_id == "301"
+    assert collected_record.roster(here / "submissions")["lee_301"].lms_id == "301"
 
 
 # ── the record ────────────────────────────────────────────────────────────
@@ -523,10 +523,10 @@ def test_two_collections_at_once_are_refused(here):
 def test_a_record_that_was_spoilt_is_a_sentence_and_is_not_written_over(here, text):
     write(here / "submissions" / "collected.json", text.encode())
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
-    with pytest.raises(record.BadRecord, match="cannot be read"):
+    with pytest.raises(collected_record.BadRecord, match="cannot be read"):
         collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
-    with pytest.raises(record.BadRecord, match="cannot be read"):
-        record.roster(here / "submissions")
+    with pytest.raises(collected_record.BadRecord, match="cannot be read"):
+        collected_record.roster(here / "submissions")
     assert (here / "submissions" / "collected.json").read_text(encoding="utf-8") == text
 
 
@@ -538,10 +538,10 @@ def test_times_of_a_record_that_believed_students_are_unknown(here):
         "replaced": [],
     }
     write(here / "submissions" / "collected.json", json.dumps(old).encode())
-    assert record.roster(here / "submissions")["anna"].files["masking"].handed_in is None
+    assert collected_record.roster(here / "submissions")["anna"].files["masking"].handed_in is None
     write(here / "in" / "ben" / "masking.ipynb", b"{}")
     gather(here, here / "in")
-    known = record.roster(here / "submissions")
+    known = collected_record.roster(here / "submissions")
     assert known["anna"].files["masking"].where == "anna/masking.ipynb" and "ben" in known
 
 
@@ -558,7 +558,7 @@ def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
 
     replace = inbox.replace_file
     monkeypatch.setattr(inbox, "replace_file", full)
-    with pytest.raises(record.BadRecord, match="No space left on device"):
+    with pytest.raises(collected_record.BadRecord, match="No space left on device"):
         collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
     monkeypatch.undo()
     assert (here / "submissions" / "collected.json").read_bytes() == before

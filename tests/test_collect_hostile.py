@@ -23,7 +23,7 @@ import pytest
 from typer.testing import CliRunner
 from users import Users
 
-from tfm_grader.collecting import archives, identity, record
+from tfm_grader.collecting import archives, collected_record, identity
 from tfm_grader.collecting.nbgrader_exchange import Exchange
 from tfm_grader.names import fold
 from tfm_lib.cli import app
@@ -88,7 +88,7 @@ class Class:
 
     @property
     def days(self) -> dict[str, float | None]:
-        return record.late_days(self.to, DUE)
+        return collected_record.late_days(self.to, DUE)
 
 
 def notebook(name: str) -> bytes:
@@ -565,7 +565,7 @@ def test_an_archive_of_canvas(tmp_path, make: Callable[[Archive], None]):
     assert made.of("kim") == notebook("kim")
     assert made.of("ann") == notebook("ann")
     assert made.days["kim_11/masking"] == 0.0 and made.days["ann_12/masking"] == 1.0
-    assert {known.lms_id for known in record.roster(made.to).values()} <= {"11", "12", "13"}
+    assert {known.lms_id for known in collected_record.roster(made.to).values()} <= {"11", "12", "13"}
     assert all(path.read_bytes() != EVIL for path in made.to.glob("kim*/**/*.ipynb"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "canvas.zip", "submissions"]
 
@@ -588,7 +588,7 @@ def test_an_archive_of_moodle(tmp_path, name):
     made = Class(tmp_path)
     made.collect(archive.path)
     assert made.of("Kim") == notebook("kim") and made.of("Ann") == notebook("ann")
-    assert {known.lms_id for known in record.roster(made.to).values()} <= {"301", "302", "303"}
+    assert {known.lms_id for known in collected_record.roster(made.to).values()} <= {"301", "302", "303"}
     assert set(made.days.values()) == {None}
 
 

@@ -16,8 +16,8 @@ from torch import nn
 
 from experiments import multihead_ablation, training_minute
 from experiments import record as recording
+from experiments.pair_samples import first_of, sample_of
 from experiments.record import complaints, cpu_seconds, curve, piece, record, short
-from experiments.sampling import first_of, sample_of
 from tests.project import ROOT
 from tfm_book.site.dependencies import dependencies
 from tfm_lib.corpora import _CORPORA, load_corpus

@@ -50,7 +50,7 @@ test("numbers are written with a true minus, and never as −0.00", () => {
   assert.equal(fixed(2)(-0.001), "0.00");
   assert.equal(fixed(2)(NaN), "not a number");
   assert.equal(signed(1)(0.5), "+0.5");
-  assert.deepEqual([0, 1024, 0.00012, 1e-4, -2.5e7, -Infinity].map(general), ["0", "1020", "1.2·10⁻⁴", "10⁻⁴", "−2.5·10⁷", "−∞"]);
+  assert.deepEqual([0, 1024, 0.00012, 1e-4, -2.5e7, -Infinity].map(general), ["0", "1,020", "1.2·10⁻⁴", "10⁻⁴", "−2.5·10⁷", "−∞"]);
 });
 
 test("scales go there and back, and tick at round numbers", () => {

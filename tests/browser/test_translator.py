@@ -15,7 +15,7 @@ from browser.driving import PHONE, Widget, places, until
 from browser.test_every_page import AXE, findings
 from browser.test_fingers import Finger, middle
 from experiments.translator_switches import switches as library_switches
-from tfm_book.site.page_model import model_scripts
+from tfm_book.site.translator_scripts import model_scripts
 from tfm_lib.engine.translator import Translator, shipped_folder
 from tfm_lib.widgets.decoding import FAILURES
 

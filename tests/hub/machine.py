@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hub import course
-from tfm_grader.sandbox.inside.kernel import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
+from tfm_grader.sandbox.inside.linux_calls import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
 from tfm_grader.sandbox.unprivileged import open_the_way
 
 FIRST = 61_500  # numbers that no user has

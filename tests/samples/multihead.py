@@ -5,7 +5,7 @@ from golden_multihead import measured
 from reading import cells, chosen, column, fixed, heading, marked, named, words
 
 from samples import Sample, changed
-from tfm_lib.widgets._weights import darkest
+from tfm_lib.widgets._attention_weights import darkest
 from tfm_lib.widgets.multihead import HeadAblation, Heads
 
 SRC = "le chat dort"

@@ -7,7 +7,7 @@ import torch
 from reading import bars, cells, chosen, column, marked, points
 
 from samples import Sample, changed
-from tfm_lib.widgets._weights import darkest
+from tfm_lib.widgets._attention_weights import darkest
 from tfm_lib.widgets.self_attention import QUERIES, AttentionWeights, SoftmaxSaturation
 
 

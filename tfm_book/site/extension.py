@@ -7,22 +7,22 @@ from sphinx.config import Config
 
 from tfm_book.site import (
     about,
+    asks,
     assets,
-    board,
     boxes,
     downloads,
     excerpts,
     highlighting,
     maths,
     numbering,
-    page_model,
     page_widgets,
     pictures,
     policy,
     predictions,
-    questions,
+    scoreboard,
     search,
     terms,
+    translator_scripts,
 )
 
 
@@ -40,22 +40,22 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.connect("config-inited", _configure, priority=900)
     for part in (
         about,
+        asks,
         assets,
-        board,
         boxes,
         downloads,
         excerpts,
         highlighting,
         maths,
         numbering,
-        page_model,
         page_widgets,
         pictures,
         policy,
         predictions,
-        questions,
+        scoreboard,
         search,
         terms,
+        translator_scripts,
     ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CELL_TIMEOUT = 60  # seconds of processor time
 PATIENCE = 5  # times as long by the wall clock, because other programs may use the processor too
-PATIENT = "tfm_book.site.patience.PatientClient"
+PATIENT = "tfm_book.site.polling_client.PatientClient"
 SLICE = 0.25  # seconds between two checks
 
 

@@ -15,10 +15,10 @@ from pathlib import Path, PurePosixPath
 
 from tfm_grader.collecting import identity
 from tfm_grader.collecting.archives import CannotCollect, Folder, OwnArchive, SourceFile, Zip, leads_out, read_within
+from tfm_grader.collecting.collected_record import NotTaken, late_days, roster
 from tfm_grader.collecting.identity import JUNK, Claim
 from tfm_grader.collecting.inbox import CollectionReport, Found, write_collected
 from tfm_grader.collecting.nbgrader_exchange import Exchange, is_exchange
-from tfm_grader.collecting.record import NotTaken, late_days, roster
 from tfm_grader.collecting.roster import Roster
 from tfm_grader.names import fold, plain
 from tfm_grader.notebook import MAX_BYTES, NotANotebook, sources

@@ -13,8 +13,8 @@ from pathlib import Path
 from tfm_grader.collecting import roster as rosters
 from tfm_grader.collecting import roster_proposal
 from tfm_grader.collecting.archives import Folder, SourceFile
+from tfm_grader.collecting.collected_record import FILE, BadRecord, Book, CollectedLine, HandIn, Known, NotTaken
 from tfm_grader.collecting.identity import Claim
-from tfm_grader.collecting.record import FILE, BadRecord, Book, CollectedLine, HandIn, Known, NotTaken
 from tfm_grader.collecting.roster import Person, Roster
 from tfm_grader.lock import only_one
 from tfm_grader.names import digest

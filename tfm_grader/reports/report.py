@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.collecting import roster as rosters
-from tfm_grader.collecting.record import Known, late_days, roster
+from tfm_grader.collecting.collected_record import Known, late_days, roster
 from tfm_grader.exports import grades, lms
 from tfm_grader.exports.feedback_archives import archives
 from tfm_grader.exports.pseudonyms import pseudonymised

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from tfm_grader.sandbox.bubblewrap import NoSandbox, visible_folders
-from tfm_grader.sandbox.inside.kernel import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
+from tfm_grader.sandbox.inside.linux_calls import CLONE_NEWNS, MS_BIND, MS_PRIVATE, MS_REC, mount, unshare
 from tfm_grader.version import PACKAGES
 
 FIRST, LAST = 61_000, 61_999

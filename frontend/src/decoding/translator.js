@@ -161,7 +161,7 @@ function render({ model, el }) {
       if (mine !== wish || !found) return;
       [shown, whole, news] = [found, sound, ""];
     } catch (error) {
-      if (mine === wish) news = told(said.failed, { error: error.message });
+      if (mine === wish) [shown, whole, news] = [first(), null, `${told(said.failed, { error: error.message })} ${said.stays}`];
     }
     if (mine !== wish) return;
     settle();

@@ -61,16 +61,15 @@ export function random(seed) {
 
 export const normal = (uniform) => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 
-const minus = (text) => text.replace("-", "−").replace(/^−(0(\.0*)?)$/, "$1");
-export const fixed = (digits) => (x) => (Number.isFinite(x) ? minus(x.toFixed(digits)) : special(x));
+const minus = (text) => text.replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
+const written = (digits) => (x) => (Number.isFinite(x) ? minus(digits(x)) : Number.isNaN(x) ? WORDS.nothing : x > 0 ? "∞" : "−∞");
+export const fixed = (digits) => written((x) => x.toFixed(digits));
 export const signed = (digits) => (x) => (x > 0 ? "+" : "") + fixed(digits)(x);
-export const general = (x) => {
-  if (!Number.isFinite(x)) return special(x);
+export const general = written((x) => {
   const size = Math.abs(x);
-  if (size !== 0 && (size < 1e-3 || size >= 1e5)) {
-    const [digits, power] = x.toExponential(1).split("e");
-    return `${digits === "1.0" ? "" : `${minus(digits.replace(".0", ""))}·`}10${[...String(+power)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("")}`;
+  if (size && (size < 1e-3 || size >= 1e5)) {
+    const [digits, power] = x.toExponential(1).replace(".0", "").split("e");
+    return `${digits === "1" ? "" : `${digits}·`}10${String(+power).replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻")}`;
   }
-  return minus(String(+x.toPrecision(3)));
-};
-const special = (x) => (Number.isNaN(x) ? WORDS.nothing : x > 0 ? "∞" : "−∞");
+  return String(+x.toPrecision(3)).replace(/^(-?\d+)(\d{3})$/, "$1,$2");
+});

@@ -9,7 +9,7 @@ import signal
 from typing import Any
 
 from . import seccomp
-from .kernel import (
+from .linux_calls import (
     CLONE_NEWIPC,
     CLONE_NEWNS,
     CLONE_NEWPID,

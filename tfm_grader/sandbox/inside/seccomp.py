@@ -13,7 +13,7 @@ import platform
 import struct
 from collections.abc import Iterable
 
-from .kernel import PR_SET_SECCOMP, prctl
+from .linux_calls import PR_SET_SECCOMP, prctl
 
 WIRE = 3  # the descriptor of the sandbox's channel
 # Call numbers on x86_64 and aarch64, by name; None if the machine has no such call.
