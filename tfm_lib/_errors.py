@@ -6,9 +6,10 @@ checked is remembered until it is written to, however many layers it passes thro
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -66,7 +67,7 @@ def require_norm(eps: float, d_model: int = 1) -> None:
     require_number("eps", eps, lambda eps: eps >= 0, "be a number of at least 0")
 
 
-def require_model_sizes(config: object) -> None:
+def require_model_sizes(config: Any) -> None:
     """The sizes of a Transformer's configuration must be valid and fit each other."""
     sizes = "vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len"
     require_sizes(**{name: getattr(config, name) for name in sizes})
@@ -121,7 +122,7 @@ def require_choice(argument: str, value: str, choices: Iterable[str], must: str 
         raise bad_input(argument, must or f"be one of {', '.join(choices)}", shown(value))
 
 
-def require_kind(argument: str, value: object, kind: type | tuple[type, ...], must: str = "") -> None:
+def require_kind(argument: str, value: object, kind: Any, must: str = "") -> None:
     """`value` must be an instance of `kind`."""
     if not isinstance(value, kind):
         raise bad_input(argument, must or f"be {with_article(kind.__name__)}", shown(value), TypeError)
@@ -155,7 +156,7 @@ def require_trainable(model: torch.nn.Module) -> None:
         raise bad_input("model", "have a parameter to train", "none that requires a gradient")
 
 
-def require_continuations(tokens: Iterable, log_p: Iterable, n_open: int) -> None:
+def require_continuations(tokens: Collection, log_p: Collection, n_open: int) -> None:
     """Require ids to continue each open path with, and as many log-probabilities."""
     for argument, rows in {"tokens": tokens, "log_p": log_p}.items():
         require_rows(argument, rows, "be lists, one for each open path")
@@ -181,7 +182,7 @@ def require_ids_in_rows(argument: str, rows: Iterable) -> None:
             )
 
 
-def require_examples(argument: str, examples: Iterable, least: int = 0) -> None:
+def require_examples(argument: str, examples: Collection, least: int = 0) -> None:
     """`examples` must be at least `least` pairs `src` and `tgt` of lists of ids."""
     require_rows(argument, examples, "be pairs of lists of ids")
     if len(examples) < least:
@@ -217,7 +218,8 @@ def require_texts(argument: str, texts: Iterable[str]) -> None:
 
 def require_merges(merges: Iterable[tuple[str, str]]) -> None:
     """`merges` must be pairs of pieces, as `learn_merges` gives them."""
-    for merge in merges if _is_sequence(merges) else [merges]:
+    pairs: Iterable[Any] = merges if _is_sequence(merges) else [merges]
+    for merge in pairs:
         pair = _is_sequence(merge) and len(merge) == 2
         if not pair or not all(isinstance(piece, str) for piece in merge):
             raise bad_input("merges", "be pairs of pieces, as learn_merges gives them", shown(merge), TypeError)
@@ -254,7 +256,7 @@ def require_heads(n_heads: int, width: int) -> None:
         raise bad_input("n_heads", f"be a whole number of at least 1 that divides the width {width}", shown(n_heads))
 
 
-def require_cache(cache: object, query: Tensor, key: Tensor) -> None:
+def require_cache(cache: Any, query: Tensor, key: Tensor) -> None:
     """A `cache`, if there is one, must hold as many sentences as `query`; that of a memory must hold `key`."""
     if cache is None:
         return
@@ -265,7 +267,7 @@ def require_cache(cache: object, query: Tensor, key: Tensor) -> None:
         _require_same_memory(cache, key)
 
 
-def _require_same_memory(cache: object, key: Tensor) -> None:
+def _require_same_memory(cache: Any, key: Tensor) -> None:
     """A cache of a memory must have been filled from `key`; remember `key` where values can be read."""
     must = "hold the memory that key is; another memory needs a new one"
     if cache.K is not None and cache.K.shape[-2] != key.shape[1]:
@@ -356,7 +358,7 @@ def require_room(end: int, max_len: int) -> None:
         raise bad_input("ids", f"end before position max_len = {max_len}", f"{end} positions")
 
 
-def require_caches(caches: list, n_layers: int, each: str) -> None:
+def require_caches(caches: Sequence, n_layers: int, each: str) -> None:
     """`caches` must be a list with one for each layer."""
     require_kind("caches", caches, list, f"be a list with {each} for each layer")
     if len(caches) != n_layers:
@@ -381,6 +383,7 @@ def require_column(argument: str, ids: Tensor, written: Tensor) -> None:
 def require_state(state: Tensor | tuple[Tensor, Tensor], rnn: torch.nn.RNNBase, batch: int) -> None:
     """`state` must be a state of `rnn`: a tensor or, for an LSTM, two."""
     pair = rnn.mode == "LSTM"
+    weight: Any = rnn.weight_hh_l0
     parts = state if isinstance(state, tuple) else (state,)
     if len(parts) != 1 + pair or not all(isinstance(part, Tensor) for part in parts):
         raise bad_input(
@@ -389,7 +392,7 @@ def require_state(state: Tensor | tuple[Tensor, Tensor], rnn: torch.nn.RNNBase, 
     for part in parts:
         if tuple(part.shape) != (1, batch, rnn.hidden_size):
             raise bad_input("state", f"have shape {(1, batch, rnn.hidden_size)}", shape_of(part))
-        require_like("state", part, rnn.weight_hh_l0, "the weights")
+        require_like("state", part, weight, "the weights")
 
 
 def require_one_sequence(argument: str, x: Tensor) -> None:
@@ -547,7 +550,7 @@ def _can_be_seen(value: Tensor) -> bool:
     return not (torch.compiler.is_compiling() or torch.jit.is_tracing() or value.is_meta)
 
 
-def _numbers(value: Tensor, question: Callable[[Tensor], Tensor]) -> float | bool | list | None:
+def _numbers(value: Tensor, question: Callable[[Tensor], Tensor]) -> Any:
     """Return `question(value)` as Python numbers; None where they cannot be read."""
     if not _can_be_seen(value):
         return None

@@ -106,7 +106,7 @@ def _places(model: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
 class _Watch:
     """The hooks before and after one module."""
 
-    def __init__(self, kept: dict[str, list[Tensor]], changes: dict[str, Callable[[Tensor], Tensor]]):
+    def __init__(self, kept: dict[str, list[Tensor]], changes: Mapping[str, Callable[[Tensor], Tensor]]):
         self.kept, self.changes, self.thread = kept, changes, threading.get_ident()
         self.names: dict[str, list[str]] = {"input": [], "weights": [], "output": []}
         self.begun: list[tuple[bool, _Softmax | None]] = []  # calls that have not ended

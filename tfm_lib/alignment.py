@@ -1,5 +1,6 @@
 """Alignment: a decoder that looks back at every word of the source while it writes."""
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
@@ -50,7 +51,7 @@ class AttentiveSeq2Seq(Seq2Seq):
         pad_id: int = Vocabulary.pad_id,
     ):
         super().__init__(src_vocab, tgt_vocab, d_model, cell, pad_id)
-        scores = {
+        scores: dict[str, Callable[[], Callable[..., Tensor]]] = {
             "dot": lambda: dot_score,
             "scaled dot": lambda: scaled_dot_score,
             "additive": lambda: AdditiveScore(d_model, d_model, d_model),

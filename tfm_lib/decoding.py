@@ -59,7 +59,7 @@ class NextToken:
         new, self.begun = torch.cat([ids, *self.begun], dim=1), []
         self.written = torch.cat([self.written, new], dim=1)
         read = new if self.caches else self.written
-        if self.memory is None:
+        if self.memory is None or isinstance(self.model, DecoderOnly):
             return self.model(read, self.caches and [own for own, _ in self.caches])[:, -1]
         Y = self.model.decode(read, self.memory, self.caches)
         return self.model.embedding.unembed(Y[:, -1])
@@ -269,9 +269,9 @@ def beam_search(
     while going:
         newest = src_ids.new_tensor([[token] for search in going for token in search.newest])
         logits = next_token(newest)
-        best, tokens = logits.topk(min(beam, logits.shape[-1]))
+        best, ids = logits.topk(min(beam, logits.shape[-1]))
         log_p = (best - logits.logsumexp(dim=-1, keepdim=True)).tolist()
-        tokens, rows, start = tokens.tolist(), [], 0
+        tokens, rows, start = ids.tolist(), [], 0
         for search in going:
             own = slice(start, start + len(search.open))
             parents = search.advance(tokens[own], log_p[own])

@@ -357,8 +357,8 @@ class VisionTransformer(nn.Module):
         self.embed = nn.Linear(size * size, config.d_model)
         self.gather = nn.Parameter(torch.randn(config.d_model) * config.d_model**-0.5)
         self.positions = LearnedPositions(1 + (side // size) ** 2, config.d_model)
-        sizes = config.d_model, config.n_heads, config.d_ff, config.dropout, "pre"
-        self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config.n_layers))
+        sizes = config.d_model, config.n_heads, config.d_ff, config.dropout
+        self.layers = nn.ModuleList(EncoderLayer(*sizes, norm="pre") for _ in range(config.n_layers))
         self.norm = LayerNorm(config.d_model)
         self.read = nn.Linear(config.d_model, n_classes)
 

@@ -75,7 +75,7 @@ class TiledAttention(torch.autograd.Function):
         L = Q.new_empty(*Q.shape[:-1], 1)
         for rows in _tiles(Q, size):
             top = torch.full_like(Q[..., rows, :1], torch.finfo(Q.dtype).min)
-            total, mixed = 0.0, 0.0  # Σ exp(s − top), and the same with the values
+            total = mixed = torch.zeros_like(top)  # Σ exp(s − top), and the same with the values
             for cols in _tiles(K, size):
                 S = _tile_of_scores(Q, K, mask, rows, cols)
                 higher = top.maximum(S.amax(dim=-1, keepdim=True))
@@ -504,7 +504,7 @@ class _Reader:
     def __call__(self, ids: list[int]) -> Tensor:
         to_read = [ids[0], *self.begun, *ids[1:]]
         new = self.src_ids.new_tensor([to_read[self.caches[0][0].length :]])
-        if self.memory is None:
+        if self.memory is None or isinstance(self.model, DecoderOnly):
             return self.model(new, [own for own, _ in self.caches])[0]
         return self.model.embedding.unembed(self.model.decode(new, self.memory, self.caches)[0])
 
@@ -512,7 +512,8 @@ class _Reader:
         """Keep no more than the first `length` tokens of those that are written."""
         length += len(self.begun)
         for own, _ in self.caches if self.caches[0][0].length > length else ():
-            own.K, own.V = own.K[..., :length, :], own.V[..., :length, :]
+            if own.K is not None and own.V is not None:
+                own.K, own.V = own.K[..., :length, :], own.V[..., :length, :]
 
 
 @checked

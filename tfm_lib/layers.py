@@ -1,7 +1,7 @@
 """Layers: residual connection, layer normalisation and feed-forward network around attention."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -121,6 +121,8 @@ class EncoderLayer(nn.Module):
     Source: Vaswani et al. (2017), section 3.1, figure 1 left.
     """
 
+    residuals: Any  # a list of two Residuals
+
     def __init__(
         self,
         d_model: int,
@@ -160,6 +162,8 @@ class DecoderLayer(nn.Module):
 
     Source: Vaswani et al. (2017), section 3.1, figure 1 right.
     """
+
+    residuals: Any  # a list of three Residuals
 
     def __init__(
         self,

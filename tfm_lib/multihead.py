@@ -61,7 +61,7 @@ class KeyValueCache:
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Keep these `rows` of the batch, in this order: the survivors of a beam search."""
-        if self.K is not None:
+        if self.K is not None and self.V is not None:
             require_rows_of("rows", rows, len(self.K))
             self.K, self.V = self.K[rows], self.V[rows]
 
@@ -74,7 +74,7 @@ class MemoryCache(KeyValueCache):
     def update(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         if self.K is None:
             self.K, self.V = project()
-        return self.K, self.V
+        return self.K, self.V  # type: ignore[return-value]  # where K is, V is
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         super().select(rows)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -145,7 +145,8 @@ def train(
     require_whole("accumulate", accumulate, 1, "be at least 1")
     require_kind("batches", batches, Iterable, "be batches, one after the other")
     require_number("clip", clip, lambda clip: clip > 0, "be a length above 0")
-    optimiser, pad_id = paper_optimiser(model), model.config.pad_id
+    config: Any = model.config
+    optimiser, pad_id = paper_optimiser(model), config.pad_id
     model.train()
     for step, group in enumerate(_groups(batches, accumulate), start=1):
         tokens = sum((batch.tgt_out != pad_id).sum().item() for batch in group)

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -78,6 +78,8 @@ class Embedding(nn.Module):
 
     Source: Vaswani et al. (2017), sections 3.4, 3.5 and 5.4.
     """
+
+    positions: Tensor  # (max_len, d_model)
 
     def __init__(self, config: TransformerConfig, positions: Callable = sinusoidal_encoding):
         super().__init__()
@@ -169,7 +171,7 @@ class Transformer(nn.Module):
         self,
         tgt_ids: Int[Tensor, "batch n"],
         memory: Memory,
-        caches: list[tuple[KeyValueCache, MemoryCache]] | None = None,
+        caches: Sequence[tuple[KeyValueCache | None, MemoryCache | None]] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
         """The decoder's last vectors.
 
@@ -247,7 +249,7 @@ class DecoderOnly(nn.Module):
         _initialise(self)
 
     def forward(
-        self, ids: Int[Tensor, "batch n"], caches: list[KeyValueCache] | None = None
+        self, ids: Int[Tensor, "batch n"], caches: Sequence[KeyValueCache | None] | None = None
     ) -> Float[Tensor, "batch n v"]:
         """With `caches`, one for each layer, `ids` are the new tokens only."""
         caches = caches or [None] * len(self.layers)

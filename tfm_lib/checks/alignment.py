@@ -52,7 +52,7 @@ def _stepped_by_cosine(h: Tensor, H: Tensor, W_c: Tensor, b_c: Tensor) -> tuple[
 
 
 def _slips_of_one_step() -> list[Slip]:
-    def slip(name: str, message: str, **changes: Callable) -> Slip:
+    def slip(name: str, message: str, **changes: Any) -> Slip:
         return Slip(name, partial(_stepped, **changes), message)
 
     def same(x: Tensor) -> Tensor:
@@ -682,7 +682,7 @@ def _hopped(
 
 
 def _slips_of_hops() -> list[Slip]:
-    def slip(name: str, message: str, **changes: Callable) -> Slip:
+    def slip(name: str, message: str, **changes: Any) -> Slip:
         return Slip(name, partial(_hopped, **changes), message)
 
     def all_of_them(u: Tensor, M_in: Tensor, M_out: Tensor, n_hops: int) -> Tensor:

@@ -222,7 +222,7 @@ def _attend(
 
 
 def _slips_of_all_queries() -> list[Slip]:
-    def slip(name: str, message: str, **changes: Callable) -> Slip:
+    def slip(name: str, message: str, **changes: Any) -> Slip:
         return Slip(name, partial(_attend, **changes), message)
 
     return [
@@ -1235,7 +1235,7 @@ def _favouring(row: int, m: int) -> Attend:
 def _slips_of_set_tests(truth: dict[int, bool]) -> list[Slip]:
     def test(
         order: Callable[[int], Tensor] = torch.randperm,
-        agree: Callable[[Any, Any], bool] = lambda a, b: torch.allclose(a[0], b[0], atol=1e-4),
+        agree: Callable[..., bool] = lambda a, b: torch.allclose(a[0], b[0], atol=1e-4),
     ) -> Callable[..., bool]:
         def verdict(attend: Attend, Q: Tensor, K: Tensor, V: Tensor) -> bool:
             places = order(len(K))

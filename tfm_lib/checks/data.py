@@ -220,7 +220,7 @@ _TIES = [
     ),
     Slip(
         "tie to the one met last",
-        lambda words: max(reversed(_counts(words)), key=_counts(words).get),
+        lambda words: max(reversed(_counts(words)), key=_counts(words).__getitem__),
         "Two pairs are equally frequent, and yours is the one that you met last. The alphabet decides.",
     ),
     Slip(
@@ -322,7 +322,7 @@ def _replay(pieces: list[str], merges: list, join: Callable = _joined) -> list[s
 
 
 def _join_first(pieces: list[str], pair: tuple[str, str]) -> list[str]:
-    pairs = list(pairwise(pieces))
+    pairs: list[tuple[str, ...]] = list(pairwise(pieces))
     at = pairs.index(tuple(pair)) if tuple(pair) in pairs else None
     return pieces if at is None else [*pieces[:at], "".join(pair), *pieces[at + 2 :]]
 
@@ -579,7 +579,8 @@ def collate(student, expect):
     def draw() -> tuple[Rows, Rows]:
         batch = whole(2, 4)
         sides = different(batch, 1, 5), different(batch, 2, 6)
-        return tuple([torch.randint(3, 40, (length,)).tolist() for length in side] for side in sides)
+        src, tgt = ([torch.randint(3, 40, (length,)).tolist() for length in side] for side in sides)
+        return src, tgt
 
     answer = student.collate(*draw())
     fits = isinstance(answer, (tuple, list)) and len(answer) == 3
@@ -1107,7 +1108,7 @@ def _salted(sources: list[str], answers: list[bool]) -> bool:
 @contextmanager
 def _same_chance_each_time() -> Iterator[Callable[[], None]]:
     """Gives a function that sets all generators of chance back to one state; in the end they are as they were."""
-    numpy = sys.modules.get("numpy")
+    numpy: Any = sys.modules.get("numpy")
     python, torchs, numpys = random.getstate(), torch.get_rng_state(), numpy.random.get_state()
     seed = whole(1, 10_000)
 
@@ -1174,7 +1175,7 @@ def _another_day(days: int) -> Iterator[None]:
 
     class Later(datetime.datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime.datetime:
+        def now(cls, tz: Any = None) -> Any:
             return super().now(tz) + datetime.timedelta(seconds=shift)
 
     def at(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -421,7 +421,7 @@ def _flat(totals: Tensor, log_p: Tensor, width: int) -> tuple[Tensor, Tensor]:
     return (totals[:, None] + log_p).flatten().topk(width)
 
 
-def _one_each(totals: Tensor, log_p: Tensor, width: int, ranked: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _one_each(totals: Tensor, log_p: Tensor, width: int, *, ranked: bool) -> tuple[Tensor, Tensor, Tensor]:
     best, tokens = (totals[:, None] + log_p).max(dim=1)
     rows = best.argsort(descending=True)[:width] if ranked else torch.arange(len(best))
     return best[rows], rows, tokens[rows]

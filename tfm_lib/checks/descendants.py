@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -559,7 +560,7 @@ def _places(ids: list[int]) -> list[tuple[int, int]]:
 def _score(weights: Tensor, ids: Tensor, shift: int = 0, first: bool = False, divide: bool = True) -> Tensor:
     seen = ids.tolist()
     pairs = [(i, seen.index(seen[i]) + 1 if first else j) for i, j in _places(seen)]
-    total = sum(weights[:, i, j + shift] for i, j in pairs)
+    total: Any = sum(weights[:, i, j + shift] for i, j in pairs)
     return total / len(pairs) if divide else total
 
 

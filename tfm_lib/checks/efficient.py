@@ -199,10 +199,11 @@ MERGE_SLIPS = [
 def merge(student, expect):
     def halves(spread: float = 2.0, level: float = 0.0) -> tuple[Half, Half]:
         n, left, right, d_v = different(4, 2, 7)
-        return tuple(
+        first, second = (
             _half(spread * torch.randn(n, m) + level * torch.randn(n, 1).sign(), torch.randn(m, d_v))
             for m in (left, right)
         )
+        return first, second
 
     says = dict(describe="what is kept of both halves")
     inputs = [halves() for _ in range(4)]

@@ -297,13 +297,14 @@ def _corpus(shorter: bool) -> list[Row]:
                 matches.append(0 if (place == 2 and k == 3) else max(most, 1) if words else 0)
                 most = matches[-1]
             rows.append((matches, ngrams, words, max(2, words + draws.choice([-3, -2, 2, 4]))))
-        ours, theirs = (sum(row[k] for row in rows) for k in (2, 3))
+        ours, theirs = sum(row[2] for row in rows), sum(row[3] for row in rows)
         if (ours < theirs - 3) if shorter else (ours > theirs + 1):
             return rows
 
 
 def _sums(rows: Sequence[Row]) -> tuple[list[int], list[int], int, int]:
-    matches, ngrams = ([sum(row[part][k] for row in rows) for k in range(4)] for part in (0, 1))
+    matches = [sum(row[0][k] for row in rows) for k in range(4)]
+    ngrams = [sum(row[1][k] for row in rows) for k in range(4)]
     return matches, ngrams, sum(row[2] for row in rows), sum(row[3] for row in rows)
 
 
@@ -569,7 +570,7 @@ def _length(sentences: list[Words]) -> int:
     return sum(map(len, sentences))
 
 
-def _edits_by(distance: Callable[[Words, Words], float]) -> Callable[[list[Words], list[Words]], float]:
+def _edits_by(distance: Callable[..., float]) -> Callable[[list[Words], list[Words]], float]:
     """The error rate of a corpus where `distance` counts the edits of a sentence."""
     return lambda ours, theirs: sum(map(distance, ours, theirs)) / _length(theirs)
 
@@ -857,7 +858,7 @@ def _p_value(ours: Stats, theirs: Stats, score: Score, coins: Coins) -> float:
 
 
 def _p(
-    ours: Stats, theirs: Stats, score: Score, coins: Coins,
+    ours: Stats, theirs: Stats, score: Score, coins: Coins, *,
     counts: Callable[[float, float], bool] = lambda trial, observed: abs(trial) >= abs(observed),
     share: Callable[[int, int], float] = lambda count, trials: (count + 1) / (trials + 1),
     trials: Callable[..., list[float]] = _trials,
@@ -1434,7 +1435,7 @@ def _in_a_row(fits: list[bool], sizes: list[int]) -> int:
     return next((size for place, size in enumerate(sizes) if all(fits[place : place + 2])), 0)
 
 
-def _on_average(difference: Difference, sizes: list[int]) -> int:
+def _on_average(difference: Any, sizes: list[int]) -> int:
     counts = [sum(map(_leaves_out, difference.__self__.intervals[n])) for n in sizes]
     return next((size for place, size in enumerate(sizes) if mean(counts[place:]) >= 8), 0)
 

@@ -35,7 +35,7 @@ def _normed(X: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
     return gain * _centred(X) / (_variance(X) + eps).sqrt() + bias
 
 
-def _over(X: Tensor, gain: Tensor, bias: Tensor, eps: float, dims: tuple[int, ...]) -> Tensor:
+def _over(X: Tensor, gain: Tensor, bias: Tensor, eps: float, *, dims: tuple[int, ...]) -> Tensor:
     centred = X - X.mean(dim=dims, keepdim=True)
     return gain * centred / (centred.square().mean(dim=dims, keepdim=True) + eps).sqrt() + bias
 
@@ -525,8 +525,9 @@ def _sub(Z: Tensor, norm: Callable[[Tensor], Tensor], said: Callable[[Tensor], T
 
 
 def _decoder(
-    Y, memory, self_attend, cross_attend, feed_forward, norms, order=(0, 1, 2), cross=None, around=(1, 1, 1), hear=None
-):
+    Y, memory, self_attend, cross_attend, feed_forward, norms,
+    *, order=(0, 1, 2), cross=None, around=(1, 1, 1), hear=None,
+):  # fmt: skip
     """The pre-norm layer with its parts open to slips: which norm where, cross-attention, ways round, first hearing."""
     hear = hear or (lambda Z, Y: self_attend(Z, Z, Z))
     cross = cross or (lambda Z, Y: cross_attend(Z, memory, memory))
@@ -698,13 +699,13 @@ def decoder_layer(student, expect):
 # back through the norm
 
 
-def _backward(X: Tensor, G: Tensor, eps: float, means: Callable[[Tensor], Tensor] = _mean) -> Tensor:
+def _backward(X: Tensor, G: Tensor, eps: float, *, means: Callable[[Tensor], Tensor] = _mean) -> Tensor:
     s = (_variance(X) + eps).sqrt()
     Z = _centred(X) / s
     return (G - means(G) - Z * means(G * Z)) / s
 
 
-def _with(X: Tensor, G: Tensor, eps: float, of: Callable[..., Tensor]) -> Tensor:
+def _with(X: Tensor, G: Tensor, eps: float, *, of: Callable[..., Tensor]) -> Tensor:
     s = (_variance(X) + eps).sqrt()
     return of(G, _centred(X) / s, s)
 
@@ -775,7 +776,7 @@ BACKWARD_SLIPS = [
     ),
     Slip(
         "X in place of Z",
-        lambda X, G, eps: _with(X, G, eps, lambda G, Z, s: (G - _mean(G) - X * _mean(G * X)) / s),
+        lambda X, G, eps: _with(X, G, eps, of=lambda G, Z, s: (G - _mean(G) - X * _mean(G * X)) / s),
         "The third term holds X. The derivative of s by x_j is z_j / d, with the standardised z.",
     ),
     Slip(

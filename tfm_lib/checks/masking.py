@@ -712,7 +712,7 @@ def _future(see: Tensor) -> set[tuple[int, int]]:
 def leak_test(student, expect):
     known: dict[tuple[int, float | None], Tensor] = {}
 
-    def slopes(model_fn: Model, n: int, d: int, at: float | None = None) -> Tensor:
+    def slopes(model_fn: Model, n: int, d: int, *, at: float | None = None) -> Tensor:
         """The derivatives where every number of the input is `at`, or random."""
         key = (id(model_fn), at)
         if key not in known:

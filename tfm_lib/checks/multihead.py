@@ -1,7 +1,7 @@
 """Judges of the exercises in chapter `multihead`."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -251,7 +251,7 @@ def look_back(student, expect):
 
 
 def _multi(
-    X, W_Q, W_K, W_V, W_O, h, scale: Callable[[int, int, int], float] | None = None, cut=_heads, axis=-1, join=_join
+    X, W_Q, W_K, W_V, W_O, h, *, scale: Callable[[int, int, int], float] | None = None, cut=_heads, axis=-1, join=_join
 ):
     """Multi-head attention with its steps open to slips; `scale` is a function of d_k, d_model and n."""
     Q, K, V = (cut(X @ W, h) for W in (W_Q, W_K, W_V))
@@ -644,7 +644,7 @@ def cost(student, expect):
 
 # which head goes next
 
-Cost = Callable[[list[int]], float]
+Cost = Callable[[Sequence[int]], float]
 
 
 def _greedy(cost: Cost, n: int, key: Callable[[Cost, list[int], int, int], float] | None = None) -> list[int]:
@@ -755,7 +755,12 @@ def _drawn_cost(n: int) -> Cost:
 
 def _cheapest(cost: Cost, n: int) -> list[int]:
     """The order whose costs on the way have the least sum."""
-    return list(min(permutations(range(n)), key=lambda order: sum(cost(order[: i + 1]) for i in range(n))))
+
+    def on_the_way(order: Sequence[int]) -> float:
+        return sum(cost(order[: i + 1]) for i in range(n))
+
+    cheapest = min(permutations(range(n)), key=on_the_way)
+    return list(cheapest)
 
 
 def _short_sighted_cost(n: int) -> Cost:
@@ -785,7 +790,7 @@ def _found(q: Tensor, K: Tensor, V: Tensor, scale: float | None = None) -> Tenso
     return ((q[:, None] @ K.mT / (scale or math.sqrt(K.shape[-1]))).softmax(-1) @ V)[:, 0]
 
 
-def _step(x, K, V, W_Q, W_K, W_V, scale: Callable[[Tensor], float] | None = None):
+def _step(x, K, V, W_Q, W_K, W_V, *, scale: Callable[[Tensor], float] | None = None):
     q, k, v = (x @ W for W in (W_Q, W_K, W_V))
     K, V = torch.cat([K, k[:, None]], 1), torch.cat([V, v[:, None]], 1)
     return _found(q, K, V, scale and scale(K)), K, V

@@ -683,7 +683,7 @@ def buckets(student: Any, expect: Expect) -> None:
         return pool[torch.randperm(160)[: math.prod(shape)]].view(shape)
 
     sizes = [(2 * half, far) for half, far in zip(_sizes(3, 4, 11), (60, 95, 210))]
-    inputs = [(drawn((9 + k, 8), n, far), n, far) for k, (n, far) in enumerate(sizes)]
+    inputs: list[tuple] = [(drawn((9 + k, 8), n, far), n, far) for k, (n, far) in enumerate(sizes)]
     inputs += [(drawn((30,), 32, 128),), (torch.arange(16),)]
     first = student.bucket(*inputs[0])
     expect.agrees(

@@ -4,6 +4,7 @@ import math
 import operator
 import random
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from tfm_lib.checks.judge import Slip, exercise
 
 @exercise("recurrence.clip", answer="clip", forbids=("torch.nn.utils.clip_grad_norm_",))
 def clip(student, expect):
-    shapes = [[(3, 5), (2,)], [(3,), (1, 2, 2), (6, 4)], [(4, 5), (2,), (3, 1)], [(7, 2)]]
+    shapes: list[list[tuple[int, ...]]] = [[(3, 5), (2,)], [(3,), (1, 2, 2), (6, 4)], [(4, 5), (2,), (3, 1)], [(7, 2)]]
     long = [
         (_of_norm(norm, *sizes), limit)
         for sizes, norm, limit in zip(shapes, (70.0, 45.0, 80.0, 60.0), (2.5, 0.7, 3, 4))
@@ -380,7 +381,7 @@ def _layers(distance: int, k: int) -> int:
     return _smallest(lambda layers: k**layers > distance)
 
 
-def _smallest(enough: Callable[[int], bool]) -> int:
+def _smallest(enough: Callable[[int], Any]) -> int:
     layers = 0
     while not enough(layers):
         layers += 1
@@ -619,7 +620,7 @@ def _slips_of_the_gate() -> list[Slip]:
         ),
         Slip(
             "matrices transposed",
-            lambda x, h, W, U, b: _gated(x, h, *(_each_half(M, torch.t) for M in (W, U)), b),
+            lambda x, h, W, U, b: _gated(x, h, _each_half(W, torch.t), _each_half(U, torch.t), b),
             "Your matrices are transposed, as x @ W makes them. The text writes W x: W @ x.",
         ),
     ]

@@ -52,7 +52,7 @@ def _scaled_late(X: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tensor) -> tuple[Tens
 
 
 def _slips_of_projections() -> list[Slip]:
-    def slip(name: str, message: str, **changes: Callable) -> Slip:
+    def slip(name: str, message: str, **changes: Any) -> Slip:
         return Slip(name, partial(_attended, **changes), message)
 
     return [
@@ -281,7 +281,7 @@ def scale(student: Any, expect: Expect) -> None:
 
 
 def _slips_of_scale() -> list[Slip]:
-    def slip(name: str, of: Callable[[int, float, float], float], message: str) -> Slip:
+    def slip(name: str, of: Callable[..., float], message: str) -> Slip:
         return Slip(name, of, message)
 
     root = math.sqrt
@@ -445,7 +445,7 @@ def _looked_at(weights: Tensor) -> Tensor:
 
 
 def _slips_of_looking() -> list[Slip]:
-    def of(make: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    def of(make: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
         """`make` of the weights and of −w ln w, entry by entry."""
         return lambda weights: make(weights, torch.special.entr(weights))
 

@@ -1,7 +1,7 @@
 """Judges of the exercises in `chapters/training.md`."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -285,7 +285,7 @@ def _shares(of: Callable[[float, int], tuple[float, float]]) -> Callable[..., Te
     ].mean()
 
 
-def _by_logs(logits: Tensor, targets: Tensor, epsilon: float, pad_id: int, floor: float = 0.0) -> Tensor:
+def _by_logs(logits: Tensor, targets: Tensor, epsilon: float, pad_id: int, *, floor: float = 0.0) -> Tensor:
     log_p = (logits.softmax(dim=-1) + floor).log()
     wanted = F.one_hot(targets, logits.shape[-1]) * (1 - epsilon) + epsilon / logits.shape[-1]
     return -(wanted * log_p).sum(dim=-1)[targets != pad_id].mean()
@@ -575,7 +575,7 @@ def one_gradient(student, expect):
     )
 
 
-def _weighted(weights: Callable[[list[int]], list[float]]) -> Callable[..., Tensor]:
+def _weighted(weights: Callable[[list[int]], Sequence[float]]) -> Callable[..., Tensor]:
     return lambda gradients, tokens: sum(w * g for w, g in zip(weights(tokens), gradients))
 
 
@@ -704,6 +704,7 @@ def _adam(
     s: Tensor,
     t: int,
     lr: float,
+    *,
     beta: tuple[float, float] = (0.9, 0.98),
     step: Callable[[Tensor, Tensor, float], Tensor] = lambda m, s, lr: lr * m / (s.sqrt() + 1e-9),
     correct: tuple[float, float] | None = None,

@@ -69,7 +69,7 @@ _WIDE = "Your heads are d_model wide each. They share it: d_k = d_model / n_head
 _UNCUT = "That is before the cut into heads. Each head gets d_model / n_heads of the numbers."
 _FIXED = "Your heads are 64 wide, as the paper's are. Here d_k = d_model / n_heads."
 _NO_BATCH = "There is no axis for the batch. It stands first in each of the six."
-_SHAPES = [
+_SHAPES: list[tuple[str, str, Any, list[tuple[str, Any, str]]]] = [
     (
         "the memory",
         "the memory has a vector for each source word",
@@ -282,6 +282,7 @@ def _across(
     W_K: Tensor,
     W_V: Tensor,
     is_word: Tensor,
+    *,
     scale: Callable[[Tensor, Tensor], float] = lambda Z, W_K: math.sqrt(W_K.shape[1]),
     hide: float = -torch.inf,
     dim: int = -1,
@@ -302,7 +303,7 @@ _FINITE = "You hide with a number that a score can reach. −∞ is below every 
 _HIDING = [
     Slip(
         "is_word ignored",
-        lambda *case: _across(*case[:-1], torch.ones_like(case[-1])),
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(Z, H, W_Q, W_K, W_V, torch.ones_like(is_word)),
         "A note of padding still gets weight: is_word is not used.",
     ),
     Slip(
@@ -313,7 +314,7 @@ _HIDING = [
     *(Slip("a finite number instead of −∞", _looking(hide=number), _FINITE) for number in (-1.0, -10.0, -100.0)),
     Slip(
         "mask the wrong way round",
-        lambda *case: _across(*case[:-1], ~case[-1]),
+        lambda Z, H, W_Q, W_K, W_V, is_word: _across(Z, H, W_Q, W_K, W_V, ~is_word),
         "You hide the words and look at the padding. is_word is True where a note may be seen: fill where it is False.",
     ),
     Slip(

@@ -75,11 +75,12 @@ def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
             raise Refused(f"{name} returns nothing. Does it end with `return`?", "no return")
         for place, (old, new) in enumerate(zip(before, [*args, *kwargs.values()])):
             if not _same(old, _state(new)):
-                call.changed = changed_input(name, place)
+                watching.changed = changed_input(name, place)
         return result
 
-    call.__name__, call.changed = name, ""
-    return call
+    watching: Any = call
+    watching.__name__, watching.changed = name, ""
+    return watching
 
 
 def changed_input(name: str, place: int) -> str:

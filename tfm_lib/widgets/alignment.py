@@ -12,7 +12,7 @@ import traitlets
 
 from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets._weights import distributions
+from tfm_lib.widgets._attention_weights import distributions
 from tfm_lib.widgets.base import Widget, Words, one_of, to_words, within
 
 WORDS = Words(

@@ -13,7 +13,7 @@ import traitlets
 from tfm_lib.self_attention import entropy
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets._live import Live
-from tfm_lib.widgets._weights import TOLD, darkest, distributions, told
+from tfm_lib.widgets._attention_weights import TOLD, darkest, distributions, told
 from tfm_lib.widgets.base import Words, one_of, to_numpy, to_words, within
 
 KINDS = {

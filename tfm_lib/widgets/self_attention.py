@@ -15,7 +15,7 @@ from tfm_lib.attention import dot_score
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets._typed import typed
-from tfm_lib.widgets._weights import TOLD, darkest, distributions, told
+from tfm_lib.widgets._attention_weights import TOLD, darkest, distributions, told
 from tfm_lib.widgets.base import Numbers, Widget, Words, to_list, to_words, within
 
 LOOKING = Words(

@@ -13,7 +13,7 @@ import traitlets
 from tfm_lib.training import warmup_lr
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets._live import Live
-from tfm_lib.widgets._weights import ROW_SUM, distributions
+from tfm_lib.widgets._attention_weights import ROW_SUM, distributions
 from tfm_lib.widgets.base import Widget, Words, one_of, to_numpy, to_words
 
 RATE = Words(
