@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tfm_lib.checks import check, drawing, judge, watching
+from tfm_lib.checks import check, judge, random_inputs, watching
 from tfm_lib.checks.judge import Exercise, Mistake, Verdict, find
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -667,12 +667,12 @@ def test_the_newest_cell_counts_though_it_failed(ask, monkeypatch):
 
 def test_different_numbers_differ_and_come_from_torchs_seed():
     torch.manual_seed(5)
-    first = drawing.different(4, 3, 7)
+    first = random_inputs.different(4, 3, 7)
     assert len(set(first)) == 4
     assert set(first) <= {3, 4, 5, 6, 7}
     torch.manual_seed(5)
-    assert drawing.different(4, 3, 7) == first
-    assert {drawing.whole(2, 3) for _ in range(50)} == {2, 3}
+    assert random_inputs.different(4, 3, 7) == first
+    assert {random_inputs.whole(2, 3) for _ in range(50)} == {2, 3}
 
 
 def test_inputs_tell_each_slip_twice_and_one_slip_from_another():
@@ -680,7 +680,7 @@ def test_inputs_tell_each_slip_twice_and_one_slip_from_another():
     slips.append(judge.Slip("tens", lambda n: n % 10 == 0, ""))
     slips.append(judge.Slip("has no value at 7", lambda n: n % 2 == 0 if n != 7 else 1 / 0, ""))
     torch.manual_seed(0)
-    inputs = drawing.telling(lambda: (drawing.whole(1, 30),), lambda n: n % 5 == 0, slips)
+    inputs = random_inputs.telling(lambda: (random_inputs.whole(1, 30),), lambda n: n % 5 == 0, slips)
     assert (7,) not in inputs
     assert len(inputs) < 20
     for slip in slips:

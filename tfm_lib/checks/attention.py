@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tfm_lib.attention import AdditiveScore, attention
-from tfm_lib.checks.drawing import different, whole
+from tfm_lib.checks.random_inputs import different, whole
 from tfm_lib.checks.judge import Expect, Slip, exercise
 
 NO_SCALE = "These are the weights of the bare dot product. Divide the scores by √d_k before the softmax."

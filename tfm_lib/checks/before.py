@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tfm_lib.checks.drawing import chance, different, whole
+from tfm_lib.checks.random_inputs import chance, different, whole
 from tfm_lib.checks.judge import Expect, Refused, Slip, exercise, told
 
 Text = tuple[list[str], list[str], Tensor]  # sentences, vocabulary, table

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tfm_lib.checks.drawing import chance, different, telling, whole
+from tfm_lib.checks.random_inputs import chance, different, telling, whole
 from tfm_lib.checks.judge import Refused, Slip, exercise
 from tfm_lib.data import apply_merges, learn_merges
 

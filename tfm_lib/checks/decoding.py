@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tfm_lib.checks.drawing import different, telling, whole
+from tfm_lib.checks.random_inputs import different, telling, whole
 from tfm_lib.checks.judge import Expect, Slip, exercise
 
 NextLogP = Callable[[list[int]], list[float]]

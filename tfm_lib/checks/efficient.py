@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from tfm_lib.attention import attention
-from tfm_lib.checks.drawing import chance, different, telling, whole
+from tfm_lib.checks.random_inputs import chance, different, telling, whole
 from tfm_lib.checks.judge import Slip, exercise, told
 from tfm_lib.efficient import linear_attention, window_attention
 

@@ -8,7 +8,7 @@ from itertools import chain, cycle, groupby
 from statistics import mean, median
 from typing import Any
 
-from tfm_lib.checks.drawing import chance, different, telling, whole
+from tfm_lib.checks.random_inputs import chance, different, telling, whole
 from tfm_lib.checks.judge import Slip, exercise
 from tfm_lib.checks.watching import Refused
 

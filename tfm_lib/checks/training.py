@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tfm_lib.checks.drawing import different, whole
+from tfm_lib.checks.random_inputs import different, whole
 from tfm_lib.checks.judge import Slip, exercise
 
 # the warm-up for a peak

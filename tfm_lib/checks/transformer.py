@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tfm_lib.checks.drawing import different, whole
+from tfm_lib.checks.random_inputs import different, whole
 from tfm_lib.checks.judge import Mistake, Slip, exercise
 
 Shape = tuple[int, ...]
