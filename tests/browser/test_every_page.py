@@ -100,14 +100,37 @@ def told(widgets: dict[str, Widget], *questions: Callable[[Widget], list[str]]) 
     return [f"{name}: {each}" for name, widget in widgets.items() for ask in questions for each in ask(widget)]
 
 
-@pytest.mark.parametrize("name", params([*PAGES, "search"], FOR_AXE_TWICE))
+@pytest.mark.parametrize("name", [*PAGES, "search"])
 def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, name: str) -> None:
-    """In the light on a desk; then, with its widgets moved, in the dark on a phone; and back again."""
-    page, widgets = looked_at(visit, axe, name)
+    """In the light on a desk; then, in `make test` with the widgets of some pages moved, in the dark on a phone."""
+    page = visit(name)
+    alive(page, "light")
+    page.evaluate(axe)
+    assert findings([page]) == []
+    widgets = widgets_of(page)
+    assert told(widgets, names, raw_signs, plurals) == []
+    if name in FOR_AXE_TWICE:
+        moved_and_back(page, widgets, built_book, name)
+    assert colours_without_their_meaning(page) == []
+    in_scheme(page, "dark")
+    page.set_viewport_size(PHONE)
+    assert told(widgets, small_letters, out_of_reach) == []
+    assert [*sideways(page), *torn(page)] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in FOR_AXE_TWICE])
+def test_widgets_of_a_page_move_and_come_back(visit, built_book: Path, name: str) -> None:
+    page = visit(name)
+    moved_and_back(page, widgets_of(page), built_book, name)
+
+
+def moved_and_back(page: Page, widgets: dict[str, Widget], book: Path, name: str) -> None:
+    """Each control is moved, both schemes are looked at, on a phone too; and Reset brings all of it back."""
     fresh = {place: widget.look() for place, widget in widgets.items()}
     for place, widget in widgets.items():
         module = place.split()[0]
-        first = places(built_book, module)[0].page == name
+        first = places(book, module)[0].page == name
         answer(widget, every_key=module in SPREAD) if first else stir(widget, 1)
     assert colours_without_their_meaning(page) == []
     light = colours(widgets)
@@ -125,28 +148,6 @@ def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, n
     for widget in widgets.values():
         widget.reset()
     assert {place: widget.look() for place, widget in widgets.items()} == fresh, "Reset does not bring it back"
-
-
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in FOR_AXE_TWICE])
-def test_a_page_at_first_sight_has_no_barriers(visit, axe: str, name: str) -> None:
-    """In the light on a desk, then in the dark on a phone; its widgets are moved in the long tier."""
-    page, widgets = looked_at(visit, axe, name)
-    in_scheme(page, "dark")
-    page.set_viewport_size(PHONE)
-    assert told(widgets, small_letters, out_of_reach) == []
-    assert [*sideways(page), *torn(page)] == []
-
-
-def looked_at(visit, axe: str, name: str) -> tuple[Page, dict[str, Widget]]:
-    """The page in the light on a desk, and its widgets, which have names, signs and colours as they should be."""
-    page = visit(name)
-    alive(page, "light")
-    page.evaluate(axe)
-    assert findings([page]) == []
-    widgets = widgets_of(page)
-    assert told(widgets, names, raw_signs, plurals) == []
-    assert colours_without_their_meaning(page) == []
-    return page, widgets
 
 
 @pytest.mark.long

@@ -106,6 +106,14 @@ class Reader:
     def focused(self, question: str) -> bool:
         return self.page.evaluate(f"() => {{ const at = document.activeElement; return Boolean({question}); }}")
 
+    def soon(self, question: str) -> bool:
+        """Whether the answer comes to be yes within two seconds."""
+        for _ in range(40):
+            if self.focused(question):
+                return True
+            self.page.wait_for_timeout(50)
+        return False
+
     def skip(self, stop: dict) -> None: ...
 
     def menu(self, stop: dict) -> None:
@@ -169,8 +177,7 @@ class Reader:
         look = "document.documentElement.dataset.theme + at.getAttribute('aria-expanded') + at.textContent"
         before = self.page.evaluate(f"() => {{ const at = document.activeElement; return {look}; }}")
         self.key.press("Enter")
-        self.page.wait_for_timeout(60)
-        self.expect(self.focused(f"{look} !== {before!r}"), stop, "does not answer")
+        self.expect(self.soon(f"{look} !== {before!r}"), stop, "does not answer")
         if "tfm-tool" in stop["classes"]:
             self.key.press("Enter")
 
@@ -180,8 +187,7 @@ class Reader:
 
     def scroller(self, stop: dict) -> None:
         self.key.press("ArrowRight")
-        self.page.wait_for_timeout(150)
-        self.expect(self.focused("at.scrollLeft > 0"), stop, "does not scroll")
+        self.expect(self.soon("at.scrollLeft > 0"), stop, "does not scroll")
 
 
 KINDS = {

@@ -181,7 +181,8 @@ def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, 
     assert left != fresh
     assert leave_and_return() == left
     assert page.url == address
-    assert leave_and_return() == left
+    if module in SPREAD:
+        assert leave_and_return() == left
     widget.reset()
     assert widget.look() == fresh[0]
     assert leave_and_return() == fresh

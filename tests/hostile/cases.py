@@ -60,7 +60,6 @@ HONEST = {
     "right": Case([IMPORTS, TRIANGLE, BAND], 4),
     "wrong": Case([IMPORTS, "def triangle(n): return torch.ones(n, n)", "def band(n, back, ahead): return n"], 0),
     "half right": Case([IMPORTS, TRIANGLE, BAND_HALF], 2, says="Look ahead too."),
-    "empty": Case([], 0, says="defines no triangle"),
     "stubs": Case(
         [IMPORTS, "def triangle(n):\n    '''A mask.'''\n    ...", "def band(n, back, ahead):\n    ..."], 0, says="stub"
     ),
@@ -108,6 +107,7 @@ UNREADABLE = {
     "JSON, but no notebook": Case([], 0, ("stopped", "stopped"), "no list of cells", raw=b'{"cells": 3}'),
     "cells that are none": Case([], 0, ("stopped", "stopped"), "one of its cells", raw=b'{"cells": [3]}'),
     "no cells": Case([], 0, ("stopped", "stopped"), "it has no cells", raw=b'{"cells": []}'),
+    "a notebook of nothing": Case([], 0, ("stopped", "stopped"), "it has no cells"),
     "an empty cell": Case([], 0, ("stopped", "stopped"), "its cells are empty", raw=b'{"cells": [{"source": " "}]}'),
     "nested too deep": Case([], 0, ("stopped", "stopped"), "too deep", raw=b"[" * 200_000),
     "21 MB": Case([], 0, ("stopped", "stopped"), "21 MB", raw=b" " * (21 << 20)),
