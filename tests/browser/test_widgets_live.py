@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
 from samples import MODULES
-from tiers import CHAPTERS, params
+from tiers import CHAPTERS, SPREAD, params
 
 from browser.asked import COLOURS
 from browser.conftest import Visitor
