@@ -358,7 +358,8 @@ class VisionTransformer(nn.Module):
         self.gather = nn.Parameter(torch.randn(config.d_model) * config.d_model**-0.5)
         self.positions = LearnedPositions(1 + (side // size) ** 2, config.d_model)
         sizes = config.d_model, config.n_heads, config.d_ff, config.dropout
-        self.layers = nn.ModuleList(EncoderLayer(*sizes, norm="pre") for _ in range(config.n_layers))
+        layers = (EncoderLayer(*sizes, norm="pre") for _ in range(config.n_layers))
+        self.layers = nn.ModuleList(layers)
         self.norm = LayerNorm(config.d_model)
         self.read = nn.Linear(config.d_model, n_classes)
 
