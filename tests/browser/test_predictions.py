@@ -67,6 +67,7 @@ def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name_at: tup
             assert ("Your guess is right" in outcome) == (choice == right)
             assert choice == right or len(outcome) > len("Another answer is right: ")
 
+    page.wait_for_timeout(300)  # on file the reloaded page is another process, which may read before a write arrives
     page.reload()
     for box in boxes(page):
         assert chosen(box) == box.locator("input").count() - 1 and not is_open(box)
