@@ -13,8 +13,8 @@ from matplotlib.patches import Rectangle
 
 from tfm_lib.drawing.display import colours
 
-# 0.44, −12, 3·10⁻⁵, 10⁻⁴
-NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?\d+(?:\.\d+)?)")
+# 0.44, −12, 4,000, 3·10⁻⁵, 10⁻⁴
+NUMBER = re.compile(r"(?:(−?\d+(?:\.\d+)?)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)")
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -22,7 +22,7 @@ def numbers(text: str) -> list[tuple[float, float]]:
     """The numbers in a text, each with half a unit of its last digit."""
     found = []
     for factor, power, plain in NUMBER.findall(text):
-        digits = (plain or factor or "1").replace("−", "-")
+        digits = (plain or factor or "1").replace("−", "-").replace(",", "")
         tail = f"e{power.translate(RAISED) or 0}"
         found.append((float(digits + tail), float("0.5" + tail) * 10.0 ** -len(digits.partition(".")[2])))
     return found

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from project import CHAPTERS, ROOT
@@ -205,10 +206,16 @@ def test_solution_passes(id):
     assert verdict.held
 
 
+def namespace_of(id: str) -> dict[str, Any]:
+    """The names that the chapter's solution of exercise `id` defines, and those it was given."""
+    namespace: dict[str, Any] = {}
+    exec(f"{EXERCISES[id].imports}\n{EXERCISES[id].solution}", namespace)  # noqa: S102 (our own answers)
+    return namespace
+
+
 def solved(id: str) -> dict[str, Callable]:
     """The answers of the chapter's solution by their names."""
-    namespace = {}
-    exec(f"{EXERCISES[id].imports}\n{EXERCISES[id].solution}", namespace)  # noqa: S102 (our own answers)
+    namespace = namespace_of(id)
     return {name: namespace[name] for name in find(id).answers}
 
 

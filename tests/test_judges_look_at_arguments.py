@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_exercises import EXERCISES
+from test_exercises import EXERCISES, namespace_of
 from torch import Tensor
 
 from tfm_lib.checks import Verdict, check
@@ -22,16 +22,9 @@ MAY_BE_IGNORED = {
 }
 
 
-def solved(id: str) -> dict[str, Any]:
-    """The names that the chapter's solution of exercise `id` defines, and those it was given."""
-    namespace: dict[str, Any] = {}
-    exec(f"{EXERCISES[id].imports}\n{EXERCISES[id].solution}", namespace)  # noqa: S102 (our own answers)
-    return namespace
-
-
 def parameters(id: str) -> list[tuple[str, str]]:
     """Each function of the answer with each of its parameters."""
-    namespace = solved(id)
+    namespace = namespace_of(id)
     return [
         (name, parameter) for name in find(id).answers for parameter in inspect.signature(namespace[name]).parameters
     ]
@@ -82,7 +75,7 @@ def by_default(function: Callable[..., Any], parameter: str) -> Callable[..., An
 
 def verdict_on(id: str, function: str, mutate: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Verdict:
     """The verdict on the solution whose `function` is mutated, wherever the solution itself calls it too."""
-    namespace = solved(id)
+    namespace = namespace_of(id)
     mutants = {name: namespace[name] for name in find(id).answers}
     mutants[function] = mutate(namespace[function])
     return check(id, *mutants.values())
@@ -102,7 +95,7 @@ def test_a_solution_that_ignores_an_argument_is_refused(id, function, parameter)
 DEFAULTS = [
     (id, function, parameter)
     for id, function, parameter in CASES
-    if inspect.signature(solved(id)[function]).parameters[parameter].default is not inspect.Parameter.empty
+    if inspect.signature(namespace_of(id)[function]).parameters[parameter].default is not inspect.Parameter.empty
 ]
 
 

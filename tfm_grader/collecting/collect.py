@@ -348,8 +348,10 @@ class _Collection:
 
     def _is_untouched(self, one: Found) -> bool:
         given = self.wishes.given.get(one.stem)
+        if not given:
+            return False
         try:
-            return given is not None and bool(given) and not known_lines(sources(one.data), given)[1]
+            return not known_lines(sources(one.data), given)[1]
         except NotANotebook:
             return False
 

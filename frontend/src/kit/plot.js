@@ -20,7 +20,7 @@ import { scale } from "./scale.js";
 import { clamp, fixed, general } from "./math.js";
 import { WORDS } from "./words.js";
 
-const [TOP, RIGHT, BOTTOM, LEFT] = [26, 14, 40, 46];
+const [TOP, RIGHT, BOTTOM, LEFT] = [26, 20, 40, 46];
 
 export function plot(ui, { x, y, height = 220, square = false, label, most = 560 }) {
   const frame = s("g", { class: "tfm-axes", "aria-hidden": "true" });

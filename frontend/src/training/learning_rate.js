@@ -50,7 +50,7 @@ export function rates(step, { d_model, warmup, factor, steps, accumulate }) {
 /* Integer steps from 1 to the end; denser where the curve bends. */
 export const stepsOf = (end) => [...new Set([...logspace(1, end, POINTS), ...linspace(1, end, POINTS)].map(Math.round))].sort((a, b) => a - b);
 
-const whole = (x) => String(Math.round(x));
+const whole = (x) => Math.round(x).toLocaleString("en");
 const rate = (x) => (x >= 0.001 ? String(+x.toPrecision(3)) : general(x));
 
 function render({ model, el }) {
