@@ -314,13 +314,13 @@ def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, sou
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("def f(x):\n    return x\n\nassert f(1) == 1", "the code: <code>f</code>"),
-        ("class A: ...\ndef b(): ...\ndef c(): ...", "the code: <code>A</code>, <code>b</code> …"),
-        ("from tfm_lib.masking import leak, causal_mask\nassert_close(leak(1), 2)", "the code: <code>leak</code>, <code>causal_mask</code>"),
-        ("from tfm_lib.drawing.display import show\nassert 1 < 2", "the check"),
-        ("for x in y:\n    torch.testing.assert_close(x, y)", "the check"),
-        ("%matplotlib inline", "the code"),
-        ("a = 1", "the code"),
+        ("def f(x):\n    return x\n\nassert f(1) == 1", "Code: <code>f</code>"),
+        ("class A: ...\n" + "".join(f"def {name}(): ...\n" for name in "bcde"), "Code: <code>A</code>, <code>b</code>, <code>c</code>, <code>d</code> …"),
+        ("from tfm_lib.masking import leak, causal_mask\nassert_close(leak(1), 2)", "Code: <code>leak</code>, <code>causal_mask</code>"),
+        ("from tfm_lib.drawing.display import show\nassert 1 < 2", "Code: the checks"),
+        ("for x in y:\n    torch.testing.assert_close(x, y)", "Code: the checks"),
+        ("%matplotlib inline", "Code"),
+        ("a = 1", "Code"),
     ],
 )  # fmt: skip
 def test_a_folded_cell_says_what_it_holds(source, said) -> None:

@@ -55,7 +55,7 @@ SAMPLES = {
     "learning_rate": Sample(
         code="LearningRate()",
         change="warmup = 1000",
-        says="at step 1000",
+        says="at step 1,000",
         states=[
             {"log": True, "compare": "all", "accumulate": 4},
             {"d_model": 64, "warmup": 200, "steps": 2000, "compare": "cosine"},

@@ -12,6 +12,7 @@ from tfm_book.notebooks.myst import Block
 #: Functions of `tfm_lib.drawing` that draw.
 DRAWS = {"colours", "figure", "show", "weights_colormap"}
 WIDGETS = "tfm_lib.widgets"
+NOTEBOOK_ONLY = "notebook-only"  # tag of code that the page leaves out and the notebook shows
 #: At most this many statements that only store a number may end a teaching cell without being split off.
 FEW = 2
 
@@ -35,8 +36,8 @@ class Taught:
         """Return the notebook cells for this block, in order; none if it holds only imports and claims."""
         code = "\n".join(block.lines).strip("\n")
         tags = block.options.get("tags", "")
-        hidden = "remove-input" in tags or "remove-cell" in tags
-        if not hidden and "hide-input" not in tags:
+        hidden = ("remove-input" in tags or "remove-cell" in tags) and NOTEBOOK_ONLY not in tags
+        if not hidden and "hide-input" not in tags and NOTEBOOK_ONLY not in tags:
             for node, _ in statements(code):
                 self.does(node)
             kept = _without(code, _says_numbers)

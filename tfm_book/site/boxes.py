@@ -20,7 +20,7 @@ from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 from tfm_book.notebooks.reading_order import listed
 from tfm_book.site.pictures import slim
 
-MOST_NAMED = 2  # names to show from a folded cell
+MOST_NAMED = 4  # names to show from folded code
 
 
 class Kicker(SphinxDirective):
@@ -164,19 +164,19 @@ def _tags(open_tag: str, close_tag: str):
 
 
 def what_it_shows(source: str) -> str:
-    """Describe a folded cell in a few words of HTML: what it defines, else what it imports, else that it checks."""
+    """Title folded code in a few words of HTML: what it defines, else what it imports, else that it checks."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a command for Jupyter
-        return "the code"
+        return "Code"
     names = [part.name for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)]
     if not names:
         ours = (part for part in tree.body if isinstance(part, ast.ImportFrom) and _of_core(part.module or ""))
         names = [name.name for part in ours for name in part.names]
     if names:
         shown = ", ".join(f"<code>{html.escape(name)}</code>" for name in names[:MOST_NAMED])
-        return f"the code: {shown}{' …' if len(names) > MOST_NAMED else ''}"
-    return "the check" if any(map(_is_check, ast.walk(tree))) else "the code"
+        return f"Code: {shown}{' …' if len(names) > MOST_NAMED else ''}"
+    return "Code: the checks" if any(map(_is_check, ast.walk(tree))) else "Code"
 
 
 def _of_core(module: str) -> bool:
@@ -188,14 +188,44 @@ def _is_check(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert) or "assert" in called
 
 
+class GatherFoldedCode(SphinxPostTransform):
+    """Moves the folded code of each section into one box at the section's end; outputs stay where they are."""
+
+    default_priority = 200  # after MyST-NB has wrapped the cells
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for section in list(self.document.findall(nodes.section)):
+            if isinstance(section.parent, nodes.section) and not isinstance(section.parent.parent, nodes.section):
+                _gather(section)
+
+
+def _gather(section: nodes.section) -> None:
+    folded_cells = [cell for cell in section.findall(HideCodeCellNode) if "below-input" not in cell["classes"]]
+    if section["ids"][0] == "exercises":  # each belongs to the exercise above it
+        for cell in folded_cells:
+            cell["title"] = _title_of(section, [cell])
+        return
+    if not folded_cells:
+        return
+    gathered = HideCodeCellNode(classes=["above-input"], title=_title_of(section, folded_cells))
+    for cell in folded_cells:
+        gathered += cell.children
+        around = cell.parent
+        around.remove(cell)
+        if not around.children:
+            around.parent.remove(around)
+    section += nodes.container("", gathered, classes=["cell"])
+
+
+def _title_of(section: nodes.section, cells: list[HideCodeCellNode]) -> str:
+    if section["ids"][0] == "misconceptions":
+        return "Code: each of these claims, checked"
+    return what_it_shows("\n".join(block.astext() for cell in cells for block in cell.findall(nodes.literal_block)))
+
+
 def _visit_hidden_cell(self, node: HideCodeCellNode) -> None:
-    if "below-input" in node["classes"]:
-        what = "the output"
-    else:
-        what = what_it_shows("\n".join(block.astext() for block in node.findall(nodes.literal_block)))
-        if node.parent.next_node(nodes.figure):
-            what = "the code of this figure"
-    self.body.append(f'<details class="tfm-fold tfm-hidden-cell"><summary>Show {what}</summary>\n')
+    self.body.append(f'<details class="tfm-fold tfm-hidden-cell"><summary>{node.get("title", "Output")}</summary>\n')
 
 
 def setup(app: Sphinx) -> None:
@@ -207,3 +237,4 @@ def setup(app: Sphinx) -> None:
     app.add_node(_summary, html=_tags("<summary>", "</summary>\n"))
     app.add_node(HideCodeCellNode, override=True, html=(_visit_hidden_cell, _tags("", "</details>\n")[1]))
     app.add_post_transform(Tidy)
+    app.add_post_transform(GatherFoldedCode)
