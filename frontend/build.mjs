@@ -104,5 +104,5 @@ async function write(files) {
 }
 
 function report(files) {
-  for (const [name, text] of files) console.log(`${String(gzipSync(text).length).padStart(7)} bytes gzipped  ${name}`);
+  for (const [name, text] of files) console.log(`${String(gzipSync(text, { level: 9 }).length).padStart(7)} bytes gzipped  ${name}`);
 }

@@ -148,10 +148,9 @@ def main(since: str = "") -> int:
     built = (ROOT / "_build" / "html" / "index.html").is_file()
     if code == 0 and found.chapters and built and time.monotonic() - began < SECONDS:
         code = subprocess.call([sys.executable, "-m", "tfm_lib.cli", "build", *sorted(found.chapters)], cwd=ROOT)
-    elif found.chapters and not built:
-        print(
-            f"The book is not built here, so its chapters were not run: {', '.join(sorted(found.chapters))} (make book)."
-        )
+    elif found.chapters and code == 0:
+        why = "time was up" if built else "the book is not built here"
+        print(f"These chapters were not executed, since {why}: {', '.join(sorted(found.chapters))} (make book).")
     print(
         "Left to make test: tests of the built pages, in browsers and in JupyterLab, and whatever the changed files reach "
         "by no import and no name.",

@@ -51,4 +51,5 @@ def test_shown_code_fits_the_page(module):
     shown = [getattr(found, name) for name in found.__all__]
     lines = [line for each in shown if callable(each) for line in inspect.getsource(each).splitlines()]
     assert lines
-    assert [line for line in lines if len(line) > SHOWN] == []
+    wide = [f"{len(line)} columns: {line}" for line in lines if len(line) > SHOWN]
+    assert wide == [], f"code shown in a page has at most {SHOWN} columns"

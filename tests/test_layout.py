@@ -257,7 +257,8 @@ def test_minutes_to_practise_are_those_of_the_exercises(stem):
     text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
     minutes = [int(number) for number in re.findall(r"^\*(\d+) minutes · ★", text, re.MULTILINE)]
     assert minutes
-    assert int(TIMED[stem][2]) == sum(minutes)
+    said, found = int(TIMED[stem][2]), sum(minutes)
+    assert said == found, f"chapters/{stem}.md says {said} minutes to practise; its exercises add up to {found}."
 
 
 def test_a_kicker_that_speaks_of_practice_has_the_common_form():

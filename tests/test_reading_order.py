@@ -8,6 +8,7 @@ from project import CHAPTERS, CORE, ROOT
 from tfm_book.notebooks.export import export_notebook
 from tfm_book.notebooks.reading_order import listed, teaser
 
+NEXT = re.compile(r"next (?:chapter|one)(?:, | is |: )\{doc\}`(\w+)`")
 LISTED = {*CORE, "before"}  # what leads to the first idea has no module of its own
 
 
@@ -66,3 +67,10 @@ def test_page_and_notebook_follow_the_table_of_contents(toy_book):
         assert f"Before.\n\n1. *Chapter {first}*: about *{first}*. *3 minutes.*\n2. *Chapter {second}*: about" in told()
     toy_book.edit("chapters/one.md", "about *one*", "about *uno*")
     assert shown() == [("two", "two"), ("one", "uno")], "a teaser has changed"
+
+
+def test_the_next_chapter_is_the_next_of_the_table_of_contents():
+    toc = re.findall(r"chapters/(\w+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    onward = [(stem, name) for stem in toc for name in NEXT.findall((CHAPTERS / f"{stem}.md").read_text("utf-8"))]
+    wrong = [(stem, name) for stem, name in onward if toc[toc.index(stem) + 1] != name]
+    assert len(onward) > 2 and not wrong, f"(chapter, what it calls the next one): {wrong}"

@@ -1,8 +1,10 @@
 /* Plot: axes on which lines, bars and points are drawn.
 
-   const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, square?, label });   label: for aria
+   const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, square?, label });   label: for aria;
+                         an axis adds “linear scale” or “log scale” to its label
    ui.stage.append(p.el);
-   const line = p.line({ colour: "one", dash?, name? });  line([[x, y], …]);
+   const line = p.line({ colour: "one", dash?, name? });  line([[x, y], …]);      name: at the line's right end; not moved
+                         out of the way of other names, so leave out a name that would cover something
    const bars = p.bars({ colour: "two" });                  bars([[x0, x1, y], …]);      a histogram: math.histogram
    const rule = p.rule({ colour: "broken", name? });        rule({ x: 3 }, "√d_k") or rule({ y: 1 }); rule(null) hides
    const dot  = p.dot({ colour: "two", r?, name? });      dot([x, y], "label"); dot(null) hides
