@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page
+from project import ROOT
 from tiers import params
 
+from benchmarks import machine
 from browser.conftest import settled
 from browser.driving import PHONE, Widget, places, until
 from browser.test_every_page import AXE, findings
@@ -472,3 +474,10 @@ def test_the_scripts_hold_the_shipped_bytes(built_book: Path) -> None:
     served = [*folder.glob("*.js"), built_book / "_widgets" / "twin.js"]
     assert sum(len(gzip.compress(path.read_bytes())) for path in served) <= 8_000_000
     assert len(gzip.compress((built_book / "_widgets" / "twin.js").read_bytes())) <= 25_000
+
+
+@pytest.mark.long
+def test_the_benchmark_of_the_translator_follows_its_interface(monkeypatch) -> None:
+    monkeypatch.setattr(machine, "TIMES", 1)
+    rows = list(machine.measure(ROOT))
+    assert len(rows) == 5 and all(row.value > 0 for row in rows)
