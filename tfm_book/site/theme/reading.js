@@ -53,19 +53,19 @@
 
   if (links.length) {
     $(".tfm-chapters").append(forget);
+    let waiting = null;
     forget.addEventListener("click", () => {
+      clearTimeout(waiting); // what was scrolled past before is forgotten too
+      waiting = null;
       keep({});
       tell();
       $(".tfm-go-on")?.remove();
-      $(".tfm-chapters a")?.focus();
+      $(".tfm-chapters a")?.focus({ preventScroll: true });
     });
     tell();
     if (sections.length) {
-      let waiting = false;
       addEventListener("scroll", () => {
-        if (waiting) return;
-        waiting = true;
-        setTimeout(() => { waiting = false; look(); }, 500);
+        waiting ??= setTimeout(() => { waiting = null; look(); }, 500);
       }, { passive: true });
     }
   }
