@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from benchmarks import rhythm
 from browser.driving import DESKTOP, PHONE, until
 
 READ = "JSON.parse(localStorage.getItem('tfm-read') ?? '{}')"
@@ -125,31 +126,26 @@ def test_the_list_of_downloads_lies_in_the_window(visit) -> None:
         assert shown["x"] >= 0 and shown["x"] + shown["width"] <= viewport["width"]
 
 
-MINUTES = """(named) => {  // 170 words or ten lines of code a minute, of what is open; to the end of the first section named
-  const article = document.querySelector("article").cloneNode(true);
-  for (const gone of article.querySelectorAll("script, style, svg, math, details, .headerlink")) gone.remove();
-  const sections = [...article.querySelectorAll("section section")];
-  const called = sections.map((section) => section.querySelector("h2, h3").textContent.trim());
-  const missing = named.filter((name) => !called.includes(name));
-  if (missing.length) return missing.join();
+TAKE = """(named) => {  // leaves what the route takes: to the end of the first section named, the others named, the summary
+  const sections = [...document.querySelectorAll("article section section")];
+  const called = sections.map((section) => section.querySelector("h2, h3").firstChild.textContent.trim());
   sections.forEach((section, i) => {
-    if (i > called.indexOf(named[0]) && ![...named, "Summary"].includes(called[i])) section.remove();
+    if (i > called.indexOf(named[0]) && ![...named, "Summary", "Exercises"].includes(called[i])) section.hidden = true;
   });
-  const code = [...article.querySelectorAll(".cell_input pre, div.highlight pre")].filter((pre) => !pre.closest(".cell_output"));
-  const lines = code.flatMap((pre) => pre.textContent.split("\\n")).filter((line) => line.trim()).length;
-  for (const pre of article.querySelectorAll("pre")) pre.remove();
-  return article.textContent.match(/[A-Za-z][A-Za-z'’-]*/g).length / 170 + lines / 10;
+  return named.every((name) => called.includes(name));
 }"""
 
 
 def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
     stem, minutes = "attention", []
     for number in range(1, 7):
-        page = visit(f"chapters/{stem}", scripts=False)
+        page = visit(f"chapters/{stem}")
         route = page.locator(".admonition.route")
         title = re.match(r"The ninety-minute route: stop (\d) of 6, (\d+) minutes", route.inner_text().strip())
         assert int(title[1]) == number
-        measured = page.evaluate(MINUTES, route.locator("em").all_inner_texts())
+        assert page.evaluate(TAKE, route.locator("em").all_inner_texts())
+        found = page.evaluate(rhythm.MEASURE)
+        measured = found["words"] / rhythm.WORDS + found["lines"] / rhythm.LINES
         assert measured == pytest.approx(int(title[2]), abs=1), stem
         minutes.append(int(title[2]))
         onward = route.locator("a")

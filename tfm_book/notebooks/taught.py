@@ -36,8 +36,9 @@ class Taught:
         """Return the notebook cells for this block, in order; none if it holds only imports and claims."""
         code = "\n".join(block.lines).strip("\n")
         tags = block.options.get("tags", "")
-        hidden = ("remove-input" in tags or "remove-cell" in tags) and NOTEBOOK_ONLY not in tags
-        if not hidden and "hide-input" not in tags and NOTEBOOK_ONLY not in tags:
+        folded = "hide-input" in tags or NOTEBOOK_ONLY in tags
+        hidden = not folded and ("remove-input" in tags or "remove-cell" in tags)
+        if not folded and not hidden:
             for node, _ in statements(code):
                 self.does(node)
             kept = _without(code, _says_numbers)

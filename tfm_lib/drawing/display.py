@@ -134,6 +134,12 @@ def _between_weights(colour: str) -> str:
     return f"color-mix(in srgb, var(--tfm-w1, {high}) {share:.1%}, var(--tfm-w0, {low}))"
 
 
+def scientific(x: float, digits: int = 1) -> str:
+    """Write a number as a power of ten: 0.00021 as 2.1·10⁻⁴."""
+    front, exponent = f"{x:.{digits}e}".split("e")
+    return f"{front}·10" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
 def glue(name: str, value: Any) -> None:
     """Keep `value` under `name`, so that the chapter's prose can quote it (`{glue:text}`).
 
