@@ -101,18 +101,20 @@ def made(chapter: str) -> Model:
     return ROWS[chapter](replace(CONFIG, vocab_size=len(data().tokenizer)))
 
 
-def run(chapter: str, rate: float, seed: int) -> dict[str, Any]:
+def run(
+    chapter: str, rate: float, seed: int, *, name: str = NAME, options: TrainOptions = OPTIONS
+) -> dict[str, Any]:
     """Train once; return BLEU and chrF on the validation and test parts."""
     key = f"{chapter}, {rate:g}, seed {seed}"
 
     def make() -> Made:
-        model, took = trained(NAME, key, partial(made, chapter), replace(OPTIONS, peak=rate, seed=seed), data())
+        model, took = trained(name, key, partial(made, chapter), replace(options, peak=rate, seed=seed), data())
         took["val"], _ = corpus_scores(model, data().val_pairs, 1, data().tokenizer)
         test = sample_of(load_corpus("tatoeba-en-fr").sentences("test"), JUDGED, seed=0)
         took["test"], took["written"] = corpus_scores(model, test, 1, data().tokenizer)
         return took, None
 
-    return {"rate": rate, **piece(NAME, key, make)}
+    return {"rate": rate, **piece(name, key, make)}
 
 
 def row(chapter: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -184,6 +184,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "OPTIONS": From(lambda options: replace(options, steps=1)),
         "CONFIG": From(lambda config: replace(config, d_model=32, d_ff=8)),
     },
+    "scoreboard_long": {"SEEDS": [0], "STEPS": 1, "scoreboard.JUDGED": 4},
     "self_attention_scale": {"SEEDS": [0], "STEPS": 2, "EVERY": 1, "D_K": 8},
     "training_minute": {
         "PRESETS": From(
