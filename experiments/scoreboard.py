@@ -101,9 +101,7 @@ def made(chapter: str) -> Model:
     return ROWS[chapter](replace(CONFIG, vocab_size=len(data().tokenizer)))
 
 
-def run(
-    chapter: str, rate: float, seed: int, *, name: str = NAME, options: TrainOptions = OPTIONS
-) -> dict[str, Any]:
+def run(chapter: str, rate: float, seed: int, *, name: str = NAME, options: TrainOptions = OPTIONS) -> dict[str, Any]:
     """Train once; return BLEU and chrF on the validation and test parts."""
     key = f"{chapter}, {rate:g}, seed {seed}"
 
