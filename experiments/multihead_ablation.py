@@ -26,8 +26,9 @@ from experiments.pair_samples import sample_of
 from experiments.record import record
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import pad
+from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.engine.trained import WEIGHTS
-from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.engine.translator import Translator
 from tfm_lib.multihead import MultiHeadAttention, without_heads
 from tfm_lib.transformer import Transformer
 

@@ -23,7 +23,8 @@ from experiments.behaviour.cases import BY_BLEU, BY_RULE, Carriers, Changed, Val
 from experiments.record import record
 from tfm_lib.corpora import load_corpus
 from tfm_lib.corpora.real import references
-from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.engine.shipped import shipped_folder
+from tfm_lib.engine.translator import Translator
 
 BEAM, AT_ONCE = 4, 160  # sentences between progress reports
 AIMS = {

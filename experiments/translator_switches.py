@@ -25,8 +25,9 @@ from tfm_lib._trace import trace
 from tfm_lib.corpora import load_corpus
 from tfm_lib.corpora.real import references
 from tfm_lib.data import pad
+from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.engine.trained import WEIGHTS
-from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.engine.translator import Translator
 from tfm_lib.layers import DecoderLayer, EncoderLayer, Residual
 from tfm_lib.multihead import MultiHeadAttention, without_heads
 from tfm_lib.transformer import Transformer

@@ -26,8 +26,9 @@ from safetensors.torch import load_file
 from experiments.record import RESULTS, record
 from tfm_lib.corpora import load_corpus
 from tfm_lib.engine.run import CHECKPOINT, METRICS, RUN
+from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.engine.trained import CONFIG, TOKENIZER, WEIGHTS, load_trained, read, save_trained, stored
-from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.engine.translator import Translator
 
 CORPUS, SEED = "tatoeba-en-fr", 1
 STEPS, BITS = 8000, 8

@@ -18,7 +18,7 @@ from tfm_book.notebooks.contents import pages
 from tfm_book.site import cache, runner
 from tfm_book.site.build import NO_SOURCES
 from tfm_book.site.cache import execution_key
-from tfm_book.site.dependencies import dependencies
+from tfm_book.site.dependencies import KnownSources, dependencies
 
 ROOT = Path(__file__).parents[1]
 
@@ -79,6 +79,17 @@ def library(tmp_path: Path) -> Path:
         path.write_text(text, encoding="utf-8")
     (tmp_path / "chapters").mkdir()
     return tmp_path
+
+
+def test_facts_kept_from_the_build_before_give_the_same_key_and_are_forgotten_when_a_source_changes(library) -> None:
+    first = KnownSources()
+    before = execution_key(CELLS, library / "chapters", library, first)
+    assert before == execution_key(CELLS, library / "chapters", library, KnownSources(first.read))
+    (library / "tfm_lib/__init__.py").write_text("from tfm_lib import extra")
+    (library / "tfm_lib/extra.py").write_text("x = 1")
+    again = KnownSources(first.read)
+    assert library / "tfm_lib/extra.py" in dependencies(CELLS, library / "chapters", library, again)
+    assert execution_key(CELLS, library / "chapters", library, again) != before
 
 
 @pytest.mark.parametrize("name", sorted(LIBRARY))

@@ -27,9 +27,10 @@ from tfm_lib.engine.commands import AT_ONCE, _lines
 from tfm_lib.engine.loss import ROWS, linear_smoothed_loss
 from tfm_lib.engine.presets import PRESETS, Preset
 from tfm_lib.engine.run import GLANCE, FolderHeld, RunFolder, exact_match, glance, train_run
+from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.engine.trained import NoModel, load_trained, read, save_trained, stored
 from tfm_lib.engine.trainer import OtherRun, Trainer, TrainOptions
-from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.engine.translator import Translator
 from tfm_lib.training import Batch, label_smoothed_loss, train
 from tfm_lib.transformer import Transformer, TransformerConfig
 

@@ -26,6 +26,7 @@ from tiers import params
 
 from tfm_book.notebooks.export import export_notebook
 from tfm_book.notebooks.myst import blocks, convert, parser, pieces
+from tfm_book.notebooks.outline import outline, title
 from tfm_lib.drawing.macros import expand_macros
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
@@ -226,6 +227,12 @@ def test_a_figure_is_a_picture_in_its_light_colours(book: Path) -> None:
         assert picture.size == (10, 10)
         left, right = (picture.convert("RGB").getpixel((x, 5)) for x in (1, 8))
     assert (left, right) == ((0x00, 0x67, 0xA5), (0xFF, 0xFD, 0xF9)), "the query's blue, on paper"
+
+
+@pytest.mark.parametrize("stem", sorted(path.stem for path in CHAPTERS.glob("*.md")))
+def test_a_title_read_alone_is_that_of_the_outline(stem: str) -> None:
+    path = ROOT / "chapters" / f"{stem}.md"
+    assert title(path) == outline(path).title != ""
 
 
 @pytest.mark.parametrize("stem", [path.stem for path in FIGURED])

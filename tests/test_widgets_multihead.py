@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from torch import nn
 
 from tfm_lib.drawing import recorded
+from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.engine.trained import WEIGHTS
-from tfm_lib.engine.translator import shipped_folder
 from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import MultiHeadAttention
 from tfm_lib.widgets.multihead import HeadAblation, Heads, habits

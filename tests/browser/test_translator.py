@@ -18,7 +18,8 @@ from browser.test_every_page import AXE, findings
 from browser.test_fingers import Finger, middle
 from experiments.translator_switches import switches as library_switches
 from tfm_book.site.translator_scripts import model_scripts
-from tfm_lib.engine.translator import Translator, shipped_folder
+from tfm_lib.engine.shipped import shipped_folder
+from tfm_lib.engine.translator import Translator
 from tfm_lib.widgets.decoding import FAILURES
 
 SVG = "{http://www.w3.org/2000/svg}"

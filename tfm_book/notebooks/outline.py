@@ -32,8 +32,11 @@ class Outline:
         if role == "doc":
             stem = target.rsplit("/", 1)[-1].removesuffix(".md")
             other = self.path.with_name(f"{stem}.md")
-            return f"*{outline(other).title}*" if other.exists() else stem
-        for chapter in self._here_first():
+            return f"*{title(other)}*" if other.exists() else stem
+        for path in self._here_first():
+            if target not in path.read_text(encoding="utf-8"):  # an outline takes ten times as long as this
+                continue
+            chapter = outline(path)
             found = chapter._found(target)
             if found:
                 return found if chapter.path == self.path else f"{found} in *{chapter.title}*"
@@ -48,9 +51,15 @@ class Outline:
             return f"Exercise {self.exercises[target]}"
         return self.titles.get(target, "")
 
-    def _here_first(self) -> Iterator[Outline]:
-        yield self
-        yield from (outline(path) for path in sorted(self.path.parent.glob("*.md")) if path != self.path)
+    def _here_first(self) -> Iterator[Path]:
+        yield self.path
+        yield from (path for path in sorted(self.path.parent.glob("*.md")) if path != self.path)
+
+
+def title(path: Path) -> str:
+    """Return the title of the chapter at `path`, without reading the whole chapter as an outline does."""
+    found = re.search(r"^# (.*)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return _plain(found[1]) if found else ""
 
 
 def outline(path: Path) -> Outline:
@@ -77,9 +86,9 @@ def _outline(path: Path, changed: int) -> Outline:
             waiting.append(block.name)
             continue
         if block.kind == "heading":
-            title = re.sub(r"[`*$]", "", block.lines[0])
-            made.title = made.title or title
-            made.titles.update(dict.fromkeys(waiting, title))
+            heading = _plain(block.lines[0])
+            made.title = made.title or heading
+            made.titles.update(dict.fromkeys(waiting, heading))
         label = block.options.get("label", "")
         if (block.kind == "math" and block.name) or (block.name == "math" and label):
             made.equations[block.name if block.kind == "math" else label] = len(made.equations) + 1
@@ -96,3 +105,7 @@ def _outline(path: Path, changed: int) -> Outline:
                 made.assigned.add(label)
         waiting = []
     return made
+
+
+def _plain(heading: str) -> str:
+    return re.sub(r"[`*$]", "", heading)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterable
+from copy import deepcopy
 from glob import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfm_book.site.dependencies import dependencies
+from tfm_book.site.dependencies import KnownSources, dependencies
 from tfm_book.site.runner import Job, Run, run_notebooks, watcher
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 MAIN_PACKAGES = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget")
 
 
-def execution_key(cells: Iterable[str], folder: Path, root: Path) -> str:
+def execution_key(cells: Iterable[str], folder: Path, root: Path, known: KnownSources | None = None) -> str:
     """Return a hash of everything that executing the code `cells` in `folder` depends on."""
     cells = list(cells)
     digest = hashlib.sha256(_versions().encode())
     for cell in cells:
         digest.update(b"\0cell\0" + cell.encode())
-    for path in dependencies(cells, folder, root):
+    for path in dependencies(cells, folder, root, known):
         name = path.relative_to(root).as_posix() if root in path.parents else path.name
         digest.update(b"\0file\0" + name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -51,13 +52,14 @@ def execute_chapters(
     shown_without_outputs: list[str] = []
     jobs: dict[str, tuple[str, str]] = {}  # name → page, key
     work: list[Job] = []
+    known = KnownSources(getattr(env, "tfm_sources", None))
     for page, notebook in _notebooks(env):
         path = Path(env.doc2path(page))
         cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
         if not cells:
             shown_without_outputs.append(page)
             continue
-        key = execution_key(cells, path.parent, Path(app.srcdir))
+        key = execution_key(cells, path.parent, Path(app.srcdir), known)
         record = _record(cache, notebook)
         fresh = record is not None and record.data.get("key") == key
         if only and page not in only and record is not None:
@@ -68,7 +70,7 @@ def execute_chapters(
             _forget(cache, path)
             name = page.removeprefix("chapters/")
             jobs[name] = page, key
-            work.append(Job(name, notebook, path.parent))
+            work.append(Job(name, deepcopy(notebook), path.parent))  # it gets the outputs
 
     failed: list[Run] = []
 
@@ -93,24 +95,35 @@ def execute_chapters(
         ]
     )
     before = getattr(env, "tfm_executions", {})
-    env.tfm_executions = states
+    env.tfm_executions, env.tfm_sources = states, known.read
     executed = {page for page, _ in jobs.values()}
     return [page for page in states if page in executed or states[page] != before.get(page)]
 
 
 def _notebooks(env: BuildEnvironment) -> Iterable[tuple[str, NotebookNode]]:
-    """Yield the pages that are notebooks, read as myst-nb reads them; leave unreadable ones for myst-nb to report."""
+    """Yield the pages that are notebooks, read as myst-nb reads them; leave unreadable ones for myst-nb to report.
+
+    Reading a page takes a twentieth of a second, so its notebook is kept from the build before if its text is the same.
+    """
     from myst_nb.core.read import MystMetadataParsingError, create_nb_reader
 
+    before, read = getattr(env, "tfm_notebooks", {}), {}
     for page in sorted(env.found_docs):
         path = env.doc2path(page)
         text = Path(path).read_text(encoding="utf-8")
-        reader = create_nb_reader(path, env.myst_config, env.mystnb_config, text)
-        if reader is not None:
+        digest = hashlib.sha256(text.encode()).digest()
+        if before.get(page, (None, None))[0] == digest:
+            notebook = before[page][1]
+        elif reader := create_nb_reader(path, env.myst_config, env.mystnb_config, text):
             try:
-                yield page, reader.read(text)
+                notebook = reader.read(text)
             except MystMetadataParsingError:
                 continue
+        else:
+            continue
+        read[page] = digest, notebook
+        yield page, notebook
+    env.tfm_notebooks = read
 
 
 def _record(cache: Any, notebook: NotebookNode) -> Any:

@@ -8,10 +8,10 @@ the shipped models (`recorded("x")`, `"models/x.json"`).
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 
 RECORDED = ("experiments", "models")  # folders of recorded results; naming the folder includes all its files
@@ -21,31 +21,54 @@ READER = "tfm_lib.drawing.recorded"  # names the folder of all results, but each
 NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
 
 
-def dependencies(cells: Iterable[str], folder: Path, root: Path) -> list[Path]:
+#: What a source imports, as (name, level), and the strings in it that may name a file or an exercise.
+Facts = tuple[tuple[tuple[str, int], ...], tuple[str, ...]]
+
+
+class KnownSources:
+    """The facts about every source read in a build, some of them kept from the build before."""
+
+    def __init__(self, before: dict[bytes, Facts] | None = None) -> None:
+        self._before = before or {}
+        self.read: dict[bytes, Facts] = {}  # hash of a source → facts; what the next build may be given
+        self._modules: dict[str, list[Path]] = {}
+
+    def facts(self, source: str) -> Facts:
+        key = hashlib.sha256(source.encode()).digest()
+        if key not in self.read:
+            self.read[key] = self._before.get(key) or _facts(source)
+        return self.read[key]
+
+    def modules(self, name: str, bases: list[Path]) -> list[Path]:
+        if name not in self._modules:
+            self._modules[name] = list(_modules(name, bases))
+        return self._modules[name]
+
+
+def dependencies(cells: Iterable[str], folder: Path, root: Path, known: KnownSources | None = None) -> list[Path]:
     """Return the files that the code `cells`, run in `folder` of the book at `root`, depend on, sorted and unique."""
+    known = known or KnownSources()
     bases = [root] if (root / "tfm_lib").is_dir() else [root, Path(__file__).parents[2]]
     found: set[Path] = set()
-    waiting = [(_facts(cell), folder, "") for cell in cells]
+    waiting = [(known.facts(cell), folder, "") for cell in cells]
     while waiting:
         (imports, strings), place, package = waiting.pop()
         names = [_absolute(name, level, package) for name, level in imports]
         if not package:  # named in a cell, as in `check("masking.leak-test", …)`
             names += [f"{CHECKS}.{text.partition('.')[0]}" for text in strings if re.fullmatch(r"\w+\.[\w-]+", text)]
         for name in names:
-            for path in _modules(name, bases):
+            for path in known.modules(name, bases):
                 if path not in found:
                     found.add(path)
                     here = name if path.name == "__init__.py" else name.rpartition(".")[0]
-                    imported, named = _facts(path.read_text(encoding="utf-8"))
+                    imported, named = known.facts(path.read_text(encoding="utf-8"))
                     waiting.append(((imported, () if name == READER else named), path.parent, here or name))
         for text in strings:
             found.update(_data(text, place, root))
     return sorted(found)
 
 
-@lru_cache(maxsize=512)  # chapters share most of their imports
-def _facts(source: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
-    """Return the imports of a source, as (name, level), and the strings in it that may name a file or an exercise."""
+def _facts(source: str) -> Facts:
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a cell with %magics or !commands

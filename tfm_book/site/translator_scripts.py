@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 
 from tfm_book.site.assets import write
 from tfm_book.site.page_widgets import FOLDER
+from tfm_lib.engine.shipped import SHIPPED, shipped_folder
 
 #: Bytes per script: small enough to show progress, and for no script to block the page for long.
 PART = 900_000
@@ -36,8 +37,6 @@ def model_scripts(folder: Path) -> Iterator[tuple[str, str]]:
 
 def write_model(app: Sphinx) -> None:
     """Write the scripts beside the widgets' bundles; a page fetches them when its reader starts the translator."""
-    from tfm_lib.engine.translator import SHIPPED, shipped_folder
-
     for name, text in model_scripts(shipped_folder()):
         write(Path(app.outdir, FOLDER, SHIPPED, f"{name}.js"), text.encode())
 

@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
     raise absent(error, "train") from None
 
 from tfm_lib.corpora.groups import TOKENS
-from tfm_lib.engine.translator import shipped_folder
+from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.positional import AlibiAttention
 from tfm_lib.transformer import DecoderOnly, TransformerConfig
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ from torch import Tensor
 from tfm_lib._errors import require_kind, require_number, require_path, require_sizes, require_texts
 from tfm_lib.data import Tokenizer, pad
 from tfm_lib.decoding import beam_search, greedy_decode
+from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.engine.trained import load_trained
 from tfm_lib.transformer import Transformer
-
-SHIPPED = "en-fr"
 
 
 class Translator:
@@ -120,12 +118,6 @@ class Translator:
     def _longest(self, src: Tensor) -> int:
         """Return a limit on the length; no real translation is more than about twice as long."""
         return min(2 * src.shape[1] + 20, self.model.config.max_len)
-
-
-def shipped_folder(name: str = SHIPPED) -> Path:
-    """Return the folder of a shipped model (by default the translator), in the checkout or the installed library."""
-    checkout = Path(__file__).parents[2] / "models" / name
-    return checkout if checkout.is_dir() else Path(str(files("tfm_lib") / "models" / name))
 
 
 def _script(letter: str) -> str:
