@@ -279,6 +279,13 @@ def test_linear_attention_is_finite_where_its_inputs_are(far):
     assert_close(stepped, V[0]) and state.isfinite().all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_linear_attention_is_finite_in_every_precision(dtype):
+    V = torch.randn(7, 3, dtype=dtype)
+    output = linear_attention(torch.full((7, 3), -20.0, dtype=dtype), torch.full((7, 3), -20.0, dtype=dtype), V, 3)
+    assert output.isfinite().all()
+
+
 def test_linear_attention_makes_nothing_that_is_n_by_n():
     with Largest() as made:
         linear_attention(*words(4000, 4000), size=50).sum().backward()

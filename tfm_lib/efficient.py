@@ -310,8 +310,9 @@ def linear_attention_step(
 
 
 def _phi(X: Tensor) -> Tensor:
-    """elu(x) + 1, whose −1 + 1 leaves nothing of exp(x) below −17; from −40 on it stays exp(−40)."""
-    return torch.where(X > 0, X + 1, X.clamp(-40, 0).exp())
+    """elu(x) + 1 = exp(x) below 0, as long as a product of two does not round to 0."""
+    least = math.log(torch.finfo(X.dtype).tiny) / 2  # −43.7 in float32
+    return torch.where(X > 0, X + 1, X.clamp(least, 0).exp())
 
 
 @checked

@@ -164,6 +164,11 @@ def find_leaks(model_fn, n, d):
     J = torch.autograd.functional.jacobian(model_fn, torch.rand(n, d) + 0.1)
     return (J.abs().sum((1, 3)) > 1e-8).triu(1).nonzero()
 """,
+        "a function of the Jacobian": """
+def find_leaks(model_fn, n, d):
+    J = torch.func.jacrev(model_fn)(torch.randn(n, d))
+    return {(i, j) for i, j in J.abs().amax(dim=(1, 3)).nonzero().tolist() if j > i}
+""",
         "prefixes": """
 def find_leaks(model_fn, n, d):
     x = torch.randn(n, d)

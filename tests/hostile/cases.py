@@ -304,7 +304,7 @@ WIRE = (
     }
     | {
         f"a tensor of {name}": beside_honest(
-            f"import sys\nvalues = sys.modules['inside.values']\ndef attack(n):\n    values._encode_tensor = lambda t, g: {made!r}\n    return torch.zeros(1)"
+            f"import sys\nvalues = sys.modules['inside.values']\ndef attack(n):\n    values.encode_tensor = lambda t, g=None: {made!r}\n    return torch.zeros(1)"
         )
         for name, made in {
             "absurd shape": {"$": "tensor", "d": "float32", "s": [1 << 40], "b": ""},

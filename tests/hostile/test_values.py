@@ -1,10 +1,17 @@
 """What an answer gives back arrives as what it is, or as something that bears its name."""
 
+import json
 from collections import deque
+from collections.abc import Callable
+from queue import Queue
+from threading import Thread
 
 import pytest
+import torch
+from torch import Tensor, func
+from torch.autograd import functional
 
-from tfm_grader.sandbox.inside.remote_calls import Foreign
+from tfm_grader.sandbox.inside.remote_calls import Foreign, Peer
 from tfm_grader.sandbox.inside.values import MAX_ITEMS, BadValue, Decoder, encode
 
 PAIRS = {(0, 2): 1, (1, 3): 1}
@@ -51,3 +58,54 @@ def test_a_thing_that_cannot_be_sent_bears_its_name_and_is_called_only_if_it_can
         len(got)
     assert Foreign.of("function", lambda x: x + 1)(2) == 3
     assert type(Foreign.of("no name\0", None)).__name__ == "object"
+
+
+class Wire:
+    """A channel within one process."""
+
+    def __init__(self, away: Queue, back: Queue):
+        self.away, self.back = away, back
+
+    def send(self, message: dict) -> None:
+        self.away.put(json.dumps(message))
+
+    def receive(self) -> dict:
+        return json.loads(self.back.get(timeout=60))
+
+
+def far(compute: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """`compute`, done by the other side of a wire."""
+    there, back = Queue(), Queue()
+
+    def told(error: BaseException) -> dict[str, str]:
+        return {"name": type(error).__name__, "text": str(error)}
+
+    asks, answers = Peer(Wire(there, back), told), Peer(Wire(back, there), told)
+    answers.named["compute"] = compute
+
+    def serve() -> None:
+        while True:
+            answers.answer(answers.receive())
+
+    Thread(target=serve, daemon=True).start()
+    return lambda X: asks.call("compute", [X])
+
+
+@pytest.mark.parametrize("derive", [
+    lambda f, X: functional.jacobian(f, X),
+    lambda f, X: func.jacrev(f)(X),
+    lambda f, X: func.jacrev(f, chunk_size=5)(X),
+    lambda f, X: torch.stack([func.vjp(f, X)[1](each.view(4, 3))[0] for each in torch.eye(12)]).view(4, 3, 4, 3),
+], ids=["jacobian", "jacrev", "jacrev by chunks", "vjp"])  # fmt: skip
+def test_derivatives_of_a_function_of_the_other_side(derive):
+    W, X = torch.randn(3, 3), torch.randn(4, 3)
+
+    def compute(X: Tensor) -> Tensor:
+        return torch.cumsum(X @ W, dim=0).sin()
+
+    torch.testing.assert_close(derive(far(compute), X), functional.jacobian(compute, X))
+
+
+def test_a_second_derivative_of_a_function_of_the_other_side_is_refused_and_never_0():
+    with pytest.raises(RuntimeError, match="no second derivative here"):
+        functional.hessian(far(lambda X: X.square().sum()), torch.randn(3))

@@ -61,7 +61,7 @@ signal.signal = lambda *a: None
     "overrides what encodes the answer": f"""
 import sys
 values = sys.modules["inside.values"]
-values._encode_tensor = lambda tensor, gradient: {{"$": "handle", "i": 0, "k": "Tensor"}}
+values.encode_tensor = lambda tensor, gradient=None: {{"$": "handle", "i": 0, "k": "Tensor"}}
 {LIAR}""",
     "overrides the loader's words": f"""
 import sys

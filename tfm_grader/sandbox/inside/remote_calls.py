@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from .channel import Channel, ChannelError
-from .values import BadValue, Decoder, encode, numbered_tensors, raw_tensor
+from .values import BadValue, Decoder, encode, encode_tensor, numbered_tensors, raw_tensor
 
 MAX_CALLS = 100_000
 MAX_NESTING = 40
@@ -80,24 +80,21 @@ class Peer:
         """Call the other side's `target`, a name or a handle's number. Raises Raised if it raises."""
         inputs: list[Tensor] = []
 
-        def number(tensor: Tensor) -> int | None:
-            return _number(tensor, inputs) if tensor.requires_grad else None
+        def described(tensor: Tensor) -> dict[str, Any]:
+            """Describe a tensor that requires a gradient by its number alone: `_Asked.values` adds the rest."""
+            numbered = {"$": "tensor", "g": _number(tensor, inputs)} if tensor.requires_grad else None
+            return numbered or encode_tensor(tensor)
 
-        made = {
-            "of": target,
-            "args": [encode(arg, self._keep, number) for arg in args],
-            "kwargs": {name: encode(arg, self._keep, number) for name, arg in (kwargs or {}).items()},
-        }
-        reply = self.ask("call", made)
-        self.changed = reply.get("changed")
-        tape, outputs = reply.get("tape"), {}
-        if tape is not None and inputs:
-            raw = {made["g"]: raw_tensor(made) for made in numbered_tensors(reply.get("ok"))}
-            if any(type(number) is not int for number in raw):
-                raise BadValue("a gradient of no tensor")
-            given = _Computed.apply(self, tape, list(raw.values()), *inputs)
-            outputs = dict(zip(raw, given, strict=True))
-        return Decoder(self._foreign, outputs).decode(reply.get("ok"))
+        asked = _Asked(
+            self,
+            {
+                "of": target,
+                "args": [encode(arg, self._keep, described) for arg in args],
+                "kwargs": {name: encode(arg, self._keep, described) for name, arg in (kwargs or {}).items()},
+            },
+        )
+        given = _Computed.apply(asked, *inputs) if inputs else asked.values()
+        return Decoder(self._foreign, dict(zip(asked.numbers, given, strict=True))).decode(asked.reply.get("ok"))
 
     def ask(self, what: str, made: dict[str, Any]) -> dict[str, Any]:
         """Send a request, and serve the other side's requests until its reply comes."""
@@ -158,10 +155,10 @@ class Peer:
         changed = [place for place, arg in enumerate(given) if encode(arg, _still) != before[place]]
         leaves, outputs = list(decoder.numbered.values()), []
 
-        def number(tensor: Tensor) -> int | None:
-            return _number(tensor, outputs) if leaves and tensor.requires_grad else None
+        def described(tensor: Tensor) -> dict[str, Any]:
+            return encode_tensor(tensor, _number(tensor, outputs) if leaves and tensor.requires_grad else None)
 
-        reply = {"ok": encode(result, self._keep, number)}
+        reply = {"ok": encode(result, self._keep, described)}
         if changed:
             reply["changed"] = changed[0]
         if outputs:
@@ -231,21 +228,80 @@ def _raised(made: Any) -> Raised:
     )
 
 
+class _Asked:
+    """A call, and what came back: the reply, and the numbers of those of its tensors that carry a gradient."""
+
+    def __init__(self, peer: Peer, made: dict[str, Any]):
+        self.peer, self.made = peer, made
+        self.reply: dict[str, Any] = {}
+        self.numbers: list[int] = []
+
+    def values(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """Ask, with `inputs` in the place of the tensors that were numbered; return those that carry a gradient."""
+        for made in numbered_tensors([self.made["args"], [list(self.made["kwargs"].values())]]):
+            made.update(encode_tensor(inputs[made["g"]], made["g"]))
+        self.reply = self.peer.ask("call", self.made)
+        self.peer.changed = self.reply.get("changed")
+        if self.reply.get("tape") is None or not inputs:
+            return ()
+        raw = {made["g"]: raw_tensor(made) for made in numbered_tensors(self.reply.get("ok"))}
+        if any(type(number) is not int for number in raw):
+            raise BadValue("a gradient of no tensor")
+        self.numbers = list(raw)
+        return tuple(raw.values())
+
+    def products(self, *slopes: Tensor | None) -> list[Any]:
+        """Ask for the vector-Jacobian product of each input."""
+        sent = [encode(slope, self.peer._keep) for slope in slopes]
+        reply = self.peer.ask("back", {"tape": self.reply.get("tape"), "slopes": sent})
+        return Decoder(self.peer._foreign).decode(reply.get("ok"))
+
+
 class _Computed(torch.autograd.Function):
-    """Tensors that the other side computed from `inputs`; it keeps their graph under the number `tape`."""
+    """Tensors that the other side computes from `inputs`; it keeps their graph."""
 
     @staticmethod
-    def forward(ctx: Any, peer: Peer, tape: int, values: list[Tensor], *inputs: Tensor) -> tuple[Tensor, ...]:
-        ctx.peer, ctx.tape, ctx.inputs = peer, tape, len(inputs)
+    def forward(asked: _Asked, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return asked.values(*inputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.asked = inputs[0]
+        ctx.save_for_backward(*inputs[1:])
         ctx.set_materialize_grads(False)
-        return tuple(values)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *slopes: Tensor | None) -> tuple[Tensor | None, ...]:
-        peer: Peer = ctx.peer
-        reply = peer.ask("back", {"tape": ctx.tape, "slopes": [encode(slope, peer._keep) for slope in slopes]})
-        found = Decoder(peer._foreign).decode(reply.get("ok"))
-        if type(found) is not list or len(found) != ctx.inputs:
+        inputs = ctx.saved_tensors
+        return None, *_Product.apply(ctx.asked, len(inputs), *inputs, *slopes)
+
+
+class _Product(torch.autograd.Function):
+    """The vector-Jacobian products; for many vectors at once, as in `torch.func.jacrev`, one after the other.
+
+    They depend on the inputs as well, so these are arguments: a second derivative is refused, not taken for 0.
+    """
+
+    @staticmethod
+    def forward(asked: _Asked, count: int, *given: Tensor | None) -> tuple[Tensor | None, ...]:
+        found = asked.products(*given[count:])
+        if type(found) is not list or len(found) != count:
             raise BadValue("not the gradients that were asked for")
-        return (None, None, None, *(slope if isinstance(slope, Tensor) else None for slope in found))
+        return tuple(slope if isinstance(slope, Tensor) else None for slope in found)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor | None, ...]) -> None:
+        pass  # nothing to keep
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor | None) -> Any:
+        raise RuntimeError("A function of another process has no second derivative here.")
+
+    @staticmethod
+    def vmap(info: Any, places: tuple[Any, ...], asked: _Asked, count: int, *given: Tensor | None) -> Any:
+        def one(i: int) -> tuple[Tensor | None, ...]:
+            parts = [x if x is None or at is None else x.select(at, i) for x, at in zip(given, places[2:], strict=True)]
+            return _Product.apply(asked, count, *parts)
+
+        stacked = [None if each[0] is None else torch.stack(each) for each in zip(*map(one, range(info.batch_size)))]
+        return tuple(stacked), tuple(None if each is None else 0 for each in stacked)

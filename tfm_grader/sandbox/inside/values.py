@@ -38,10 +38,8 @@ class BadValue(Exception):
     """The data received does not represent a value."""
 
 
-def encode(
-    value: Any, keep: Keep, gradient: Callable[[Tensor], int | None] = lambda tensor: None, depth: int = 0
-) -> Any:
-    """Encode `value` as JSON. `keep` makes a handle for what cannot be sent; `gradient` numbers some tensors."""
+def encode(value: Any, keep: Keep, tensor: Callable[[Tensor], dict[str, Any]] | None = None, depth: int = 0) -> Any:
+    """Encode `value` as JSON. `keep` makes a handle for what cannot be sent; `tensor` may describe tensors its way."""
     kind = type(value)
     if kind in (type(None), bool) or (kind is int and abs(value) < MAX_INTEGER):
         return value
@@ -54,9 +52,9 @@ def encode(
     if kind is complex:
         return {"$": "complex", "v": [repr(value.real), repr(value.imag)]}
     if depth < MAX_DEPTH and isinstance(value, ONE_BY_ONE):  # consumed here, up to the maximum items of a message
-        return [encode(item, keep, gradient, depth + 1) for item in islice(value, MAX_ITEMS)]
+        return [encode(item, keep, tensor, depth + 1) for item in islice(value, MAX_ITEMS)]
     if depth < MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
-        items = [encode(item, keep, gradient, depth + 1) for item in value]
+        items = [encode(item, keep, tensor, depth + 1) for item in value]
         if kind is list:
             return items
         return {
@@ -66,12 +64,12 @@ def encode(
     if depth < MAX_DEPTH and isinstance(value, dict):
         return {
             "$": "dict",
-            "v": [[encode(part, keep, gradient, depth + 1) for part in pair] for pair in value.items()],
+            "v": [[encode(part, keep, tensor, depth + 1) for part in pair] for pair in value.items()],
         }
     if isinstance(value, Tensor) and str(value.dtype).removeprefix("torch.") in DTYPES:
-        return _encode_tensor(value, gradient(value))
+        return tensor(value) if tensor else encode_tensor(value)
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in DTYPES:
-        return {**_encode_tensor(torch.from_numpy(np.array(value)), None), "$": "array"}
+        return {**encode_tensor(torch.from_numpy(np.array(value))), "$": "array"}
     return keep(value)
 
 
@@ -83,7 +81,8 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _encode_tensor(tensor: Tensor, gradient: int | None) -> dict[str, Any]:
+def encode_tensor(tensor: Tensor, gradient: int | None = None) -> dict[str, Any]:
+    """Encode a tensor, with its number if it carries a gradient."""
     plain = tensor.detach().resolve_conj().resolve_neg().to("cpu").to_dense().contiguous()
     data = plain.reshape(-1).view(torch.uint8) if plain.numel() else torch.empty(0, dtype=torch.uint8)
     made = {
