@@ -15,13 +15,16 @@ from torch.testing import assert_close
 
 from tfm_lib._trace import trace
 from tfm_lib.descendants import (
+    Classifier,
     FactorisedEmbedding,
+    LowRankAdapter,
     MixtureOfExperts,
     RMSNorm,
     RotaryGroupedAttention,
     SwiGLU,
     TwoStreams,
     VisionTransformer,
+    add_adapters,
     balance_loss,
     corrupt_spans,
     decoder_of_today,
@@ -157,6 +160,49 @@ def test_padding_is_invisible_in_two_streams():
     alone = model(SENTENCES[1:, :3], torch.tensor([2, 0, 1]))
     padded = model(SENTENCES[1:], torch.tensor([3, 2, 4, 0, 1]))
     assert_close(padded[:, :3], alone)
+
+
+# fine-tuning
+
+
+def test_a_classifier_reads_the_first_token_and_nothing_else():
+    torch.manual_seed(0)
+    encoder = EncoderOnly(CONFIG)
+    model = Classifier(encoder, 3)
+    X = encoder.hidden(SENTENCES)
+    assert_close(encoder(SENTENCES), encoder.embedding.unembed(X))
+    assert_close(model(SENTENCES), X[:, 0] @ model.head.weight.T + model.head.bias)
+
+
+@given(seeds, st.integers(1, 5))
+def test_an_adapter_is_a_dense_map_of_low_rank(seed, rank):
+    torch.manual_seed(seed)
+    linear, X = nn.Linear(6, 4), torch.randn(3, 6)
+    adapter = LowRankAdapter(linear, rank, alpha=3.0)
+    assert_close(adapter(X), linear(X))  # before training it changes nothing
+    adapter.B.data.normal_()
+    update = 3.0 / rank * adapter.B @ adapter.A
+    assert torch.linalg.matrix_rank(update) == min(rank, 4)
+    assert_close(adapter(X), X @ (linear.weight + update).T + linear.bias)
+
+
+def test_adapters_train_nothing_but_themselves_and_change_no_output_at_first():
+    torch.manual_seed(0)
+    encoder = EncoderOnly(CONFIG)
+    before, weights = encoder(SENTENCES), [p.clone() for p in encoder.parameters()]
+    model = Classifier(add_adapters(encoder, rank=2), 3)
+    assert_close(encoder(SENTENCES), before)
+    trained = {name: p.numel() for name, p in model.named_parameters() if p.requires_grad}
+    assert len(trained) == 3 * 2 * 2 + 2
+    assert sum(trained.values()) == 3 * 2 * 2 * (16 + 16) + 3 * 16 + 3
+    optimiser = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
+    for _ in range(2):
+        optimiser.zero_grad()
+        model(SENTENCES).square().sum().backward()
+        optimiser.step()
+    kept = [p for name, p in encoder.named_parameters() if name.split(".")[-1] not in ("A", "B")]
+    assert all(now.equal(old) for now, old in zip(kept, weights, strict=True))
+    assert (encoder(SENTENCES) - before).abs().max() > 1e-3
 
 
 # sharing
@@ -439,6 +485,21 @@ MISFITS = {
             ids=(*NO_IDS[:-1], SENTENCES[0], SENTENCES + 40),
             order=(*NO_IDS[1:-2], SENTENCES, torch.arange(4), torch.zeros(5, dtype=torch.long)),
         ),
+    ),
+    "Classifier": (
+        Classifier,
+        dict(encoder=EncoderOnly(CONFIG), n_classes=2),
+        dict(encoder=(None, DecoderOnly(CONFIG)), n_classes=SIZE),
+    ),
+    "LowRankAdapter": (
+        LowRankAdapter,
+        dict(linear=nn.Linear(3, 2), rank=2, alpha=1.0),
+        dict(linear=(None, nn.ReLU()), rank=SIZE, alpha=NUMBER),
+    ),
+    "add_adapters": (
+        add_adapters,
+        dict(model=EncoderOnly(CONFIG), rank=2),
+        dict(model=(None, "x", nn.Linear(2, 2)), rank=SIZE),
     ),
     "share_layers": (share_layers, dict(model=EncoderOnly(CONFIG)), dict(model=(None, "x", nn.Linear(2, 2)))),
     "FactorisedEmbedding": (

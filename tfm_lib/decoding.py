@@ -3,11 +3,11 @@
 import heapq
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from tfm_lib._errors import (
     bad_input, require_column, require_continuations, require_no_nan,
@@ -15,16 +15,19 @@ from tfm_lib._errors import (
     require_whole, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
-from tfm_lib.transformer import DecoderOnly, Memory, Transformer, decoder_caches
+from tfm_lib.masking import padding_mask
+from tfm_lib.transformer import DecoderOnly, Memory, Transformer, TransformerConfig, decoder_caches
 
 __all__ = [
     "Beam",
     "Hypothesis",
+    "MaskedTranslator",
     "NextToken",
     "beam_search",
     "filter_logits",
     "greedy_decode",
     "length_penalty",
+    "mask_predict",
     "sample",
 ]
 
@@ -280,6 +283,64 @@ def beam_search(
         going = [search for search in going if not search.is_over]
         next_token.select(src_ids.new_tensor(rows))
     return [search.found for search in beams]
+
+
+@checked
+class MaskedTranslator(Transformer):
+    """An encoder–decoder that fills masked target words, and tells how many words there are.
+
+    The decoder has no causal mask: each position sees all others, on both sides.
+
+    Source: Ghazvininejad et al. (2019), sections 2 and 3.3.
+    """
+
+    def __init__(self, config: TransformerConfig, longest: int):
+        super().__init__(config)
+        require_sizes(longest=longest)
+        self.length = nn.Linear(config.d_model, longest + 1)
+
+    def decode(
+        self, tgt_ids: Int[Tensor, "batch n"], memory: Memory, caches: Any = None
+    ) -> Float[Tensor, "batch n d_model"]:
+        if caches:
+            raise bad_input("model", "write one word after the other", "one that fills all at once")
+        Y, mask = self.embedding(tgt_ids), padding_mask(tgt_ids, self.config.pad_id)
+        for layer in self.decoder:
+            Y, _ = layer(Y, memory.H, mask, memory.mask)
+        return self.decoder_norm(Y)
+
+    def lengths(self, memory: Memory) -> Float[Tensor, "batch lengths"]:
+        """Logits of the target's length, from the mean of the memory."""
+        words = memory.mask.mT  # (batch, m, 1)
+        return self.length((memory.H * words).sum(dim=1) / words.sum(dim=1))
+
+
+@torch.no_grad()
+@checked
+def mask_predict(
+    model: MaskedTranslator, src_ids: Int[Tensor, "batch m"], mask_id: int, passes: int = 4
+) -> Int[Tensor, "batch n"]:
+    """All words at once; then, in each further pass, the least certain are hidden and filled anew.
+
+    Pass t of T hides the share (T − t) / T, so that fewer and fewer words are asked for.
+
+    Source: Ghazvininejad et al. (2019), section 3.
+    """
+    _require_ready(model, src_ids)
+    require_token_ids(mask_id=mask_id)
+    require_sizes(passes=passes)
+    memory = model.encode(src_ids)
+    length = model.lengths(memory).argmax(dim=-1, keepdim=True).clamp(min=1)  # (batch, 1)
+    places = torch.arange(int(length.max()), device=src_ids.device)
+    ids = torch.where(places < length, mask_id, model.config.pad_id)
+    certain = torch.where(places < length, 0.0, torch.inf)  # padding is never asked for
+    for done in range(passes):
+        rank = certain.argsort(dim=-1, stable=True).argsort(dim=-1)
+        asked = rank < length * (passes - done) // passes
+        logits = model.embedding.unembed(model.decode(ids.masked_fill(asked, mask_id), memory))
+        p, best = logits.softmax(dim=-1).max(dim=-1)
+        ids, certain = torch.where(asked, best, ids), torch.where(asked, p, certain)
+    return ids
 
 
 def _write(

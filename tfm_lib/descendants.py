@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -22,13 +23,16 @@ from tfm_lib.positional import LearnedPositions, rotary, sinusoidal_encoding
 from tfm_lib.transformer import DecoderOnly, Embedding, EncoderOnly, TransformerConfig
 
 __all__ = [
+    "Classifier",
     "FactorisedEmbedding",
+    "LowRankAdapter",
     "MixtureOfExperts",
     "RMSNorm",
     "RotaryGroupedAttention",
     "SwiGLU",
     "TwoStreams",
     "VisionTransformer",
+    "add_adapters",
     "balance_loss",
     "corrupt_spans",
     "decoder_of_today",
@@ -161,6 +165,57 @@ class TwoStreams(EncoderOnly):
         for layer in self.layers:
             X, _ = layer(X, mask)
         return self.embedding.unembed(self.norm(X[:, n:]))
+
+
+@checked
+class Classifier(nn.Module):
+    """An encoder with a new linear head that reads a class from the first token, [CLS].
+
+    Source: Devlin et al. (2019), section 4.1.
+    """
+
+    def __init__(self, encoder: EncoderOnly, n_classes: int):
+        super().__init__()
+        require_sizes(n_classes=n_classes)
+        self.encoder, self.head = encoder, nn.Linear(encoder.config.d_model, n_classes)
+
+    def forward(self, ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch classes"]:
+        return self.head(self.encoder.hidden(ids)[:, 0])
+
+
+@checked
+class LowRankAdapter(nn.Module):
+    """A linear map whose weights stay as they are, plus a trainable one of low rank, at first 0.
+
+    The output is XWᵀ + b + α/r · XAᵀBᵀ, with A of r × d_in and B of d_out × r numbers.
+
+    Source: Hu et al. (2022), section 4.1.
+    """
+
+    def __init__(self, linear: nn.Linear, rank: int = 4, alpha: float = 8.0):
+        super().__init__()
+        require_sizes(rank=rank)
+        require_number("alpha", alpha, lambda alpha: alpha > 0, "be above 0")
+        self.linear, self.scale = linear.requires_grad_(False), alpha / rank
+        self.A = nn.Parameter(torch.randn(rank, linear.in_features) / linear.in_features**0.5)
+        self.B = nn.Parameter(torch.zeros(linear.out_features, rank))
+
+    def forward(self, X: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
+        return self.linear(X) + self.scale * (X @ self.A.T @ self.B.T)
+
+
+@checked
+def add_adapters(model: EncoderOnly | DecoderOnly, rank: int = 4) -> EncoderOnly | DecoderOnly:
+    """`model` with its weights frozen and adapters at the queries and values of each layer.
+
+    Source: Hu et al. (2022), section 4.2.
+    """
+    model.requires_grad_(False)
+    attention: Any
+    for attention in (layer.self_attention for layer in model.layers):
+        attention.W_Q = LowRankAdapter(attention.W_Q, rank)
+        attention.W_V = LowRankAdapter(attention.W_V, rank)
+    return model
 
 
 @checked

@@ -216,7 +216,7 @@ def decoder_caches(n_layers: int) -> list[tuple[KeyValueCache, MemoryCache]]:
 
 @checked
 class EncoderOnly(nn.Module):
-    """The encoder by itself, as in BERT: logits for each position's own token."""
+    """The encoder by itself, as in BERT: logits for each position's own token, or its vectors."""
 
     def __init__(self, config: TransformerConfig, **parts: Callable):
         super().__init__()
@@ -226,11 +226,15 @@ class EncoderOnly(nn.Module):
         self.norm = _final_norm(config, parts)
         _initialise(self)
 
-    def forward(self, ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
+    def hidden(self, ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_model"]:
+        """The last layer's vectors, which `embedding.unembed` turns into logits."""
         X, mask = self.embedding(ids), padding_mask(ids, self.config.pad_id)
         for layer in self.layers:
             X, _ = layer(X, mask)
-        return self.embedding.unembed(self.norm(X))
+        return self.norm(X)
+
+    def forward(self, ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n v"]:
+        return self.embedding.unembed(self.hidden(ids))
 
 
 @checked
