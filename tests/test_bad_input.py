@@ -18,7 +18,17 @@ from tfm_lib.alignment import AttentiveSeq2Seq, MemoryHop, MemoryNetwork, alignm
 from tfm_lib.attention import AdditiveScore, BilinearScore, attention, dot_score, scaled_dot_score
 from tfm_lib.corpora import load_corpus
 from tfm_lib.data import Example, Tokenizer, apply_merges, batches, learn_merges, pad, padding_waste
-from tfm_lib.decoding import Beam, NextToken, beam_search, filter_logits, greedy_decode, length_penalty, sample
+from tfm_lib.decoding import (
+    Beam,
+    MaskedTranslator,
+    NextToken,
+    beam_search,
+    filter_logits,
+    greedy_decode,
+    length_penalty,
+    mask_predict,
+    sample,
+)
 from tfm_lib.engine.trained import load_trained
 from tfm_lib.engine.translator import Translator
 from tfm_lib.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, Residual, standardise
@@ -88,6 +98,7 @@ P = torch.tensor([[0.5, 0.5], [1.0, 0.0]])
 SRC, TGT = torch.tensor([[4, 5, 6], [7, 8, 0]]), torch.tensor([[1, 4], [1, 5]])
 CONFIG = TransformerConfig(12, d_model=8, n_heads=2, d_ff=16, n_layers=1, dropout=0.0, max_len=16)
 MODEL = Transformer(CONFIG).eval()
+MASKED = MaskedTranslator(CONFIG, longest=5).eval()
 MEMORY, SEEN = torch.randn(2, 3, 8), (SRC != 0)[:, None]
 EXAMPLES = [Example([4, 5], [6]), Example([4], [5, 6, 7])]
 RNN, LSTM = Seq2Seq(9, 9, 4), Seq2Seq(9, 9, 4, "lstm")
@@ -229,6 +240,8 @@ TABLE = {
     "Beam": (Beam, dict(bos_id=1, eos_id=2, beam=2, alpha=0.6, max_len=3, n_best=1), {**SEARCH, "beam": SIZE, "alpha": (*NUMBER, -0.1), "n_best": (*SIZE, 3)}),
     "Beam.advance": (lambda **given: Beam(1, 2, beam=2).advance(**given), dict(tokens=[[3, 4]], log_p=[[-1.0, -2.0]]), {"tokens": (None, "34", [3, 4], [], [[3, 4]] * 2), "tokens → each id of tokens": [[["3", "4"]], [[3, 4.0]], [[3, -4]]], "log_p": (None, [-1.0], [], [[-1.0]], [[-1.0, -2.0, -3.0]]), "log_p → each number of log_p": [[[float("nan"), -1.0]], [[0.5, -1.0]], [["a", "b"]]]}),
     "beam_search": (beam_search, dict(model=MODEL, src_ids=SRC, bos_id=1, eos_id=2, beam=2, alpha=0.6, max_len=3, n_best=2), {"model": MODELS, "src_ids → (src_)?ids": SOURCES, **SEARCH, "beam": SIZE, "alpha": (*NUMBER, -0.1), "n_best": (*SIZE, 3)}),
+    "MaskedTranslator": (lambda longest: MaskedTranslator(CONFIG, longest), dict(longest=5), dict(longest=SIZE)),
+    "mask_predict": (mask_predict, dict(model=MASKED, src_ids=SRC, mask_id=11, passes=2), {"model": (*MODELS, MODEL), "src_ids → (src_)?ids": SOURCES, "mask_id": WHOLE, "passes": SIZE}),
     "Seq2Seq": (Seq2Seq, dict(src_vocab=9, tgt_vocab=9, d_model=4, cell="gru", pad_id=0), dict(src_vocab=SIZE, tgt_vocab=SIZE, d_model=SIZE, cell=WORD, pad_id=WHOLE)),
     "Seq2Seq()": (RNN, dict(src_ids=SRC, tgt_ids=TGT), dict(src_ids=(*ids(SRC, 9), SRC * 0, SRC.flip(1)), tgt_ids=ids(TGT, 9))),
     "Seq2Seq.decode": (RNN.decode, dict(tgt_ids=TGT, state=STATE), dict(tgt_ids=ids(TGT, 9), state=(None, "h", STATE[:, :1], STATE[0], (STATE, STATE), *like(STATE)))),

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tfm_lib.decoding import Beam, NextToken, beam_search, filter_logits, greedy_decode, length_penalty, sample
+from tfm_lib.decoding import (
+    Beam,
+    MaskedTranslator,
+    NextToken,
+    beam_search,
+    filter_logits,
+    greedy_decode,
+    length_penalty,
+    mask_predict,
+    sample,
+)  # fmt: skip
 from tfm_lib.transformer import DecoderOnly, Transformer, TransformerConfig, decoder_caches
 
 PAD, BOS, EOS = 0, 1, 2
@@ -669,3 +679,72 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_sentences.py::test_a_misfit_ends_in_this_sentence[decoding, a model in training]",
     ),
 }
+
+
+# all words at once
+
+MASK = 6
+
+
+def masked_translator(seed: int) -> MaskedTranslator:
+    model = small_model(seed=seed, kind=lambda config: MaskedTranslator(config, longest=9))
+    assert isinstance(model, MaskedTranslator)
+    return model
+
+
+@torch.no_grad()
+def slow_mask_predict(model: MaskedTranslator, src: Tensor, passes: int) -> list[int]:
+    """The same for one source, word by word."""
+    memory = model.encode(src)
+    length = max(1, int(model.lengths(memory)[0].argmax()))
+    ids, certain = [MASK] * length, [0.0] * length
+    for done in range(passes):
+        asked = sorted(range(length), key=lambda i: certain[i])[: length * (passes - done) // passes]
+        read = torch.tensor([[MASK if i in asked else ids[i] for i in range(length)]])
+        words = [word for word in range(model.config.vocab_size) if word not in (PAD, MASK)]
+        logits = model.embedding.unembed(model.decode(read, memory))[0]
+        p = torch.zeros_like(logits)
+        p[:, words] = logits[:, words].softmax(-1)
+        for i in asked:
+            ids[i], certain[i] = int(p[i].argmax()), float(p[i].max())
+    return ids
+
+
+@given(seeds, st.integers(1, 6))
+def test_mask_predict_equals_a_slow_loop(seed, passes):
+    model, src = masked_translator(seed), sources(seed)
+    written = mask_predict(model, src, MASK, passes)
+    for row, ids in enumerate(written.tolist()):
+        slow = slow_mask_predict(model, alone(src, row), passes)
+        assert ids == slow + [PAD] * (len(ids) - len(slow))
+
+
+def test_a_masked_translator_sees_all_places_on_both_sides_but_no_padding():
+    model, src = masked_translator(0), sources()[:1]
+    tgt = torch.tensor([[3, 4, 5, 4]])
+    whole = model(src, tgt)
+    for place in range(4):
+        other = tgt.clone()
+        other[0, place] = MASK
+        moved = (model(src, other) - whole).abs().amax(dim=-1)[0]
+        assert (moved > 1e-6).all()
+    padded = model(src, torch.cat([tgt, torch.zeros(1, 3, dtype=torch.long)], dim=1))
+    assert_close(padded[:, :4], whole)
+    assert_close(model.lengths(model.encode(sources()))[2:], model.lengths(model.encode(alone(sources(), 2))))
+
+
+def test_each_pass_reads_the_target_once_and_hides_fewer_words():
+    model, read = masked_translator(3), []
+    model.embedding.register_forward_pre_hook(lambda _, args: read.append(args[0]))
+    mask_predict(model, sources(), MASK, passes=4)
+    src, *targets = read
+    assert src.equal(sources()) and len(targets) == 4
+    length = (targets[0] == MASK).sum(dim=1)
+    assert [(ids == MASK).sum(dim=1).tolist() for ids in targets] == [
+        (length * (4 - done) // 4).tolist() for done in range(4)
+    ]
+
+
+def test_a_masked_translator_does_not_write_from_left_to_right():
+    with pytest.raises(ValueError, match="model must write one word after the other"):
+        greedy_decode(masked_translator(0), sources(), BOS, EOS)

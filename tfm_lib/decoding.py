@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -16,6 +16,7 @@ from tfm_lib._errors import (
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.masking import padding_mask
+from tfm_lib.multihead import KeyValueCache, MemoryCache
 from tfm_lib.transformer import DecoderOnly, Memory, Transformer, TransformerConfig, decoder_caches
 
 __all__ = [
@@ -300,7 +301,10 @@ class MaskedTranslator(Transformer):
         self.length = nn.Linear(config.d_model, longest + 1)
 
     def decode(
-        self, tgt_ids: Int[Tensor, "batch n"], memory: Memory, caches: Any = None
+        self,
+        tgt_ids: Int[Tensor, "batch n"],
+        memory: Memory,
+        caches: Sequence[tuple[KeyValueCache | None, MemoryCache | None]] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
         if caches:
             raise bad_input("model", "write one word after the other", "one that fills all at once")
@@ -338,6 +342,7 @@ def mask_predict(
         rank = certain.argsort(dim=-1, stable=True).argsort(dim=-1)
         asked = rank < length * (passes - done) // passes
         logits = model.embedding.unembed(model.decode(ids.masked_fill(asked, mask_id), memory))
+        logits[..., [model.config.pad_id, mask_id]] = -torch.inf  # neither is a word
         p, best = logits.softmax(dim=-1).max(dim=-1)
         ids, certain = torch.where(asked, best, ids), torch.where(asked, p, certain)
     return ids
