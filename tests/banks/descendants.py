@@ -120,6 +120,49 @@ def masked_loss(logits, ids, asked):
     return torch.stack(losses).mean()
 """,
     },
+    "descendants.low-rank": {
+        "as in the formula": """
+def low_rank(X, W, A, B, alpha):
+    r = A.shape[0]
+    output = X @ W.T + alpha / r * X @ A.T @ B.T
+    return output, W + (alpha / r) * B @ A
+""",
+        "F.linear, and a list": """
+def low_rank(X, W, A, B, alpha):
+    scale = alpha / B.size(-1)
+    output = F.linear(X, W) + scale * F.linear(F.linear(X, A), B)
+    return [output, torch.addmm(W, B, A, alpha=scale)]
+""",
+        "einsum": """
+def low_rank(X, W, A, B, alpha):
+    update = torch.einsum("or,ri->oi", B, A) * alpha / len(A)
+    merged = W + update
+    return torch.einsum("ni,oi->no", X, merged), merged
+""",
+        "loops": """
+def low_rank(X, W, A, B, alpha):
+    merged = W.clone()
+    for a, b in zip(A, B.T):
+        merged += torch.outer(b, a) * alpha / len(A)
+    rows = [[sum(x[i] * w[i] for i in range(len(x))) for w in merged.tolist()] for x in X.tolist()]
+    return torch.tensor(rows), merged
+""",
+        "numpy": """
+import numpy as np
+def low_rank(X, W, A, B, alpha):
+    X, W, A, B = (np.asarray(M) for M in (X, W, A, B))
+    merged = W + np.dot(B, A) * (alpha / A.shape[0])
+    return X.dot(merged.transpose()), merged
+""",
+        "a module": """
+def low_rank(X, W, A, B, alpha):
+    linear = torch.nn.Linear(W.shape[1], W.shape[0], bias=False)
+    with torch.no_grad():
+        linear.weight.copy_(W)
+        linear.weight.add_(B.matmul(A).mul(alpha).div(len(A)))
+    return linear(X).detach(), linear.weight.data
+""",
+    },
     "descendants.balance": {
         "counts": """
 def balance(logits, k):
@@ -346,6 +389,62 @@ def masked_loss(logits, ids, asked):
     nats = F.cross_entropy(logits.transpose(1, 2), ids, reduction="none")
     rows = (nats * asked).sum(dim=1) / asked.sum(dim=1).clamp(min=1)
     return rows.mean()
+""",
+    },
+    "descendants.low-rank": {
+        "changes its input": """
+def low_rank(X, W, A, B, alpha):
+    W += alpha / len(A) * B @ A
+    return X @ W.T, W
+""",
+        "only the output": """
+def low_rank(X, W, A, B, alpha):
+    layer = lambda X: F.linear(X, W) + alpha / len(A) * F.linear(F.linear(X, A), B)
+    return layer(X)
+""",
+        "no return": """
+def low_rank(X, W, A, B, alpha):
+    merged = W + alpha / len(A) * B @ A
+    output = X @ merged.T
+""",
+        "no scale": """
+def low_rank(X, W, A, B, alpha):
+    merged = W.clone()
+    for k in range(len(A)):
+        merged += B[:, k, None] * A[k]
+    return torch.einsum("ni,oi->no", X, merged), merged
+""",
+        "divided by the rank twice": """
+def low_rank(X, W, A, B, alpha):
+    update = (B.unsqueeze(-1) * A).mean(dim=1) * alpha / A.shape[0]
+    return F.linear(X, W + update), W + update
+""",
+        "update added twice": """
+def low_rank(X, W, A, B, alpha):
+    W, scale = W.clone(), alpha / len(A)
+    W.addmm_(B, A, alpha=scale)
+    return X @ W.T + scale * (X @ A.T) @ B.T, W
+""",
+        "update transposed": """
+def low_rank(X, W, A, B, alpha):
+    update = torch.einsum("or,ri->io", B, A) * alpha / len(A)
+    return F.linear(X, W + update), W + update
+""",
+        "the rows of B for r": """
+def low_rank(X, W, A, B, alpha):
+    r, merged = len(B), W.tolist()
+    for o, row in enumerate((B @ A).tolist()):
+        for i, change in enumerate(row):
+            merged[o][i] += alpha / r * change
+    merged = torch.tensor(merged)
+    return X @ merged.mT, merged
+""",
+        "merged weight transposed": """
+import numpy as np
+def low_rank(X, W, A, B, alpha):
+    X, W, A, B = (M.numpy() for M in (X, W, A, B))
+    merged = W.T + alpha / A.shape[0] * np.matmul(A.T, B.T)
+    return X @ merged, merged
 """,
     },
     "descendants.balance": {

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tfm_lib.checks.random_inputs import different, telling, whole
-from tfm_lib.checks.judge import Expect, Slip, exercise
+from tfm_lib.checks.judge import Expect, Slip, exercise, told
 
 NextLogP = Callable[[list[int]], list[float]]
 
@@ -980,6 +980,272 @@ _CACHED = [
         "an axis too many",
         _output(lambda q, k, v, K, V: _cached_step(q, k, v, K, V)[0][None]),
         "The output has an axis too many: one token gives one vector, (d_k,).",
+    ),
+]
+
+
+# hide again
+
+
+@exercise("decoding.hide-again", answer="hide_again")
+def hide_again(student, expect):
+    def draw() -> tuple[Tensor, Tensor, Tensor, int]:
+        batch, n = whole(3, 5), whole(6, 9)
+        return _to_hide(n, different(batch, 1, n - 1))
+
+    def edges() -> tuple[Tensor, Tensor, Tensor, int]:
+        n = whole(5, 8)
+        return _to_hide(n, [(0, n, whole(1, n - 1), whole(1, n - 1))[i] for i in different(4, 0, 3)])
+
+    answer = told(student.hide_again, _ROWS_AND_COLUMNS)
+    what = "the ids"
+    expect.agrees(
+        answer,
+        _hide_again,
+        telling(draw, _hide_again, _HIDES),
+        holds="in each row, as many of the least certain tokens as `hidden` says are replaced by mask_id",
+        slips=_HIDES,
+        describe=what,
+    )
+    expect.agrees(
+        answer,
+        _hide_again,
+        telling(edges, _hide_again, _NONE_OR_ALL),
+        holds="a row may hide nothing, or all of its tokens",
+        slips=_NONE_OR_ALL,
+        describe="rows that hide 0 or n tokens",
+    )
+    equal = torch.full((3, 6), 0.5)
+    for tied in (torch.randint(1, 5, (4, 9)) / 4, torch.randint(1, 4, (5, 8)) / 4, equal):
+        ids, _, hidden, mask_id = _to_hide(tied.shape[1], different(len(tied), 1, tied.shape[1] - 1))
+        got = student.hide_again(ids.clone(), tied.clone(), hidden.clone(), mask_id)
+        _expect_ties(expect, torch.stack([torch.as_tensor(row) for row in got]), ids, tied, hidden, mask_id)
+    wide = [_to_hide(n, different(rows, 0, n)) for n, rows in ((whole(150, 250), whole(12, 20)), (whole(40, 60), 1))]
+    expect.agrees(answer, _hide_again, wide, "rows of hundreds of tokens, and a single row", _HIDES, describe=what)
+    expect.true(
+        not torch.as_tensor(student.hide_again(*draw())[0]).is_floating_point(),
+        holds="ids are whole numbers",
+        otherwise="Your ids are floating-point numbers, and an embedding can't look those up. Which of the tensors that you "
+        "combine isn't made of whole numbers?",
+        mistake="float ids",
+    )
+
+
+def _to_hide(n: int, hidden: list[int]) -> tuple[Tensor, Tensor, Tensor, int]:
+    """Ids, different probabilities, which are higher in some rows than in others, the counts, and a mask's id."""
+    size = (len(hidden), n)
+    ranks = torch.rand(size).argsort(dim=-1)
+    p = ((ranks + 0.1 + 0.8 * torch.rand(size)) / n) ** (0.3 + 2.7 * torch.rand(len(hidden), 1))
+    return torch.randint(200, 1000, size), p, torch.tensor(hidden), whole(4, 99)
+
+
+def _expect_ties(expect: Expect, got: Tensor, ids: Tensor, p: Tensor, hidden: Tensor, mask_id: int) -> None:
+    """Of equally certain tokens any may be hidden, but as many as asked for, and none that is more certain."""
+    is_hidden = got == mask_id
+    counts = is_hidden.sum(dim=-1)
+    least = p.sort(dim=-1).values.cumsum(dim=-1).gather(-1, hidden[:, None] - 1).squeeze(-1)
+    otherwise, mistake = "", None
+    if (counts != hidden).any():
+        row = int((counts != hidden).int().argmax())
+        too_many = bool(counts[row] > hidden[row])
+        mistake = "ties hidden" if too_many else "ties kept"
+        otherwise = (
+            f"Several tokens are equally certain, and the number of hidden tokens in one row is {counts[row]} instead of "
+            f"{hidden[row]}. {_TIES_HIDDEN if too_many else _TIES_KEPT}"
+        )
+    elif (p * is_hidden).sum(dim=-1).sub(least).abs().max() > 1e-4 or (got != ids)[~is_hidden].any():
+        otherwise = (
+            "Several tokens are equally certain, and you hid one although a less certain token stays, or changed a token that "
+            "stays. Any of the equal ones may be hidden, but only once all less certain tokens are."
+        )
+    holds = "of equally certain tokens, no more and no fewer are hidden than asked for"
+    expect.true(not otherwise, holds, otherwise, mistake)
+
+
+_TIES_HIDDEN = "Do you hide every token up to a certain value of `p`? Equal values all pass such a comparison."
+_TIES_KEPT = (
+    "Do you hide every token below a certain value of `p`, or look up where a value stands? The first hides none of several "
+    "equal tokens, the second finds the same one again and again."
+)
+
+
+def _ranks(values: Tensor, dim: int = -1) -> Tensor:
+    return values.argsort(dim=dim).argsort(dim=dim)
+
+
+def _hiding(which: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """The ids with `mask_id` where `which(p, hidden)` says, the counts as a column."""
+    return lambda ids, p, hidden, mask_id: torch.where(which(p, hidden[:, None]), mask_id, ids)
+
+
+def _least_certain(p: Tensor, hidden: Tensor) -> Tensor:
+    return _ranks(p) < hidden
+
+
+_hide_again = _hiding(_least_certain)
+
+
+def _hiding_the_mean(rounded: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    return _hiding(lambda p, hidden: _ranks(p) < rounded(hidden.double().mean()))
+
+
+def _sorted_ids(ids: Tensor, p: Tensor, hidden: Tensor, mask_id: int) -> Tensor:
+    return _hide_again(ids, p, hidden, mask_id).gather(-1, p.argsort(dim=-1))
+
+
+_COLUMNS = (
+    "Two shapes don't fit. `hidden` has shape (batch,), one count for each row; next to a tensor of shape (batch, n) it is "
+    "lined up with the columns. Which shape would line it up with the rows?"
+)
+_ROWS_AND_COLUMNS = {"must match the size|could not be broadcast": ("counts along the columns", _COLUMNS)}
+_THRESHOLD = (
+    "You hide every token whose probability is below a threshold. How many those are is left to chance; `hidden` says how many "
+    "it must be."
+)
+_SORTED = (
+    "The ids come back sorted by their probability. Each token must stay at its position; only what is hidden changes."
+)
+_BATCH = (
+    "You rank the tokens of the whole batch together. Each row is a sentence of its own, so its tokens only compete with each "
+    "other."
+)
+_MASK = "These are truth values that say where to hide. Return the ids, with `mask_id` at those places."
+_HIDES = [
+    Slip(
+        "hides the most certain",
+        _hiding(lambda p, hidden: _ranks(-p) < hidden),
+        "You hide the tokens that the model was most certain of. Those can stay; the doubtful ones are filled in again.",
+    ),
+    Slip(
+        "positions taken for ranks",
+        _hiding(lambda p, hidden: p.argsort(dim=-1) < hidden),
+        "Entry i of an argsort is a position: where the token with rank i stands. You compare it with a count, as if it were the "
+        "rank of token i. How do you get from positions to ranks?",
+    ),
+    Slip(
+        "positions taken for ranks",
+        _hiding(lambda p, hidden: p.argsort(dim=-1, descending=True) < hidden),
+        "You compare an argsort with a count. Its entry i is a position, where the i-th token in order of certainty stands, and "
+        "not the rank of token i. It also begins with the most certain token.",
+    ),
+    Slip(
+        "one count for all rows",
+        _hiding(lambda p, hidden: _ranks(p) < hidden[0]),
+        "All rows hide as many tokens as the first one. Each row has a count of its own.",
+    ),
+    Slip(
+        "one count for all rows",
+        _hiding(lambda p, hidden: _ranks(p) < hidden.max()),
+        "All rows hide as many tokens as the largest count says. Each row has a count of its own.",
+    ),
+    Slip(
+        "one count for all rows",
+        _hiding(lambda p, hidden: _ranks(p) < hidden.min()),
+        "All rows hide as many tokens as the smallest count says. Each row has a count of its own.",
+    ),
+    *(
+        Slip(
+            "one count for all rows",
+            _hiding_the_mean(rounded),
+            "All rows hide the mean of the counts. Each row has a count of its own.",
+        )
+        for rounded in (torch.floor, torch.round, torch.ceil)
+    ),
+    Slip(
+        "ranks over the whole batch",
+        _hiding(lambda p, hidden: _ranks(p.flatten()).view(p.shape) < hidden.sum()),
+        _BATCH,
+    ),
+    Slip("ranks over the whole batch", _hiding(lambda p, hidden: _ranks(p.flatten()).view(p.shape) < hidden), _BATCH),
+    Slip(
+        "ranks along the columns",
+        _hiding(lambda p, hidden: _ranks(p, dim=0) < hidden),
+        "You rank each token among those at the same position of the other rows. A token competes with the others of its own "
+        "row: which dimension is that?",
+    ),
+    Slip("a threshold", _hiding(lambda p, hidden: p < p.mean(dim=-1, keepdim=True)), _THRESHOLD),
+    Slip("a threshold", _hiding(lambda p, hidden: p < p.mean()), _THRESHOLD),
+    Slip("a threshold", _hiding(lambda p, hidden: p < p.median(dim=-1, keepdim=True).values), _THRESHOLD),
+    Slip("a threshold", _hiding(lambda p, hidden: p < 0.5), _THRESHOLD),
+    Slip("a threshold", _hiding(lambda p, hidden: p < hidden / p.shape[1]), _THRESHOLD),
+    Slip(
+        "one too many",
+        _hiding(lambda p, hidden: _ranks(p) <= hidden),
+        "You hide one token too many in each row. The ranks begin with 0: which is the last one to hide?",
+    ),
+    Slip(
+        "one too few",
+        _hiding(lambda p, hidden: _ranks(p) < hidden - 1),
+        "You hide one token too few in each row. The ranks begin with 0: which is the last one to hide?",
+    ),
+    Slip(
+        "hides the others",
+        _hiding(lambda p, hidden: _ranks(p) >= hidden),
+        "You hide the tokens that should stay, and keep those that should be hidden. Which of its two values does torch.where "
+        "take where the condition is true?",
+    ),
+    Slip(
+        "keeps as many as it should hide",
+        _hiding(lambda p, hidden: _ranks(p) < p.shape[1] - hidden),
+        "The least certain tokens are hidden, but `hidden[b]` tokens of each row are left. It says how many to hide, not how many "
+        "to keep.",
+    ),
+    Slip(
+        "hides the first positions",
+        _hiding(lambda p, hidden: torch.arange(p.shape[1]) < hidden),
+        "You hide the first tokens of each row, whatever `p` is. How many they are is right; which ones depends on `p`.",
+    ),
+    Slip(
+        "hides the last positions",
+        _hiding(lambda p, hidden: torch.arange(p.shape[1]) >= p.shape[1] - hidden),
+        "You hide the last tokens of each row, whatever `p` is. How many they are is right; which ones depends on `p`.",
+    ),
+    Slip(
+        "ranks the ids",
+        lambda ids, p, hidden, mask_id: torch.where(_ranks(ids) < hidden[:, None], mask_id, ids),
+        "You rank the ids. An id only says which token it is; `p` says how certain the model was of it.",
+    ),
+    Slip("order lost", _sorted_ids, _SORTED),
+    Slip("order lost", lambda *case: _sorted_ids(*case).flip(-1), _SORTED),
+    *(
+        Slip(
+            "mask_id ignored",
+            lambda ids, p, hidden, mask_id, own=own: _hide_again(ids, p, hidden, own),
+            f"The right tokens are hidden, but by {own}, whatever `mask_id` is.",
+        )
+        for own in (0, 1, -1, 103)
+    ),
+    Slip(
+        "nothing hidden", lambda ids, p, hidden, mask_id: ids, "The ids come back as they were, without a hidden token."
+    ),
+    Slip(
+        "everything hidden",
+        lambda ids, p, hidden, mask_id: torch.full_like(ids, mask_id),
+        "All tokens are hidden, as before the first pass. The certain ones stay: the next pass needs them to go on.",
+    ),
+    Slip("the mask returned", lambda ids, p, hidden, mask_id: _least_certain(p, hidden[:, None]), _MASK),
+    Slip("the mask returned", lambda ids, p, hidden, mask_id: ~_least_certain(p, hidden[:, None]), _MASK),
+    Slip(
+        "probabilities returned",
+        lambda ids, p, hidden, mask_id: _hide_again(p, p, hidden, mask_id),
+        "The right tokens are hidden, but where a token stays you return its probability. Its id belongs there.",
+    ),
+]
+_NONE_OR_ALL = [
+    Slip(
+        "0 hides everything",
+        lambda ids, p, hidden, mask_id: _hide_again(ids, p, hidden.masked_fill(hidden == 0, p.shape[1]), mask_id),
+        "A row with hidden = 0 is hidden entirely. A slice such as `order[-k:]` holds everything if k is 0.",
+    ),
+    Slip(
+        "0 hides one",
+        lambda ids, p, hidden, mask_id: _hide_again(ids, p, hidden.clamp(min=1), mask_id),
+        "A row with hidden = 0 loses a token. In such a row, all tokens stay.",
+    ),
+    Slip(
+        "n leaves one",
+        lambda ids, p, hidden, mask_id: _hide_again(ids, p, hidden.clamp(max=p.shape[1] - 1), mask_id),
+        "A row with hidden = n keeps a token. In such a row, all tokens are hidden, also the most certain one.",
     ),
 ]
 

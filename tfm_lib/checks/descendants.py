@@ -449,6 +449,216 @@ def masked_loss(student, expect):
     expect.agrees(student.masked_loss, _masked_loss, inputs, holds, LOSS_SLIPS, describe="the loss")
 
 
+# the low-rank adapter
+
+
+def _low_rank(X: Tensor, W: Tensor, A: Tensor, B: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    merged = W + alpha / len(A) * (B @ A)
+    return X @ merged.T, merged
+
+
+def _scaled(scale: Callable[[Tensor, Tensor, float], float]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The adapted map with another factor before the update, a function of A, B and alpha."""
+
+    def adapted(X: Tensor, W: Tensor, A: Tensor, B: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+        merged = W + scale(A, B, alpha) * (B @ A)
+        return X @ merged.T, merged
+
+    return adapted
+
+
+def _another_output(output: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The right merged weight, and an output computed of X, W and the scaled update."""
+    return lambda X, W, A, B, alpha: (
+        output(X, W, alpha / len(A) * (B @ A)),
+        _low_rank(X, W, A, B, alpha)[1],
+    )
+
+
+def _another_merged(merged: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The right output, and a merged weight made of W and the scaled update."""
+    return lambda X, W, A, B, alpha: (
+        _low_rank(X, W, A, B, alpha)[0],
+        merged(W, alpha / len(A) * (B @ A)),
+    )
+
+
+def _transposed_update(X: Tensor, W: Tensor, A: Tensor, B: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    merged = W + alpha / len(A) * (A.T @ B.T)
+    return X @ merged.T, merged
+
+
+LOW_RANK_SLIPS = [
+    Slip(
+        "no scale",
+        _scaled(lambda A, B, alpha: 1.0),
+        "The update is added as it is. The formula has a factor before it, in which `alpha` appears.",
+    ),
+    Slip(
+        "alpha only",
+        _scaled(lambda A, B, alpha: alpha),
+        "The update is too large: it is multiplied by alpha, but the factor is a fraction. What is below alpha in the formula?",
+    ),
+    Slip(
+        "root of the rank",
+        _scaled(lambda A, B, alpha: alpha / len(A) ** 0.5),
+        "The update is divided by √r. There is such a variant, but the formula of this exercise has no root.",
+    ),
+    Slip(
+        "divided by the rank twice",
+        _scaled(lambda A, B, alpha: alpha / len(A) ** 2),
+        "The update is divided by r twice. Perhaps you scaled it in two places, or took a mean over the rank where a matrix "
+        "product takes a sum.",
+    ),
+    Slip(
+        "the columns of A for r",
+        _scaled(lambda A, B, alpha: alpha / A.shape[1]),
+        "You divided by d_in, the number of columns of A. The rank is the size that A and B have in common and W does not have.",
+    ),
+    Slip(
+        "the rows of B for r",
+        _scaled(lambda A, B, alpha: alpha / len(B)),
+        "You divided by d_out, the number of rows of B. The rank is the size that B and A have in common and W does not have.",
+    ),
+    Slip(
+        "scale upside down",
+        _scaled(lambda A, B, alpha: len(A) / alpha),
+        "The factor before the update is upside down: with a larger alpha the update should become larger.",
+    ),
+    Slip(
+        "whole-number division",
+        _scaled(lambda A, B, alpha: alpha // len(A)),
+        "The factor before the update was rounded down to a whole number. `//` does that, and `/` does not.",
+    ),
+    Slip(
+        "scaled twice",
+        _scaled(lambda A, B, alpha: (alpha / len(A)) ** 2),
+        "The update is scaled twice. Perhaps you scaled both A and B; a factor before one of them is a factor before their product.",
+    ),
+    Slip(
+        "frozen weight scaled as well",
+        lambda X, W, A, B, alpha: tuple(
+            alpha / len(A) * part for part in _scaled(lambda A, B, alpha: 1.0)(X, W, A, B, alpha)
+        ),
+        "The contribution of W is scaled as well. In the formula, the factor applies to the update only.",
+    ),
+    Slip(
+        "frozen weight forgotten",
+        lambda X, W, A, B, alpha: _low_rank(X, torch.zeros_like(W), A, B, alpha),
+        "Both results contain only the update. An adapter is added to the frozen map and does not replace it: with B = 0 the "
+        "output should be that of W.",
+    ),
+    Slip(
+        "frozen weight forgotten in the output",
+        _another_output(lambda X, W, update: X @ update.T),
+        "The merged weight is right, but your output contains only the update. The two should agree: a linear map with the merged "
+        "weight gives the output.",
+    ),
+    Slip(
+        "output of the frozen weight",
+        _another_output(lambda X, W, update: X @ W.T),
+        "The merged weight is right, but your output is that of the frozen weight, as if there were no adapter.",
+    ),
+    Slip(
+        "only the update merged",
+        _another_merged(lambda W, update: update),
+        "The output is right, but your second matrix is the update alone. If it replaced all three matrices, the "
+        "map would lose what was learned before the adapter.",
+    ),
+    Slip(
+        "frozen weight returned",
+        _another_merged(lambda W, update: W),
+        "The output is right, but your second matrix is W unchanged, so what the adapter has learned would be lost.",
+    ),
+    Slip(
+        "merged without the scale",
+        lambda X, W, A, B, alpha: (_low_rank(X, W, A, B, alpha)[0], W + B @ A),
+        "The output is right, but the update in your merged weight has no factor before it, so the merged weight would give "
+        "a different output.",
+    ),
+    Slip(
+        "output without the scale",
+        lambda X, W, A, B, alpha: (X @ (W + B @ A).T, _low_rank(X, W, A, B, alpha)[1]),
+        "The merged weight is right, but the update in your output has no factor before it.",
+    ),
+    Slip(
+        "merged weight transposed",
+        _another_merged(lambda W, update: (W + update).T),
+        "The output is right, but your merged weight is transposed. It should have the shape of W, (d_out, d_in).",
+    ),
+    Slip(
+        "update transposed",
+        _transposed_update,
+        "Your update is transposed: it has the shape (d_in, d_out), which fits W only where d_in = d_out. In which order must "
+        "A and B be multiplied so that the result has the shape of W?",
+    ),
+    Slip(
+        "update transposed in the output",
+        _another_output(lambda X, W, update: X @ W.T + X @ update),
+        "The merged weight is right, but in your output X is multiplied by B first, which is possible only where d_in = d_out. "
+        "It is A that reads vectors of d_in numbers, and B that returns vectors of d_out.",
+    ),
+    Slip(
+        "W not transposed",
+        _another_output(lambda X, W, update: X @ W + X @ update.T),
+        "The merged weight is right, but in your output the frozen part is X W, which is possible only where d_in = d_out. "
+        "`nn.Linear` stores its weight as (d_out, d_in).",
+    ),
+    Slip(
+        "merged weight not transposed in the output",
+        _another_output(lambda X, W, update: X @ (W + update)),
+        "The merged weight is right, but your output is X times this weight, which is possible only where d_in = d_out. A linear map "
+        "with a weight of shape (d_out, d_in), such as `nn.Linear`, multiplies differently.",
+    ),
+    Slip(
+        "update added twice",
+        _another_output(lambda X, W, update: X @ (W + 2 * update).T),
+        "The merged weight is right, but the update is in your output twice. The merged weight already contains it, so use "
+        "either the merged weight or W with the adapter.",
+    ),
+    Slip(
+        "the other order",
+        lambda X, W, A, B, alpha: tuple(reversed(_low_rank(X, W, A, B, alpha))),
+        "Both results are right, but in the wrong order. Return the output first, then the merged weight.",
+    ),
+    Slip(
+        "only the output",
+        lambda X, W, A, B, alpha: _low_rank(X, W, A, B, alpha)[0],
+        "The output is right, and it is all that came back. The text asks for the merged weight as well, as the second result.",
+    ),
+    Slip(
+        "only the merged weight",
+        lambda X, W, A, B, alpha: _low_rank(X, W, A, B, alpha)[1],
+        "The merged weight is right, and it is all that came back. The text asks for the output of the adapted map as well, "
+        "as the first result.",
+    ),
+]
+
+
+@exercise("descendants.low-rank", answer="low_rank")
+def low_rank(student, expect):
+    a, b, c, d, e, f = _sizes(6, 5, 10)
+    ranks = [*_sizes(3, 2, 4), 2, 1]
+    shapes = [(a, a), (b, b), (c, d), (d, c), (e, f)]  # with d_in = d_out a transposed product fits, too
+    inputs = []
+    alphas = [k + 0.5 for k in _sizes(5, 4, 10)]  # no multiples of r, so that `//` shows
+    for n, r, (d_in, d_out), alpha in zip(_sizes(5, 11, 15), ranks, shapes, alphas):
+        A, B = torch.randn(r, d_in) / d_in**0.5, torch.randn(d_out, r) / 2
+        inputs.append((torch.randn(n, d_in), torch.randn(d_out, d_in), A, B, alpha))
+    holds = "the output of the adapted map, and the one weight that gives the same output"
+    expect.agrees(
+        student.low_rank, _low_rank, inputs, holds, LOW_RANK_SLIPS, describe="the output and the merged weight"
+    )
+    X, W, A, B, alpha = inputs[2]
+    expect.agrees(
+        student.low_rank,
+        _low_rank,
+        [(X, W, A, torch.zeros_like(B), alpha)],
+        "before training, when B is 0, the adapter changes nothing",
+        describe="the output and the merged weight when B is 0",
+    )
+
+
 # balance
 
 
