@@ -200,7 +200,7 @@ PLACES = {
     "tfm_lib/drawing": (("tfm_lib.drawing",), (("notebook",),)),
     "tfm_book/notebooks": (("tfm_lib.drawing", "tfm_book.notebooks"), (("lab",), ("classroom",))),
     "tfm_book/site": (
-        ("tfm_lib.drawing", "tfm_lib.engine.translator", "tfm_book.notebooks", "tfm_book.site"),
+        ("tfm_lib.drawing", "tfm_lib.engine.shipped", "tfm_book.notebooks", "tfm_book.site"),
         (("book",),),
     ),
     "tfm_book": (("tfm_lib.", "tfm_book"), ()),
