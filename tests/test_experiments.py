@@ -86,6 +86,17 @@ SMALL: dict[str, dict[str, Any]] = {
         "LENGTHS": [4],
         "number_words": From(lambda number_words: partial(number_words, steps=1)),
     },
+    "cost_scaling": {
+        "SIZES": {"8 × 1": (8, 1), "16 × 1": (16, 1)},
+        "BUDGETS": [3e8, 6e8],
+        "FEWEST": 1,
+        "TUNED": 3e8,
+        "SEEDS": [0, 1],
+        "RATES": [1e-3],
+        "LENGTH": 16,
+        "JUDGED": 1,
+        "SAMPLES": 2,
+    },
     "cost_table": {
         "N": [64, 128, 192, 256],
         "PASSES": {64: [0]},
