@@ -1,9 +1,9 @@
 """Measure held-out loss against compute for a family of small decoders: is there a power law, and which size is best?
 
 The text is the Unicode locale data that Babel ships: names of languages, countries, currencies and scripts in every
-language that is written in Latin letters, in lines of one language each. One name in twenty, in all languages
-at once, is for validation, and one for the test. Every pair of a compute budget C and a size N is one training run of D = C / 6N letters with a schedule of
-its own that ends there. N counts the parameters of the layers, without the embedding table.
+language that is written in Latin letters, in lines of one language each. One name in twenty, in all languages at once,
+is for validation, and one for the test. Every pair of a compute budget C and a size N is one training run of D = C / 6N
+letters with a schedule of its own that ends there. N counts the parameters of the layers, without the embedding table.
 
 The loss is fitted by L = E + A / N^α + B / D^β, as in Hoffmann et al. (2022), approach 3: squared errors of log L, and
 an interval from 200 samples of the runs, drawn with replacement.
