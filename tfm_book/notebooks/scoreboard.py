@@ -20,7 +20,10 @@ PIECES = {
     "transformer": "twice as many layers",
 }
 TITLE = "One task, chapter by chapter"
-TASK = "BLEU on {sentences} test sentences of Tatoeba, English to French, written greedily; {basis}, the same for all rows."
+TASK = (
+    "BLEU compares translations with a reference, from 0 to 100 (see the chapter Evaluation): here {sentences} test sentences of the "
+    "Tatoeba collection, English to French, written greedily; {basis}, the same for all rows."
+)
 
 
 @dataclass(frozen=True)
@@ -63,5 +66,11 @@ def listed(stem: str) -> str:
     """Return the table in Markdown, for a notebook."""
     lines = [f"| {row.name} | {row.piece} | {row.mean:.1f} ({row.by_seed}) |" for row in rows(stem)]
     return "\n".join(
-        [f"**{TITLE}.** {task()}", "", "| chapter | what is new | BLEU (a number a seed) |", "|---|---|---|", *lines]
+        [
+            f"**{TITLE}.** {task()}",
+            "",
+            "| chapter | what is new | BLEU, 0 to 100 (one number per seed) |",
+            "|---|---|---|",
+            *lines,
+        ]
     )
