@@ -305,8 +305,8 @@ def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, sou
     served = TTFont(built_book / "_tfm" / "fonts" / "noto-sans-kr-glossary.woff").getBestCmap()
     missing = {letter for letter in words if "가" <= letter <= "힣" and ord(letter) not in served}
     assert words and not missing, (
-        "take the glossary's syllables from Noto Sans KR again: pyftsubset NotoSansKR-Regular.ttf --flavor=woff "
-        "--no-hinting --layout-features= --text-file=chapters/glossary.md "
+        "take the glossary's syllables from Noto Sans CJK again (Debian: fonts-noto-cjk): pyftsubset NotoSansCJK-Regular.ttc "
+        "--font-number=1 --flavor=woff --no-hinting --desubroutinize --layout-features= --text-file=chapters/glossary.md "
         "--output-file=tfm_book/site/theme/fonts/noto-sans-kr-glossary.woff"
     )
 

@@ -210,6 +210,7 @@ def add_adapters(model: EncoderOnly | DecoderOnly, rank: int = 4) -> EncoderOnly
 
     Source: Hu et al. (2022), section 4.2.
     """
+    require_sizes(rank=rank)
     model.requires_grad_(False)
     attention: Any
     for attention in (layer.self_attention for layer in model.layers):
