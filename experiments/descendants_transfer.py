@@ -162,7 +162,7 @@ def tuned(arm: str, count: int, rate: float, seed: int) -> dict[str, Any]:
     """Train on `count` names per language; return the shares of right languages."""
     form, trains = ARMS[arm]
     torch.manual_seed(seed)
-    encoder = encoder_of(form, seed) if form else EncoderOnly(TransformerConfig(data().mask_id + 1, **SIZES))
+    encoder = pre_training(form, seed)[1] if form else EncoderOnly(TransformerConfig(data().mask_id + 1, **SIZES))
     draw, model = random.Random(seed), classifier(trains, encoder)
     labelled, trained = data().drawn(count, draw), [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.Adam(trained, lr=rate)
@@ -211,10 +211,6 @@ def pre_training(form: str, seed: int) -> tuple[dict[str, Any], EncoderOnly]:
     model = EncoderOnly(TransformerConfig(data().mask_id + 1, **SIZES))
     model.load_state_dict(torch.load(Path(os.environ["TFM_RUNS"], NAME, f"{form}, seed {seed}.pt")))
     return one, model
-
-
-def encoder_of(form: str, seed: int) -> EncoderOnly:
-    return pre_training(form, seed)[1]
 
 
 def main() -> None:

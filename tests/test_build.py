@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from queue import Empty
+from types import SimpleNamespace
 from typing import ClassVar
 
 import nbformat
@@ -15,7 +16,7 @@ import pytest
 import yaml
 
 from tfm_book.notebooks.contents import pages
-from tfm_book.site import cache, runner
+from tfm_book.site import cache, citations, runner
 from tfm_book.site.build import NO_SOURCES
 from tfm_book.site.cache import execution_key
 from tfm_book.site.dependencies import KnownSources, dependencies
@@ -130,6 +131,16 @@ def test_a_chapter_of_the_book_depends_on_its_module_but_not_on_the_machinery() 
     assert {"tfm_lib/masking.py", "tfm_lib/drawing/display.py", "tfm_lib/drawing/tokens.css"} <= names
     assert "tfm_lib/cli.py" not in names
     assert not [name for name in names if name.startswith(("tfm_book/site", "tfm_book/notebooks"))]
+
+
+def test_pages_are_written_again_when_entries_of_the_bibliography_move() -> None:
+    domain = SimpleNamespace(citations=[SimpleNamespace(key="a", citation_id="id1")])
+    env = SimpleNamespace(get_domain=lambda name: domain, found_docs={"two", "one"})
+    assert citations.outdated(None, env) == []  # the first build writes everything in any case
+    assert citations.outdated(None, env) == []
+    domain.citations = [SimpleNamespace(key="new", citation_id="id1"), SimpleNamespace(key="a", citation_id="id2")]
+    assert citations.outdated(None, env) == ["one", "two"]
+    assert citations.outdated(None, env) == []
 
 
 def test_what_no_page_depends_on_is_read_by_sphinx_neither() -> None:

@@ -69,7 +69,7 @@ def listed(stem: str) -> str:
         [
             f"**{TITLE}.** {task()}",
             "",
-            "| chapter | what is new | BLEU, 0 to 100 (one number per seed) |",
+            "| chapter | what is new | BLEU (one number per seed) |",
             "|---|---|---|",
             *lines,
         ]

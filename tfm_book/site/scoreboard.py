@@ -20,7 +20,7 @@ ROW = (
 DOT = '<i style="left: {at:.1f}%"></i>'
 TABLE = (
     '<table><caption>{title}</caption><thead><tr><th scope="col">chapter: what is new</th>'
-    '<td aria-hidden="true"></td><th scope="col">BLEU <span class="tfm-heard-only">(0 to 100, one number per seed)</span></th></tr></thead>'
+    '<td aria-hidden="true"></td><th scope="col">BLEU <span class="tfm-heard-only">(one number per seed)</span></th></tr></thead>'
     "<tbody>{rows}</tbody></table>"
 )
 

@@ -82,8 +82,9 @@ class Peer:
 
         def described(tensor: Tensor) -> dict[str, Any]:
             """Describe a tensor that requires a gradient by its number alone: `_Asked.values` adds the rest."""
-            numbered = {"$": "tensor", "g": _number(tensor, inputs)} if tensor.requires_grad else None
-            return numbered or encode_tensor(tensor)
+            if tensor.requires_grad:
+                return {"$": "tensor", "g": _number(tensor, inputs)}
+            return encode_tensor(tensor)
 
         asked = _Asked(
             self,
@@ -238,7 +239,7 @@ class _Asked:
 
     def values(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Ask, with `inputs` in the place of the tensors that were numbered; return those that carry a gradient."""
-        for made in numbered_tensors([self.made["args"], [list(self.made["kwargs"].values())]]):
+        for made in numbered_tensors([*self.made["args"], *self.made["kwargs"].values()]):
             made.update(encode_tensor(inputs[made["g"]], made["g"]))
         self.reply = self.peer.ask("call", self.made)
         self.peer.changed = self.reply.get("changed")
