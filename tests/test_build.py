@@ -136,11 +136,12 @@ def test_a_chapter_of_the_book_depends_on_its_module_but_not_on_the_machinery() 
 def test_pages_are_written_again_when_entries_of_the_bibliography_move() -> None:
     domain = SimpleNamespace(citations=[SimpleNamespace(key="a", citation_id="id1")])
     env = SimpleNamespace(get_domain=lambda name: domain, found_docs={"two", "one"})
-    assert citations.outdated(None, env) == []  # the first build writes everything in any case
-    assert citations.outdated(None, env) == []
+    app = SimpleNamespace(registry=SimpleNamespace(has_domain=lambda name: name == "cite"))
+    assert citations.outdated(app, env) == []  # the first build writes everything in any case
+    assert citations.outdated(app, env) == []
     domain.citations = [SimpleNamespace(key="new", citation_id="id1"), SimpleNamespace(key="a", citation_id="id2")]
-    assert citations.outdated(None, env) == ["one", "two"]
-    assert citations.outdated(None, env) == []
+    assert citations.outdated(app, env) == ["one", "two"]
+    assert citations.outdated(app, env) == []
 
 
 def test_what_no_page_depends_on_is_read_by_sphinx_neither() -> None:

@@ -10,6 +10,8 @@ from sphinx.environment import BuildEnvironment
 
 def outdated(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     """Return every page if an entry was added, removed or has moved since the last build, else none."""
+    if not app.registry.has_domain("cite"):  # a book without a bibliography
+        return []
     entries = [(citation.key, citation.citation_id) for citation in env.get_domain("cite").citations]
     before, env.tfm_citations = getattr(env, "tfm_citations", None), entries
     return sorted(env.found_docs) if before not in (None, entries) else []
