@@ -38,7 +38,7 @@ def test_an_excerpt_is_the_signature_and_the_lines_that_are_named() -> None:
 def test_a_statement_is_shown_whole_and_a_range_from_end_to_end() -> None:
     short = excerpt(WHOLE, ["layers, reach … found =", "return"])
     head, body = WHOLE.split('    """How', 1)[0], WHOLE.split('"""\n', 2)[-1]
-    assert short == head + "    ...\n" + body
+    assert short == head + body  # a docstring leaves no mark
 
 
 def test_naming_every_line_leaves_no_gap() -> None:
@@ -66,6 +66,12 @@ def test_methods_and_classes_can_be_cut() -> None:
     assert (
         excerpt(whole, ["def f", "return"]) == "class A(B):\n    ...\n    def f(self):\n        ...\n        return y"
     )
+
+
+def test_a_selected_line_brings_the_signature_of_its_method() -> None:
+    whole = 'class A(B):\n    """A."""\n\n    def f(\n        self,\n    ):\n        """F."""\n        y = 2\n        return y'
+    shown = "class A(B):\n    def f(\n        self,\n    ):\n        ...\n        return y"
+    assert excerpt(whole, ["return"]) == shown
 
 
 def test_a_page_shows_the_excerpt_and_folds_the_whole(toy_book, capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,9 @@ def excerpt(code: str, wanted: Sequence[str]) -> str:
     """Return the signature of the object in `code` and the lines that `wanted` names, in order; `...` marks gaps.
 
     Each of `wanted` is how a line begins, and selects its whole statement, or the head of a block; "A … B" selects
-    everything from the line that begins with A to the statement that begins with B. Raises ValueError if no later
-    line begins so.
+    everything from the line that begins with A to the statement that begins with B. A function inside that has a
+    selected line keeps its signature; an omitted docstring leaves no mark. Raises ValueError if no later line begins
+    so.
     """
     tree, lines = ast.parse(code), code.splitlines()
     (whole,) = tree.body
@@ -45,7 +47,19 @@ def excerpt(code: str, wanted: Sequence[str]) -> str:
         last = _line(lines, end.strip(), first) if end else first
         after = ends.get(last, last)
         kept |= {*range(first, after + 1)}
-    return "\n".join(_with_gaps(lines, kept))
+    for function in ast.walk(whole):
+        if isinstance(function, ast.FunctionDef) and kept & {*range(function.lineno, (function.end_lineno or 0) + 1)}:
+            kept |= {*range(function.lineno, _head(function) + 1)}
+    return "\n".join(_with_gaps(lines, kept, set(_docstrings(whole, lines))))
+
+
+def _docstrings(tree: ast.AST, lines: Sequence[str]) -> Iterator[int]:
+    """Yield the numbers of the lines of all docstrings, and of the blank lines below them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            end = node.body[0].end_lineno or 0
+            yield from range(node.body[0].lineno, end + 1)
+            yield from itertools.takewhile(lambda number: not lines[number - 1].strip(), range(end + 1, len(lines) + 1))
 
 
 def _statements(tree: ast.AST) -> Iterator[tuple[int, int]]:
@@ -68,14 +82,16 @@ def _line(lines: Sequence[str], begin: str, after: int) -> int:
     raise ValueError(f"no line below line {after} of {lines[0].strip()!r} begins with {begin!r}")
 
 
-def _with_gaps(lines: Sequence[str], kept: set[int]) -> Iterator[str]:
-    """Yield the kept lines, with a gap marker between them where lines were left out; blank lines stay."""
+def _with_gaps(lines: Sequence[str], kept: set[int], silent: set[int]) -> Iterator[str]:
+    """Yield the kept lines, with a gap marker where lines that are not `silent` were left out; blank lines stay."""
     left_out: list[str] = []
     for number, line in enumerate(lines, 1):
         if number in kept:
             yield from _gap(left_out)
             yield line
-        left_out = [] if number in kept else [*left_out, line]
+            left_out = []
+        elif number not in silent:
+            left_out.append(line)
     yield from _gap(left_out)
 
 
