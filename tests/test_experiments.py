@@ -201,6 +201,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "scoreboard": {
         "SEEDS": [0],
         "RATES": [2e-3],
+        "FINER": {},
         "JUDGED": 4,
         "OPTIONS": From(lambda options: replace(options, steps=1)),
         "CONFIG": From(lambda config: replace(config, d_model=32, d_ff=8)),
