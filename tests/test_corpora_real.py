@@ -381,7 +381,7 @@ def test_a_corpus_that_cannot_be_had_says_what_to_put_where(name, monkeypatch, e
     with pytest.raises(CorpusUnavailable) as caught:
         load_corpus(name).sentences("train")
     message = str(caught.value)
-    assert "MB) is on this machine in none of" in message and "the network is cut" in message
+    assert "MB) was not found in" in message and "the network is cut" in message
     assert f"Put it at {empty_cache / name}" in message and f"TFM_DATA to a folder that holds {name}/" in message
 
 

@@ -69,9 +69,13 @@ def test_methods_and_classes_can_be_cut() -> None:
 
 
 def test_a_selected_line_brings_the_signature_of_its_method() -> None:
-    whole = 'class A(B):\n    """A."""\n\n    def f(\n        self,\n    ):\n        """F."""\n        y = 2\n        return y'
-    shown = "class A(B):\n    def f(\n        self,\n    ):\n        ...\n        return y"
-    assert excerpt(whole, ["return"]) == shown
+    whole = (
+        'class A(B):\n    """A."""\n\n    def f(\n        self, x: int, *, y: str = "a"\n    ) -> int:\n        """F."""\n'
+        "        z = 2\n        return z\n\n    def g(self) -> int:\n        return 1\n\n    def h(self) -> None:\n        pass"
+    )
+    shown = "class A(B):\n    def f(self, x, *, y='a'):\n        ...\n        return z\n\n    def g(self) -> int:\n        return 1\n    ..."
+    assert excerpt(whole, ["return z", "return 1"]) == shown
+    assert "self, x: int, *" in excerpt(whole, ["def f", "return z"])
 
 
 def test_a_page_shows_the_excerpt_and_folds_the_whole(toy_book, capfd: pytest.CaptureFixture[str]) -> None:

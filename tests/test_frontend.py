@@ -74,7 +74,7 @@ def test_every_chapter_with_a_widget_compares_its_numbers(stem: str) -> None:
 
 
 def test_kit_is_small(built: Path) -> None:
-    assert compressed(built / "page/kit.js") <= 15 * KILOBYTE
+    assert compressed(built / "page/kit.js") <= 16 * KILOBYTE
     assert compressed(built / "page/widgets.css") <= 4 * KILOBYTE
 
 
@@ -84,7 +84,7 @@ def test_the_machine_of_the_page_is_small(built: Path) -> None:
 
 @pytest.mark.parametrize("name", widgets())
 def test_a_widget_is_small(built: Path, name: str) -> None:
-    alone, whole = (4.5, 19) if name == "decoding/translator" else (4, 18)  # it has the controls of three others
+    alone, whole = (4.5, 20) if name == "decoding/translator" else (4, 18)  # it has the controls of three others
     assert compressed(built / f"page/{name}.js") <= alone * KILOBYTE
     assert compressed(built / f"{name}.js") <= whole * KILOBYTE  # with the parts of the kit that it uses
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,8 +33,8 @@ def excerpt(code: str, wanted: Sequence[str]) -> str:
 
     Each of `wanted` is how a line begins, and selects its whole statement, or the head of a block; "A … B" selects
     everything from the line that begins with A to the statement that begins with B. A function inside that has a
-    selected line keeps its signature; an omitted docstring leaves no mark. Raises ValueError if no later line begins
-    so.
+    selected line keeps its signature, on one line and without types unless it was selected too; an omitted docstring
+    leaves no mark. Raises ValueError if no later line begins so.
     """
     tree, lines = ast.parse(code), code.splitlines()
     (whole,) = tree.body
@@ -47,10 +48,25 @@ def excerpt(code: str, wanted: Sequence[str]) -> str:
         last = _line(lines, end.strip(), first) if end else first
         after = ends.get(last, last)
         kept |= {*range(first, after + 1)}
+    silent = {*_docstrings(whole, lines)}
     for function in ast.walk(whole):
-        if isinstance(function, ast.FunctionDef) and kept & {*range(function.lineno, (function.end_lineno or 0) + 1)}:
-            kept |= {*range(function.lineno, _head(function) + 1)}
-    return "\n".join(_with_gaps(lines, kept, set(_docstrings(whole, lines))))
+        head, last = getattr(function, "lineno", 0), getattr(function, "end_lineno", 0)
+        if not isinstance(function, ast.FunctionDef) or head in kept or not kept & {*range(head, last + 1)}:
+            continue
+        kept.add(head)
+        if _head(function) > head:
+            lines[head - 1] = lines[head - 1][: function.col_offset] + _names_only(function)
+            silent |= {*range(head + 1, _head(function) + 1)}
+    return "\n".join(_with_gaps(lines, kept, silent))
+
+
+def _names_only(function: ast.FunctionDef) -> str:
+    """Return the signature on one line, without annotations."""
+    plain = copy.deepcopy(function.args)
+    for argument in ast.walk(plain):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    return f"def {function.name}({ast.unparse(plain)}):"
 
 
 def _docstrings(tree: ast.AST, lines: Sequence[str]) -> Iterator[int]:

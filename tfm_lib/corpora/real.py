@@ -90,8 +90,8 @@ def fetch(file: RemoteFile, report: Report | None = None, warn: Callable[[str], 
             troubles.append(f"{mirror.address}: {error}")
     reasons = "\n  ".join(troubles) or "no public mirror is known"
     raise CorpusUnavailable(
-        f"{file.name} ({file.megabytes:g} MB) is on this machine in none of {', '.join(map(str, data_folders()))}, and "
-        f"could not be downloaded:\n  {reasons}\n"
+        f"{file.name} ({file.megabytes:g} MB) was not found in {', '.join(map(str, data_folders()))}, and could not be "
+        f"downloaded:\n  {reasons}\n"
         f"Put it at {target}, or set TFM_DATA to a folder that holds {file.path}."
     )
 

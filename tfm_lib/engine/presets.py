@@ -23,7 +23,7 @@ PRESETS = {
         TrainOptions(
             max_tokens=1000, steps=1400, warmup=150, schedule="cosine", peak=4e-3, average=0.99, validate_every=350
         ),
-        "corpora that come along, about a minute on one core",
+        "the corpora that come with the book, about a minute on one core",
     ),
     "small": Preset(
         TransformerConfig(6000, d_model=256, n_heads=8, d_ff=1024, n_layers=3, norm="pre"),

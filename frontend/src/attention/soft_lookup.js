@@ -137,7 +137,7 @@ function render({ model, el }) {
 
 /* Named points, each linked to its end point. Names are placed away from `centre` if there is room, and avoid each other. */
 function star(plane, names, shape, colour) {
-  const ties = names.map(() => s("line", { class: "tfm-line", "stroke-opacity": 0.5 }));
+  const ties = names.map(() => s("path", { class: "tfm-line", "stroke-opacity": 0.5 }));
   const words = names.map((name) => s("text", { class: "tfm-mark-label tfm-strong" }, name));
   const points = words.map((word) => s("g", { style: tint(colour) }, s("path", { class: "tfm-dot", d: shape }), word));
   plane.layer.append(...ties, ...points);
@@ -149,7 +149,7 @@ function star(plane, names, shape, colour) {
     const widths = names.map((name) => widthOf([name]) + 12);
     places.forEach(([a, b], j) => {
       const [px, py] = [x(a), y(b)];
-      set(ties[j], { style: `${tint(link)};stroke-width:${wide[j]}px`, "stroke-dasharray": dash, x1: px, y1: py, x2: x(ends[j][0]), y2: y(ends[j][1]) });
+      set(ties[j], { style: `${tint(link)};stroke-width:${wide[j]}px`, "stroke-dasharray": dash, d: `M${px} ${py}L${x(ends[j][0])} ${y(ends[j][1])}` });
       set(points[j], { transform: `translate(${px.toFixed(1)} ${py.toFixed(1)})` });
       const left = a < centre ? px - x(x.domain[0]) > widths[j] : px + widths[j] > width;
       const from = left ? px - widths[j] : px;

@@ -82,12 +82,23 @@ export function widthOf(words, size = 13) {
   return Math.max(...words.map(width));
 }
 
+/* While it is on, nothing in the node's card eases. */
+export const instant = (node, on) => node.closest(".tfm-card")?.classList.toggle("tfm-instant", on);
+
 export function onWidth(node, tell) {
   let last = 0;
-  const again = () => last && tell(last);
+  /* A new layout is no change of state: nothing eases into it. */
+  const again = () => {
+    if (!last) return;
+    instant(node, true);
+    tell(last);
+    requestAnimationFrame(() => requestAnimationFrame(() => instant(node, false)));
+  };
   const observer = new ResizeObserver(([entry]) => {
     const width = Math.floor(entry.contentRect.width);
-    if (width > 0 && width !== last) tell((last = width));
+    if (width === last || width <= 0) return;
+    last = width;
+    again();
   });
   observer.observe(node);
   layouts.add(again);

@@ -7,6 +7,7 @@ export { refuse } from "./link.js";
 export { heatmap, legend, stripes } from "./heatmap.js";
 export { lazy, megabytes, twinFor } from "./lazy.js";
 export { arriving, live } from "./live.js";
+export { player } from "./player.js";
 export { plot } from "./plot.js";
 export { links, radios, tokenRow, typed } from "./tokens.js";
 export { ramp, scale } from "./scale.js";

@@ -17,7 +17,7 @@
                                                             pixels; draw them in p.layer (an SVG group)
    Colours are named: query key value encoder decoder broken ink soft.                                 */
 
-import { h, s, set, told, widthOf, write, onWidth } from "./dom.js";
+import { h, instant, s, set, told, widthOf, write, onWidth } from "./dom.js";
 import { scale } from "./scale.js";
 import { clamp, fixed, general } from "./math.js";
 import { WORDS } from "./words.js";
@@ -69,7 +69,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       return mark(s("g", {}, path, name && words), (points) => {
         const pixels = points.filter(([, b]) => Number.isFinite(at.y(b))).map(inside);
         set(path, { d: pixels.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("") });
-        if (name && pixels.length) set(words, { x: pixels.at(-1)[0], y: pixels.at(-1)[1] - 7 });
+        if (name && pixels.length) set(words, to(pixels.at(-1)[0], pixels.at(-1)[1] - 7));
       });
     },
     bars({ colour = "ink" }) {
@@ -86,7 +86,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
       });
     },
     rule({ colour = "ink", name }) {
-      const line = s("line", { class: "tfm-line tfm-thin", style: paint(colour), "stroke-dasharray": "5 4" });
+      const line = s("path", { class: "tfm-line tfm-thin", style: paint(colour), "stroke-dasharray": "5 4" });
       const words = s("text", { class: "tfm-mark-label", style: paint(colour) }, name);
       return mark(s("g", {}, line, words), (place, text = name) => {
         set(line, { display: place ? null : "none" });
@@ -94,8 +94,8 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
         if (!place) return forget(line, words);
         const across = place.y !== undefined;
         const [a, b] = inside([place.x ?? at.x.domain[0], place.y ?? at.y.domain[0]]);
-        set(line, across ? { x1: LEFT, x2: at.width - RIGHT, y1: b, y2: b } : { x1: a, x2: a, y1: TOP, y2: at.height - BOTTOM });
-        set(words, across ? { x: at.width - RIGHT, y: b - 5, "text-anchor": "end" } : { ...beside(a, 5, text, at.width), y: TOP + 10 });
+        set(line, { d: across ? `M${LEFT} ${b}L${at.width - RIGHT} ${b}` : `M${a} ${TOP}L${a} ${at.height - BOTTOM}` });
+        set(words, across ? { ...to(at.width - RIGHT, b - 5), "text-anchor": "end" } : beside(a, 5, TOP + 10, text, at.width));
       });
     },
     dot({ colour = "ink", r = 5, name }) {
@@ -107,7 +107,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
         if (!place) return forget(circle, words);
         const [a, b] = inside(place);
         set(circle, { cx: a, cy: b });
-        set(words, { ...beside(a, r + 4, text, at.width), y: b - r - 1 });
+        set(words, beside(a, r + 4, b - r - 1, text, at.width));
       });
     },
     handle: (options) => handle(ui, { mark, at, svg, inside }, options),
@@ -126,16 +126,18 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
 
 const paint = (colour) => `--c:var(--tfm-${colour})`;
 
-const PLACES = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "text-anchor"];
+const PLACES = ["d", "transform", "cx", "cy", "text-anchor"];
 
 /* Clear a hidden mark's attributes: the drawing must depend on the state alone. */
 const forget = (...nodes) => nodes.forEach((node) => PLACES.forEach((name) => node.removeAttribute(name)));
 
-/* Place words `gap` pixels beside a mark at x: on its right, unless only the left has room. */
-function beside(x, gap, words, width) {
+const to = (x, y) => ({ transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` }); // unlike x and y, CSS can ease it
+
+/* Place words at the height y, `gap` pixels beside a mark at x: on its right, unless only the left has room. */
+function beside(x, gap, y, words, width) {
   const wide = words ? widthOf([words], 12.5) + gap : 0;
   const flip = x + wide > width && x > width - x;
-  return { x: flip ? x - gap : x + gap, "text-anchor": flip ? "end" : "start" };
+  return { ...to(flip ? x - gap : x + gap, y), "text-anchor": flip ? "end" : "start" };
 }
 
 function drawAxes(frame, at, x, y) {
@@ -175,7 +177,9 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "one", label,
       event.preventDefault();
       knob.focus();
       knob.setPointerCapture(event.pointerId);
+      instant(knob, true); // what a hand drags does not lag behind it
     },
+    onlostpointercapture: () => instant(knob, false),
     onpointermove: (event) => knob.hasPointerCapture(event.pointerId) && follow(event),
     onkeydown(event) {
       const unit = (step ?? (at.x.domain[1] - at.x.domain[0]) / 40) * (event.shiftKey ? 10 : 1);
@@ -195,6 +199,6 @@ function handle(ui, { mark, at, svg, inside }, { control, colour = "one", label,
       "aria-valuenow": now[0],
       "aria-valuetext": along ? String(+now[0].toPrecision(4)) : told(WORDS.at, { x: say(now[0]), y: say(now[1]) }),
     });
-    set(words, { ...beside(a, r + 5, label, at.width), y: b - r - 2 });
+    set(words, beside(a, r + 5, b - r - 2, label, at.width));
   });
 }

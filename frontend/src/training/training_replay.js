@@ -1,6 +1,6 @@
 /* Training-replay widget: loss, learning rate, attention and output of a recorded run at each of its snapshots. */
 
-import { asRead, below, card, clamp, fixed, general, h, heatmap, legend, plot, range, told } from "../kit/index.js";
+import { asRead, below, card, clamp, fixed, general, h, heatmap, legend, player, plot, range, told } from "../kit/index.js";
 
 const WORDS = {
   loss: "loss in nats a token",
@@ -11,9 +11,6 @@ const WORDS = {
   cell: "writing {word}, looking at {source}: {weight}",
   look: "look",
   at: "step {step}",
-  play: "Play",
-  pause: "Pause",
-  next: "Next",
   head: "head",
   mean: "mean of all",
   all: "Mean of the heads at step {step} · rows: what is written, columns: the source",
@@ -24,7 +21,6 @@ const WORDS = {
   most: "{word} → most on {source} {weight}",
 };
 
-const PACE = 700; // milliseconds per snapshot, when played
 const share = fixed(2);
 const rate = (x) => (x >= 0.001 ? String(+x.toPrecision(3)) : general(x));
 
@@ -46,7 +42,6 @@ function render({ model, el }) {
     const head = clamp(ui.get("head"), -1, look.weights.length - 1);
     return { value, look, head, weights: weightsOf(look.weights, head), focus: clamp(ui.get("focus"), 0, tgt().length - 1) };
   };
-  const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
 
   const losses = ui.get("losses");
   const end = losses.length;
@@ -73,44 +68,9 @@ function render({ model, el }) {
     h("div", { class: "tfm-columns" }, h("div", {}, curve.el, rates.el), h("div", {}, caption, map.el, legend({ max: 1 }))),
   );
 
-  let timer = 0;
-  const last = () => now().value === looks().length - 1;
-  const stop = () => {
-    clearInterval(timer);
-    timer = 0;
-    name();
-  };
-  const move = () => {
-    ui.set({ value: last() ? 0 : now().value + 1 });
-    if (timer && last()) stop();
-  };
-  /* With reduced motion nothing plays by itself: each press shows the next snapshot. */
-  const press = () => {
-    if (still?.matches) return move();
-    if (timer) return stop();
-    timer = setInterval(move, PACE);
-    move();
-    name();
-  };
-  ui.slider("value", { label: WORDS.look, min: 0, max: looks().length - 1, format: (i) => told(WORDS.at, looks()[clamp(i, 0, looks().length - 1)]) });
-  const play = ui.button("play", { label: WORDS.play, onclick: press });
-  const name = () => {
-    const words = still?.matches ? WORDS.next : timer ? WORDS.pause : WORDS.play;
-    if (play.el.textContent !== words) play.el.textContent = words;
-  };
-  /* Using another control stops the replay at this step. */
-  const halt = ({ target }) => timer && !play.el.contains(target) && stop();
-  const events = ["keydown", "pointerdown"];
-  events.forEach((event) => el.addEventListener(event, halt, true));
-  still?.addEventListener?.("change", stop);
-  ui.until(() => {
-    clearInterval(timer);
-    events.forEach((event) => el.removeEventListener(event, halt, true));
-    still?.removeEventListener?.("change", stop);
-  });
+  player(ui, "value", { label: WORDS.look, min: 0, max: looks().length - 1, format: (i) => told(WORDS.at, looks()[clamp(i, 0, looks().length - 1)]) });
   const heads = looks()[0].weights.length;
   ui.select("head", { label: WORDS.head, options: [[-1, WORDS.mean], ...range(heads).map((k) => [k, told(ui.get("shared").head, { head: k + 1 })])] });
-  name();
 
   function draw() {
     const { look, head, weights, focus } = now();

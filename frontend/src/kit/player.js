@@ -1,0 +1,94 @@
+/* player(ui, "value", { …, pace? })   a slider of the card that plays: play or pause, one step back, one step forth, the slider as
+                                      scrubber, and the speed; `pace` is milliseconds per step at speed 1. Options as of ui.slider
+   Space plays and pauses, the arrow keys move the scrubber. It never starts by itself, plays once, and rests on its last step;
+   another control, leaving the view, or a hidden page pauses it. A step beyond the last is the first. With reduced motion there
+   is no play, only the steps.
+   Returns what ui.slider returns.                                                                                      */
+
+import { h, s, set } from "./dom.js";
+import { WORDS } from "./words.js";
+
+const SPEEDS = [1, 2, 4, 0.5];
+const SHAPES = { play: "M3 1l10 6-10 6z", pause: "M3 1h3v12h-3zM8 1h3v12h-3z", back: "M3 1h2v12h-2zM13 1v12l-8-6z", forth: "M1 1l8 6-8 6zM9 1h2v12h-2z" };
+
+export function player(ui, trait, { pace = 700, ...options }) {
+  const { min = 0, step = 1, values } = options;
+  let { max } = options;
+  let timer, speed = SPEEDS[0];
+  const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
+
+  /* Steps are counted: a trait may be a value between two of them. */
+  const last = () => (values ? values.length - 1 : Math.floor((max - min) / step));
+  const at = () => {
+    const now = ui.get(trait);
+    return values ? values.findLastIndex((value) => value <= now) : Math.floor((now - min) / step + 1e-9);
+  };
+  const go = (to) => ui.set({ [trait]: values ? values[to] : +(min + to * step).toPrecision(9) });
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    name();
+  };
+  const move = (by) => go((at() + by + last() + 1) % (last() + 1));
+  const tick = () => {
+    if (at() < last()) move(1);
+    if (at() >= last()) stop();
+  };
+  const start = () => {
+    clearInterval(timer);
+    timer = setInterval(tick, pace / speed);
+    name();
+  };
+  const press = () => {
+    if (timer) return stop();
+    move(1); // from the last step to the first
+    start();
+  };
+
+  const button = (control, onclick, ...inside) => h("button", { type: "button", class: "tfm-button", "data-control": `${trait} ${control}`, "aria-label": WORDS[control], onclick }, ...inside);
+  const icon = (shape) => s("svg", { width: 14, height: 14, "aria-hidden": "true" }, s("path", { d: SHAPES[shape] }));
+  const play = button("play", press, icon("play"));
+  const tempo = button("speed", () => {
+    speed = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
+    if (timer) start();
+    name();
+  });
+  const steps = [button("back", () => (stop(), move(-1)), icon("back")), button("forth", () => (stop(), move(1)), icon("forth"))];
+  const slider = ui.slider(trait, options);
+  const group = h("span", { class: "tfm-player" });
+  slider.el.before(group);
+  group.append(...steps, slider.el);
+  function name() {
+    const now = timer ? "pause" : "play";
+    if (still?.matches) return void [play, tempo].forEach((each) => each.remove());
+    if (!play.isConnected) group.prepend(play), group.append(tempo);
+    set(play.querySelector("path"), { d: SHAPES[now] });
+    set(play, { "aria-label": WORDS[now] });
+    set(tempo, { "aria-label": `${WORDS.speed} ${speed}` });
+    if (tempo.textContent !== `${speed}×`) tempo.textContent = `${speed}×`;
+  }
+  name();
+
+  const key = (event) => {
+    if (event.key !== " " || event.target.type !== "range" || still?.matches) return;
+    event.preventDefault();
+    press();
+  };
+  const root = ui.stage.parentElement;
+  const halt = ({ target }) => timer && !group.contains(target) && stop();
+  const hide = () => timer && document.hidden && stop();
+  const seen = new IntersectionObserver(([{ isIntersecting }]) => timer && !isIntersecting && stop());
+  seen.observe(ui.stage);
+  group.addEventListener("keydown", key);
+  ["keydown", "pointerdown"].forEach((event) => root.addEventListener(event, halt, true));
+  document.addEventListener("visibilitychange", hide);
+  still?.addEventListener?.("change", stop);
+  ui.until(() => {
+    clearInterval(timer);
+    seen.disconnect();
+    document.removeEventListener("visibilitychange", hide);
+    still?.removeEventListener?.("change", stop);
+  });
+  const { upTo } = slider;
+  return Object.assign(slider, { upTo: (most, now) => ((max = most), upTo(most, now)) });
+}

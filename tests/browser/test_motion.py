@@ -1,0 +1,140 @@
+"""Changes of state ease, may be interrupted, and end exactly at the state; what plays obeys hand, keys and view."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.driving import Widget, until
+
+REPLAY = "chapters/training", "training/training_replay"
+LAST = '[data-stage] [role="gridcell"]:last-child rect'
+# What CSS shows of the marks that a change moves, and what their attributes ask for.
+SHOWN = """(box) => [...box.querySelectorAll("[data-stage] circle.tfm-dot")].map((dot) => [getComputedStyle(dot).cx, getComputedStyle(dot).cy].map(parseFloat))"""
+ASKED = """(box) => [...box.querySelectorAll("[data-stage] circle.tfm-dot")].map((dot) => [dot.getAttribute("cx"), dot.getAttribute("cy")].map(parseFloat))"""
+# The same after a change, at each frame until nothing moves any more.
+FRAMES = """async (box, value) => {
+  const slider = box.querySelector('[data-control="value"]');
+  const frames = [];
+  slider.value = value;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  do {
+    await new Promise(requestAnimationFrame);
+    frames.push([...box.querySelectorAll("[data-stage] circle.tfm-dot")].map((dot) => parseFloat(getComputedStyle(dot).cx)));
+  } while (document.getAnimations().length && frames.length < 600);
+  return frames;
+}"""
+
+
+@pytest.fixture
+def replay(visit) -> Widget:
+    """The training replay on its page, of a reader who has not asked for reduced motion."""
+    page = visit(REPLAY[0])
+    page.emulate_media(reduced_motion="no-preference")
+    return first(page, REPLAY[1])
+
+
+def first(page: Page, module: str) -> Widget:
+    widget = Widget(page, box=page.locator(f'.tfm-widget[data-module="{module}"]').first)
+    widget.box.scroll_into_view_if_needed()
+    return widget
+
+
+def value(widget: Widget) -> int:
+    return int(widget.box.locator('[data-control="value"]').input_value())
+
+
+def close(found: list[list[float]], wanted: list[list[float]]) -> bool:
+    return all(abs(a - b) < 0.01 for one, other in zip(found, wanted, strict=True) for a, b in zip(one, other))
+
+
+def test_a_change_goes_through_frames_and_ends_at_the_state(replay: Widget) -> None:
+    before = [place[0] for place in replay.box.evaluate(SHOWN)]
+    frames = replay.box.evaluate(FRAMES, 12)
+    asked = replay.box.evaluate(ASKED)
+    assert asked[0][0] > before[0] + 30
+    between = [frame for frame in frames if before[0] + 1 < frame[0] < asked[0][0] - 1]
+    assert len(between) >= 3, frames
+    assert [frame[0] for frame in frames] == sorted(frame[0] for frame in frames)
+    assert close(replay.box.evaluate(SHOWN), asked)
+
+
+def test_a_change_can_be_interrupted_at_any_frame(replay: Widget) -> None:
+    """A second change starts where the first has come to, and ends as if the first had never been."""
+    there, back = 12, 3
+    replay.box.evaluate(
+        """(box, [there, back]) => {
+          const slider = box.querySelector('[data-control="value"]');
+          const set = (value) => { slider.value = value; slider.dispatchEvent(new Event("input", { bubbles: true })); };
+          const dot = box.querySelector("[data-stage] circle.tfm-dot");
+          const at = () => parseFloat(getComputedStyle(dot).cx);
+          return new Promise((done) => {
+            set(there);
+            setTimeout(() => {
+              const held = at();
+              set(back);
+              box.held = [held, at()];
+              done();
+            }, 90);
+          });
+        }""",
+        [there, back],
+    )
+    held, after = replay.box.evaluate("(box) => box.held")
+    assert abs(held - after) < 1, "it jumps where it is interrupted"
+    until(replay.page, "document.getAnimations().length === 0")
+    interrupted = replay.look(), replay.box.evaluate(SHOWN)
+    replay.box.evaluate(FRAMES, 0)
+    replay.box.evaluate(FRAMES, back)
+    assert interrupted[0] == replay.look()
+    assert close(interrupted[1], replay.box.evaluate(SHOWN))
+
+
+def test_reduced_motion_has_steps_and_no_way_between(visit) -> None:
+    widget = first(visit(REPLAY[0]), REPLAY[1])
+    assert {"value back", "value forth"} <= set(widget.controls()) and "value play" not in widget.controls()
+    assert len(widget.box.evaluate(FRAMES, 12)) == 1
+    assert close(widget.box.evaluate(SHOWN), widget.box.evaluate(ASKED))
+    widget.page.emulate_media(reduced_motion="no-preference")
+    assert "value play" in widget.controls()
+
+
+def test_it_plays_once_and_rests_on_the_last_step(replay: Widget) -> None:
+    slider = replay.box.locator('[data-control="value"]')
+    last = int(slider.get_attribute("max"))
+    replay.box.evaluate(FRAMES, last - 2)
+    play = replay.box.locator('[data-control="value play"]')
+    replay.box.locator('[data-control="value speed"]').click(click_count=2)  # 4×
+    play.click()
+    assert play.get_attribute("aria-label") == "Pause"
+    until(replay.page, "document.querySelector('[data-control=\"value play\"]').getAttribute('aria-label') === 'Play'")
+    assert value(replay) == last
+    play.click()
+    assert value(replay) == 0, "from its last step it plays from the start"
+
+
+def test_space_plays_and_pauses_and_arrows_step(replay: Widget) -> None:
+    replay.reach("value")
+    replay.press("ArrowRight")
+    assert value(replay) == 1
+    play = replay.box.locator('[data-control="value play"]')
+    replay.press("Space")
+    assert play.get_attribute("aria-label") == "Pause" and value(replay) == 2
+    replay.press("Space")
+    assert play.get_attribute("aria-label") == "Play"
+    replay.page.wait_for_timeout(900)
+    assert value(replay) == 2
+
+
+@pytest.mark.parametrize("leave", ["window.scrollTo(0, 0)", "another control"])
+def test_it_stops_out_of_view_and_when_another_control_is_used(replay: Widget, leave: str) -> None:
+    play = replay.box.locator('[data-control="value play"]')
+    play.click()
+    if leave == "another control":
+        replay.box.locator('[data-control="head"]').press("ArrowDown")
+    else:
+        replay.page.evaluate(leave)
+    until(replay.page, "document.querySelector('[data-control=\"value play\"]').getAttribute('aria-label') === 'Play'")
+    at = value(replay)
+    replay.page.wait_for_timeout(900)
+    assert value(replay) == at
