@@ -1,8 +1,9 @@
 """Pre-train a small encoder on unlabelled names, then fine-tune it to say which language a country's name is in.
 
 The text is the Unicode locale data that Babel ships: names of languages, currencies and scripts in twelve languages.
-A line has two parts, each of one language, which is never told. Pre-training asks for hidden letters and, in one of
-its two forms, also whether both parts are in the same language, as BERT asks whether one sentence followed the other.
+A line has two parts, each of one language, which the model is never told. Pre-training asks for hidden letters and,
+in one of its two forms, also whether both parts are in the same language, as BERT asks whether one sentence followed
+the other; this question is made from the languages, so it is weak supervision.
 
 The task is the name of a country or region, with a few labelled names per language. Countries are split between
 training, validation and test, so that no name of a country in the test part was ever seen in any language; names that
