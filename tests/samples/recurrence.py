@@ -49,7 +49,7 @@ SAMPLES = {
         code="InteractionPath()",
         change="window = 4",
         says="windows of 4 a side",
-        states=[{"window": 4, "k": 5}, {"value": 5}],
+        states=[{"window": 4, "k": 5}, {"value": 5}, {"hop": 3}],
         still=interaction_path_still,
         refused={
             "tokens must hold at least two words; it holds 1": lambda: InteractionPath("alone"),

@@ -59,7 +59,8 @@ class InteractionPath(Widget):
     """The shortest path from one word to a later one, `value` words apart, in four kinds of model.
 
     `tokens` is a sentence or a list of words, `word` the index of the later word (the last if None),
-    `window` the words that a window sees on each side, `k` (2 to 5) the width of a causal convolution.
+    `window` the words that a window sees on each side, `k` (2 to 5) the width of a causal convolution, `hop` how many
+    hops the signals have made, all at the same time.
     """
 
     _module = traitlets.Unicode("recurrence/interaction_path").tag(sync=True)
@@ -69,6 +70,7 @@ class InteractionPath(Widget):
     word = traitlets.Int().tag(sync=True)
     window = traitlets.Int(2, min=1, max=4).tag(sync=True)
     k = traitlets.Int(3, min=2, max=5).tag(sync=True)
+    hop = traitlets.Int(0, min=0).tag(sync=True)
 
     def __init__(self, tokens=None, value=12, word=None, **kwargs):
         words = to_words("tokens", SENTENCE if tokens is None else tokens)

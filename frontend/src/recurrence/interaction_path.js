@@ -1,6 +1,6 @@
 /* Interaction-path widget: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
 
-import { below, card, clamp, h, many, onWidth, range, s, set, tokenRow, told } from "../kit/index.js";
+import { below, card, clamp, h, many, onWidth, player, range, s, set, tokenRow, told } from "../kit/index.js";
 
 const WORDS = {
   row: "The later word",
@@ -10,6 +10,9 @@ const WORDS = {
   told: "From {first} to {last}, {words} apart: RNN {rnn} · windows of {window} a side {windows} · dilated convolutions, k = {k}, {dilated} · attention {attention}",
   drawn: "{kind}: {hops}",
   hops: ["{count} hop", "{count} hops"],
+  hop: "hop",
+  under: "{hop} of {all}",
+  arrived: "{all}, arrived",
 };
 
 const KINDS = ["rnn", "window", "dilated", "attention"];
@@ -30,13 +33,14 @@ export const path = {
 const [GAP, EDGE] = [13, 10];
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "word", "window", "k"], fits: { word: below(() => tokens().length) } });
+  const ui = card({ model, el, state: ["value", "word", "window", "k", "hop"], fits: { word: below(() => tokens().length) } });
   const tokens = () => ui.get("tokens");
   const shared = ui.get("shared");
   /* A link may ask for more words than there are. */
   const distance = () => clamp(Math.round(ui.get("value")), 1, tokens().length - 1);
   const last = () => clamp(Math.round(ui.get("word")), distance(), tokens().length - 1);
   const first = () => last() - distance();
+  const hop = () => clamp(Math.round(ui.get("hop")), 0, distance());
 
   const row = tokenRow(ui, {
     tokens: tokens(),
@@ -48,6 +52,7 @@ function render({ model, el }) {
   const panels = KINDS.map((kind) => panel(ui, kind, shared));
   ui.stage.append(row.el, ...panels.map((one) => one.el));
 
+  const clock = player(ui, "hop", { label: WORDS.hop, min: 0, max: tokens().length - 1, open: true, pace: 450, format: String });
   ui.slider("value", { label: WORDS.distance, min: 1, max: tokens().length - 1, format: (d) => many(shared.word, d) });
   ui.slider("window", { label: WORDS.window, min: 1, max: 4 });
   ui.slider("k", { label: WORDS.k, min: 2, max: 5 });
@@ -59,11 +64,12 @@ function render({ model, el }) {
   const hops = (kind) => path[kind](distance(), sizes()).length - 1;
 
   function draw() {
+    clock.upTo(distance(), hop());
     row.update({ focus: last(), tokens: tokens() });
     [...row.el.children].forEach((word, i) => {
       word.style.color = word.style.borderColor = i === first() ? "var(--tfm-two)" : "";
     });
-    panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](distance(), sizes()) }));
+    panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](distance(), sizes()), hop: hop() }));
     ui.say(
       ...told(WORDS.told, {
         first: h("b", { class: "tfm-two" }, tokens()[first()]),
@@ -86,35 +92,38 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["tokens"], csv });
 }
 
-/* Draw one model: its words below, its hops above. The RNN hops along one row, the others one layer up at a time. */
+/* Draw one model: its words below, its path above, and the signal on its way. The RNN hops along one row, the others one layer
+   up at a time. */
 function panel(ui, kind, { kinds, step, layer }) {
   const caption = h("p", { class: "tfm-caption" });
-  const grid = s("g", { class: "tfm-bars" });
-  const line = s("path", { class: "tfm-line", style: "--c:var(--tfm-encoder)" });
-  const marks = s("g", {});
-  const svg = s("svg", { role: "img" }, grid, line, marks);
+  const grid = s("path", { style: "fill:var(--tfm-soft);fill-opacity:.4" });
+  const [whole, gone] = [0.3, 1].map((opacity) => s("path", { class: "tfm-line", style: "--c:var(--tfm-encoder)", "stroke-opacity": opacity }));
+  const [start, end, signal] = ["two", "one", "encoder"].map((colour) => s("circle", { class: "tfm-dot", r: 5.5, style: `--c:var(--tfm-${colour})` }));
+  const svg = s("svg", { role: "img" }, grid, whole, gone, start, end, signal);
   const box = h("div", { class: "tfm-figure-box" }, svg);
   let width, shown;
 
   function layout() {
-    const { first, last, count, places } = shown;
+    const { first, last, count, places, hop } = shown;
     const levels = kind === "rnn" ? 1 : places.length - 1;
     const up = Math.min(20, 66 / levels);
     const height = levels * up + 2 * EDGE;
     const x = (i) => EDGE + (i * (width - 2 * EDGE)) / (count - 1);
     const y = (level) => height - EDGE - level * up;
-    const at = places.map((place, hop) => [x(first + place), y(kind === "rnn" ? Math.min(hop, 1) : hop)]);
+    const at = places.map((place, i) => [x(first + place), y(kind === "rnn" ? Math.min(i, 1) : i)]);
     if (kind === "rnn") at.splice(0, 1, [x(first), y(0)], [x(first), y(1)]);
-    const r = Math.min(3.4, up / 3.2, (width - 2 * EDGE) / count / 3.2);
+    const now = hop && Math.min(at.length - 1, hop + (kind === "rnn"));
+    const way = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
+    const r = Math.min(3.4, up / 3.2, (width - 2 * EDGE) / count / 3.2) / 1.7;
     const dots = range((levels + 1) * count).map((i) => [x(i % count), y(Math.floor(i / count))]);
+    const put = (dot, [cx, cy]) => set(dot, { cx: cx.toFixed(1), cy: cy.toFixed(1) });
     set(svg, { width, height, "aria-label": told(WORDS.drawn, { kind: kinds[kind], hops: many(WORDS.hops, places.length - 1) }) });
-    set(line, { d: at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("") });
-    grid.replaceChildren(s("path", { style: "fill:var(--tfm-soft);fill-opacity:.4", d: dots.map(([a, b]) => `M${(a - r / 1.7).toFixed(1)} ${b.toFixed(1)}a${r / 1.7} ${r / 1.7} 0 1 0 ${(2 * r) / 1.7} 0a${r / 1.7} ${r / 1.7} 0 1 0 ${(-2 * r) / 1.7} 0`).join("") }));
-    marks.replaceChildren(
-      ...at.slice(1).map(([cx, cy]) => s("circle", { class: "tfm-dot", cx, cy, r, style: "--c:var(--tfm-encoder)" })),
-      s("circle", { class: "tfm-dot", cx: x(first), cy: y(0), r: 5.5, style: "--c:var(--tfm-two)" }),
-      s("circle", { class: "tfm-dot", cx: at.at(-1)[0], cy: at.at(-1)[1], r: 5.5, style: "--c:var(--tfm-one)" }),
-    );
+    set(grid, { d: dots.map(([a, b]) => `M${(a - r).toFixed(1)} ${b.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`).join("") });
+    set(whole, { d: way(at) });
+    set(gone, { d: way(at.map((point, i) => at[Math.min(i, now)])) }); // as many points at each hop, so that the way can grow
+    put(start, at[0]);
+    put(end, at.at(-1));
+    put(signal, at[now]);
   }
 
   ui.until(onWidth(box, (now) => {
@@ -127,7 +136,9 @@ function panel(ui, kind, { kinds, step, layer }) {
     update(now) {
       shown = now;
       const hops = now.places.length - 1;
-      caption.replaceChildren(h("b", {}, kinds[kind]), ` · ${many(kind === "rnn" ? step : layer, hops)}`);
+      const all = many(kind === "rnn" ? step : layer, hops);
+      const words = now.hop >= hops ? told(WORDS.arrived, { all }) : told(WORDS.under, { hop: now.hop, all });
+      caption.replaceChildren(h("b", {}, kinds[kind]), ` · ${words}`);
       if (width) layout();
     },
   };
