@@ -21,8 +21,8 @@ PIECES = {
 }
 TITLE = "One task, chapter by chapter"
 TASK = (
-    "BLEU compares translations with a reference, from 0 to 100 (see the chapter Evaluation): here {sentences} test sentences of the "
-    "Tatoeba collection, English to French, written greedily; {basis}, the same for all rows."
+    "BLEU compares translations with a reference, from 0 to 100 (see the chapter Evaluation), here for {sentences} test sentences of the "
+    "Tatoeba collection, English to French, written greedily. All rows were trained alike ({basis})."
 )
 
 
