@@ -284,8 +284,10 @@ def merge_steps(widget: Widget) -> None:
             ours.value, ours.used = sentence, used
             widget.show({"value": sentence, "used": used})
             assert [row["pieces"].split(" ") for row in widget.rows()] == ours._cut(used)
-            drawn = widget.box.locator("[data-stage] > div:first-child svg text").all_text_contents()
+            picture = widget.box.locator("[data-stage] > div:first-child svg")
+            drawn = picture.locator("[data-piece]").evaluate_all("(all) => all.map((each) => each.dataset.piece)")
             assert drawn == [piece for word in ours.pieces for piece in word]
+            assert "".join(picture.locator("text").all_text_contents()) == "".join(drawn)
             told = widget.readout().split(":")[1].split("unknown")[0].split(".")[0]
             unknown = [n for n in [drawn.count("<unk>")] if n]
             assert_shows(told, len(drawn), len(ours.pieces), *unknown)

@@ -1,6 +1,6 @@
 /* Alignment widget: a translation's attention weights over its source, by score function, with the true links on request. */
 
-import { below, card, clamp, fixed, h, heatmap, legend, links, range, s, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, heatmap, legend, links, player, range, s, told } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights: target words down, source words across.",
@@ -79,6 +79,7 @@ function render({ model, el }) {
     ),
   );
 
+  player(ui, "value", { steps: () => example().tgt.length, pace: 1000 });
   const plain = (words) => words.filter((word) => word !== "<eos>").join(" ");
   if (ui.get("examples").length > 1) {
     ui.select("sentence", { label: WORDS.sentence, options: ui.get("examples").map((each, k) => [k, plain(each.src)]) });

@@ -1,6 +1,6 @@
 /* Memory-hops widget: attention of a memory network over the facts of a story, hop by hop. */
 
-import { card, clamp, fixed, h, many, onWidth, ramp, range, s, set, told, widthOf } from "../kit/index.js";
+import { card, clamp, fixed, h, many, morph, onWidth, player, ramp, range, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   hops: "hops",
@@ -32,7 +32,7 @@ function render({ model, el }) {
   const svg = s("svg", { class: "tfm-heatmap", role: "img", style: "--inside:11px" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.frame));
-  ui.slider("value", { label: WORDS.hops, min: 1, max: most(), format: String, heard: (count) => many(WORDS.some, count) });
+  player(ui, "value", { pace: 1200, label: WORDS.hops, min: 1, max: most(), format: String, heard: (count) => many(WORDS.some, count) });
   ui.select("story", { label: WORDS.story, options: stories().map(({ question }, i) => [i, told(WORDS.pick, { number: i + 1, question })]) });
 
   let width = 0;
@@ -67,7 +67,8 @@ function render({ model, el }) {
     const line = s("path", { class: "tfm-link", "stroke-width": 2.5, d: `M${lane(0)} 20${steps.join("")}V${low + 19}h6` });
     const right = walk.answer === story.answer;
     const end = s("text", { x: lane(hops) + 10, y: low + 24, "font-size": 13.5, "font-weight": 650, style: right ? null : "fill:var(--tfm-broken)" }, told(says, { answer: walk.answer }), right ? " ✓" : " ✗");
-    svg.replaceChildren(s("text", { class: "tfm-q", x: 0, y: 14, "font-size": 13.5, "font-weight": 650 }, story.question), ...heads, ...cells, ...frames, ...facts, line, end);
+    const groups = [heads, cells, frames, facts].map((group) => s("g", {}, group));
+    morph(svg, s("text", { class: "tfm-q", x: 0, y: 14, "font-size": 13.5, "font-weight": 650 }, story.question), ...groups, line, end);
     const rows = story.facts.map((fact, i) => told(WORDS.fact, { fact, weights: walk.weights.map((row) => share(row[i])).join(", ") + (story.needed.includes(i) ? WORDS.needed : "") }));
     set(svg, { width, height: low + 32, "aria-label": told(WORDS.drawn, { hops: many(WORDS.some, hops), facts: story.facts.length, rows: rows.join("; ") }) });
   }

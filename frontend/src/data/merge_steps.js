@@ -1,7 +1,7 @@
 /* Tokeniser widget: a sentence is split into letters, and the merges join them, one after the other. On request it also shows
    the sub-words of the shipped translator, whose merges were learned from other text. */
 
-import { card, clamp, h, live, many, onWidth, plot, s, set, sum, told, widthOf } from "../kit/index.js";
+import { card, clamp, h, live, many, morph, onWidth, player, plot, s, set, sum, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   merges: "merges",
@@ -94,7 +94,7 @@ function render({ model, el }) {
   ui.stage.append(ours.el);
 
   ui.text("value", { label: WORDS.sentence, most: 120 });
-  ui.slider("used", { label: WORDS.merges, min: 0, max: table.length, format: String });
+  player(ui, "used", { pace: 900, stops: () => [0, ...now().firing, table.length], label: WORDS.merges, min: 0, max: table.length, format: String });
   ui.button("next", {
     label: WORDS.next,
     onclick() {
@@ -150,14 +150,17 @@ function render({ model, el }) {
 
 const line = (words) => words.map((word) => word.join(" ")).join(" | ");
 
-/* Place words side by side while there is room, each as a row of boxes; one of the boxes may be new. */
+/* Place words side by side while there is room, each as a row of boxes; one of the boxes may be new. Each letter has a box and a
+   text of its own, so that letters can slide together: a joined letter's box lies, unseen, over that of its piece. */
 function boxes() {
-  const svg = s("svg", { role: "img" });
+  const [frames, letters] = [s("g", {}), s("g", {})];
+  const svg = s("svg", { role: "img" }, frames, letters);
   let [width, words, fresh] = [0, [], null];
   function draw() {
     if (!width) return;
-    const room = (text) => Math.max(20, widthOf([text], 15) + 2 * PAD);
-    const marks = [];
+    const long = (text) => widthOf([text], 15);
+    const room = (text) => Math.max(20, long(text) + 2 * PAD);
+    const [rects, texts] = [[], []];
     let [x, y] = [1, 1];
     for (const word of words) {
       const sizes = word.map(room);
@@ -166,16 +169,20 @@ function boxes() {
         if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word is longer than the line
         const lost = piece === UNKNOWN;
         const kind = lost ? "broken" : piece === fresh ? "one" : "soft";
-        marks.push(
-          s("rect", { x, y, width: sizes[i], height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null }),
-          s("text", { x: x + sizes[i] / 2, y: y + 20, "text-anchor": "middle", style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, piece),
-        );
+        const parts = lost ? [piece] : [...piece];
+        let at = x + (sizes[i] - sum(parts.map(long))) / 2;
+        parts.forEach((part, k) => {
+          rects.push(s("rect", { x: x.toFixed(1), y, width: sizes[i].toFixed(1), height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null, ...(k ? { opacity: 0 } : { "data-piece": piece }) }));
+          texts.push(s("text", { transform: `translate(${at.toFixed(1)} ${y + 20})`, style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, part));
+          at += long(part);
+        });
         x += sizes[i] + GAP;
       });
       x += APART - GAP;
     }
     set(svg, { width, height: Math.max(LINE, y + HIGH + 2), "aria-label": words.length ? told(WORDS.drawn, { pieces: words.map((word) => word.join(" ")).join(", ") }) : WORDS.empty });
-    svg.replaceChildren(...marks);
+    morph(frames, rects);
+    morph(letters, texts);
   }
   return {
     el: h("div", { class: "tfm-figure-box" }, svg),

@@ -1,6 +1,6 @@
 /* Beam-tree widget: beam search over a tree of log-probabilities, step by step; width and α take effect at once. */
 
-import { asRead, card, clamp, fixed, h, live, many, onWidth, radios, range, retext, s, set, short, told, widthOf } from "../kit/index.js";
+import { asRead, card, clamp, fixed, h, live, many, onWidth, player, radios, range, retext, s, set, short, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   tree: "Continuations by step, most probable at the top",
@@ -84,7 +84,7 @@ function render({ model, el }) {
   ui.stage.append(source, box, list);
   ui.slider("value", { label: WORDS.beam, min: 1, max: widest() });
   ui.slider("alpha", { label: WORDS.penalty, min: 0, max: 1, step: 0.1, format: fixed(1) });
-  const stepper = ui.slider("step", { label: WORDS.step, min: 1, max: ui.get("depth"), open: true });
+  const stepper = player(ui, "step", { pace: 1200, label: WORDS.step, min: 1, max: ui.get("depth"), open: true });
 
   let marks = []; // what is drawn: { way, lost } and their SVG nodes, which are reused
   const pool = [];

@@ -1,6 +1,6 @@
 /* Five-models widget: one sentence as input, targets and mask of each model family. */
 
-import { below, card, clamp, h, heatmap, radios, range, s, set, told } from "../kit/index.js";
+import { below, card, clamp, h, heatmap, player, radios, range, s, set, told } from "../kit/index.js";
 
 const WORDS = {
   models: "Models: choose one to see its mask with words",
@@ -88,7 +88,7 @@ function render({ model, el }) {
   });
   ui.stage.append(row, map.el);
   ui.text("sentence", { label: WORDS.sentence, most: 90 });
-  ui.slider("epoch", { label: WORDS.epoch, min: 1, max: 9 });
+  player(ui, "epoch", { label: WORDS.epoch, min: 1, max: 9 });
 
   function draw() {
     const name = ui.get("value");

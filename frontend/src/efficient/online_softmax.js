@@ -1,6 +1,6 @@
 /* Online-softmax widget: one row of scores read tile by tile, and the running values. */
 
-import { card, fixed, h, plot, range, sum, told } from "../kit/index.js";
+import { card, fixed, h, player, plot, range, sum, told } from "../kit/index.js";
 
 const WORDS = {
   scores: "Scores of one query. The line is the largest so far.",
@@ -59,12 +59,13 @@ function render({ model, el }) {
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.scores), left.el),
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.kept), right.el)),
   );
-  ui.slider("value", { label: WORDS.steps, min: 0, max: n });
+  const clock = player(ui, "value", { label: WORDS.steps, min: 0, max: n, pace: 1200 });
   ui.select("tile", { label: WORDS.tile, options: TILES });
   ui.select("order", { label: WORDS.order, options: Object.keys(ORDERS).map((name) => [name, orders[name]]) });
   for (const trait of ["value", "tile"]) ui.on(trait, () => ui.get("value") > tiles() && ui.set({ value: tiles() }));
 
   function draw() {
+    clock.upTo(tiles(), step());
     const [scores, tile, now] = [ordered("scores"), ui.get("tile"), last()];
     const read = step() * tile;
     rule(now ? { y: now.top } : null, WORDS.top);

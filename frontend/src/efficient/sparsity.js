@@ -1,6 +1,6 @@
 /* Sparsity-patterns widget: the attention pattern of one layer, and how many layers information needs between any two words. */
 
-import { card, h, heatmap, legend, range, told } from "../kit/index.js";
+import { card, h, heatmap, legend, player, range, told } from "../kit/index.js";
 
 const WORDS = {
   map: "In how many layers each word, a row, has heard of each other, a column",
@@ -78,7 +78,7 @@ function render({ model, el }) {
   ui.select("pattern", { label: WORDS.pattern, options: PATTERNS.map((name) => [name, names[name]]) });
   const size = ui.slider("size", { label: WORDS.size, min: 1, max: 8 });
   const rounds = ui.slider("rounds", { label: WORDS.rounds, min: 1, max: ui.get("buckets").length });
-  ui.slider("value", { label: WORDS.layers, min: 1, max: 8 });
+  player(ui, "value", { pace: 900, label: WORDS.layers, min: 1, max: 8 });
   ui.toggle("causal", { label: WORDS.causal });
 
   const settings = () => ({ size: ui.get("size"), rounds: ui.get("rounds"), causal: ui.get("causal"), buckets: ui.get("buckets") });

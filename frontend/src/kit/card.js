@@ -176,6 +176,7 @@ export function card({ model, el, state, grows, fits = {} }) {
   return {
     model,
     stage,
+    bar,
     first, // the traits of `state` before a link was applied
     get: (trait) => model.get(trait),
     set,

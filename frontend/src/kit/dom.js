@@ -11,6 +11,8 @@
    indexed("d_model and d_ff")                    its pieces, with <sub>model</sub>
    retext(node, "words")         set its text only if it changes: a screen reader would announce it again
    renew(node, "words", node2)   the same for several children
+   morph(node, …children)        make these its children by changing those that are there, so that what moved eases there; they
+                                 must have no listeners. Lists that grow and shrink need groups of their own
    write(text, "∂h_T/∂x_t")                       the same in an SVG <text>, changed only if the text changes
    many(["{count} word", "{count} words"], 1)     "1 word": the form for one, or for any other count              */
 
@@ -34,6 +36,19 @@ export const retext = (node, text) => node.textContent === text || (node.textCon
 export function renew(node, ...parts) {
   const fresh = h("div", {}, parts);
   if (fresh.innerHTML !== node.innerHTML) node.replaceChildren(...fresh.childNodes);
+}
+export function morph(node, ...children) {
+  const wanted = children.flat().filter((child) => child != null && child !== false).map((child) => (child.nodeType ? child : document.createTextNode(child)));
+  wanted.forEach((next, i) => {
+    const now = node.childNodes[i];
+    if (!now) return node.append(next);
+    if (now.nodeName !== next.nodeName) return now.replaceWith(next);
+    if (!now.attributes) return retext(now, next.textContent);
+    for (const { name } of [...now.attributes]) if (!next.hasAttribute(name)) now.removeAttribute(name);
+    for (const { name, value } of next.attributes) set(now, { [name]: value });
+    morph(now, ...next.childNodes);
+  });
+  while (node.childNodes.length > wanted.length) node.lastChild.remove();
 }
 export function write(node, text) {
   if (node.written === text) return;

@@ -2,7 +2,7 @@
 export { asRead } from "./as_read.js";
 export { card } from "./card.js";
 export { sub } from "./controls.js";
-export { h, indexed, many, onWidth, renew, retext, s, set, short, told, uid, widthOf, write } from "./dom.js";
+export { h, indexed, many, morph, onWidth, renew, retext, s, set, short, told, uid, widthOf, write } from "./dom.js";
 export { refuse } from "./link.js";
 export { heatmap, legend, stripes } from "./heatmap.js";
 export { lazy, megabytes, twinFor } from "./lazy.js";

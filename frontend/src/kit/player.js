@@ -1,5 +1,7 @@
-/* player(ui, "value", { …, pace? })   a slider of the card that plays: play or pause, one step back, one step forth, the slider as
-                                      scrubber, and the speed; `pace` is milliseconds per step at speed 1. Options as of ui.slider
+/* player(ui, "value", { …, pace?, stops? })   a slider of the card that plays: play or pause, one step back, one step forth, the
+                                      slider as scrubber, and the speed; `pace` is milliseconds per step at speed 1, `stops()` gives the
+                                      values that it goes through, if not all. Other options as of ui.slider
+   player(ui, "value", { steps: () => n })   the same without a slider, for a trait from 0 to n − 1 that another control shows
    Space plays and pauses, the arrow keys move the scrubber. It never starts by itself, plays once, and rests on its last step;
    another control, leaving the view, or a hidden page pauses it. A step beyond the last is the first. With reduced motion there
    is no play, only the steps.
@@ -11,19 +13,20 @@ import { WORDS } from "./words.js";
 const SPEEDS = [1, 2, 4, 0.5];
 const SHAPES = { play: "M3 1l10 6-10 6z", pause: "M3 1h3v12h-3zM8 1h3v12h-3z", back: "M3 1h2v12h-2zM13 1v12l-8-6z", forth: "M1 1l8 6-8 6zM9 1h2v12h-2z" };
 
-export function player(ui, trait, { pace = 700, ...options }) {
-  const { min = 0, step = 1, values } = options;
+export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
+  const { min = 0, step = 1 } = options;
   let { max } = options;
   let timer, speed = SPEEDS[0];
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
 
   /* Steps are counted: a trait may be a value between two of them. */
-  const last = () => (values ? values.length - 1 : Math.floor((max - min) / step));
+  const values = () => stops?.() ?? options.values;
+  const last = () => (steps ? steps() - 1 : values() ? values().length - 1 : Math.floor((max - min) / step));
   const at = () => {
     const now = ui.get(trait);
-    return values ? values.findLastIndex((value) => value <= now) : Math.floor((now - min) / step + 1e-9);
+    return values() ? Math.max(0, values().findLastIndex((value) => value <= now)) : Math.floor((now - min) / step + 1e-9);
   };
-  const go = (to) => ui.set({ [trait]: values ? values[to] : +(min + to * step).toPrecision(9) });
+  const go = (to) => ui.set({ [trait]: values() ? values()[to] : +(min + to * step).toPrecision(9) });
   const stop = () => {
     clearInterval(timer);
     timer = 0;
@@ -53,11 +56,12 @@ export function player(ui, trait, { pace = 700, ...options }) {
     if (timer) start();
     name();
   });
-  const steps = [button("back", () => (stop(), move(-1)), icon("back")), button("forth", () => (stop(), move(1)), icon("forth"))];
-  const slider = ui.slider(trait, options);
-  const group = h("span", { class: "tfm-player" });
-  slider.el.before(group);
-  group.append(...steps, slider.el);
+  const aside = [button("back", () => (stop(), move(-1)), icon("back")), button("forth", () => (stop(), move(1)), icon("forth"))];
+  const slider = steps ? { el: h("span", {}) } : ui.slider(trait, options);
+  const group = h("span", { class: "tfm-player" }, aside);
+  if (steps) ui.bar.append(group);
+  else slider.el.before(group);
+  group.append(slider.el);
   function name() {
     const now = timer ? "pause" : "play";
     if (still?.matches) return void [play, tempo].forEach((each) => each.remove());

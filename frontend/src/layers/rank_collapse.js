@@ -1,6 +1,6 @@
 /* Rank-collapse widget: how similar the words of a sentence become through a stack, with and without its parts. */
 
-import { card, clamp, fixed, general, h, plot, range, s, set, sum, told } from "../kit/index.js";
+import { card, clamp, fixed, general, h, player, plot, range, s, set, sum, told } from "../kit/index.js";
 
 const WORDS = {
   cosines: "Cosines of each two words at layer {layer}: from {least} to {most}",
@@ -50,7 +50,7 @@ function render({ model, el }) {
   const dot = plane.dot({ colour: "one", r: 6 });
   ui.stage.append(h("div", { class: "tfm-columns" }, h("div", {}, title, grid), h("div", {}, plane.el, h("p", { class: "tfm-caption" }, WORDS.key))));
 
-  ui.slider("value", { label: layer, min: 0, max: depth, format: String });
+  player(ui, "value", { label: layer, min: 0, max: depth, format: String });
   ui.toggle("residual", { label: WORDS.residual });
   ui.toggle("think", { label: WORDS.think });
   ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) });

@@ -1,6 +1,6 @@
 /* Extrapolation widget: recorded accuracy of seven position encodings, trained on short texts, at later and later positions. */
 
-import { card, clamp, fixed, h, onWidth, range, s, set, told, widthOf } from "../kit/index.js";
+import { card, clamp, fixed, h, onWidth, player, range, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   chart: "Share of right letters at the places up to {place}, for {methods} ways to tell order; guessing gives {chance}",
@@ -51,7 +51,7 @@ function render({ model, el }) {
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const seeds = ui.get("measured")[jobs[0]][kinds[0]].length;
   ui.stage.append(box, h("p", { class: "tfm-caption" }, told(WORDS.caption, { seeds, short })));
-  ui.slider("value", { label: WORDS.place, min: group, max: last, step: group, format: String });
+  player(ui, "value", { pace: 400, label: WORDS.place, min: group, max: last, step: group, format: String });
   ui.select("job", { label: WORDS.job, options: jobs });
   ui.toggle("longer", { label: WORDS.practice });
 

@@ -1,6 +1,6 @@
 /* Rotary widget: each pair of features rotates with its position; the angle between query and key depends only on their distance. */
 
-import { card, fixed, h, many, plot, range, s, set, signed, sum, told } from "../kit/index.js";
+import { card, fixed, h, many, player, plot, range, s, set, signed, sum, told } from "../kit/index.js";
 import { frequencies } from "./encoding.js";
 
 const WORDS = {
@@ -56,7 +56,7 @@ function render({ model, el }) {
     h("p", { class: "tfm-caption" }, told(WORDS.legend, { query: named("q", queryWord), key: named("k", keyWord) })),
     plane.el,
   );
-  ui.slider("value", { label: WORDS.position, min: first, max: last });
+  player(ui, "value", { pace: 350, label: WORDS.position, min: first, max: last });
   ui.slider("distance", { label: WORDS.distance, min: 0, max: farthest, heard: (count) => many(WORDS.places, count) });
 
   const pairs = () => {

@@ -1,6 +1,6 @@
 /* Shift-rotation widget: from any position, a shift by k is the same rotation of every pair of features. */
 
-import { below, card, fixed, general, h, radios, range, s, set, sum, told, uid } from "../kit/index.js";
+import { below, card, fixed, general, h, player, radios, range, s, set, sum, told, uid } from "../kit/index.js";
 import { frequencies } from "./encoding.js";
 
 const WORDS = {
@@ -41,7 +41,7 @@ function render({ model, el }) {
   group.adopt(faces.map(({ el }) => el), faces.map((_, pair) => told(WORDS.pair, { pair })));
   const written = equation();
   ui.stage.append(row, written.el);
-  ui.slider("value", { label: WORDS.position, min: 20, max: 120 });
+  player(ui, "value", { pace: 250, label: WORDS.position, min: 20, max: 120 });
   ui.slider("shift", { label: WORDS.shift, min: -20, max: 20 });
   ui.slider("base", { label: WORDS.base, values: ui.get("bases"), format: String });
 

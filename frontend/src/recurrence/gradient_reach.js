@@ -1,6 +1,6 @@
 /* Gradient-reach widget: a sentence whose words fade with their gradient norm, before and after training, and the curves. */
 
-import { card, clamp, fixed, general, h, many, onWidth, plot, range, retext, s, set, told, widthOf } from "../kit/index.js";
+import { card, clamp, fixed, general, h, many, onWidth, player, plot, range, retext, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   sentence: "The fainter a word, the less the last state hears a sign at its distance: faintest, and not counted, up to {faintest}, at full strength from {loudest} on. Red: above {loud}. Press a word.",
@@ -109,7 +109,7 @@ function render({ model, el }) {
 
   ui.select("kind", { label: WORDS.model, options: kinds });
   ui.select("stage", { label: WORDS.when, options: stages });
-  ui.slider("value", { label: WORDS.far, values: distances, format: (d) => many(ui.get("shared").word, d) });
+  player(ui, "value", { pace: 600, label: WORDS.far, values: distances, format: (d) => many(ui.get("shared").word, d) });
 
   function draw() {
     const [kind, stage] = [ui.get("kind"), ui.get("stage")];

@@ -1,6 +1,6 @@
 /* Attention-weights widget: links and a heat-map of the attention weights of any model. */
 
-import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, range, softmax, tokenRow, told, typed } from "../kit/index.js";
+import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, player, range, softmax, tokenRow, told, typed } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights: queries down, keys across.",
@@ -88,6 +88,7 @@ function render({ model, el }) {
     ),
   );
 
+  player(ui, "value", { steps: () => tokens().length, pace: 1000 });
   if (kinds.length) ui.text("sentence", { label: WORDS.sentence });
   ui.on("sentence", () => {
     read();

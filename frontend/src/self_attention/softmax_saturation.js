@@ -1,6 +1,6 @@
 /* Softmax-saturation widget: wider vectors spread their scores, and without the scale 1/√d_k the softmax saturates. */
 
-import { card, clamp, entropy, fixed, general, h, linspace, onWidth, plot, range, s, set, softmax, sub, sum, told } from "../kit/index.js";
+import { card, clamp, entropy, fixed, general, h, linspace, onWidth, player, plot, range, s, set, softmax, sub, sum, told } from "../kit/index.js";
 
 const WORDS = {
   scores: "Histogram of the scores that the softmax gets, under the normal curve that theory expects",
@@ -99,7 +99,7 @@ function render({ model, el }) {
     ),
     key(ui.get("shared")),
   );
-  ui.slider("value", { label: [WORDS.size, sub("d", "k")], values: sizes, format: String });
+  player(ui, "value", { pace: 900, label: [WORDS.size, sub("d", "k")], values: sizes, format: String });
   ui.slider("temperature", { label: WORDS.temperature, values: TEMPERATURES });
   ui.slider("query", { label: WORDS.query, min: 0, max: queries - 1, format: (i) => told(WORDS.some, { query: i + 1, queries }) });
   ui.toggle("scaled", { label: h("span", {}, WORDS.divide, sub("d", "k")) });
