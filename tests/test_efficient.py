@@ -22,6 +22,8 @@ from tfm_lib.efficient import (
     SlidingCache,
     accept_drafts,
     cache_bytes,
+    gated_recurrence,
+    gated_recurrence_step,
     linear_attention,
     linear_attention_step,
     lsh_attention,
@@ -292,6 +294,79 @@ def test_linear_attention_makes_nothing_that_is_n_by_n():
     assert made.numbers < 2 * 4000 * 51
 
 
+# sums with a gate
+
+
+def slowly_gated(Q: Tensor, K: Tensor, V: Tensor, gates: Tensor) -> Tensor:
+    """Pair by pair: vⱼ comes to i with the weight (qᵢ·kⱼ) aⱼ₊₁ ⋯ aᵢ."""
+    rows = []
+    for i in range(Q.shape[-2]):
+        pairs = [
+            (Q[:, i] * K[:, j]).sum(-1, keepdim=True) * gates[:, j + 1 : i + 1].prod(-1, keepdim=True) * V[:, j]
+            for j in range(i + 1)
+        ]
+        rows.append(torch.stack(pairs).sum(dim=0))
+    return torch.stack(rows, dim=1)
+
+
+@given(n=lengths, size=st.integers(1, 8), closed=st.booleans(), seed=seeds)
+def test_both_forms_of_the_gated_recurrence_are_a_loop_over_pairs(n, size, closed, seed):
+    torch.manual_seed(seed)
+    gates = torch.rand(2, n, dtype=torch.float64)
+    gates = gates.masked_fill(gates < 0.3, 0) if closed else gates
+    inputs = [*words(n, n), gates.requires_grad_()]
+    Q, K, V, gates = inputs
+    expected = with_gradients(slowly_gated(*inputs), inputs)
+    assert_close(with_gradients(gated_recurrence(*inputs, size), inputs), expected)
+    state, outputs = Q.new_zeros(2, 5, 3), []
+    for t in range(n):
+        output, state = gated_recurrence_step(Q[:, t], K[:, t], V[:, t], gates[:, t], state)
+        outputs.append(output)
+    assert_close(with_gradients(torch.stack(outputs, dim=1), inputs), expected)
+    assert_close(gated_recurrence_step(Q[:, 0], K[:, 0], V[:, 0], gates[:, 0])[0], outputs[0])
+
+
+def test_gates_of_1_leave_the_plain_sum_and_gates_of_0_the_position_alone():
+    torch.manual_seed(0)
+    Q, K, V = words(20, 20)
+    assert_close(gated_recurrence(Q, K, V, Q.new_ones(2, 20), 8), (Q @ K.mT).tril() @ V)
+    assert_close(gated_recurrence(Q, K, V, Q.new_zeros(2, 20), 8), (Q * K).sum(-1, keepdim=True) * V)
+
+
+def test_the_gated_recurrence_has_the_derivatives_that_finite_differences_find():
+    torch.manual_seed(0)
+    inputs = [*words(5, 5), torch.rand(2, 5, dtype=torch.float64).requires_grad_()]
+    assert torch.autograd.gradcheck(lambda *inputs: gated_recurrence(*inputs, size=2), inputs)
+    assert torch.autograd.gradgradcheck(lambda *inputs: gated_recurrence(*inputs, size=2), inputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("gate", [0.0, 1e-7, 0.5, 0.99])
+def test_the_gated_recurrence_is_finite_for_long_inputs_in_every_precision(dtype, gate):
+    torch.manual_seed(0)
+    inputs = [X.detach().to(dtype).requires_grad_() for X in words(2000, 2000)]
+    inputs.append(torch.full((2, 2000), gate, dtype=dtype, requires_grad=True))
+    output = gated_recurrence(*inputs)
+    assert output.isfinite().all()
+    assert all(slope.isfinite().all() for slope in torch.autograd.grad(output.mean(), inputs))
+    assert_close(output.double(), gated_recurrence(*(X.double() for X in inputs)), atol=0.4, rtol=0.05)
+
+
+def test_the_gated_recurrence_goes_under_vmap_and_no_text_is_no_trouble():
+    torch.manual_seed(0)
+    Q, K, V = (X.detach() for X in words(5, 5))
+    gates = torch.rand(2, 5, dtype=torch.float64)
+    assert_close(torch.vmap(gated_recurrence)(Q, K, V, gates), gated_recurrence(Q, K, V, gates))
+    assert gated_recurrence(Q[:, :0], K[:, :0], V[:, :0], gates[:, :0]).shape == (2, 0, 3)
+
+
+def test_the_gated_recurrence_makes_nothing_that_is_n_by_n():
+    inputs = [*words(4000, 4000), torch.rand(2, 4000, dtype=torch.float64)]
+    with Largest() as made:
+        gated_recurrence(*inputs, size=50).sum().backward()
+    assert made.numbers < 2 * 4000 * 51
+
+
 # shared keys, sliding caches
 
 
@@ -513,7 +588,7 @@ def test_models_of_other_words_are_refused():
 torch.manual_seed(0)
 Q, K, V = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6)
 MASK = torch.ones(3, 5, dtype=torch.bool)
-X, W = torch.randn(2, 6, 4), torch.randn(2, 6, 3)
+X, W, GATES = torch.randn(2, 6, 4), torch.randn(2, 6, 3), torch.rand(2, 6)
 BUCKETS = torch.randint(2, (3, 2, 6))
 SRC = torch.tensor([[4, 5]])
 MODEL = tiny(0, 12)
@@ -557,6 +632,16 @@ MISFITS = {
         linear_attention_step,
         dict(q=X[:, 0], k=X[:, 1], v=W[:, 0], S=torch.ones(2, 4, 4)),
         dict(k=floats(X[:, 1]), v=(None, W[:1, 0]), S=("x", torch.ones(2, 4, 3), torch.ones(2, 3, 4))),
+    ),
+    "gated_recurrence": (
+        gated_recurrence,
+        dict(Q=X, K=X + 1, V=W, gates=GATES),
+        dict(K=floats(X), V=(None, W[:, :-1]), gates=(*floats(GATES), GATES + 1, -GATES), size=SIZE),
+    ),
+    "gated_recurrence_step": (
+        gated_recurrence_step,
+        dict(q=X[:, 0], k=X[:, 1], v=W[:, 0], gate=GATES[:, 0], S=torch.ones(2, 4, 3)),
+        dict(k=floats(X[:, 1]), v=(None, W[:1, 0]), gate=(None, 0.5, GATES, GATES[:, 0] + 1, -GATES[:, 0]), S=("x", torch.ones(2, 4, 4), torch.ones(2, 3, 3))),
     ),
     "GroupedQueryAttention": (
         GroupedQueryAttention,
@@ -663,6 +748,26 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "S = added if S is None else S + added",
         "S = added",
         "test_both_forms_of_linear_attention_are_its_definition",
+    ),
+    "pairs without the gates between them": (
+        "(left * (q @ k.mT)) @ v",
+        "(q @ k.mT).tril() @ v",
+        "test_both_forms_of_the_gated_recurrence_are_a_loop_over_pairs",
+    ),
+    "a position that its own gate lets fade": (
+        ".tril(-1).bool()",
+        ".tril().bool()",
+        "test_both_forms_of_the_gated_recurrence_are_a_loop_over_pairs",
+    ),
+    "a state that no gate lets fade": (
+        "gate[..., None, None] * S + added",
+        "S + added",
+        "test_both_forms_of_the_gated_recurrence_are_a_loop_over_pairs",
+    ),
+    "chunks that forget those before": (
+        "S = kept[..., -1:, :] * S + (left",
+        "S = (left",
+        "test_both_forms_of_the_gated_recurrence_are_a_loop_over_pairs",
     ),
     "key heads in another order": (
         "X.repeat_interleave(self.n_heads // self.n_key_heads, dim=-3)",

@@ -138,6 +138,7 @@ SMALL: dict[str, dict[str, Any]] = {
             lambda digits: lambda: {part: (images[:100], names[:100]) for part, (images, names) in digits().items()}
         ),
     },
+    "efficient_gates": {"SEEDS": [0], "STEPS": 1, "JUDGED": 1, "BATCH": 2},
     "efficient_scaling": {"N": [64, 128, 192, 256], "ROUNDS": 1, **NO_OTHER_PROCESS},
     "efficient_speculative": {"SEEDS": [0], "SENTENCES": 2, "AHEAD": [2], "MAX_LEN": 5},
     "efficient_task": {"SEEDS": [0], "STEPS": 1, "LONG": 2, "JUDGED": 1, "BATCH": 2},

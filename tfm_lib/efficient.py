@@ -11,9 +11,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfm_lib._errors import (
-    bad_input, require_below, require_chances, require_distribution, require_ids,
-    require_ids_in_rows, require_sizes, require_token_ids, require_values, require_whole,
-    require_whole_numbers, shape_of,
+    _numbers, bad_input, first_index, require_below, require_chances, require_distribution,
+    require_finite, require_ids, require_ids_in_rows, require_sizes, require_token_ids,
+    require_values, require_whole, require_whole_numbers, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.attention import attention
@@ -27,6 +27,8 @@ __all__ = [
     "Written",
     "accept_drafts",
     "cache_bytes",
+    "gated_recurrence",
+    "gated_recurrence_step",
     "linear_attention",
     "linear_attention_step",
     "lsh_attention",
@@ -316,6 +318,59 @@ def _phi(X: Tensor) -> Tensor:
 
 
 @checked
+def gated_recurrence(
+    Q: Float[Tensor, "*batch n d_k"],
+    K: Float[Tensor, "*batch n d_k"],
+    V: Float[Tensor, "*batch n d_v"],
+    gates: Float[Tensor, "*batch n"],
+    size: int = 64,
+) -> Float[Tensor, "*batch n d_v"]:
+    """The outputs Sᵢᵀqᵢ of the recurrence Sᵢ = aᵢ Sᵢ₋₁ + kᵢvᵢᵀ, a chunk of positions at once.
+
+    `gates` holds the aᵢ, from 0 (forget everything before) to 1 (keep it all), one per position.
+    So vⱼ reaches position i with the weight (qᵢ·kⱼ) aⱼ₊₁ ⋯ aᵢ, which does not have to sum to 1.
+    What lies in earlier chunks of `size` positions comes from the state S at their end.
+
+    Source: Dao and Gu (2024), sections 5.1 and 6; Yang et al. (2024), section 4.
+    Differs: Yang et al. have a gate for each row of S. Here it is one number, as in Mamba-2.
+    """
+    require_values(Q=Q, K=K, V=V)
+    _require_gates("gates", gates)
+    require_sizes(size=size)
+    if gates.shape[-1] == 0:
+        return V
+    O, S = [], V.new_zeros(*V.shape[:-2], K.shape[-1], V.shape[-1])
+    for q, k, v, a in zip(*(X.split(size, dim=-2) for X in (Q, K, V, gates.unsqueeze(-1)))):
+        later = a.new_ones(q.shape[-2], q.shape[-2]).tril(-1).bool()
+        left = a.where(later, 1).cumprod(dim=-2).tril()  # aⱼ₊₁ ⋯ aᵢ: of position j, at position i
+        kept = a.cumprod(dim=-2)  # of the state before the chunk, at position i
+        O.append(kept * (q @ S) + (left * (q @ k.mT)) @ v)
+        S = kept[..., -1:, :] * S + (left[..., -1:, :] * k.mT) @ v
+    return torch.cat(O, dim=-2)
+
+
+@checked
+def gated_recurrence_step(
+    q: Float[Tensor, "*batch d_k"],
+    k: Float[Tensor, "*batch d_k"],
+    v: Float[Tensor, "*batch d_v"],
+    gate: Float[Tensor, "*batch"],
+    S: Float[Tensor, "*batch d_k d_v"] | None = None,
+) -> tuple[Float[Tensor, "*batch d_v"], Float[Tensor, "*batch d_k d_v"]]:
+    """`gated_recurrence` at one position: the output Sᵀq, and the new state S = gate · S + kvᵀ.
+
+    The `gate`, from 0 to 1, is one number for the whole state, which has d_k × d_v numbers.
+
+    Source: Dao and Gu (2024), section 5.1; Yang et al. (2024), section 4.1.
+    """
+    require_values(q=q, k=k, v=v, S=S)
+    _require_gates("gate", gate)
+    added = k.unsqueeze(-1) * v.unsqueeze(-2)
+    S = added if S is None else gate[..., None, None] * S + added
+    return (q.unsqueeze(-2) @ S).squeeze(-2), S
+
+
+@checked
 class GroupedQueryAttention(MultiHeadAttention):
     """Multi-head attention in which `n_heads` / `n_key_heads` heads share their keys and values.
 
@@ -520,6 +575,19 @@ class _Reader:
 @checked
 def _require_words(X: Float[Tensor, "*batch n d_k"], V: Float[Tensor, "*batch n d_v"]) -> None:
     require_values(X=X, V=V)
+
+
+def _require_gates(argument: str, gates: Tensor) -> None:
+    """`gates` must be numbers from 0 to 1, as a sigmoid gives them."""
+    require_finite(argument, gates)
+
+    def bad(gates: Tensor) -> Tensor:
+        return (gates < 0) | (gates > 1)
+
+    if _numbers(gates, lambda gates: bad(gates).any()):
+        index = first_index(bad(gates))
+        came = f"{gates[index].item():.4g}" + (f" at index {index}" if index else "")
+        raise bad_input(argument, "be from 0 to 1, as a sigmoid gives it", came)
 
 
 def _require_drafts(p: Tensor, q: Tensor, drafted: Sequence[int]) -> None:

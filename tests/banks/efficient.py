@@ -47,6 +47,14 @@ def everyone(Q, K, V):
     S, z = K.transpose(-2, -1) @ {v}, K.sum(dim=-2, keepdim=True)
     return (Q @ S) / {below}
 """
+LEFT = """
+def left(gates):
+    n = len(gates)
+    total = gates.log().cumsum(dim=0)
+    L = total[:, None] - total
+    seen = torch.ones(n, n, dtype=torch.bool).tril()
+    return {answer}
+"""
 DRAFT = """
 def expected(p, q, k):
     beta = {beta}
@@ -166,6 +174,33 @@ def everyone(Q, K, V):
     return torch.cat(rows, dim=-2)
 """,
     },
+    "efficient.left": {
+        "minus infinity before exp": LEFT.format(answer="L.masked_fill(~seen, -torch.inf).exp()"),
+        "cut afterwards": LEFT.format(answer="L.exp().tril()"),
+        "running products": """
+def left(gates):
+    n = len(gates)
+    A = gates[:, None].expand(n, n)
+    later = torch.ones(n, n).tril(-1) > 0
+    return torch.tril(torch.where(later, A, torch.ones(())).cumprod(dim=0))
+""",
+        "row by row": """
+def left(gates):
+    state, rows = torch.zeros_like(gates), []
+    for i, a in enumerate(gates):
+        state = a * state
+        state[i] = 1.0
+        rows.append(state.clone())
+    return torch.stack(rows)
+""",
+        "column by column": """
+def left(gates):
+    D = torch.eye(len(gates))
+    for j in range(len(gates)):
+        D[j + 1 :, j] = torch.cumprod(gates[j + 1 :], dim=0)
+    return D
+""",
+    },
     "efficient.mend": {
         "mended in place": GIVEN.format(
             seen="((i - w < j) & (j <= i)).repeat(len(blocks), 1, 1)", more="seen[0, :, :w] = False"
@@ -269,6 +304,51 @@ def everyone(Q, K, V):
     phi_Q, phi_K = F.elu(Q) + 1, F.elu(K) + 1
     return phi_Q @ (phi_K.mT @ V) / K.shape[-2]
 """,
+    },
+    "efficient.left": {
+        "its own gate too": """
+def left(gates):
+    state, rows = torch.zeros_like(gates), []
+    for i, a in enumerate(gates):
+        state = state.clone()
+        state[i] = 1.0
+        state = a * state
+        rows.append(state)
+    return torch.stack(rows)
+""",
+        "the newest gate is missing": """
+def left(gates):
+    n = len(gates)
+    D = torch.eye(n)
+    for i in range(n):
+        for j in range(i):
+            D[i, j] = gates[j + 1 : i].prod()
+    return D
+""",
+        "one place off": """
+def left(gates):
+    n = len(gates)
+    D = torch.zeros(n, n)
+    for i in range(n):
+        for j in range(i + 1):
+            D[i, j] = torch.prod(gates[j:i])
+    return D
+""",
+        "a quotient of products": """
+def left(gates):
+    P, rows = torch.cumprod(gates, dim=0), []
+    for i, p in enumerate(P):
+        rows.append(torch.where(torch.arange(len(P)) <= i, p / P, torch.tensor(0.0)))
+    return torch.stack(rows)
+""",
+        "turned round": """
+def left(gates):
+    D = torch.eye(len(gates))
+    for j in range(len(gates)):
+        D[j, j + 1 :] = gates[j + 1 :].cumprod(dim=0)
+    return D
+""",
+        "infinity times 0": LEFT.format(answer="L.exp() * seen"),
     },
     "efficient.mend": {
         "as it was": GIVEN.format(seen="(i - w <= j) & (j <= i)", more="pass"),

@@ -271,8 +271,8 @@ def rank_collapse(widget: Widget) -> None:
             assert_close(tensor([float(each[name]) for each in rows]), row)
         before = 10 ** (tensor(measured["0 1 pre"]["apart"][0]) / 1000)
         assert_close(tensor([float(each["before"]) for each in rows]), before)
-        cosines = tensor(found["cosines"][layer]) / 100
-        pair = (cosines.sum() - cosines.trace()) / (len(cosines) ** 2 - len(cosines))
+        pairs = [cosine / 100 for i, row in enumerate(found["cosines"][layer]) for cosine in row[:i]]
+        pair = sum(pairs) / len(pairs)
         assert_shows(widget.readout().split("cosine of ")[1].split(". ")[0].rstrip("."), pair)
 
 

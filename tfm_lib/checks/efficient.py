@@ -641,6 +641,132 @@ def everyone(student, expect):
     )
 
 
+# what is left of each word
+
+
+def _left(gates: Tensor) -> Tensor:
+    """aⱼ₊₁ ⋯ aᵢ for j ≤ i, multiplied row by row."""
+    rows = [F.one_hot(torch.tensor(0), len(gates)).to(gates)]
+    for i in range(1, len(gates)):
+        row = gates[i] * rows[-1]
+        row[i] = 1
+        rows.append(row)
+    return torch.stack(rows)
+
+
+def _powers(gates: Tensor, base: Tensor) -> Tensor:
+    i = torch.arange(len(gates))
+    return (base ** (i[:, None] - i).clamp(min=0)).tril()
+
+
+def _by_logarithms(gates: Tensor) -> Tensor:
+    total = gates.log().cumsum(dim=0)
+    return total[:, None] - total
+
+
+LEFT_SLIPS = [
+    Slip(
+        "its own gate too",
+        lambda gates: _left(gates) * gates,
+        "You multiply by the gate of word j itself. That gate fades what was there before; word j is added afterwards. "
+        "The product begins with a of j + 1.",
+    ),
+    Slip(
+        "the newest gate is missing",
+        lambda gates: (_left(gates) / gates[:, None]).fill_diagonal_(1).tril(),
+        "The gate of word i is missing: the state fades before word i is added and asks. The product ends with a of i.",
+    ),
+    Slip(
+        "one place off",
+        lambda gates: (_left(gates) * gates / gates[:, None]).fill_diagonal_(1).tril(),
+        "Your product runs from a of j to a of i − 1. Each state fades by its own gate, so it runs from j + 1 to i.",
+    ),
+    Slip(
+        "later words are not 0",
+        lambda gates: _by_logarithms(gates).exp(),
+        "Right where j ≤ i. A later word has not been added yet: above the diagonal there are zeros.",
+    ),
+    Slip(
+        "later words are whole",
+        lambda gates: _left(gates).where(torch.ones(len(gates), len(gates)).tril() > 0, 1.0),
+        "Above the diagonal you have 1, as if later words were there already. There must be 0.",
+    ),
+    Slip(
+        "turned round",
+        lambda gates: _left(gates).T,
+        "Rows and columns are exchanged. Row i says what word i finds, column j what became of word j.",
+    ),
+    Slip(
+        "a word does not find itself",
+        lambda gates: _left(gates).tril(-1),
+        "The diagonal is empty. Word i is added before it asks, and nothing has faded it yet: the diagonal is 1.",
+    ),
+    Slip(
+        "one gate to the power of the distance",
+        lambda gates: _powers(gates, gates[:, None]),
+        "You take the gate of word i to the power of the distance. Each position on the way has a gate of its own.",
+    ),
+    Slip(
+        "one gate to the power of the distance",
+        lambda gates: _powers(gates, gates[None, :]),
+        "You take the gate of word j to the power of the distance. Each position on the way has a gate of its own.",
+    ),
+    Slip(
+        "only the newest gate",
+        lambda gates: gates[:, None].expand(-1, len(gates)).tril(-1) + torch.eye(len(gates)),
+        "You multiply by the newest gate only. What was there before has faded at every position on the way.",
+    ),
+    Slip(
+        "all gates from the beginning",
+        lambda gates: gates.cumprod(dim=0)[:, None].expand(-1, len(gates)).tril(),
+        "You multiply all gates from the first word on. Word j only meets those after it.",
+    ),
+    Slip(
+        "gates are added",
+        lambda gates: (gates.cumsum(dim=0)[:, None] - gates.cumsum(dim=0)).tril(),
+        "You add the gates on the way. Each multiplies the state, so what is left is their product.",
+    ),
+    Slip(
+        "logarithms",
+        lambda gates: _by_logarithms(gates).tril(),
+        "These are the logarithms of what is left. Take exp of them.",
+    ),
+]
+QUOTIENT = (
+    "You divide one product from the beginning by another. In a long text both round to 0, and 0/0 is NaN. Subtract sums "
+    "of logarithms instead, or multiply only the gates on the way."
+)
+LONG_SLIPS = [
+    Slip(
+        "a quotient of products",
+        lambda gates: (gates.cumprod(dim=0)[:, None] / gates.cumprod(dim=0)).tril(),
+        QUOTIENT,
+    ),
+    Slip(
+        "a quotient of products",
+        lambda gates: (gates.cumprod(dim=0)[:, None] * (1 / gates.cumprod(dim=0))).tril(),
+        QUOTIENT,
+    ),
+    Slip(
+        "infinity times 0",
+        lambda gates: _by_logarithms(gates).exp() * torch.ones(len(gates), len(gates)).tril(),
+        "Above the diagonal your exponential overflows, and infinity times 0 is NaN. Put −∞ there before exp, or cut "
+        "with tril or where, which don't multiply.",
+    ),
+]
+
+
+@exercise("efficient.left", answer="left")
+def left(student, expect):
+    inputs = [(0.2 + 0.75 * torch.rand(n),) for n in different(4, 3, 9)]
+    expect.agrees(
+        student.left, _left, inputs, "word j is multiplied by the gates after it, up to that of i", LEFT_SLIPS
+    )
+    long = [(0.05 + 0.9 * torch.rand(n),) for n in (whole(300, 340), whole(350, 400), whole(410, 440))]
+    says = "nothing becomes NaN in a long text"
+    expect.agrees(student.left, _left, long, says, [*LONG_SLIPS, *LEFT_SLIPS], tolerance=1e-3)
+
+
 # mend the window
 
 

@@ -95,7 +95,8 @@ def svg_text(fig: Figure) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
-    svg = re.sub(r'\bd="[^"]*"', lambda path: _FRACTION.sub(_hundredths, path[0]), svg)
+    svg = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", svg)  # a turn by nothing, which matplotlib gives every text
+    svg = re.sub(r'\b(?:d|x|y|transform)="[^"]*"', lambda place: _FRACTION.sub(_hundredths, place[0]), svg)
     names = {value: f"var(--tfm-{name}, {value})" for name, value in colours().items()}
     return re.sub(r"#[0-9a-f]{6}\b", lambda found: names.get(found[0]) or _between_weights(found[0]), svg)
 

@@ -267,7 +267,8 @@ class RankCollapse(Widget):
 
     def cosines(self) -> np.ndarray:
         """Return the cosines of all pairs of words at the displayed layer, of one seed."""
-        return np.array(self.measured[_stack(self.residual, self.think, self.norm)]["cosines"][self.value]) / 100
+        rows = self.measured[_stack(self.residual, self.think, self.norm)]["cosines"][self.value]
+        return np.array([[rows[max(i, j)][min(i, j)] for j in range(len(rows))] for i in range(len(rows))]) / 100
 
     @property
     def alt(self) -> str:
@@ -325,7 +326,9 @@ def measure_words(
 def _alike(
     apart: Mapping[tuple[bool, bool, str], Any], cosines: Mapping[tuple[bool, bool, str], Any]
 ) -> tuple[int, dict]:
-    """Return the number of layers; per stack three rows in thousandths of a decade, and the cosines in hundredths."""
+    """Return the number of layers; per stack three rows in thousandths of a decade, and the cosines in hundredths, of
+    each word with itself and the words before it.
+    """
     stacks = list(product((True, False), (True, False), NORMS))
     for name, given in (("apart", apart), ("cosines", cosines)):
         if missing := [key for key in stacks if key not in given]:
@@ -341,7 +344,9 @@ def _alike(
         told = np.stack([decades.mean(axis=0), decades.min(axis=0), decades.max(axis=0)])
         found[_stack(*key)] = {
             "apart": np.rint(DECADE * told).astype(int).tolist(),
-            "cosines": np.rint(100 * alike).astype(int).tolist(),
+            "cosines": [
+                [row[: i + 1] for i, row in enumerate(rows)] for rows in np.rint(100 * alike).astype(int).tolist()
+            ],
         }
     return depth, found
 

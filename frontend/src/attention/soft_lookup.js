@@ -1,6 +1,6 @@
 /* Soft look-up widget: a query among keys in the plane; every key gets a weight, the output is the weighted mean of the values. */
 
-import { card, clamp, dot, fixed, h, onWidth, plot, range, s, set, short, softmax, told, transpose, widthOf } from "../kit/index.js";
+import { card, clamp, dot, fixed, h, onWidth, player, plot, range, s, set, short, softmax, told, transpose, widthOf } from "../kit/index.js";
 
 const WORDS = {
   plane: "Plane of the keys and the query",
@@ -57,7 +57,7 @@ const STATE = ["value", "score", "temperature", "uniform"];
 const DATA = ["K", "V", "parameters"];
 const WIDEST = 16; // pixels, width of a link of weight 1
 const LINE = 14; // pixels between two names
-const HARD = 0.995;
+const [HARD, WAY] = [0.995, 36];
 const MOST_TOLD = 8;
 const DIAMOND = "M0-8L8 0L0 8L-8 0Z";
 const SQUARE = "M-6-6H6V6H-6Z";
@@ -97,6 +97,11 @@ function render({ model, el }) {
   /* Two planes side by side above the weights; if they stack, the weights are placed between them. */
   ui.stage.append(h("div", { class: "tfm-columns", style: "grid-auto-flow:dense" }, compare, ...(flat ? [h("div", {}, share, mix)] : [share, mix])));
 
+  /* The query wanders once around the keys. */
+  const way = () => range(WAY).map((k) => [Math.cos, Math.sin].map((f) => +(0.8 * largest(ui.get("K")) * f((2 * Math.PI * k) / WAY)).toFixed(3)));
+  const far = ([x, y]) => (x - ui.get("value")[0]) ** 2 + (y - ui.get("value")[1]) ** 2;
+  const nearest = () => way().reduce((best, place, k, all) => (far(place) < far(all[best]) ? k : best), 0);
+  player(ui, "value", { steps: () => WAY, at: nearest, go: (k) => ui.set({ value: way()[k] }), pace: 220 });
   const score = ui.select("score", { label: WORDS.score, options: Object.entries(WORDS.scores) });
   const temperature = ui.slider("temperature", { label: WORDS.temperature, min: 0.05, max: 20, step: 0.01, log: true, format: two });
   ui.toggle("uniform", { label: WORDS.uniform });

@@ -1,6 +1,6 @@
 /* Cost explorer: counted and measured costs of layers against the number of words, and where two of them cross. */
 
-import { card, clamp, fixed, h, plot, range, s, told } from "../kit/index.js";
+import { card, clamp, fixed, h, player, plot, range, s, told } from "../kit/index.js";
 
 const WORDS = {
   quantity: "what",
@@ -115,7 +115,7 @@ function render({ model, el }) {
   const entry = (name) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark(LOOKS[name]), h("span", {}, rows[name]));
   ui.stage.append(plane.el, h("div", { class: "tfm-legend" }, Object.keys(LOOKS).map(entry)));
 
-  ui.slider("value", { label: axis, min: 2, max: MOST, step: 1, log: true, format: grouped });
+  player(ui, "value", { stops: () => range(Math.log2(MOST)).map((k) => 2 ** (k + 1)), pace: 500, label: axis, min: 2, max: MOST, step: 1, log: true, format: grouped });
   ui.toggle("reveal", { label: WORDS.reveal });
   ui.select("quantity", { label: WORDS.quantity, options: QUANTITIES.map((name) => [name, quantities[name]]) });
   const d = ui.slider("d", { label: WORDS.d, values: CHOICES.d, format: String });

@@ -1,6 +1,6 @@
 /* Sampling widget: the effect of temperature, top-k and top-p on the distribution of a next token. */
 
-import { asRead, card, clamp, entropy, fixed, general, h, live, onWidth, range, retext, s, set, short, told } from "../kit/index.js";
+import { asRead, card, clamp, entropy, fixed, general, h, live, onWidth, player, range, retext, s, set, short, told } from "../kit/index.js";
 
 const WORDS = {
   temperature: "temperature",
@@ -62,7 +62,7 @@ function render({ model, el }) {
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const where = h("p", { class: "tfm-caption" });
   ui.stage.append(where, box);
-  ui.slider("value", { label: WORDS.temperature, min: 0.1, max: 2, step: 0.1, format: fixed(1) });
+  player(ui, "value", { pace: 300, label: WORDS.temperature, min: 0.1, max: 2, step: 0.1, format: fixed(1) });
   ui.slider("top_k", { label: WORDS.top_k, values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : shared.all) });
   ui.slider("top_p", { label: WORDS.top_p, min: 0.05, max: 1, step: 0.05, format: fixed(2) });
 

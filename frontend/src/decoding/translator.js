@@ -1,7 +1,7 @@
 /* Translator widget: translation, attention weights and probabilities of a sentence. It shows a recorded example; the model for
    other sentences is loaded on request: in a page from the book's own folder, in Jupyter from the kernel (`files`). */
 
-import { arriving, asRead, card, clamp, fixed, h, heatmap, megabytes, onWidth, range, renew, retext, set, sum, told, tokenRow, twinFor } from "../kit/index.js";
+import { arriving, asRead, card, clamp, fixed, h, heatmap, megabytes, onWidth, player, range, renew, retext, set, sum, tokenRow, told, twinFor } from "../kit/index.js";
 import * as kit from "../kit/index.js";
 
 const WORDS = {
@@ -90,7 +90,7 @@ function render({ model, el }) {
   if (examples[good]) options.splice(good, examples.length - good, [WORDS.failing, options.slice(good, -1)]);
   ui.select("example", { label: WORDS.examples, options });
   ui.select("by", { label: WORDS.by, options: Object.entries(WORDS.ways) });
-  const slider = ui.slider("value", { label: WORDS.word, min: 0, max: shown.target.length - 1, open: true, format: (i) => words()[1][i] ?? "" });
+  const slider = player(ui, "value", { label: WORDS.word, min: 0, max: shown.target.length - 1, open: true, format: (i) => words()[1][i] ?? "" });
   ui.toggle("breaking", { label: WORDS.breaking });
 
   const state = h("p", { class: "tfm-caption tfm-state", role: "status" });

@@ -2,11 +2,9 @@
    softmax(scores, allowed?)     weights; a score of −∞ or a false in `allowed` gives exactly 0; nothing allowed gives NaN
    entropy(p)                    in nats
    dot(a, b), norm(a), mean(xs), variance(xs)  (of the population)
-   matmul(A, B), transpose(A)    nested arrays
-   histogram(values, edges)      densities: bars of total area 1
+   transpose(A)                  nested arrays
    linspace(a, b, n), logspace(a, b, n), range(n), clamp(x, lo, hi)
    below(n)                      whether a value is an index into a list of length n; n is a number or a function without arguments
-   random(seed)                  a generator of uniforms; normal(random) draws from N(0, 1)
    fixed(2)(x), signed(1)(x)     formatters with a true minus sign; general(x) for 0.0012, 12.3, 4.5e+9              */
 
 import { WORDS } from "./words.js";
@@ -23,10 +21,6 @@ export const variance = (xs) => mean(xs.map((x) => x * x)) - mean(xs) ** 2;
 export const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
 export const norm = (a) => Math.sqrt(dot(a, a));
 export const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
-export const matmul = (A, B) => {
-  const columns = transpose(B);
-  return A.map((row) => columns.map((column) => dot(row, column)));
-};
 
 export function softmax(scores, allowed) {
   const seen = scores.map((score, j) => (!allowed || allowed[j] ? score : -Infinity));
@@ -38,28 +32,6 @@ export function softmax(scores, allowed) {
 }
 
 export const entropy = (p) => -sum(p.map((x) => (x > 0 ? x * Math.log(x) : 0)));
-
-export function histogram(values, edges) {
-  const counts = new Array(edges.length - 1).fill(0);
-  for (const value of values) {
-    const bin = edges.findLastIndex((edge) => edge <= value);
-    if (bin >= 0 && bin < counts.length) counts[bin] += 1;
-  }
-  return counts.map((count, i) => count / values.length / (edges[i + 1] - edges[i]));
-}
-
-/* mulberry32: 32 bits of state are enough for a figure. */
-export function random(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
-export const normal = (uniform) => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 
 const minus = (text) => text.replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
 const written = (digits) => (x) => (Number.isFinite(x) ? minus(digits(x)) : Number.isNaN(x) ? WORDS.nothing : x > 0 ? "∞" : "−∞");

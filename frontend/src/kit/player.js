@@ -1,7 +1,8 @@
 /* player(ui, "value", { …, pace?, stops? })   a slider of the card that plays: play or pause, one step back, one step forth, the
                                       slider as scrubber, and the speed; `pace` is milliseconds per step at speed 1, `stops()` gives the
                                       values that it goes through, if not all. Other options as of ui.slider
-   player(ui, "value", { steps: () => n })   the same without a slider, for a trait from 0 to n − 1 that another control shows
+   player(ui, "value", { steps: () => n, at?, go? })   the same without a slider: the trait, from 0 to n − 1, has a control of its
+                                      own. If it is no number, at() tells which step is shown, and go(step) shows another
    Space plays and pauses, the arrow keys move the scrubber. It never starts by itself, plays once, and rests on its last step;
    another control, leaving the view, or a hidden page pauses it. A step beyond the last is the first. With reduced motion there
    is no play, only the steps.
@@ -14,7 +15,7 @@ const SPEEDS = [1, 2, 4, 0.5];
 const SHAPES = { play: "M3 1l10 6-10 6z", pause: "M3 1h3v12h-3zM8 1h3v12h-3z", back: "M3 1h2v12h-2zM13 1v12l-8-6z", forth: "M1 1l8 6-8 6zM9 1h2v12h-2z" };
 
 export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
-  const { min = 0, step = 1 } = options;
+  const { min = 0, step = 1, at = reached, go = show } = options;
   let { max } = options;
   let timer, speed = SPEEDS[0];
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
@@ -22,11 +23,13 @@ export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
   /* Steps are counted: a trait may be a value between two of them. */
   const values = () => stops?.() ?? options.values;
   const last = () => (steps ? steps() - 1 : values() ? values().length - 1 : Math.floor((max - min) / step));
-  const at = () => {
+  function reached() {
     const now = ui.get(trait);
     return values() ? Math.max(0, values().findLastIndex((value) => value <= now)) : Math.floor((now - min) / step + 1e-9);
-  };
-  const go = (to) => ui.set({ [trait]: values() ? values()[to] : +(min + to * step).toPrecision(9) });
+  }
+  function show(to) {
+    ui.set({ [trait]: values() ? values()[to] : +(min + to * step).toPrecision(9) });
+  }
   const stop = () => {
     clearInterval(timer);
     timer = 0;
@@ -93,6 +96,12 @@ export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
     document.removeEventListener("visibilitychange", hide);
     still?.removeEventListener?.("change", stop);
   });
-  const { upTo } = slider;
-  return Object.assign(slider, { upTo: (most, now) => ((max = most), upTo(most, now)) });
+  const { upTo, enable } = slider;
+  return Object.assign(slider, {
+    upTo: (most, now) => ((max = most), upTo(most, now)),
+    enable(yes) {
+      enable(yes);
+      for (const each of [play, tempo, ...aside]) each.disabled = !yes;
+    },
+  });
 }

@@ -16,11 +16,12 @@ const WORDS = {
 
 const [DECADE, SMALLEST] = [1000, 1e-17]; // as in tfm_lib.widgets.layers
 
-/* Geometric mean, minimum and maximum over the seeds at each layer, the bottom first, and the cosines at each. */
+/* Geometric mean, minimum and maximum over the seeds at each layer, the bottom first, and the cosines at each, of which a page has
+   those of a word with the words before it. */
 export function chosen(measured, { residual, think, norm }) {
   const { apart, cosines } = measured[`${+residual} ${+think} ${norm}`];
   const [mean, least, most] = apart.map((row) => row.map((x) => 10 ** (x / DECADE)));
-  return { mean, least, most, cosines: cosines.map((rows) => rows.map((row) => row.map((x) => x / 100))) };
+  return { mean, least, most, cosines: cosines.map((rows) => rows.map((_, i) => rows.map((_, j) => rows[Math.max(i, j)][Math.min(i, j)] / 100))) };
 }
 
 /* The mean over all pairs of different words. */

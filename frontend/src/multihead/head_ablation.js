@@ -1,6 +1,6 @@
 /* Head-ablation widget: heads of the trained translator, switched off one at a time, by layers, or in an order; measured results. */
 
-import { below, card, clamp, fixed, h, legend, live, plot, radios, range, signed, sum, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, legend, live, player, plot, radios, range, signed, sum, told } from "../kit/index.js";
 
 const WORDS = {
   grid: "Heads: choose one to switch it off",
@@ -138,7 +138,7 @@ function render({ model, el }) {
   );
 
   ui.select("mode", { label: WORDS.off, options: Object.entries(modes) });
-  const pace = ui.slider("removed", { label: headsOff, values: data.stops, format: String });
+  const pace = player(ui, "removed", { pace: 900, label: headsOff, values: data.stops, format: String });
   ui.button("restore", { label: WORDS.restore, onclick: () => ui.set({ value: -1, removed: 0 }) });
   ui.slider("guess", { label: WORDS.guess, min: -1, max: n, format: (count) => (count < 0 ? WORDS.unmade : told(WORDS.some, { count, all: n })) });
   ui.toggle("reveal", { label: WORDS.reveal });

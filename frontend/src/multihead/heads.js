@@ -1,6 +1,6 @@
 /* Heads widget: every layer and head of an attention as small squares, and the selected one as links and as a matrix. */
 
-import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, live, mean, radios, range, s, sum, told } from "../kit/index.js";
+import { below, card, clamp, entropy, fixed, h, heatmap, legend, links, live, mean, player, radios, range, s, sum, told } from "../kit/index.js";
 
 const WORDS = {
   map: "Weights of the chosen head: queries down, keys across.",
@@ -86,6 +86,8 @@ function render({ model, el }) {
   const title = h("p", { class: "tfm-caption" });
   ui.stage.append(overview.el, h("div", { class: "tfm-columns" }, linked, h("div", {}, title, map.el, scale)));
 
+  const across = () => layers()[0].length;
+  player(ui, "value", { steps: () => layers().length * across(), at: () => place().l * across() + place().k, go: (k) => ui.set({ layer: Math.floor(k / across()), value: k % across() }), pace: 1200 });
   const kinds = Object.keys(ui.get("weights"));
   if (kinds.length > 1) ui.select("kind", { label: WORDS.attention, options: kinds.map((kind) => [kind, ui.get("shared").kinds[kind]]) });
   ui.on("kind", () => {

@@ -1,6 +1,6 @@
 /* Encoding widget: the sinusoidal encoding as an image, two of its rows as clocks, and the similarity of any two rows. */
 
-import { below, card, clamp, fixed, general, h, many, mean, onWidth, plot, range, s, set, sub, told, uid } from "../kit/index.js";
+import { below, card, clamp, fixed, general, h, many, mean, onWidth, player, plot, range, s, set, sub, told, uid } from "../kit/index.js";
 
 const WORDS = {
   model: "model",
@@ -71,6 +71,7 @@ function render({ model, el }) {
       h("div", { style: "display:grid;gap:14px" }, box(WORDS.clock, dial), box(WORDS.alike, curve)),
     ),
   );
+  player(ui, "value", { steps: () => now().n, pace: 300 });
   ui.slider("d_model", { label: sub("d", WORDS.model), values: ui.get("widths"), format: String });
   ui.slider("base", { label: WORDS.base, values: ui.get("bases"), format: (x) => String(x) });
   ui.slider("length", { label: WORDS.length, values: ui.get("lengths"), format: String });

@@ -1,6 +1,6 @@
 /* Label-smoothing widget: a smoothed target, a model's output, and the loss with its minimum. */
 
-import { asRead, card, clamp, fixed, general, h, linspace, live, onWidth, plot, s, set, told } from "../kit/index.js";
+import { asRead, card, clamp, fixed, general, h, linspace, live, onWidth, player, plot, range, s, set, told } from "../kit/index.js";
 
 const WORDS = {
   asked: "model: probability of the right word",
@@ -81,7 +81,7 @@ function render({ model, el }) {
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.drag), plane.el),
     ),
   );
-  ui.slider("epsilon", { label: WORDS.epsilon, min: 0, max: 0.5, step: 0.01, format: fixed(2) });
+  player(ui, "epsilon", { stops: () => range(11).map((k) => k / 20), pace: 500, label: WORDS.epsilon, min: 0, max: 0.5, step: 0.01, format: fixed(2) });
   const words = ui.slider("vocabulary", { label: WORDS.words, values: [2, 5, 10, 100, 1000, 37000], format: String });
   ui.select("convention", { label: WORDS.convention, options: Object.entries(WORDS.conventions) });
 

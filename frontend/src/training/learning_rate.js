@@ -1,6 +1,6 @@
 /* Learning-rate widget: the paper's schedule with its peak, miscounted by micro-batches, and compared with other schedules. */
 
-import { card, clamp, fixed, general, h, linspace, logspace, plot, range, s, sub, told } from "../kit/index.js";
+import { card, clamp, fixed, general, h, linspace, logspace, player, plot, range, s, sub, told } from "../kit/index.js";
 
 const WORDS = {
   rivals: { constant: "constant", "inverse root": "inverse root, no warm-up", cosine: "cosine", linear: "linear" },
@@ -29,7 +29,7 @@ const WORDS = {
 
 const RIVALS = ["constant", "inverse root", "cosine", "linear"];
 const LOOKS = { constant: ["soft", "2 3"], "inverse root": ["two", "8 4"], cosine: ["one", "9 3 2 3"], linear: ["ink", "5 3"] };
-const POINTS = 240;
+const [POINTS, STOPS] = [240, 60];
 
 /* The rate at a step of every schedule, as tfm_lib.widgets.training.rates; the others have the paper's peak. */
 export function rates(step, { d_model, warmup, factor, steps, accumulate }) {
@@ -68,6 +68,8 @@ function render({ model, el }) {
   const key = legend(ui.get("shared").paper);
   ui.stage.append(box, key.el);
 
+  const looks = () => linspace(1, now().steps, STOPS).map(Math.round); // training runs along the curve
+  player(ui, "value", { steps: () => STOPS, at: () => looks().findLastIndex((step) => step <= now().step), go: (k) => ui.set({ value: looks()[k] }), pace: 150 });
   ui.slider("d_model", { label: sub("d", WORDS.model), values: [64, 128, 256, 512, 1024], format: String });
   ui.slider("warmup", { label: WORDS.warmup, min: 10, max: 16000, step: 10, log: true, format: whole });
   ui.slider("factor", { label: WORDS.factor, min: 0.1, max: 4, step: 0.1, format: fixed(1) });

@@ -5,7 +5,7 @@
    beamSearch(model, src, special, {beam, alpha}, maxLen)  yields the Beam, and returns it: found, best first
    sample(model, src, special, {temperature, topP, seed}, maxLen)                                                    */
 
-import { random } from "../kit/math.js";
+import { random } from "./random.js";
 import { rowsOf } from "./transformer.js";
 
 /* Logits of the next token; the source is encoded once. */
