@@ -137,3 +137,44 @@ def test_it_stops_out_of_view_and_when_another_control_is_used(replay: Widget, l
     at = value(replay)
     replay.page.wait_for_timeout(900)
     assert value(replay) == at
+
+
+WATCH = """(box) => {
+  box.moving = 0;
+  const look = () => {
+    box.moving = Math.max(box.moving, document.getAnimations().filter(({ effect }) => box.querySelector("[data-stage]").contains(effect.target)).length);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_a_new_width_is_drawn_at_once(replay: Widget) -> None:
+    replay.box.evaluate(FRAMES, 12)
+    wide = replay.box.evaluate(ASKED)
+    replay.box.evaluate(WATCH)
+    replay.page.set_viewport_size({"width": 700, "height": 900})
+    replay.page.wait_for_timeout(400)
+    assert replay.box.evaluate(ASKED) != wide
+    assert replay.box.evaluate("(box) => box.moving") == 0
+
+
+def test_what_a_hand_drags_does_not_lag_behind_it(visit) -> None:
+    page = visit("chapters/attention")
+    page.emulate_media(reduced_motion="no-preference")
+    widget = first(page, "attention/soft_lookup")
+    query = widget.box.locator('[data-control="value"]')
+    at = query.bounding_box()
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    widget.box.evaluate(WATCH)
+    page.mouse.move(x + 60, y - 40, steps=3)
+    page.wait_for_timeout(100)
+    assert widget.box.evaluate("(box) => box.moving") == 0
+    now = query.bounding_box()
+    assert abs(now["x"] - at["x"] - 60) < 2 and abs(now["y"] - at["y"] + 40) < 2
+    page.mouse.up()
+    query.press("Shift+ArrowLeft")
+    page.wait_for_timeout(100)
+    assert widget.box.evaluate("(box) => box.moving") > 0, "by keyboard it eases"
