@@ -68,7 +68,7 @@ export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
   function name() {
     const now = timer ? "pause" : "play";
     if (still?.matches) return void [play, tempo].forEach((each) => each.remove());
-    if (!play.isConnected) group.prepend(play), group.append(tempo);
+    if (!play.isConnected) group.prepend(play), slider.el.before(tempo);
     set(play.querySelector("path"), { d: SHAPES[now] });
     set(play, { "aria-label": WORDS[now] });
     set(tempo, { "aria-label": `${WORDS.speed} ${speed}` });
