@@ -3,21 +3,21 @@
    scenes(film, stage, words)   [{ name, seconds, says: [[u, "caption"], …], draw(u) }], u from 0 to 1 through the scene;
                                 film as tfm_lib.widgets.film.record, words as in film.js                              */
 
-import { range } from "../kit/math.js";
+import { told } from "../../kit/dom.js";
+import { range } from "../../kit/math.js";
 import { mix, over } from "./stage.js";
 
 const [GROUND, FOOT, HIGH] = [400, 372, 84]; // baseline of the words, foot and height of the columns of numbers
-const FLOORS = [372, 230, 90, -50]; // feet of the columns at the bottom of each layer, and above the last
-const TOP = -210; // feet of the memory's columns
+const FLOORS = [372, 264, 156, 48]; // feet of the columns below each layer, and above the last
+const [TOP, SHORT] = [-74, 56]; // feet of the memory's columns; height of a column in the tower
 const X = (i) => 58 + 74 * i; // the source's words
 const Y = (j) => 812 + 70 * j; // the target's words
 const CAMERA = {
   words: [10, 130, 680, 300],
   look: [10, 40, 680, 390],
   heads: [10, -110, 680, 540],
-  tower: [-40, -330, 780, 770],
-  decoder: [750, -330, 790, 770],
-  above: [750, -330, 790, 560],
+  tower: [-10, -170, 730, 600],
+  decoder: [756, -170, 830, 600],
 };
 
 /* Whole words of the target, each with the row of cross-attention that wrote it. */
@@ -40,7 +40,6 @@ export function scenes({ one, two, plain }, stage, say) {
   const chats = ["chat", "chien"].map((word) => french.findIndex(({ text }) => text === word));
   const cells = (i, numbers, more = {}) => stage.strip(`x ${i}`, { x: X(i), y: FOOT, numbers, ...more });
   const ground = (u = 1, from = 0) => words.forEach((text, i) => stage.word(`word ${i}`, { x: X(i), y: mix(GROUND - from, GROUND, u), text, opacity: i === n - 1 ? u : 1, weight: i === focus && !from ? 700 : 500 }));
-  const at = (list, i, u) => mix(list[i], list[Math.min(i + 1, list.length - 1)], u);
 
   function hook(u) {
     stage.look(CAMERA.words);
@@ -155,88 +154,108 @@ export function scenes({ one, two, plain }, stage, say) {
     const l = Math.min(FLOORS.length - 2, Math.floor(height));
     return mix(FLOORS[l], FLOORS[l + 1], height - l);
   };
-  const frames = (opacity, left = 20, width = 690, colour = "encoder", name = "e") =>
+  const frames = (opacity, left = 14, width = 680, colour = "encoder", name = "e") =>
     range(3).forEach((l) => {
-      stage.box(`layer ${name} ${l}`, { x: left, y: FLOORS[l + 1] + 10, width, height: FLOORS[l] - FLOORS[l + 1] - 16, colour, opacity });
-      stage.word(`layer name ${name} ${l}`, { x: left + 8, y: FLOORS[l + 1] + 30, text: `${say.layer} ${l + 1}`, size: 15, colour, anchor: "start", opacity });
+      const y = FLOORS[l + 1] + 9;
+      stage.box(`layer ${name} ${l}`, { x: left, y, width, height: FLOORS[l] - SHORT - 9 - y, colour, fill: "card", opacity, over: true });
+      stage.word(`layer name ${name} ${l}`, { x: left + width / 2, y: y + 23, text: told(say.layer, { layer: l + 1 }), size: 16, colour, opacity, over: true });
     });
 
   function tower(u) {
     stage.look(mix(CAMERA.look, CAMERA.tower, over(u, 0, 0.25)));
     ground();
-    frames(over(u, 0.1, 0.3));
-    const height = 1 + 2 * over(u, 0.3, 0.9);
-    range(n).forEach((i) => stage.strip(`x ${i}`, { x: X(i), y: floor(height * over(u, 0.12, 0.3)), numbers: at(one.states, i === i ? Math.floor(height) : 0, height % 1)[i] ?? one.states[3][i], opacity: mix(i === focus ? 1 : 0.45, 1, over(u, 0.1, 0.3)), high: 70 }));
+    frames(over(u, 0.15, 0.3));
+    const height = over(u, 0.2, 0.3) + 2 * over(u, 0.35, 0.9);
+    const numbersAt = (i) => mix(one.states[Math.min(3, Math.floor(height + 1e-9))][i], one.states[Math.min(3, Math.floor(height + 1e-9) + 1)][i], height % 1);
+    range(n).forEach((i) => stage.strip(`x ${i}`, { x: X(i), y: floor(Math.min(height, 2.9999)), numbers: height < 1 ? one.states[1][i] : numbersAt(i), opacity: mix(i === focus ? 1 : 0.45, 1, over(u, 0.05, 0.2)), high: mix(HIGH, SHORT, over(u, 0, 0.2)) }));
   }
+
+  const DECODER = [772, 790, "decoder", "d"];
+  const risen = (j, height) => {
+    const l = Math.min(2, Math.floor(height));
+    return { y: floor(Math.min(height, 2.9999)), numbers: mix(one.rising[l][j], one.rising[l + 1][j], height - l), colour: "decoder", high: SHORT };
+  };
+  const standing = (count) => range(count).forEach((j) => stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 0), opacity: 0.5 }));
 
   function memory(u) {
     const go = over(u, 0.2, 0.85);
     stage.look(mix(CAMERA.tower, CAMERA.decoder, go));
     if (go < 1) ground();
     frames(1);
-    frames(over(u, 0.4, 0.8), 770, 780, "decoder", "d");
+    frames(over(u, 0.4, 0.8), ...DECODER);
     range(n).forEach((i) => {
-      stage.strip(`x ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)), numbers: one.memory[i], high: 70 });
-      stage.word(`memory ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3] - 78, TOP - 78, over(u, 0, 0.2)), text: words[i], size: 16, colour: "encoder", opacity: over(u, 0.05, 0.2) });
+      stage.strip(`x ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)), numbers: mix(one.states[3][i], one.memory[i], over(u, 0, 0.2)), high: SHORT });
+      stage.word(`memory ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)) - SHORT - 8, text: words[i], size: 16, colour: "encoder", opacity: over(u, 0.05, 0.2) });
     });
   }
 
   const remembered = (shares) =>
     range(n).forEach((i) => {
-      stage.strip(`x ${i}`, { x: Y(i) + 30, y: TOP, numbers: one.memory[i], high: 70, opacity: shares ? 0.35 + 0.65 * Math.min(1, 1.3 * shares[i]) : 1 });
-      stage.word(`memory ${i}`, { x: Y(i) + 30, y: TOP - 78, text: words[i], size: 16, colour: "encoder", weight: shares?.[i] > 0.3 ? 700 : 500 });
+      stage.strip(`x ${i}`, { x: Y(i) + 30, y: TOP, numbers: one.memory[i], high: SHORT, opacity: shares ? 0.35 + 0.65 * Math.min(1, 1.3 * shares[i]) : 1 });
+      stage.word(`memory ${i}`, { x: Y(i) + 30, y: TOP - SHORT - 8, text: words[i], size: 16, colour: "encoder", weight: shares?.[i] > 0.3 ? 700 : 500 });
     });
   const line = (count, more = () => ({})) => range(count).forEach((j) => stage.word(`target ${j}`, { x: Y(j), y: GROUND, text: written[j], size: 19, colour: "decoder", ...more(j) }));
 
   function card(u) {
     stage.look(CAMERA.decoder);
-    frames(1, 770, 780, "decoder", "d");
+    frames(1, ...DECODER);
     remembered();
     line(written.length - 1, (j) => ({ opacity: over(u, 0.02 * j, 0.1 + 0.02 * j) * (j > 2 ? mix(1, 0.25, over(u, 0.35, 0.5)) : 1) }));
     const edge = mix(Y(11), Y(2) + 34, over(u, 0.25, 0.55));
-    stage.box("card", { x: edge, y: GROUND - 64, width: 900, height: 90, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4 });
-    stage.word("future", { x: Math.max(edge + 20, Y(5)), y: GROUND - 12, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.5, 0.6) });
-    range(3).forEach((j) => stage.line(`back ${j}`, { from: [Y(2), GROUND - 22], to: [Y(j), GROUND - 22 - (j === 2 ? 0.1 : 0)], wide: 1 + 12 * one.looks_back[2][j], opacity: 0.8, drawn: over(u, 0.6, 0.85) }));
+    standing(written.length - 1);
+    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: 900, height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4, over: true });
+    stage.word("future", { x: Math.max(edge + 20, Y(5)), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.5, 0.6), over: true });
+    range(3).forEach((j) => stage.line(`back ${j}`, { from: [Y(2), FOOT - SHORT - 4], to: [Y(j) + (j === 2 ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[2][j], opacity: 0.85, drawn: over(u, 0.6, 0.85), arc: 34 }));
   }
 
-  function cross(u, j = 1, shown = over(u, 0.35, 0.75)) {
-    stage.look(mix(CAMERA.decoder, CAMERA.above, 0));
-    frames(1, 770, 780, "decoder", "d");
+  const asking = (j, to, shown, opacity = 0.75) =>
+    range(n).forEach((i) => stage.line(`cross ${i}`, { from: to, to: [Y(i) + 30, TOP + 5], wide: 20 * one.crossed[j][i], opacity, drawn: shown }));
+
+  function cross(u) {
+    const [j, shown] = [2, over(u, 0.45, 0.85)];
+    stage.look(CAMERA.decoder);
+    frames(1, ...DECODER);
     remembered(shown > 0.3 ? one.crossed[j] : null);
     line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
-    const y = mix(FOOT, FLOORS[3] + 60, over(u, 0, 0.3));
-    stage.strip("state", { x: Y(j), y, numbers: one.query, colour: "query", high: 62, wide: 14, top: 1.6 });
-    range(n).forEach((i) => stage.line(`cross ${i}`, { from: [Y(j), y - 66], to: [Y(i) + 30, TOP + 6], wide: 22 * one.crossed[j][i], opacity: 0.7, drawn: shown }));
+    standing(j);
+    const height = 2.9999 * over(u, 0, 0.4);
+    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, height) });
+    stage.strip("question", { x: Y(j) + 24, y: FLOORS[3], numbers: one.questions[j], colour: "query", wide: 14, high: SHORT, top: 1.6, opacity: over(u, 0.4, 0.5) });
+    asking(j, [Y(j) + 24, FLOORS[3] - SHORT - 4], shown);
   }
 
   function word(u) {
-    const j = 1;
+    const j = 2;
     const fly = over(u, 0.6, 0.9);
     stage.look(CAMERA.decoder);
-    frames(1, 770, 780, "decoder", "d");
+    frames(1, ...DECODER);
     remembered(one.crossed[j]);
     line(j + 1);
-    range(n).forEach((i) => stage.line(`cross ${i}`, { from: [Y(j), FLOORS[3] - 6], to: [Y(i) + 30, TOP + 6], wide: 22 * one.crossed[j][i], opacity: 0.7 * (1 - over(u, 0, 0.2)) }));
+    standing(j);
+    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 2.9999), opacity: 1 - 0.5 * fly });
+    asking(j, [Y(j) + 24, FLOORS[3] - SHORT - 4], 1, 0.75 * (1 - over(u, 0, 0.2)));
     one.next[j].forEach(([text, p], k) => {
-      const y = -60 + 40 * k;
+      const y = -26 + 27 * k;
       const [shown, chosen] = [over(u, 0.1 + 0.05 * k, 0.25 + 0.05 * k), k === 0];
-      stage.bar(`chance ${k}`, { x: Y(4), y: y - 18, width: Math.max(3, 260 * p * shown), height: 24, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * (1 - fly) });
-      stage.word(`chance p ${k}`, { x: Y(4) + 268 * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
-      stage.word(`chance word ${k}`, { x: chosen ? mix(Y(4) - 14, Y(j + 1), fly) : Y(4) - 14, y: chosen ? mix(y, GROUND, fly) : y, text, size: 20, colour: "decoder", anchor: chosen && fly ? "middle" : "end", weight: chosen ? 700 : 500, opacity: shown * (chosen ? 1 : 1 - fly) });
+      stage.bar(`chance ${k}`, { x: Y(5), y: y - 15, width: Math.max(3, 240 * p * shown), height: 19, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
+      stage.word(`chance p ${k}`, { x: Y(5) + 240 * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
+      stage.word(`chance word ${k}`, { x: chosen ? mix(Y(5) - 40, Y(j + 1), fly) : Y(5) - 40, y: chosen ? mix(y, GROUND, fly) : y, text, size: 19, colour: "decoder", weight: chosen ? 700 : 500, opacity: shown * (chosen ? 1 : 1 - fly) });
     });
   }
 
   function loop(u) {
     stage.look(CAMERA.decoder);
-    frames(1, 770, 780, "decoder", "d");
-    const [first, last] = [2, written.length - 2];
-    const time = Math.min(0.9999, u / 0.92) * (last - first + 1);
+    frames(1, ...DECODER);
+    const [first, last] = [3, written.length - 2];
+    const time = Math.min(0.9999, u / 0.93) * (last - first + 1);
     const j = first + Math.floor(time);
     const within = time - Math.floor(time);
     remembered(one.crossed[j]);
     line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
-    stage.word("comes", { x: Y(j + 1), y: mix(FLOORS[3] + 40, GROUND, over(within, 0.45, 0.95)), text: written[j + 1], size: 19, colour: "decoder", weight: 700, opacity: over(within, 0.35, 0.5) });
-    range(n).forEach((i) => stage.line(`cross ${i}`, { from: [Y(j), GROUND - 22], to: [Y(i) + 30, TOP + 6], wide: 22 * one.crossed[j][i], opacity: 0.75 * (1 - over(within, 0.75, 1)), drawn: over(within, 0, 0.35) }));
+    standing(j);
+    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 2.9999 * over(within, 0, 0.35)), opacity: mix(1, 0.5, over(within, 0.6, 0.9)) });
+    asking(j, [Y(j), FLOORS[3] - SHORT - 4], over(within, 0.35, 0.55), 0.75 * (1 - over(within, 0.8, 1)));
+    stage.word("comes", { x: Y(j + 1), y: mix(FLOORS[3] - 20, GROUND, over(within, 0.6, 0.97)), text: written[j + 1], size: 19, colour: "decoder", weight: 700, opacity: over(within, 0.55, 0.65) });
   }
 
   function removed(u) {
