@@ -16,7 +16,7 @@ import pytest
 #: Widgets that together have every kind of control, a machine, a clock, and a place on two pages; with the kinds of each
 #: (“grid!” is one whose cells can be changed). tests/browser/test_every_page.py holds them to the pages.
 SPREAD = {
-    "alignment/alignment": {"checkbox", "grid", "radiogroup", "select"},
+    "alignment/alignment": {"button", "checkbox", "grid", "radiogroup", "select"},
     "data/merge_steps": {"button", "checkbox", "input", "range"},
     "decoding/translator": {"button", "checkbox", "grid", "group", "input", "radiogroup", "range", "select"},
     "layers/layer_norm": {"button", "range", "slider"},

@@ -69,7 +69,7 @@ FAILURES = {
 RIVALS = 6  # alternatives reported for each written word
 END = "<eos>"
 UNREAD = 0  # the search's <bos>: continuations are looked up by path, and the first path is empty
-DIGITS = 4
+DIGITS = 5
 MOST_ALPHA = 1.0
 Tree = list[list[tuple[int, float, int]]]
 

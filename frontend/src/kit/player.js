@@ -6,8 +6,8 @@
    player(ui, "value", { steps: () => n, at?, go? })   the same without a slider: the trait, from 0 to n − 1, has a control of its
                                       own. If it is no number, at() tells which step is shown, and go(step) shows another
    Space plays and pauses, the arrow keys move the scrubber. It never starts by itself, plays once, and rests on its last step;
-   another control, leaving the view, or a hidden page pauses it. A step beyond the last is the first. With reduced motion there
-   is no play, only the steps.
+   the scrubber, another control, leaving the view, or a hidden page pauses it. A step beyond the last is the first. With reduced
+   motion there is no play, only the steps.
    Returns what ui.slider returns.                                                                                      */
 
 import { h, s, set } from "./dom.js";
@@ -100,12 +100,13 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
     press();
   };
   const root = ui.stage.parentElement;
-  const halt = ({ target }) => timer && !group.contains(target) && stop();
+  const halt = ({ target, key }) => timer && !(key === " " && group.contains(target)) && ![play, tempo].some((button) => button.contains(target)) && stop();
   const hide = () => timer && document.hidden && stop();
   const seen = new IntersectionObserver(([{ isIntersecting }]) => timer && !isIntersecting && stop());
   seen.observe(ui.stage);
   group.addEventListener("keydown", key);
-  ["keydown", "pointerdown"].forEach((event) => root.addEventListener(event, halt, true));
+  const events = ["keydown", "pointerdown"];
+  events.forEach((event) => root.addEventListener(event, halt, true));
   document.addEventListener("visibilitychange", hide);
   still?.addEventListener?.("change", stop);
   ui.until(() => {

@@ -47,7 +47,7 @@ function* tree({ model, tokenizer }, src, { sentence, widest }) {
       next.rows = unread.map(behind);
       const logits = unread.length ? next.after(unread.map((path) => path.at(-1) ?? tokenizer.bos)) : [];
       unread.forEach((path, i) => {
-        const ways = likeliest(logits[i], widest).map(({ token, logP }) => ({ token, logP: +logP.toFixed(4) }));
+        const ways = likeliest(logits[i], widest).map(({ token, logP }) => ({ token, logP: +logP.toFixed(5) }));
         ways.forEach(({ token }) => place(token));
         known.set(path.join(), { path, ways, row: next.rows[i], node: known.size });
       });
