@@ -48,13 +48,13 @@ export function scenes({ one, two, plain }, stage, say) {
     words.slice(0, -1).forEach((text, i) => {
       const to = animals.includes(i) ? animals[1 - animals.indexOf(i)] : i;
       const lift = i === animals[0] ? -26 : 26;
-      stage.word(`word ${i}`, { x: mix(X(i), X(to), swap), y: GROUND - 20 + (to === i ? 0 : lift * Math.sin(Math.PI * swap)), text, weight: to === i ? 500 : 700 });
+      stage.word(`word ${i}`, { x: mix(X(i), X(to), swap), size: 22, y: GROUND - 20 + (to === i ? 0 : lift * Math.sin(Math.PI * swap)), text, weight: to === i ? 500 : 700 });
     });
     french.forEach(({ text, row }, k) => {
       const to = chats.includes(k) ? chats[1 - chats.indexOf(k)] : k;
       const lift = k === chats[0] ? -26 : 26;
       const [key, shown] = [heaviest(row.slice(0, -1)), over(u, 0.04 + 0.02 * k, 0.1 + 0.02 * k)];
-      stage.word(`french ${k}`, { x: mix(F(k), F(to), swap), y: 210 + (to === k ? 0 : lift * Math.sin(Math.PI * swap)), text, colour: "decoder", opacity: shown, weight: to === k ? 500 : 700 });
+      stage.word(`french ${k}`, { x: mix(F(k), F(to), swap), y: 210 + (to === k ? 0 : lift * Math.sin(Math.PI * swap)), text, size: 22, colour: "decoder", opacity: shown, weight: to === k ? 500 : 700 });
       const [source, place] = [animals.includes(key) ? mix(X(key), X(animals[1 - animals.indexOf(key)]), swap) : X(key), mix(F(k), F(to), swap)];
       if (row[key] > 0.5 && text !== "a") stage.line(`cross ${k}`, { from: [place, 222], to: [source, GROUND - 42], wide: 8 * row[key], opacity: 0.75, drawn: crossing });
     });
