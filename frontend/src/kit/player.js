@@ -1,6 +1,8 @@
 /* player(ui, "value", { …, pace?, stops? })   a slider of the card that plays: play or pause, one step back, one step forth, the
                                       slider as scrubber, and the speed; `pace` is milliseconds per step at speed 1, `stops()` gives the
                                       values that it goes through, if not all. Other options as of ui.slider
+   player(ui, "value", { …, flow })   a film: the value flows, one each second, and flow(value) draws each frame; the trait is set when
+                                      it stops. The steps go to the `stops`
    player(ui, "value", { steps: () => n, at?, go? })   the same without a slider: the trait, from 0 to n − 1, has a control of its
                                       own. If it is no number, at() tells which step is shown, and go(step) shows another
    Space plays and pauses, the arrow keys move the scrubber. It never starts by itself, plays once, and rests on its last step;
@@ -14,7 +16,7 @@ import { WORDS } from "./words.js";
 const SPEEDS = [1, 2, 4, 0.5];
 const SHAPES = { play: "M3 1l10 6-10 6z", pause: "M3 1h3v12h-3zM8 1h3v12h-3z", back: "M3 1h2v12h-2zM13 1v12l-8-6z", forth: "M1 1l8 6-8 6zM9 1h2v12h-2z" };
 
-export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
+export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }) {
   const { min = 0, step = 1, at = reached, go = show } = options;
   let { max } = options;
   let timer, speed = SPEEDS[0];
@@ -32,6 +34,8 @@ export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
   }
   const stop = () => {
     clearInterval(timer);
+    cancelAnimationFrame(timer);
+    if (timer && flow) ui.set({ [trait]: +place.toFixed(2) });
     timer = 0;
     name();
   };
@@ -40,16 +44,30 @@ export function player(ui, trait, { pace = 700, steps, stops, ...options }) {
     if (at() < last()) move(1);
     if (at() >= last()) stop();
   };
+  let [place, then] = [0, 0]; // while it flows: the value between two of the trait, and when it was drawn
+  function run(now) {
+    place = Math.min(max, place + ((now - then) / 1000) * speed);
+    then = now;
+    slider.show(place);
+    flow(place);
+    if (place >= max) stop();
+    else timer = requestAnimationFrame(run);
+  }
   const start = () => {
     clearInterval(timer);
-    timer = setInterval(tick, pace / speed);
+    if (!flow) timer = setInterval(tick, pace / speed);
+    else if (!timer) {
+      [place, then] = [ui.get(trait) >= max ? min : ui.get(trait), performance.now()];
+      timer = requestAnimationFrame(run);
+    }
     name();
   };
   const press = () => {
     if (timer) return stop();
-    move(1); // from the last step to the first
+    if (!flow) move(1); // from the last step to the first
     start();
   };
+  if (flow) ui.on(trait, () => (place = ui.get(trait))); // a hand on the scrubber
 
   const button = (control, onclick, ...inside) => h("button", { type: "button", class: "tfm-button", "data-control": `${trait} ${control}`, "aria-label": WORDS[control], onclick }, ...inside);
   const icon = (shape) => s("svg", { width: 14, height: 14, "aria-hidden": "true" }, s("path", { d: SHAPES[shape] }));

@@ -1,0 +1,290 @@
+/* The film's scenes: one sentence through the whole machine, with the numbers that the shipped model computed for it.
+
+   scenes(film, stage, words)   [{ name, seconds, says: [[u, "caption"], …], draw(u) }], u from 0 to 1 through the scene;
+                                film as tfm_lib.widgets.film.record, words as in film.js                              */
+
+import { told } from "../../kit/dom.js";
+import { range } from "../../kit/math.js";
+import { mix, over } from "./stage.js";
+
+const [GROUND, FOOT, HIGH] = [400, 372, 84]; // baseline of the words, foot and height of the columns of numbers
+const FLOORS = [372, 264, 156, 48]; // feet of the columns below each layer, and above the last
+const [TOP, SHORT] = [-74, 56]; // feet of the memory's columns; height of a column in the tower
+const X = (i) => 58 + 74 * i; // the source's words
+const Y = (j) => 812 + 70 * j; // the target's words
+const CAMERA = {
+  words: [10, 130, 680, 300],
+  look: [10, 40, 680, 390],
+  heads: [10, -110, 680, 540],
+  tower: [-10, -170, 730, 600],
+  decoder: [756, -170, 830, 600],
+};
+
+/* Whole words of the target, each with the row of cross-attention that wrote it. */
+function wholeWords({ written, crossed }) {
+  const found = [];
+  written.slice(1, -1).forEach((piece, i) => {
+    if (piece.startsWith("-")) found.at(-1).text += piece.slice(1);
+    else found.push({ text: piece, row: crossed[i] });
+  });
+  return found;
+}
+
+export function scenes({ one, two, plain }, stage, say) {
+  const { words, written, focus } = one;
+  const n = words.length;
+  const [french, other] = [wholeWords(one), wholeWords(two)];
+  const F = (k) => 46 + 74 * k;
+  const heaviest = (row) => row.indexOf(Math.max(...row));
+  const animals = [words.indexOf("cat"), words.indexOf("dog")];
+  const chats = ["chat", "chien"].map((word) => french.findIndex(({ text }) => text === word));
+  const cells = (i, numbers, more = {}) => stage.strip(`x ${i}`, { x: X(i), y: FOOT, numbers, ...more });
+  const ground = (u = 1, from = 0) => words.forEach((text, i) => stage.word(`word ${i}`, { x: X(i), y: mix(GROUND - from, GROUND, u), text, opacity: i === n - 1 ? u : 1, weight: i === focus && !from ? 700 : 500 }));
+
+  function hook(u) {
+    stage.look(CAMERA.words);
+    const swap = over(u, 0.5, 0.62) - over(u, 0.88, 0.98);
+    const crossing = over(u, 0.12, 0.3);
+    words.slice(0, -1).forEach((text, i) => {
+      const to = animals.includes(i) ? animals[1 - animals.indexOf(i)] : i;
+      const lift = i === animals[0] ? -26 : 26;
+      stage.word(`word ${i}`, { x: mix(X(i), X(to), swap), size: 22, y: GROUND - 20 + (to === i ? 0 : lift * Math.sin(Math.PI * swap)), text, weight: to === i ? 500 : 700 });
+    });
+    french.forEach(({ text, row }, k) => {
+      const to = chats.includes(k) ? chats[1 - chats.indexOf(k)] : k;
+      const lift = k === chats[0] ? -26 : 26;
+      const [key, shown] = [heaviest(row.slice(0, -1)), over(u, 0.04 + 0.02 * k, 0.1 + 0.02 * k)];
+      stage.word(`french ${k}`, { x: mix(F(k), F(to), swap), y: 210 + (to === k ? 0 : lift * Math.sin(Math.PI * swap)), text, size: 22, colour: "decoder", opacity: shown, weight: to === k ? 500 : 700 });
+      const [source, place] = [animals.includes(key) ? mix(X(key), X(animals[1 - animals.indexOf(key)]), swap) : X(key), mix(F(k), F(to), swap)];
+      if (row[key] > 0.5 && text !== "a") stage.line(`cross ${k}`, { from: [place, 222], to: [source, GROUND - 42], wide: 8 * row[key], opacity: 0.75, drawn: crossing });
+    });
+  }
+
+  function numbers(u) {
+    stage.look(mix(CAMERA.words, CAMERA.look, over(u, 0, 0.3)));
+    ground(over(u, 0, 0.2), 20);
+    range(n).forEach((i) => cells(i, one.embedded[i], { high: Math.max(4, HIGH * over(u, 0.15 + 0.06 * i, 0.4 + 0.06 * i)), opacity: over(u, 0.12 + 0.06 * i, 0.25 + 0.06 * i) }));
+  }
+
+  function positions(u) {
+    stage.look(CAMERA.look);
+    ground();
+    const down = over(u, 0.3, 0.7);
+    range(n).forEach((i) => {
+      cells(i, mix(one.embedded[i], one.states[0][i], over(u, 0.6, 0.8)));
+      stage.strip(`place ${i}`, { x: X(i), y: mix(190, FOOT, down), numbers: one.position[i], colour: "three", opacity: over(u, 0, 0.15) * (1 - over(u, 0.62, 0.8)) });
+      stage.word(`number ${i}`, { x: X(i), y: mix(92, 275, down), text: String(i), size: 15, colour: "three", opacity: over(u, 0, 0.15) * (1 - over(u, 0.55, 0.7)) });
+    });
+  }
+
+  const tall = (weight) => 150 * weight;
+  const weightsAbove = (u, shares, base = 176) =>
+    shares.forEach((weight, i) => {
+      stage.bar(`weight ${i}`, { x: X(i) - 11, y: base - tall(weight) * u, width: 22, height: tall(weight) * u });
+      stage.word(`share ${i}`, { x: X(i), y: base - 6 - tall(weight) * u, text: weight.toFixed(2), size: 13, colour: "soft", opacity: u });
+    });
+
+  function asks(u) {
+    stage.look(CAMERA.look);
+    ground();
+    range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
+    const rise = over(u, 0, 0.15);
+    const step = Math.min(n - 1, Math.max(0, (u - 0.28) / 0.5) * n);
+    const there = Math.floor(step);
+    const home = over(u, 0.8, 0.88);
+    const place = u < 0.22 ? X(focus) : mix(mix(X(focus), X(0), over(u, 0.22, 0.28)), mix(X(there), X(Math.min(n - 1, there + 1)), over(step - there, 0.55, 1)), u < 0.28 ? 0 : 1);
+    range(n).forEach((i) => {
+      const seen = u >= 0.28 && step >= i - 0.3;
+      stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.06, 0.2)), numbers: one.keys[i], colour: "key", wide: 14, high: 62, opacity: over(u, 0.06, 0.16), top: 1.6 });
+      stage.word(`score ${i}`, { x: X(i), y: 192, text: one.scores[i].toFixed(1), size: 15, weight: 600, opacity: (seen ? 1 : 0) * (1 - over(u, 0.84, 0.92)) });
+    });
+    stage.strip("query", { x: mix(place, X(focus), home), y: mix(FOOT, 170, rise), numbers: one.query, colour: "query", wide: 14, high: 62, opacity: over(u, 0, 0.08) * (1 - over(u, 0.84, 0.92)), top: 1.6 });
+    weightsAbove(over(u, 0.86, 1), one.weights);
+  }
+
+  function pours(u) {
+    stage.look(CAMERA.look);
+    ground();
+    range(n).forEach((i) => {
+      cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 });
+      const turn = over(u, 0, 0.18);
+      if (turn < 1) stage.strip(`key ${i}`, { x: X(i), y: 262, numbers: one.keys[i], colour: "key", wide: 14, high: 62, opacity: 1 - turn, top: 1.6 });
+      const go = over(u, 0.3 + 0.03 * i, 0.65 + 0.03 * i);
+      stage.strip(`value ${i}`, { x: X(i), y: 262, numbers: one.values[i], colour: "value", wide: 14, high: 62, opacity: turn * mix(1, 0.3, go), top: 1 });
+      stage.line(`pour ${i}`, { from: [X(i), 198], to: [X(focus), 118], wide: 26 * one.weights[i], colour: "value", opacity: 0.55 * (1 - over(u, 0.85, 1)), drawn: go, bend: 0.6 });
+    });
+    weightsAbove(1 - over(u, 0.2, 0.32), one.weights);
+    stage.strip("mixed", { x: X(focus), y: 116, numbers: one.mixed.map((x) => x * over(u, 0.45, 0.95)), colour: "value", wide: 16, high: 62, opacity: over(u, 0.4, 0.5), top: 0.6 });
+  }
+
+  function heads(u) {
+    stage.look(mix(CAMERA.look, CAMERA.heads, over(u, 0, 0.2)));
+    ground();
+    range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
+    const rows = one.heads.length;
+    const join = over(u, 0.78, 0.95);
+    range(rows).forEach((k) => {
+      const shown = over(u, 0.12 + 0.06 * k, 0.2 + 0.06 * k);
+      const y = -84 + 34 * k;
+      stage.word(`head ${k}`, { x: X(0) - 34, y: y + 17, text: String(k + 1), size: 14, colour: k === one.head ? "ink" : "soft", weight: k === one.head ? 700 : 500, opacity: shown * (1 - join) });
+      range(n).forEach((i) => stage.bar(`cell ${k} ${i}`, { x: mix(X(i) - 30, X(focus) - 8, join), y: mix(y, 224 + 8 * k, join), width: mix(60, 16, join), height: mix(26, 7, join), opacity: shown * mix(0.06 + 0.94 * one.heads[k][i], i === focus ? 0.75 : 0, join) }));
+    });
+    const gone = 1 - over(u, 0, 0.1);
+    if (gone) stage.strip("mixed", { x: X(focus), y: 116, numbers: one.mixed, colour: "value", wide: 16, high: 62, opacity: gone, top: 0.6 });
+  }
+
+  function residual(u) {
+    stage.look(mix(CAMERA.heads, CAMERA.look, over(u, 0, 0.15)));
+    ground();
+    const [first, wide, second] = [over(u, 0.15, 0.4), over(u, 0.5, 0.62) - over(u, 0.72, 0.84), over(u, 0.8, 0.95)];
+    range(n).forEach((i) => {
+      const x = mix(mix(one.states[0][i], one.between[i], over(u, 0.3, 0.42)), one.states[1][i], second);
+      cells(i, x, { opacity: i === focus ? 1 : 0.45 });
+    });
+    stage.strip("added", { x: X(focus), y: mix(290, FOOT, first), numbers: one.added, colour: "encoder", high: 64, opacity: 1 - over(u, 0.36, 0.44) });
+    stage.word("plus", { x: X(focus) + 26, y: FOOT - 34, text: "+", size: 26, weight: 700, opacity: over(u, 0.2, 0.3) * (1 - over(u, 0.42, 0.48)) + second * (1 - over(u, 0.93, 1)) });
+    if (u > 0.46) {
+      stage.box("ff", { x: mix(X(focus) - 10, X(focus) - 120, wide), y: 168, width: mix(20, 240, wide), height: 70, colour: "encoder", fill: "card", opacity: over(u, 0.46, 0.52) * (1 - over(u, 0.9, 0.98)) });
+      range(32).forEach((i) => stage.bar(`unit ${i}`, { x: mix(X(focus), X(focus) - 112 + 7.1 * i, wide), y: 178, width: 5, height: 50, colour: "encoder", opacity: wide * ((i * 37) % 32 < (32 * one.active) / one.hidden ? 0.9 : 0.12) }));
+      stage.strip("thought", { x: X(focus), y: mix(238, FOOT, over(u, 0.82, 0.92)), numbers: one.thought, colour: "encoder", high: 64, opacity: over(u, 0.78, 0.84) * (1 - over(u, 0.92, 0.98)) });
+    }
+  }
+
+  const floor = (height) => {
+    const l = Math.min(FLOORS.length - 2, Math.floor(height));
+    return mix(FLOORS[l], FLOORS[l + 1], height - l);
+  };
+  const frames = (opacity, left = 14, width = 680, colour = "encoder", name = "e") =>
+    range(3).forEach((l) => {
+      const y = FLOORS[l + 1] + 9;
+      stage.box(`layer ${name} ${l}`, { x: left, y, width, height: FLOORS[l] - SHORT - 9 - y, colour, fill: "card", opacity, over: true });
+      stage.word(`layer name ${name} ${l}`, { x: left + width / 2, y: y + 23, text: told(say.layer, { layer: l + 1 }), size: 16, colour, opacity, over: true });
+    });
+
+  function tower(u) {
+    stage.look(mix(CAMERA.look, CAMERA.tower, over(u, 0, 0.25)));
+    ground();
+    frames(over(u, 0.15, 0.3));
+    const height = over(u, 0.2, 0.3) + 2 * over(u, 0.35, 0.9);
+    const numbersAt = (i) => mix(one.states[Math.min(3, Math.floor(height + 1e-9))][i], one.states[Math.min(3, Math.floor(height + 1e-9) + 1)][i], height % 1);
+    range(n).forEach((i) => stage.strip(`x ${i}`, { x: X(i), y: floor(Math.min(height, 2.9999)), numbers: height < 1 ? one.states[1][i] : numbersAt(i), opacity: mix(i === focus ? 1 : 0.45, 1, over(u, 0.05, 0.2)), high: mix(HIGH, SHORT, over(u, 0, 0.2)) }));
+  }
+
+  const DECODER = [772, 790, "decoder", "d"];
+  const risen = (j, height) => {
+    const l = Math.min(2, Math.floor(height));
+    return { y: floor(Math.min(height, 2.9999)), numbers: mix(one.rising[l][j], one.rising[l + 1][j], height - l), colour: "decoder", high: SHORT };
+  };
+  const standing = (count) => range(count).forEach((j) => stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 0), opacity: 0.5 }));
+
+  function memory(u) {
+    const go = over(u, 0.2, 0.85);
+    stage.look(mix(CAMERA.tower, CAMERA.decoder, go));
+    if (go < 1) ground();
+    frames(1);
+    frames(over(u, 0.4, 0.8), ...DECODER);
+    range(n).forEach((i) => {
+      stage.strip(`x ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)), numbers: mix(one.states[3][i], one.memory[i], over(u, 0, 0.2)), high: SHORT });
+      stage.word(`memory ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)) - SHORT - 8, text: words[i], size: 16, colour: "encoder", opacity: over(u, 0.05, 0.2) });
+    });
+  }
+
+  const remembered = (shares) =>
+    range(n).forEach((i) => {
+      stage.strip(`x ${i}`, { x: Y(i) + 30, y: TOP, numbers: one.memory[i], high: SHORT, opacity: shares ? 0.35 + 0.65 * Math.min(1, 1.3 * shares[i]) : 1 });
+      stage.word(`memory ${i}`, { x: Y(i) + 30, y: TOP - SHORT - 8, text: words[i], size: 16, colour: "encoder", weight: shares?.[i] > 0.3 ? 700 : 500 });
+    });
+  const line = (count, more = () => ({})) => range(count).forEach((j) => stage.word(`target ${j}`, { x: Y(j), y: GROUND, text: written[j], size: 19, colour: "decoder", ...more(j) }));
+
+  function card(u) {
+    stage.look(CAMERA.decoder);
+    frames(1, ...DECODER);
+    remembered();
+    line(written.length - 1, (j) => ({ opacity: over(u, 0.02 * j, 0.1 + 0.02 * j) * (j > 2 ? mix(1, 0.25, over(u, 0.35, 0.5)) : 1) }));
+    const edge = mix(Y(11), Y(2) + 34, over(u, 0.25, 0.55));
+    standing(written.length - 1);
+    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: 900, height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4, over: true });
+    stage.word("future", { x: Math.max(edge + 20, Y(5)), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.5, 0.6), over: true });
+    range(3).forEach((j) => stage.line(`back ${j}`, { from: [Y(2), FOOT - SHORT - 4], to: [Y(j) + (j === 2 ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[2][j], opacity: 0.85, drawn: over(u, 0.6, 0.85), arc: 34 }));
+  }
+
+  const asking = (j, to, shown, opacity = 0.75) =>
+    range(n).forEach((i) => stage.line(`cross ${i}`, { from: to, to: [Y(i) + 30, TOP + 5], wide: 20 * one.crossed[j][i], opacity, drawn: shown }));
+
+  function cross(u) {
+    const [j, shown] = [2, over(u, 0.45, 0.85)];
+    stage.look(CAMERA.decoder);
+    frames(1, ...DECODER);
+    remembered(shown > 0.3 ? one.crossed[j] : null);
+    line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
+    standing(j);
+    const height = 2.9999 * over(u, 0, 0.4);
+    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, height) });
+    stage.strip("question", { x: Y(j) + 24, y: FLOORS[3], numbers: one.questions[j], colour: "query", wide: 14, high: SHORT, top: 1.6, opacity: over(u, 0.4, 0.5) });
+    asking(j, [Y(j) + 24, FLOORS[3] - SHORT - 4], shown);
+  }
+
+  function word(u) {
+    const j = 2;
+    const fly = over(u, 0.6, 0.9);
+    stage.look(CAMERA.decoder);
+    frames(1, ...DECODER);
+    remembered(one.crossed[j]);
+    line(j + 1);
+    standing(j);
+    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 2.9999), opacity: 1 - 0.5 * fly });
+    asking(j, [Y(j) + 24, FLOORS[3] - SHORT - 4], 1, 0.75 * (1 - over(u, 0, 0.2)));
+    one.next[j].forEach(([text, p], k) => {
+      const y = -26 + 27 * k;
+      const [shown, chosen] = [over(u, 0.1 + 0.05 * k, 0.25 + 0.05 * k), k === 0];
+      stage.bar(`chance ${k}`, { x: Y(5), y: y - 15, width: Math.max(3, 240 * p * shown), height: 19, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
+      stage.word(`chance p ${k}`, { x: Y(5) + 240 * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
+      stage.word(`chance word ${k}`, { x: chosen ? mix(Y(5) - 40, Y(j + 1), fly) : Y(5) - 40, y: chosen ? mix(y, GROUND, fly) : y, text, size: 19, colour: "decoder", weight: chosen ? 700 : 500, opacity: shown * (chosen ? 1 : 1 - fly) });
+    });
+  }
+
+  function loop(u) {
+    stage.look(CAMERA.decoder);
+    frames(1, ...DECODER);
+    const [first, last] = [3, written.length - 2];
+    const time = Math.min(0.9999, u / 0.93) * (last - first + 1);
+    const j = first + Math.floor(time);
+    const within = time - Math.floor(time);
+    remembered(one.crossed[j]);
+    line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
+    standing(j);
+    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 2.9999 * over(within, 0, 0.35)), opacity: mix(1, 0.5, over(within, 0.6, 0.9)) });
+    asking(j, [Y(j), FLOORS[3] - SHORT - 4], over(within, 0.35, 0.55), 0.75 * (1 - over(within, 0.8, 1)));
+    stage.word("comes", { x: Y(j + 1), y: mix(FLOORS[3] - 20, GROUND, over(within, 0.6, 0.97)), text: written[j + 1], size: 19, colour: "decoder", weight: 700, opacity: over(within, 0.55, 0.65) });
+  }
+
+  function removed(u) {
+    stage.look(CAMERA.words);
+    const rows = [[one, 0], [two, 150]];
+    rows.forEach(([each, down], r) => {
+      each.words.slice(0, -1).forEach((text, i) => stage.word(`plain ${r} ${i}`, { x: X(i) - 6, y: 240 + down, text, size: 19, weight: animals.includes(i) ? 700 : 500 }));
+      each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i) - 6, y: 260 + down + 60 * over(u, 0.2, 0.45), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.2, 0.45) }));
+      const [now, later] = [each.translation, plain];
+      const change = over(u, 0.5, 0.7);
+      stage.word(`plain french ${r}`, { x: X(0) - 30, y: 204 + down, text: change < 0.5 ? now : later, size: 22, colour: change < 0.5 ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
+    });
+  }
+
+  const all = [
+    ["hook", 10, hook],
+    ["numbers", 5, numbers],
+    ["positions", 6, positions],
+    ["asks", 9, asks],
+    ["pours", 6, pours],
+    ["heads", 6, heads],
+    ["residual", 8, residual],
+    ["tower", 6, tower],
+    ["memory", 5, memory],
+    ["card", 6, card],
+    ["cross", 6, cross],
+    ["word", 5, word],
+    ["loop", 9, loop],
+    ["removed", 6, removed],
+  ];
+  return all.map(([name, seconds, draw]) => ({ name, seconds, draw, says: say.scenes[name] }));
+}
