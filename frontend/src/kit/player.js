@@ -32,9 +32,9 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
   function show(to) {
     ui.set({ [trait]: values() ? values()[to] : +(min + to * step).toPrecision(9) });
   }
+  const clear = () => (flow ? cancelAnimationFrame : clearInterval)(timer);
   const stop = () => {
-    clearInterval(timer);
-    cancelAnimationFrame(timer);
+    clear();
     if (timer && flow) ui.set({ [trait]: +place.toFixed(2) });
     timer = 0;
     name();
@@ -54,9 +54,10 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
     else timer = requestAnimationFrame(run);
   }
   const start = () => {
-    clearInterval(timer);
-    if (!flow) timer = setInterval(tick, pace / speed);
-    else if (!timer) {
+    if (!flow) {
+      clear();
+      timer = setInterval(tick, pace / speed);
+    } else if (!timer) {
       [place, then] = [ui.get(trait) >= max ? min : ui.get(trait), performance.now()];
       timer = requestAnimationFrame(run);
     }
@@ -110,7 +111,7 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
   document.addEventListener("visibilitychange", hide);
   still?.addEventListener?.("change", stop);
   ui.until(() => {
-    clearInterval(timer);
+    clear();
     seen.disconnect();
     document.removeEventListener("visibilitychange", hide);
     still?.removeEventListener?.("change", stop);
