@@ -105,19 +105,22 @@ def slowness() -> float:
 
 def judged(id: str, source: str, before: str = "import math\nimport torch\nimport torch.nn.functional as F") -> Verdict:
     """The verdict on what `source` defines; the check itself takes at most a second of processor time, longer on a slow
-    machine."""
-    namespace = {}
-    exec(f"{before}\n{source}", namespace)  # noqa: S102 (our own answers)
-    answers = [namespace[name] for name in find(id).answers]
-    start = time.process_time()
-    verdict = check(id, *answers)
-    took = time.process_time() - start
-    if took > 1:  # a check may ask twice who holds a name, and here that walks what thousands of tests have left
+    machine. What takes longer is tried once more: in a process of thousands of tests, clearing their garbage may fall into
+    any one of them."""
+    for _ in range(2):
+        namespace = {}
+        exec(f"{before}\n{source}", namespace)  # noqa: S102 (our own answers)
+        answers = [namespace[name] for name in find(id).answers]
         start = time.process_time()
-        gc.get_referrers(object(), gc.get_referrers(object()))
-        took -= time.process_time() - start
-    assert took <= 1 or took <= slowness(), "the check takes more than a second"
-    return verdict
+        verdict = check(id, *answers)
+        took = time.process_time() - start
+        if took > 1:  # a check may ask twice who holds a name, and here that walks what thousands of tests have left
+            start = time.process_time()
+            gc.get_referrers(object(), gc.get_referrers(object()))
+            took -= time.process_time() - start
+        if took <= 1 or took <= slowness():
+            return verdict
+    raise AssertionError(f"the check takes {took:.1f} seconds")
 
 
 # the set of exercises
