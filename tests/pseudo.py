@@ -20,6 +20,8 @@ def pseudo(words: Any) -> Any:
         return Words(**{name: pseudo(each) for name, each in vars(words).items()})
     if isinstance(words, dict):
         return {name: pseudo(each) for name, each in words.items()}
+    if isinstance(words, int | float):  # when a caption begins
+        return words
     return type(words)(pseudo(each) for each in words)
 
 

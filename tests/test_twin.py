@@ -29,6 +29,7 @@ from tfm_lib.engine.trained import BITS, load_trained, save_trained
 from tfm_lib.engine.translator import Translator
 from tfm_lib.training import label_smoothed_loss
 from tfm_lib.transformer import Transformer, TransformerConfig
+from tfm_lib.widgets import _film
 from tfm_lib.widgets.decoding import BeamTree, translator_sampling, translator_tree
 from tfm_lib.widgets.multihead import Heads
 from tfm_lib.widgets.training import target, translator_smoothing
@@ -446,6 +447,38 @@ def test_a_followed_word_goes_the_librarys_way(oracle: Oracle) -> None:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_word_is_followed_through_another_model(norm: str, tmp_path: Path) -> None:
     assert_followed(drawn_model(tmp_path, norm, 32, max_len=80), OURS[:3], tmp_path)
+
+
+def assert_filmed(found: Any, wanted: Any, where: str = "film") -> None:
+    """Texts and counts are equal; numbers, which have two or three decimals, differ in the last at most."""
+    if isinstance(wanted, dict):
+        assert found.keys() == wanted.keys(), where
+        for name in wanted:
+            assert_filmed(found[name], wanted[name], f"{where}.{name}")
+    elif isinstance(wanted, list | tuple) and wanted and not isinstance(wanted[0], str):
+        assert len(found) == len(wanted), where
+        for one, other in zip(found, wanted, strict=True):
+            assert_filmed(one, other, where)
+    elif isinstance(wanted, float):
+        assert found == pytest.approx(wanted, abs=0.0101), where
+    else:
+        assert found == wanted, where
+
+
+def test_the_film_of_a_sentence_is_the_librarys(oracle: Oracle) -> None:
+    sentences = [*_film.SENTENCES, "She gave him the old red book.", "Hi.", "THE OLD MAN SLEEPS ON TUESDAY."]
+    for sentence, found in zip(sentences, viewed("film", sentences, most=16), strict=True):
+        assert found["film"]["plain"] == _film.without_positions(oracle.translator, [sentence])
+        one, wanted = found["film"]["one"], _film.record(oracle.translator, sentence)
+        ways = [each.pop("next") for each in (one, wanted)]  # the last of the four may be one of several as good
+        assert_filmed([row[0] for row in ways[0]], [row[0] for row in ways[1]])
+        assert_filmed([[p for _, p in row] for row in ways[0]], [[p for _, p in row] for row in ways[1]])
+        assert_filmed(one, wanted)
+
+
+def test_a_sentence_with_too_many_words_for_the_film_is_told_so() -> None:
+    (answer,) = Twin().does({"do": "view", "view": "film", "how": {"most": 16}, "sentences": ["no " * 17]})
+    assert answer.told == [{"doubts": ["many"], "found": None}]
 
 
 def test_a_sentence_that_is_too_long_gets_no_view() -> None:

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { captionAt, placeOf } from "../src/transformer/film/film.js";
+import { captionAt, closeUp, momentsOf, placeOf } from "../src/transformer/film.js";
 import { scenes } from "../src/transformer/film/scenes.js";
+import { product } from "../src/transformer/film/product.js";
+import { fixed } from "../src/kit/math.js";
 import { golden } from "./golden.mjs";
 
 const { film, shared } = golden("film");
@@ -17,9 +19,13 @@ function noted() {
 
 test("every scene draws finite numbers at every moment, and has captions from its start", () => {
   const stage = noted();
-  for (const { name, draw, says, seconds } of scenes(film, stage, shared)) {
+  for (const shown of [film, { one: film.own, plain: film.plain }])
+  for (const { name, draw, says, seconds, look } of scenes(shown, stage, shared)) {
     assert.ok(seconds > 0 && says[0][0] === 0, name);
+    assert.ok(says.every(([, text]) => !/[{}]|undefined/.test(text)), name);
     for (let u = 0; u <= 1; u += 1 / 64) {
+      const { rows, cols, query, key, weights } = closeUp(shown.one, look(u), "");
+      assert.ok(rows[query] && cols[key] && weights.length === rows.length && weights[0].length === cols.length, `${name} at ${u}`);
       stage.seen.length = 0;
       draw(u);
       assert.ok(stage.seen.length > 10, `${name} at ${u} is empty`);
@@ -50,15 +56,43 @@ test("weights, scores and words on the stage are those of tfm_lib", () => {
     all[name].draw(u);
     return stage.seen.filter(([kind, key]) => kind === "word" && key.startsWith(prefix)).map(([, , { text }]) => text);
   };
-  assert.deepEqual(texts("asks", 0.8, "score "), film.one.scores.map((x) => x.toFixed(1)));
-  assert.deepEqual(texts("asks", 1, "share "), film.one.weights.map((x) => x.toFixed(2)));
+  assert.deepEqual(texts("asks", 0.8, "score "), film.one.scores.map(fixed(1)));
+  assert.deepEqual(texts("asks", 1, "share "), film.one.looks.first.weights[film.one.focus].map((x) => x.toFixed(2)));
   assert.deepEqual(texts("word", 0.5, "chance p"), film.one.next[2].map(([, p]) => p.toFixed(3)));
   assert.deepEqual(texts("removed", 1, "plain french"), [film.plain, film.plain]);
   assert.equal(texts("hook", 1, "french").join(" ").replace(" .", "."), film.one.translation);
+});
+
+test("the closest look multiplies a query and a key of the head, and comes to its score and weight", () => {
+  for (const name of Object.keys(film.one.looks)) {
+    const { weights } = film.one.looks[name];
+    const rows = weights.map((row, i) => row.map((_, j) => product(closeUp(film.one, { name, query: 0, key: 0 }, `${name}.${i}.${j}`), noted(), shared).names));
+    rows.forEach((row, i) => {
+      const scores = row.map(({ score }) => Number(score.replace("−", "-"))).slice(0, name === "own" ? i + 1 : undefined);
+      const total = scores.reduce((sum, x) => sum + Math.exp(x), 0);
+      scores.forEach((score, j) => assert.ok(Math.abs(Math.exp(score) / total - weights[i][j]) < 0.02, `${name} ${i} ${j}`));
+      assert.deepEqual(row.map(({ weight }) => weight), weights[i].map(fixed(2)));
+    });
+  }
+});
+
+test("another pair can be picked only in the head that is at work", () => {
+  const at = { name: "first", query: 2, key: 1 };
+  const found = (pick) => ["query", "key"].map((part) => closeUp(film.one, at, pick)[part]);
+  assert.deepEqual([found(""), found("first.4.3"), found("cross.4.3"), found("first.40.3")], [[2, 1], [4, 3], [2, 1], [2, 1]]);
 });
 
 test("a time is found in its scene, and a caption once it has begun", () => {
   const all = [{ seconds: 10 }, { seconds: 5 }];
   assert.deepEqual([0, 9.9, 10, 15, 99].map((time) => placeOf(all, time)), [{ k: 0, u: 0 }, { k: 0, u: 0.99 }, { k: 1, u: 0 }, { k: 1, u: 1 }, { k: 1, u: 1 }]);
   assert.deepEqual([0, 0.49, 0.5, 1].map((u) => captionAt([[0, "a"], [0.5, "b"]], u)), ["a", "a", "b", "b"]);
+});
+
+test("there is a moment for each caption, at which it is shown", () => {
+  const all = scenes(film, noted(), shared);
+  const shown = momentsOf(all).map((time) => {
+    const { k, u } = placeOf(all, time);
+    return captionAt(all[k].says, u);
+  });
+  assert.deepEqual(shown, all.flatMap(({ says }) => says.map(([, text]) => text)));
 });

@@ -1,11 +1,11 @@
 """Samples of the widgets of chapter `transformer`."""
 
 import torch
-from reading import bars, chosen, column, heading, points, rectangles
+from reading import bars, chosen, column, heading, points, rectangles, words
 
 from samples import Sample
 from tfm_lib.transformer import Transformer, TransformerConfig
-from tfm_lib.widgets.transformer import ACROSS, ROW, FollowToken, ModelSize
+from tfm_lib.widgets.transformer import ACROSS, FAINT, ROW, Film, FollowToken, ModelSize
 
 SRC, TGT = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 11, 12]])
 
@@ -34,6 +34,30 @@ def follow_token_still(axes, widget):
     yield bars(axes[1])[0][::-1], shares
 
 
+def film_still(axes, widget):
+    one = widget.model()["film"]["two" if widget.model()["swapped"] else "one"]
+    yield sorted(words(axes[0])), sorted([*one["written"][1:-1], *one["words"][:-1]])
+    shown = [weight for row in one["crossed"][:-1] for weight in row[:-1] if weight > FAINT]
+    yield [line.get_linewidth() / 5 for line in axes[0].lines], shown
+
+
+def film(widget):
+    model = widget.model()
+    one = model["film"]["two" if model["swapped"] else "one"]
+    if model["depth"] == 2:  # the numbers of both vectors and their products, band after band
+        caption = widget.box.locator(".tfm-film-caption").inner_text()
+        look, (i, j) = one["looks"]["first"], map(int, model["pick"].split(".")[1:])
+        dot = sum(q * k for q, k in zip(look["queries"][i], look["keys"][j], strict=True))
+        assert f"sum to {dot:.2f}.".replace("-", "−") in caption
+        assert f"the weight is {look['weights'][i][j]:.2f}." in caption
+    elif model["depth"] == 1:
+        cells = widget.box.locator('[data-control="pick"] [role="gridcell"]').all_text_contents()
+        assert cells == [f"{x:.2f}" for row in one["looks"]["first"]["weights"] for x in row]
+    else:
+        drawn = widget.box.locator(".tfm-film text:not([style*='display: none'])").all_text_contents()
+        assert set(one["words"][:-1]) <= set(drawn)
+
+
 def model_size_still(axes, widget):
     rows = chosen(widget.rows(), what="parameters")
     shown = dict(zip([row["part"] for row in rows], column(rows, "number"), strict=True))
@@ -60,6 +84,17 @@ def model_size_still(axes, widget):
 
 
 SAMPLES = {
+    "film": Sample(
+        code="Film()",
+        change="value = 22",
+        says="Scene 4 of 14",
+        states=[{"swapped": True}, {"value": 20, "depth": 1}, {"value": 20, "depth": 2, "pick": "first.3.1"}],
+        still=film_still,
+        refused={
+            "value must be from 0 to 600; it is -1.0": lambda: Film(value=-1),
+            "depth must be one of 0, 1, 2; it is 3": lambda: Film(depth=3),
+        },
+    ),
     "follow_token": Sample(
         code="FollowToken(value=2)",
         change="word = 1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,83 +17,109 @@ FILM = Words(
     shared={
         "layer": "layer {layer}",
         "future": "what comes later is covered",
+        "places": {
+            "first": "the encoder’s layer 1, head {head}",
+            "last": "the encoder’s layer {layers}, head {head}",
+            "own": "the decoder’s layer 1, masked, head {head}",
+            "cross": "the decoder’s layer {layers}, cross-attention, head {head}",
+        },
+        "head": "This is {place}. Each row is a query, each column a key. The query of {query} gives most weight to {key}.",
+        "product": "In {place}, the products of the query of {query} and the key of {key} sum to {dot}. Divided by √{d_k}, this is the score {score}. After the softmax over the whole row, the weight is {weight}.",
+        "rows": {"query": "query", "key": "key", "product": "product"},
         "scenes": {
             "hook": [
                 [0, "An English sentence, and the French that the machine writes."],
-                [0.12, "To write noir, it looks at black, and for chat at cat: the lines cross."],
+                [0.12, "To write {next}, it looks at {looked}, and to write {read}, at {before}: the lines cross."],
                 [0.36, "Who bites whom?"],
-                [0.5, "Swap the animals, and the French changes with them."],
-                [0.86, "How does the machine do this? From the beginning, slowly."],
+                [0.5, "If we swap the animals, the French changes with them."],
+                [0.86, "How does the machine do this? Let’s go back to the start, slowly."],
             ],
-            "numbers": [[0, "Each word becomes a column of 256 numbers. You see twelve of them."]],
+            "hook_own": [
+                [0, "Your sentence, and the French that the machine writes."],
+                [0.12, "To write {next}, it looks mainly at {looked}."],
+                [0.86, "How does the machine do this? Let’s go back to the start, slowly."],
+            ],
+            "numbers": [[0, "Each word becomes a column of {d_model} numbers. You see twelve of them."]],
             "positions": [
-                [0, "The columns don’t say who comes first. So each place, 0, 1, 2, … has a column of its own,"],
-                [0.35, "which is added to the word’s."],
+                [
+                    0,
+                    "These columns don’t say which word comes first. So every place, 0, 1, 2, …, has a column of its own,",
+                ],
+                [0.35, "which is added to the word’s column."],
             ],
             "asks": [
                 [
                     0,
-                    "Now the words tell each other what they know. The word cat makes a query, and every word makes a key.",
+                    "Now the words exchange what they know. The word {focus} makes a query, and every word makes a key.",
                 ],
-                [0.25, "The query meets one key after the other. Their dot product is a score."],
-                [0.82, "The softmax turns the scores into weights, which sum to 1. The largest is that of black."],
+                [0.25, "The query meets one key after another. Their dot product is the score."],
+                [0.82, "The softmax turns the scores into weights that sum to 1. The largest weight goes to {seen}."],
             ],
             "pours": [
                 [0, "Each word also makes a value."],
-                [0.25, "The values flow together, and of each value as much as its weight says."],
+                [0.25, "The values flow together, each in proportion to its weight."],
             ],
             "heads": [
-                [0, "Eight heads do this at the same time, each with queries, keys and values of its own."],
-                [0.76, "What the eight have found becomes one column again."],
+                [0, "All {heads} heads do this at the same time, each with its own queries, keys and values."],
+                [0.76, "What the heads have found is combined into one column again."],
             ],
             "residual": [
-                [0, "This column is added to that of the word, so nothing of the word is lost."],
+                [0, "This column is added to the word’s column, so nothing of the word is lost."],
                 [
                     0.48,
-                    "Then each word passes alone through a feed-forward network. For cat, 191 of its 1,024 hidden numbers are above 0.",
+                    "Then each word passes alone through a feed-forward network. For {focus}, {active} of its {hidden} hidden numbers are above 0.",
                 ],
             ],
             "tower": [
-                [0, "That was one layer. Three layers stand on top of each other, and in each the words talk again."]
+                [
+                    0,
+                    "That was one layer. There are {layers} of them, one on top of the other, and in each the words look at each other again.",
+                ]
             ],
             "memory": [
                 [
                     0,
-                    "What leaves the last layer is the memory: each word, in the light of all others. The decoder gets it.",
+                    "What leaves the last layer is the memory: each word in the light of all the others. The decoder reads it.",
                 ]
             ],
             "card": [
                 [
                     0,
-                    "The decoder writes French. While it is trained, it has the whole translation before it, so a mask covers what comes later.",
+                    "The decoder writes French. In training it is given the whole translation at once, so a mask covers what comes later.",
                 ],
                 [0.55, "Each word looks only at itself and at the words before it."],
             ],
             "cross": [
                 [
                     0,
-                    "Now chat rises through the decoder’s layers and asks the memory what comes next. It looks mainly at black.",
+                    "Now {read} rises through the decoder’s layers and asks the memory what comes next. It looks mainly at {looked}.",
                 ]
             ],
             "word": [
-                [0, "At the top, each word of the vocabulary gets a probability."],
-                [0.55, "The most probable is noir, and it is written."],
+                [0, "At the top, every word of the vocabulary gets a probability."],
+                [0.55, "The most probable one is {next}, so the machine writes it."],
             ],
             "loop": [
                 [0, "The new word goes in at the bottom, and the next one comes out at the top,"],
-                [0.88, "until the machine writes <eos>: the end."],
+                [0.88, "until the machine writes <eos>, which ends the sentence."],
             ],
             "removed": [
-                [0, "And now take the positions away."],
-                [0.5, "Without them, both sentences are the same heap of words, and both become the same French."],
+                [0, "And now we take the positions away."],
+                [0.5, "Without them, both sentences are the same set of words, so both get the same French."],
+            ],
+            "removed_own": [
+                [0, "And now we take the positions away."],
+                [
+                    0.5,
+                    "Without them, your sentence is a set of words in no order. This is what the machine makes of it.",
+                ],
             ],
         },
     },
 )
 SENTENCES = "The black cat bit the white dog.", "The black dog bit the white cat."
 KEPT = 12  # numbers shown of each vector
-FOCUS, SEEN = "cat", "black"  # the word that is followed; the head is the one that looks most at the other word
-LAYER = 3  # of the decoder, whose cross-attention is shown as the mean of its heads
+FOCUS = "cat"  # the word that is followed, if the sentence has it
 
 
 def rounded(values: Tensor, digits: int = 2) -> list[Any]:
@@ -102,28 +129,50 @@ def rounded(values: Tensor, digits: int = 2) -> list[Any]:
 
 @torch.no_grad()
 def record(translator: Any, sentence: str) -> dict[str, Any]:
-    """Return all numbers of the film for a sentence with the words `FOCUS` and `SEEN`, dropout off."""
+    """Return all numbers of the film for a sentence, dropout off. In a page the twin computes them for other sentences."""
     model, pieces = translator.model.eval(), translator.tokenizer
-    (french,) = translator.translate([sentence])
-    src, ids = translator.ids(sentence), pieces.encode(french)
+    (ids,), (french,) = translator.search([sentence]), translator.translate([sentence])
+    src = translator.ids(sentence)
     tgt = torch.tensor([[pieces.bos_id, *ids]])
     with trace(model) as seen:
         logits = model(src, tgt)
-    source, target = ([*map(str, pieces.pieces(text))] for text in (sentence, french))
+    source, target = ([pieces.piece(i) for i in each] for each in (src[0, :-1].tolist(), ids))
     words = [*(as_read(each, source) for each in source), "<eos>"]
     written = ["<bos>", *(as_read(each, target) for each in target), "<eos>"]
     embedded = seen.calls("embedding.tokens.output")[0][0] * model.embedding.scale
     states, between = _rise(seen, "encoder", seen.calls("embedding.output")[0][0], ("self_attention", "feed_forward"))
     parts = ("self_attention", "cross_attention", "feed_forward")
     rising, _ = _rise(seen, "decoder", seen.calls("embedding.output")[1][0], parts)
+    n_heads, top = model.config.n_heads, model.config.n_layers - 1
 
-    focus, first = words.index(FOCUS), "encoder.0.self_attention"
-    weights = seen[f"{first}.weights"][0]
-    head = int(weights[:, focus, words.index(SEEN)].argmax())
-    Q, K, V = (
-        seen[f"{first}.{name}"][0].unflatten(-1, (len(weights), -1))[:, head] for name in ("queries", "keys", "values")
+    first, last, own, cross = (
+        *(f"encoder.{layer}.self_attention" for layer in (0, top)),
+        "decoder.0.self_attention",
+        f"decoder.{top}.cross_attention",
     )
+    weights = {name: seen[f"{name}.weights"][0] for name in (first, last, own, cross)}
+    focus, head = _followed(weights[first], words)
+    crossed = weights[cross].mean(dim=0)
+    step = _crossing(crossed)
+    looked = int(crossed[step, :-1].argmax())
+    heads = {
+        first: head,
+        last: int(_others(weights[last][:, focus], focus).amax(dim=-1).argmax()),
+        own: int(weights[own][:, step, : max(1, step)].amax(dim=-1).argmax()),
+        cross: int(weights[cross][:, step, looked].argmax()),
+    }
+    V = _head(seen[f"{first}.values"][0], n_heads, head)
+    share = weights[first][head, focus]
     hidden = seen["encoder.0.feed_forward.hidden"][0, focus]
+    looks = {
+        name: {
+            "head": heads[path],
+            "queries": rounded(_head(seen[f"{path}.queries"][0], n_heads, heads[path])),
+            "keys": rounded(_head(seen[f"{path}.keys"][0], n_heads, heads[path])),
+            "weights": rounded(weights[path][heads[path]]),
+        }
+        for name, path in {"first": first, "last": last, "own": own, "cross": cross}.items()
+    }
     best = logits[0].softmax(dim=-1).topk(4)
     return {
         "sentence": sentence,
@@ -131,32 +180,82 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "words": words,
         "written": written,
         "focus": focus,
-        "head": head,
+        "step": step,
+        "names": {
+            "focus": words[focus],
+            "seen": words[int(share.argmax())],
+            "read": written[step],
+            "next": written[step + 1],
+            "looked": words[looked],
+            "before": words[int(crossed[step - 1, :-1].argmax())] if step else "",
+            "d_model": f"{model.config.d_model:,}",
+            "heads": n_heads,
+            "layers": top + 1,
+            "active": int((hidden > 0).sum()),
+            "hidden": f"{len(hidden):,}",
+        },
         "embedded": rounded(embedded[:, :KEPT]),
         "position": rounded((states[0] - embedded)[:, :KEPT]),
         "states": [rounded(X[:, :KEPT]) for X in states],
-        "query": rounded(Q[focus, :KEPT]),
-        "keys": rounded(K[:, :KEPT]),
         "values": rounded(V[:, :KEPT]),
-        "scores": rounded(K @ Q[focus] / Q.shape[-1] ** 0.5),
-        "weights": rounded(weights[head, focus]),
-        "mixed": rounded((weights[head, focus] @ V)[:KEPT]),
-        "heads": rounded(weights[:, focus]),
+        "scores": rounded(_scores(seen, first, n_heads, head)[focus]),
+        "mixed": rounded((share @ V)[:KEPT]),
+        "heads": rounded(weights[first][:, focus]),
         "added": rounded(seen[f"{first}.output"][0, focus, :KEPT]),
         "between": rounded(between[:, :KEPT]),
         "thought": rounded(seen["encoder.0.feed_forward.output"][0, focus, :KEPT]),
-        "active": int((hidden > 0).sum()),
-        "hidden": len(hidden),
         "memory": rounded(seen["encoder_norm.output"][0, :, :KEPT]),
-        "looks_back": rounded(seen["decoder.0.self_attention.weights"][0].mean(dim=0)),
+        "looks_back": rounded(weights[own].mean(dim=0)),
         "rising": [rounded(Y[:, :KEPT]) for Y in rising],
-        "questions": rounded(seen[f"decoder.{LAYER - 1}.cross_attention.queries"][0, :, :KEPT]),
-        "crossed": rounded(seen[f"decoder.{LAYER - 1}.cross_attention.weights"][0].mean(dim=0)),
+        "questions": rounded(seen[f"{cross}.queries"][0, :, :KEPT]),
+        "crossed": rounded(crossed),
+        "looks": looks,
         "next": [
             [[pieces.decode([i]) or "<eos>", round(p, 3)] for p, i in zip(*rows)]
             for rows in zip(best.values.tolist(), best.indices.tolist())
         ],
     }
+
+
+def _head(X: Tensor, n_heads: int, head: int) -> Tensor:
+    """Return the part of one head, (n, d_k), of queries, keys or values of shape (n, d_model)."""
+    return X.unflatten(-1, (n_heads, -1))[:, head]
+
+
+def _scores(seen: Any, path: str, n_heads: int, head: int) -> Tensor:
+    """Return the scores of one head, (n, m)."""
+    Q, K = (_head(seen[f"{path}.{name}"][0], n_heads, head) for name in ("queries", "keys"))
+    return Q @ K.mT / Q.shape[-1] ** 0.5
+
+
+def _others(weights: Tensor, i: int) -> Tensor:
+    """Return weights (n_heads, m) with that of key `i` set to 0."""
+    return weights.index_fill(-1, torch.tensor(i), 0)
+
+
+def _followed(weights: Tensor, words: list[str]) -> tuple[int, int]:
+    """Return which word is followed, and the head in which it looks most at the word before it.
+
+    It is FOCUS if the sentence has it; else the word for which that weight is largest.
+    """
+    after = [i for i in range(1, len(words) - 1) if words[i].isalpha() and words[i - 1].isalpha()]
+    if FOCUS in words and words.index(FOCUS) in after:
+        after = [words.index(FOCUS)]
+    if not after:
+        return 0, 0
+    found = weights[:, after, [i - 1 for i in after]]  # (n_heads, words)
+    head, i = divmod(int(found.argmax()), len(after))
+    return after[i], head
+
+
+def _crossing(crossed: Tensor) -> int:
+    """Return the decoder's step that is shown: the first which looks, with more than half its weight, further left in
+    the source than the step before; else, of all but the last, the one with the largest weight."""
+    largest, place = crossed[:-1, :-1].max(dim=-1)
+    for j in range(1, len(largest)):
+        if place[j] < place[j - 1] and largest[j] > 0.5 and largest[j - 1] > 0.5:
+            return j
+    return int(largest.argmax())
 
 
 def _rise(seen: Any, side: str, X: Tensor, parts: tuple[str, ...]) -> tuple[list[Tensor], Tensor]:
@@ -172,15 +271,15 @@ def _rise(seen: Any, side: str, X: Tensor, parts: tuple[str, ...]) -> tuple[list
     return states, between
 
 
-def without_positions(translator: Any) -> str:
-    """Return the translation of the film's sentences by the same model without positions, which is the same for both."""
+def without_positions(translator: Any, sentences: Sequence[str]) -> str:
+    """Return the translation of `sentences`, the same for all of them, by the model without positions."""
     positions = translator.model.embedding.positions
     kept = positions.clone()
     try:
         positions.zero_()
-        found = sorted(set(translator.translate(list(SENTENCES))))
+        found = sorted(set(translator.translate(list(sentences))))
     finally:
         positions.copy_(kept)
     if len(found) != 1:
-        raise ValueError(f"without positions, the two sentences must have one translation; they have {found}")
+        raise ValueError(f"without positions, the sentences must have one translation; they have {found}")
     return found[0]

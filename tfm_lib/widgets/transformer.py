@@ -15,8 +15,9 @@ from tfm_lib._trace import Trace, trace
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.transformer import Transformer, TransformerConfig, base_config, big_config, count_parameters
 from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets._film import FILM, SENTENCES, record, without_positions
 from tfm_lib.widgets._live import Live
-from tfm_lib.widgets.base import Widget, Words, as_read
+from tfm_lib.widgets.base import Widget, Words, as_read, one_of, within
 
 WAY = Words(
     title="Follow a token",
@@ -73,6 +74,8 @@ SIZE = Words(
     parts={"norms": "norms"},  # the other parts are named as in the code
     stacks={"encoder": "encoder", "decoder": "decoder", "words": "words"},
 )
+LONGEST = 600  # seconds of a film, by far
+FAINT = 0.1  # weights of the film's still picture that are not drawn
 TOLD = 4  # most probable words listed for a vector
 
 
@@ -345,6 +348,72 @@ def _untrained() -> tuple[Transformer, Tensor, Tensor]:
         torch.manual_seed(0)
         model = Transformer(TransformerConfig(20, d_model=16, n_heads=4, d_ff=64, n_layers=2, dropout=0.0))
     return model, torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 11, 12]])
+
+
+# the film
+
+
+class Film(Live):
+    """One sentence through the whole shipped translator, from words to numbers and back.
+
+    `value` is the second of the film. `depth` is 0 for the whole machine, 1 for the head at work, 2 for the dot product
+    of one of its queries with one key; `pick` names another pair of them, as "head.query.key". `swapped` shows the
+    second sentence, in which the animals are swapped. With `plays` the film starts once when it comes into view.
+    `translator` is the engine's, and must be the shipped one, which is the default.
+    """
+
+    _module = traitlets.Unicode("transformer/film").tag(sync=True)
+    words = FILM
+    film = traitlets.Dict().tag(sync=True)
+    value = traitlets.Float(0.0).tag(sync=True)
+    depth = traitlets.Int(0).tag(sync=True)
+    pick = traitlets.Unicode("").tag(sync=True)
+    swapped = traitlets.Bool(False).tag(sync=True)
+    plays = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, translator: Any = None, **kwargs: Any):
+        if translator is None:
+            from tfm_lib.engine.translator import Translator
+
+            translator = Translator.shipped()
+        one, two = (record(translator, sentence) for sentence in SENTENCES)
+        film = {"one": one, "two": two, "plain": without_positions(translator, SENTENCES)}
+        super().__init__(translator=translator, film=film, **kwargs)
+
+    @property
+    def _one(self) -> dict[str, Any]:
+        """The numbers of the displayed sentence."""
+        return self.film["two" if self.swapped and "two" in self.film else "one"]
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        return within("value", proposal["value"], 0, LONGEST)
+
+    @traitlets.validate("depth")
+    def _valid_depth(self, proposal):
+        return one_of("depth", proposal["value"], range(3))
+
+    @property
+    def alt(self) -> str:
+        names, scenes = self._one["names"], self.words.shared["scenes"]
+        return " ".join(
+            text.format(**names) for name, scene in scenes.items() if not name.endswith("_own") for _, text in scene
+        )
+
+    def figure(self):
+        """Draw the two sentences, and lines between their words as wide as the cross-attention's weights."""
+        one = self._one
+        fig, ax = draw.figure(width=7.2, height=2.4)
+        draw.bare(ax)
+        ax.set(xlim=(-0.6, len(one["written"]) - 1.4), ylim=(-0.25, 1.25))
+        for j, word in enumerate(one["written"][1:-1]):
+            draw.write(ax, j, 1.08, word, "decoder")
+            for i, weight in enumerate(one["crossed"][j][:-1]):
+                if weight > FAINT:
+                    ax.plot([j, i + 0.4], [1, 0.12], color=draw.colours()["query"], linewidth=5 * weight)
+        for i, word in enumerate(one["words"][:-1]):
+            draw.write(ax, i + 0.4, 0, word)
+        return fig
 
 
 # model sizes

@@ -1,9 +1,10 @@
 /* Compute a recorded widget's data for the reader's own sentence: view(translator, { do, sentence, … }), a generator that pauses
    regularly and returns { doubts, found }; `found` is null for a sentence that is too long, else what VIEWS[do] returns.
+   A view returns undefined for a sentence with too many words for its picture.
 
    A view gets the translator, the ids of the source, and the rest of the request. Nothing of the model is switched off while a view runs.
 
-   heads, ablation, follow      see inside.js
+   heads, ablation, follow      see inside.js; film see film.js
    tree { widest }              the traits of BeamTree, as tfm_lib.widgets.decoding.translator_tree
    sampling { place, named }    logits, best first, and names of the next token after `place` tokens of the greedy translation, as
                                 translator_sampling; by default at the place where the best token is least probable: { logits, tokens, written, place, places }
@@ -11,6 +12,7 @@
    smoothing                    for each token of the greedy translation, as tfm_lib.widgets.training.translator_smoothing: its name, its
                                 probability, and the mean −log p of all others: { written, sure, others, known }, known tokens in all */
 
+import { film } from "./film.js";
 import * as inside from "./inside.js";
 import { Beam, NextToken, copied, greedy, likeliest, probabilities } from "./decoding.js";
 import { rowsOf } from "./transformer.js";
@@ -22,7 +24,7 @@ export function* view(translator, { do: name, sentence, ...asked }) {
   for (;;) {
     translator.model.broken = {}; // another widget may have used the model meanwhile
     const step = going.next();
-    if (step.done) return { doubts, found: step.value };
+    if (step.done) return step.value === undefined ? { doubts: ["many"], found: null } : { doubts, found: step.value };
     yield {};
   }
 }
@@ -101,4 +103,4 @@ function* pieces({ tokenizer }, src) {
   return { read: src.slice(0, -1).map(tokenizer.piece), known: tokenizer.length };
 }
 
-const VIEWS = { tree, sampling, smoothing, pieces, ...inside };
+const VIEWS = { tree, sampling, smoothing, pieces, film, ...inside };

@@ -1,25 +1,17 @@
 /* The film's scenes: one sentence through the whole machine, with the numbers that the shipped model computed for it.
 
-   scenes(film, stage, words)   [{ name, seconds, says: [[u, "caption"], …], draw(u) }], u from 0 to 1 through the scene;
-                                film as tfm_lib.widgets.film.record, words as in film.js                              */
+   scenes(film, stage, words)   [{ name, seconds, says: [[u, "caption"], …], draw(u), look(u) }], u from 0 to 1 through the scene;
+                                film is { one, two, plain }, as tfm_lib.widgets._film.record; a sentence of the reader's own has
+                                no `two`. look(u) tells which attention is at work: { name, query, key }, a key of one.looks     */
 
-import { told } from "../../kit/dom.js";
-import { range } from "../../kit/math.js";
+import { fixed, range, told } from "../../kit/index.js";
 import { mix, over } from "./stage.js";
 
+const [LEFT, STEP, LETTER] = [58, 74, 11]; // of the first word; from one to the next, more if they are long
+const KEPT = 12; // numbers shown of a vector
 const [GROUND, FOOT, HIGH] = [400, 372, 84]; // baseline of the words, foot and height of the columns of numbers
 const FLOORS = [372, 264, 156, 48]; // feet of the columns below each layer, and above the last
 const [TOP, SHORT] = [-74, 56]; // feet of the memory's columns; height of a column in the tower
-const X = (i) => 58 + 74 * i; // the source's words
-const Y = (j) => 812 + 70 * j; // the target's words
-const CAMERA = {
-  words: [10, 130, 680, 300],
-  look: [10, 40, 680, 390],
-  heads: [10, -110, 680, 540],
-  tower: [-10, -170, 730, 600],
-  decoder: [756, -170, 830, 600],
-};
-
 /* Whole words of the target, each with the row of cross-attention that wrote it. */
 function wholeWords({ written, crossed }) {
   const found = [];
@@ -30,33 +22,54 @@ function wholeWords({ written, crossed }) {
   return found;
 }
 
+/* Places of words in a row: at least STEP apart. */
+export function places(words, left, step = STEP) {
+  let x = left;
+  return words.map((word, i) => (x += i ? Math.max(step, (LETTER * (words[i - 1].length + word.length)) / 2 + 6) : 0));
+}
+
 export function scenes({ one, two, plain }, stage, say) {
-  const { words, written, focus } = one;
-  const n = words.length;
-  const [french, other] = [wholeWords(one), wholeWords(two)];
-  const F = (k) => 46 + 74 * k;
+  const { words, written, focus, step: asked } = one;
+  const [n, m] = [words.length, written.length - 1];
+  const along = places(words, LEFT);
+  const width = Math.max(680, along[n - 1] + 30);
+  const end = 92 + width; // where the decoder begins
+  const [below, above] = [places(written, end + 40, 70), places(words, end + 70, 70)];
+  const decoded = Math.max(790, below[m] - end - 20, above[n - 1] - end + 50);
+  const [X, Y, M] = [along, below, above].map((all) => (i) => all[i]); // the source's words, the target's, the memory's
+  const CAMERA = {
+    words: [10, 130, width, 300],
+    look: [10, 40, width, 390],
+    heads: [10, -110, width, 540],
+    tower: [-10, -170, width + 50, 600],
+    decoder: [end - 16, -170, decoded + 40, 600],
+  };
+  const [french, other] = [wholeWords(one), two && wholeWords(two)];
+  const shown = places(french.map(({ text }) => text), 46);
+  const F = (k) => shown[k];
   const heaviest = (row) => row.indexOf(Math.max(...row));
-  const animals = [words.indexOf("cat"), words.indexOf("dog")];
-  const chats = ["chat", "chien"].map((word) => french.findIndex(({ text }) => text === word));
+  const animals = two ? words.flatMap((word, i) => (word === two.words[i] ? [] : [i])) : []; // the two that are swapped
+  const chats = two ? french.flatMap(({ text }, k) => (text === other[k].text ? [] : [k])) : [];
   const cells = (i, numbers, more = {}) => stage.strip(`x ${i}`, { x: X(i), y: FOOT, numbers, ...more });
   const ground = (u = 1, from = 0) => words.forEach((text, i) => stage.word(`word ${i}`, { x: X(i), y: mix(GROUND - from, GROUND, u), text, opacity: i === n - 1 ? u : 1, weight: i === focus && !from ? 700 : 500 }));
 
   function hook(u) {
     stage.look(CAMERA.words);
-    const swap = over(u, 0.5, 0.62) - over(u, 0.88, 0.98);
+    const swap = two ? over(u, 0.5, 0.62) - over(u, 0.88, 0.98) : 0;
     const crossing = over(u, 0.12, 0.3);
     words.slice(0, -1).forEach((text, i) => {
       const to = animals.includes(i) ? animals[1 - animals.indexOf(i)] : i;
       const lift = i === animals[0] ? -26 : 26;
       stage.word(`word ${i}`, { x: mix(X(i), X(to), swap), size: 22, y: GROUND - 20 + (to === i ? 0 : lift * Math.sin(Math.PI * swap)), text, weight: to === i ? 500 : 700 });
     });
+    const letters = french.length > 16 ? 16 : 22;
     french.forEach(({ text, row }, k) => {
       const to = chats.includes(k) ? chats[1 - chats.indexOf(k)] : k;
       const lift = k === chats[0] ? -26 : 26;
       const [key, shown] = [heaviest(row.slice(0, -1)), over(u, 0.04 + 0.02 * k, 0.1 + 0.02 * k)];
-      stage.word(`french ${k}`, { x: mix(F(k), F(to), swap), y: 210 + (to === k ? 0 : lift * Math.sin(Math.PI * swap)), text, size: 22, colour: "decoder", opacity: shown, weight: to === k ? 500 : 700 });
+      stage.word(`french ${k}`, { x: mix(F(k), F(to), swap), y: 210 + (to === k ? 0 : lift * Math.sin(Math.PI * swap)), text, size: letters, colour: "decoder", opacity: shown, weight: to === k ? 500 : 700 });
       const [source, place] = [animals.includes(key) ? mix(X(key), X(animals[1 - animals.indexOf(key)]), swap) : X(key), mix(F(k), F(to), swap)];
-      if (row[key] > 0.5 && text !== "a") stage.line(`cross ${k}`, { from: [place, 222], to: [source, GROUND - 42], wide: 8 * row[key], opacity: 0.75, drawn: crossing });
+      if (row[key] > 0.6) stage.line(`cross ${k}`, { from: [place, 222], to: [source, GROUND - 42], wide: 8 * row[key], opacity: 0.75, drawn: crossing });
     });
   }
 
@@ -77,6 +90,8 @@ export function scenes({ one, two, plain }, stage, say) {
     });
   }
 
+  const first = one.looks.first;
+  const weights = first.weights[focus];
   const tall = (weight) => 150 * weight;
   const weightsAbove = (u, shares, base = 176) =>
     shares.forEach((weight, i) => {
@@ -95,11 +110,11 @@ export function scenes({ one, two, plain }, stage, say) {
     const place = u < 0.22 ? X(focus) : mix(mix(X(focus), X(0), over(u, 0.22, 0.28)), mix(X(there), X(Math.min(n - 1, there + 1)), over(step - there, 0.55, 1)), u < 0.28 ? 0 : 1);
     range(n).forEach((i) => {
       const seen = u >= 0.28 && step >= i - 0.3;
-      stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.06, 0.2)), numbers: one.keys[i], colour: "key", wide: 14, high: 62, opacity: over(u, 0.06, 0.16), top: 1.6 });
-      stage.word(`score ${i}`, { x: X(i), y: 192, text: one.scores[i].toFixed(1), size: 15, weight: 600, opacity: (seen ? 1 : 0) * (1 - over(u, 0.84, 0.92)) });
+      stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.06, 0.2)), numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: over(u, 0.06, 0.16), top: 1.6 });
+      stage.word(`score ${i}`, { x: X(i), y: 192, text: fixed(1)(one.scores[i]), size: 15, weight: 600, opacity: (seen ? 1 : 0) * (1 - over(u, 0.84, 0.92)) });
     });
-    stage.strip("query", { x: mix(place, X(focus), home), y: mix(FOOT, 170, rise), numbers: one.query, colour: "query", wide: 14, high: 62, opacity: over(u, 0, 0.08) * (1 - over(u, 0.84, 0.92)), top: 1.6 });
-    weightsAbove(over(u, 0.86, 1), one.weights);
+    stage.strip("query", { x: mix(place, X(focus), home), y: mix(FOOT, 170, rise), numbers: first.queries[focus].slice(0, KEPT), colour: "query", wide: 14, high: 62, opacity: over(u, 0, 0.08) * (1 - over(u, 0.84, 0.92)), top: 1.6 });
+    weightsAbove(over(u, 0.86, 1), weights);
   }
 
   function pours(u) {
@@ -108,12 +123,12 @@ export function scenes({ one, two, plain }, stage, say) {
     range(n).forEach((i) => {
       cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 });
       const turn = over(u, 0, 0.18);
-      if (turn < 1) stage.strip(`key ${i}`, { x: X(i), y: 262, numbers: one.keys[i], colour: "key", wide: 14, high: 62, opacity: 1 - turn, top: 1.6 });
+      if (turn < 1) stage.strip(`key ${i}`, { x: X(i), y: 262, numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: 1 - turn, top: 1.6 });
       const go = over(u, 0.3 + 0.03 * i, 0.65 + 0.03 * i);
       stage.strip(`value ${i}`, { x: X(i), y: 262, numbers: one.values[i], colour: "value", wide: 14, high: 62, opacity: turn * mix(1, 0.3, go), top: 1 });
-      stage.line(`pour ${i}`, { from: [X(i), 198], to: [X(focus), 118], wide: 26 * one.weights[i], colour: "value", opacity: 0.55 * (1 - over(u, 0.85, 1)), drawn: go, bend: 0.6 });
+      stage.line(`pour ${i}`, { from: [X(i), 198], to: [X(focus), 118], wide: 26 * weights[i], colour: "value", opacity: 0.55 * (1 - over(u, 0.85, 1)), drawn: go, bend: 0.6 });
     });
-    weightsAbove(1 - over(u, 0.2, 0.32), one.weights);
+    weightsAbove(1 - over(u, 0.2, 0.32), weights);
     stage.strip("mixed", { x: X(focus), y: 116, numbers: one.mixed.map((x) => x * over(u, 0.45, 0.95)), colour: "value", wide: 16, high: 62, opacity: over(u, 0.4, 0.5), top: 0.6 });
   }
 
@@ -126,7 +141,7 @@ export function scenes({ one, two, plain }, stage, say) {
     range(rows).forEach((k) => {
       const shown = over(u, 0.12 + 0.06 * k, 0.2 + 0.06 * k);
       const y = -84 + 34 * k;
-      stage.word(`head ${k}`, { x: X(0) - 34, y: y + 17, text: String(k + 1), size: 14, colour: k === one.head ? "ink" : "soft", weight: k === one.head ? 700 : 500, opacity: shown * (1 - join) });
+      stage.word(`head ${k}`, { x: X(0) - 34, y: y + 17, text: String(k + 1), size: 14, colour: k === first.head ? "ink" : "soft", weight: k === first.head ? 700 : 500, opacity: shown * (1 - join) });
       range(n).forEach((i) => stage.bar(`cell ${k} ${i}`, { x: mix(X(i) - 30, X(focus) - 8, join), y: mix(y, 224 + 8 * k, join), width: mix(60, 16, join), height: mix(26, 7, join), opacity: shown * mix(0.06 + 0.94 * one.heads[k][i], i === focus ? 0.75 : 0, join) }));
     });
     const gone = 1 - over(u, 0, 0.1);
@@ -145,7 +160,7 @@ export function scenes({ one, two, plain }, stage, say) {
     stage.word("plus", { x: X(focus) + 26, y: FOOT - 34, text: "+", size: 26, weight: 700, opacity: over(u, 0.2, 0.3) * (1 - over(u, 0.42, 0.48)) + second * (1 - over(u, 0.93, 1)) });
     if (u > 0.46) {
       stage.box("ff", { x: mix(X(focus) - 10, X(focus) - 120, wide), y: 168, width: mix(20, 240, wide), height: 70, colour: "encoder", fill: "card", opacity: over(u, 0.46, 0.52) * (1 - over(u, 0.9, 0.98)) });
-      range(32).forEach((i) => stage.bar(`unit ${i}`, { x: mix(X(focus), X(focus) - 112 + 7.1 * i, wide), y: 178, width: 5, height: 50, colour: "encoder", opacity: wide * ((i * 37) % 32 < (32 * one.active) / one.hidden ? 0.9 : 0.12) }));
+      range(32).forEach((i) => stage.bar(`unit ${i}`, { x: mix(X(focus), X(focus) - 112 + 7.1 * i, wide), y: 178, width: 5, height: 50, colour: "encoder", opacity: wide * ((i * 37) % 32 < (32 * one.names.active) / +one.names.hidden.replace(",", "") ? 0.9 : 0.12) }));
       stage.strip("thought", { x: X(focus), y: mix(238, FOOT, over(u, 0.82, 0.92)), numbers: one.thought, colour: "encoder", high: 64, opacity: over(u, 0.78, 0.84) * (1 - over(u, 0.92, 0.98)) });
     }
   }
@@ -154,11 +169,11 @@ export function scenes({ one, two, plain }, stage, say) {
     const l = Math.min(FLOORS.length - 2, Math.floor(height));
     return mix(FLOORS[l], FLOORS[l + 1], height - l);
   };
-  const frames = (opacity, left = 14, width = 680, colour = "encoder", name = "e") =>
+  const frames = (opacity, left = 14, wide = width, colour = "encoder", name = "e") =>
     range(3).forEach((l) => {
       const y = FLOORS[l + 1] + 9;
-      stage.box(`layer ${name} ${l}`, { x: left, y, width, height: FLOORS[l] - SHORT - 9 - y, colour, fill: "card", opacity, over: true });
-      stage.word(`layer name ${name} ${l}`, { x: left + width / 2, y: y + 23, text: told(say.layer, { layer: l + 1 }), size: 16, colour, opacity, over: true });
+      stage.box(`layer ${name} ${l}`, { x: left, y, width: wide, height: FLOORS[l] - SHORT - 9 - y, colour, fill: "card", opacity, over: true });
+      stage.word(`layer name ${name} ${l}`, { x: left + wide / 2, y: y + 23, text: told(say.layer, { layer: l + 1 }), size: 16, colour, opacity, over: true });
     });
 
   function tower(u) {
@@ -170,7 +185,7 @@ export function scenes({ one, two, plain }, stage, say) {
     range(n).forEach((i) => stage.strip(`x ${i}`, { x: X(i), y: floor(Math.min(height, 2.9999)), numbers: height < 1 ? one.states[1][i] : numbersAt(i), opacity: mix(i === focus ? 1 : 0.45, 1, over(u, 0.05, 0.2)), high: mix(HIGH, SHORT, over(u, 0, 0.2)) }));
   }
 
-  const DECODER = [772, 790, "decoder", "d"];
+  const DECODER = [end, decoded, "decoder", "d"];
   const risen = (j, height) => {
     const l = Math.min(2, Math.floor(height));
     return { y: floor(Math.min(height, 2.9999)), numbers: mix(one.rising[l][j], one.rising[l + 1][j], height - l), colour: "decoder", high: SHORT };
@@ -184,35 +199,36 @@ export function scenes({ one, two, plain }, stage, say) {
     frames(1);
     frames(over(u, 0.4, 0.8), ...DECODER);
     range(n).forEach((i) => {
-      stage.strip(`x ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)), numbers: mix(one.states[3][i], one.memory[i], over(u, 0, 0.2)), high: SHORT });
-      stage.word(`memory ${i}`, { x: mix(X(i), Y(i) + 30, over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)) - SHORT - 8, text: words[i], size: 16, colour: "encoder", opacity: over(u, 0.05, 0.2) });
+      stage.strip(`x ${i}`, { x: mix(X(i), M(i), over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)), numbers: mix(one.states[3][i], one.memory[i], over(u, 0, 0.2)), high: SHORT });
+      stage.word(`memory ${i}`, { x: mix(X(i), M(i), over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)) - SHORT - 8, text: words[i], size: 16, colour: "encoder", opacity: over(u, 0.05, 0.2) });
     });
   }
 
   const remembered = (shares) =>
     range(n).forEach((i) => {
-      stage.strip(`x ${i}`, { x: Y(i) + 30, y: TOP, numbers: one.memory[i], high: SHORT, opacity: shares ? 0.35 + 0.65 * Math.min(1, 1.3 * shares[i]) : 1 });
-      stage.word(`memory ${i}`, { x: Y(i) + 30, y: TOP - SHORT - 8, text: words[i], size: 16, colour: "encoder", weight: shares?.[i] > 0.3 ? 700 : 500 });
+      stage.strip(`x ${i}`, { x: M(i), y: TOP, numbers: one.memory[i], high: SHORT, opacity: shares ? 0.35 + 0.65 * Math.min(1, 1.3 * shares[i]) : 1 });
+      stage.word(`memory ${i}`, { x: M(i), y: TOP - SHORT - 8, text: words[i], size: 16, colour: "encoder", weight: shares?.[i] > 0.3 ? 700 : 500 });
     });
   const line = (count, more = () => ({})) => range(count).forEach((j) => stage.word(`target ${j}`, { x: Y(j), y: GROUND, text: written[j], size: 19, colour: "decoder", ...more(j) }));
 
+  const seen = Math.min(2, m - 1); // the last word before the card
   function card(u) {
     stage.look(CAMERA.decoder);
     frames(1, ...DECODER);
     remembered();
-    line(written.length - 1, (j) => ({ opacity: over(u, 0.02 * j, 0.1 + 0.02 * j) * (j > 2 ? mix(1, 0.25, over(u, 0.35, 0.5)) : 1) }));
-    const edge = mix(Y(11), Y(2) + 34, over(u, 0.25, 0.55));
+    line(written.length - 1, (j) => ({ opacity: over(u, 0.02 * j, 0.1 + 0.02 * j) * (j > seen ? mix(1, 0.25, over(u, 0.35, 0.5)) : 1) }));
+    const edge = mix(end + decoded, Y(seen) + 34, over(u, 0.25, 0.55));
     standing(written.length - 1);
-    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: 900, height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4, over: true });
-    stage.word("future", { x: Math.max(edge + 20, Y(5)), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.5, 0.6), over: true });
-    range(3).forEach((j) => stage.line(`back ${j}`, { from: [Y(2), FOOT - SHORT - 4], to: [Y(j) + (j === 2 ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[2][j], opacity: 0.85, drawn: over(u, 0.6, 0.85), arc: 34 }));
+    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: decoded + 110, height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4, over: true });
+    stage.word("future", { x: Math.max(edge + 20, Y(Math.min(5, m))), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.5, 0.6), over: true });
+    range(seen + 1).forEach((j) => stage.line(`back ${j}`, { from: [Y(seen), FOOT - SHORT - 4], to: [Y(j) + (j === seen ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[seen][j], opacity: 0.85, drawn: over(u, 0.6, 0.85), arc: 34 }));
   }
 
   const asking = (j, to, shown, opacity = 0.75) =>
-    range(n).forEach((i) => stage.line(`cross ${i}`, { from: to, to: [Y(i) + 30, TOP + 5], wide: 20 * one.crossed[j][i], opacity, drawn: shown }));
+    range(n).forEach((i) => stage.line(`cross ${i}`, { from: to, to: [M(i), TOP + 5], wide: 20 * one.crossed[j][i], opacity, drawn: shown }));
 
   function cross(u) {
-    const [j, shown] = [2, over(u, 0.45, 0.85)];
+    const [j, shown] = [asked, over(u, 0.45, 0.85)];
     stage.look(CAMERA.decoder);
     frames(1, ...DECODER);
     remembered(shown > 0.3 ? one.crossed[j] : null);
@@ -225,7 +241,8 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function word(u) {
-    const j = 2;
+    const j = asked;
+    const right = Y(0) + 0.42 * decoded; // of the bars's words
     const fly = over(u, 0.6, 0.9);
     stage.look(CAMERA.decoder);
     frames(1, ...DECODER);
@@ -237,18 +254,18 @@ export function scenes({ one, two, plain }, stage, say) {
     one.next[j].forEach(([text, p], k) => {
       const y = -26 + 27 * k;
       const [shown, chosen] = [over(u, 0.1 + 0.05 * k, 0.25 + 0.05 * k), k === 0];
-      stage.bar(`chance ${k}`, { x: Y(5), y: y - 15, width: Math.max(3, 240 * p * shown), height: 19, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
-      stage.word(`chance p ${k}`, { x: Y(5) + 240 * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
-      stage.word(`chance word ${k}`, { x: chosen ? mix(Y(5) - 40, Y(j + 1), fly) : Y(5) - 40, y: chosen ? mix(y, GROUND, fly) : y, text, size: 19, colour: "decoder", weight: chosen ? 700 : 500, opacity: shown * (chosen ? 1 : 1 - fly) });
+      stage.bar(`chance ${k}`, { x: right, y: y - 15, width: Math.max(3, 240 * p * shown), height: 19, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
+      stage.word(`chance p ${k}`, { x: right + 240 * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
+      stage.word(`chance word ${k}`, { x: chosen ? mix(right - 40, Y(j + 1), fly) : right - 40, y: chosen ? mix(y, GROUND, fly) : y, text, size: 19, colour: "decoder", weight: chosen ? 700 : 500, opacity: shown * (chosen ? 1 : 1 - fly) });
     });
   }
 
   function loop(u) {
     stage.look(CAMERA.decoder);
     frames(1, ...DECODER);
-    const [first, last] = [3, written.length - 2];
-    const time = Math.min(0.9999, u / 0.93) * (last - first + 1);
-    const j = first + Math.floor(time);
+    const [begin, last] = [asked + 1, written.length - 2];
+    const time = Math.min(0.9999, u / 0.93) * (last - begin + 1);
+    const j = begin + Math.floor(time);
     const within = time - Math.floor(time);
     remembered(one.crossed[j]);
     line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
@@ -260,7 +277,7 @@ export function scenes({ one, two, plain }, stage, say) {
 
   function removed(u) {
     stage.look(CAMERA.words);
-    const rows = [[one, 0], [two, 150]];
+    const rows = two ? [[one, 0], [two, 150]] : [[one, 75]];
     rows.forEach(([each, down], r) => {
       each.words.slice(0, -1).forEach((text, i) => stage.word(`plain ${r} ${i}`, { x: X(i) - 6, y: 240 + down, text, size: 19, weight: animals.includes(i) ? 700 : 500 }));
       each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i) - 6, y: 260 + down + 60 * over(u, 0.2, 0.45), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.2, 0.45) }));
@@ -270,8 +287,20 @@ export function scenes({ one, two, plain }, stage, say) {
     });
   }
 
+  const steps = (u) => Math.min(m - 1, asked + 1 + Math.floor(Math.min(0.9999, u / 0.93) * (m - 1 - asked)));
+  const most = (name, query) => ({ name, query, key: heaviest(one.looks[name].weights[query]) });
+  const lookAt = {
+    hook: () => most("cross", asked),
+    asks: (u) => ({ name: "first", query: focus, key: u < 0.28 ? 0 : Math.min(n - 1, Math.floor(((u - 0.28) / 0.5) * n)) }),
+    tower: (u) => most(u > 0.5 ? "last" : "first", focus),
+    memory: () => most("last", focus),
+    card: () => most("own", seen),
+    cross: () => most("cross", asked),
+    word: () => most("cross", asked),
+    loop: (u) => most("cross", steps(u)),
+  };
   const all = [
-    ["hook", 10, hook],
+    ["hook", two ? 10 : 6, hook],
     ["numbers", 5, numbers],
     ["positions", 6, positions],
     ["asks", 9, asks],
@@ -286,5 +315,9 @@ export function scenes({ one, two, plain }, stage, say) {
     ["loop", 9, loop],
     ["removed", 6, removed],
   ];
-  return all.map(([name, seconds, draw]) => ({ name, seconds, draw, says: say.scenes[name] }));
+  return all.map(([name, seconds, draw]) => ({
+    name, seconds, draw,
+    says: (say.scenes[!two && `${name}_own`] ?? say.scenes[name]).map(([from, caption]) => [from, told(caption, one.names)]),
+    look: lookAt[name] ?? (() => most("first", focus)),
+  }));
 }

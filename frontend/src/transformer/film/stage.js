@@ -10,8 +10,7 @@
    stage.look([x, y, width, height])                                  where the camera looks
    over(u, a, b)      0 before a, 1 after b, eased between            mix(p, q, u)   numbers or lists of numbers               */
 
-import { s, set } from "../../kit/dom.js";
-import { clamp, range } from "../../kit/math.js";
+import { clamp, range, s, set } from "../../kit/index.js";
 
 export const over = (u, a, b) => {
   const x = clamp((u - a) / (b - a), 0, 1);

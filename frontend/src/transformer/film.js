@@ -1,0 +1,142 @@
+/* Film widget: one sentence through the whole machine, scene after scene, with the numbers that the model computed for it.
+   At any moment the reader can go closer: to one head's weights, and to the dot product behind one of them. */
+
+import { card, fixed, h, heatmap, live, onWidth, player, range, retext, s, set, told } from "../kit/index.js";
+import { product } from "./film/product.js";
+import { theatre } from "./film/stage.js";
+import { scenes } from "./film/scenes.js";
+
+const WORDS = {
+  time: "seconds",
+  told: "Scene {scene} of {scenes}, from second {from} to {to}",
+  depth: "zoom",
+  depths: ["the whole machine", "one head", "one dot product"],
+  swap: "Swap the animals",
+  remove: "Take the positions away",
+  map: "Weights of one head: queries down, keys across. Choose a cell to see its dot product",
+  cell: "{query} looks at {key}: {weight}",
+};
+
+const two = fixed(2);
+const NARROW = 480; // pixels, below which the stage is nearly square
+const BEFORE = 0.1; // seconds before the next caption
+const MOST = 16; // tokens of a sentence
+const [MACHINE, HEAD, PRODUCT] = range(3);
+
+/* The scene at a time, and how far it is. */
+export function placeOf(all, time) {
+  let [k, left] = [0, time];
+  while (k < all.length - 1 && left >= all[k].seconds) left -= all[k++].seconds;
+  return { k, u: Math.min(1, left / all[k].seconds) };
+}
+
+/* The last caption that has begun. */
+export const captionAt = (says, u) => says.findLast(([from]) => from <= u)[1];
+
+/* For each caption the second at which all that it tells has been drawn. */
+export function momentsOf(all) {
+  let begin = 0;
+  return all.flatMap(({ seconds, says }) => {
+    const ends = says.map((_, i) => +(begin + (says[i + 1]?.[0] ?? 1) * seconds - BEFORE).toFixed(2));
+    begin += seconds;
+    return ends;
+  });
+}
+
+/* The head at work, and its query and key: those of the film, or those that the reader picked in the same head. */
+export function closeUp({ words, written, looks, names }, { name, query, key }, pick) {
+  const look = looks[name];
+  const [rows, cols] = [name === "first" || name === "last" ? words : written.slice(0, -1), name === "cross" || name === "first" || name === "last" ? words : written.slice(0, -1)];
+  const [picked, i, j] = pick.split(".");
+  if (picked === name && rows[i] && cols[j]) [query, key] = [+i, +j];
+  return { ...look, name, rows, cols, query, key, layers: names.layers };
+}
+
+function render({ model, el }) {
+  const ui = card({ model, el, state: ["sentence", "swapped", "value", "depth", "pick"], fits: { pick: (text) => /^(\w+\.\d+\.\d+)?$/.test(text) } });
+  const shared = ui.get("shared");
+  const svg = s("svg", { class: "tfm-film", role: "img", preserveAspectRatio: "xMidYMid meet" });
+  const caption = h("p", { class: "tfm-film-caption", role: "status" });
+  const box = h("div", { class: "tfm-figure-box" }, svg);
+  ui.stage.append(box, caption);
+  const stage = theatre(svg);
+  let [all, starts, stops, total, one, made] = [];
+  let [shown, drawn] = [0];
+
+  function cut() {
+    const film = ui.get("film");
+    const now = ui.get("swapped") && film.two ? { ...film, one: film.two, two: film.one } : film;
+    if (made === film && one === now.one) return;
+    [made, one] = [film, now.one];
+    all = scenes(now, stage, shared);
+    starts = all.map((_, k) => all.slice(0, k).reduce((sum, { seconds }) => sum + seconds, 0));
+    total = starts.at(-1) + all.at(-1).seconds;
+    stops = [0, ...momentsOf(all), total];
+  }
+  cut();
+  const near = () => {
+    const { k, u } = placeOf(all, shown);
+    return closeUp(one, all[k].look(u), ui.get("pick"));
+  };
+  const map = heatmap(ui, {
+    rows: one.words, cols: one.words, name: "pick", label: WORDS.map, text: (i, j) => two(near().weights[i][j]),
+    describe: (i, j) => { const { rows, cols, weights } = near(); return told(WORDS.cell, { query: rows[i], key: cols[j], weight: two(weights[i][j]) }); },
+    onToggle: (i, j) => ui.set({ pick: `${near().name}.${i}.${j}`, depth: PRODUCT }),
+  });
+  box.append(map.el);
+
+  function show(time) {
+    shown = time;
+    const { k, u } = placeOf(all, time);
+    const depth = ui.get("depth");
+    svg.style.display = depth === HEAD ? "none" : "";
+    map.el.hidden = depth !== HEAD;
+    const close = near();
+    const { rows, cols, weights, query } = close;
+    const place = told(shared.places[close.name], { head: close.head + 1, layers: close.layers });
+    const key = depth === HEAD && [close.name, query, one.sentence, rows.length].join();
+    if (key && key !== drawn) map.update({ rows, cols, values: weights, row: query, hidden: rows.map((_, i) => cols.map((_, j) => close.name === "own" && j > i)) });
+    drawn = key || drawn;
+    const zoomed = product(close, stage, shared);
+    stage.frame(() => (depth === PRODUCT ? zoomed.draw() : all[k].draw(u)));
+    const says = [captionAt(all[k].says, u), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }), told(shared.product, { place, ...zoomed.names })];
+    retext(caption, says[depth]);
+    return { scene: k + 1, scenes: all.length, from: starts[k], to: starts[k] + all[k].seconds, caption: says[depth] };
+  }
+  const own = live(ui, { ask: () => ({ do: "film", most: MOST }), take: (film) => ({ film, swapped: false, value: 0, pick: "" }) });
+  const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
+  ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
+  const swap = ui.toggle("swapped", { label: WORDS.swap });
+  ui.button("remove", { label: WORDS.remove, onclick: () => (ui.set({ value: starts.at(-1), depth: MACHINE }), play.play()) });
+
+  ui.until(onWidth(box, (width) => {
+    const height = Math.round(width * (width < NARROW ? 0.92 : 0.56));
+    stage.pixels = [width, height];
+    set(svg, { width, height });
+    box.style.minHeight = `${height}px`;
+    show(shown || stops[2]);
+  }));
+  if (ui.get("plays")) {
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      seen.disconnect();
+      if (!ui.get("value")) play.play();
+    }, { threshold: 0.9 });
+    seen.observe(box);
+    ui.until(() => seen.disconnect());
+  }
+
+  function draw() {
+    cut();
+    swap.el.hidden = own() || !made.two;
+    const time = Math.min(total, ui.get("value"));
+    play.upTo(total, time);
+    const now = show(time || stops[2]); // at rest, before it plays, a moment worth seeing
+    set(svg, { "aria-label": now.caption });
+    ui.say(told(WORDS.told, now));
+  }
+  const csv = () => [["scene", "second", "caption"], ...all.flatMap(({ name, seconds, says }, k) => says.map(([from, words]) => [name, starts[k] + from * seconds, words]))];
+  return ui.start(draw, { watch: ["film"], csv });
+}
+
+export default { render, words: WORDS };
