@@ -315,3 +315,10 @@ class Widget:
             })""",
             hash,
         )
+
+
+def first(page: Page, module: str) -> Widget:
+    """The first such widget on the page, scrolled to."""
+    widget = Widget(page, box=page.locator(f'.tfm-widget[data-module="{module}"]').first)
+    widget.box.scroll_into_view_if_needed()
+    return widget

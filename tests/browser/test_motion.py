@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page
 
-from browser.driving import Widget, until
+from browser.driving import Widget, first, until
 
 REPLAY = "chapters/training", "training/training_replay"
 LAST = '[data-stage] [role="gridcell"]:last-child rect'
@@ -32,12 +31,6 @@ def replay(visit) -> Widget:
     page = visit(REPLAY[0])
     page.emulate_media(reduced_motion="no-preference")
     return first(page, REPLAY[1])
-
-
-def first(page: Page, module: str) -> Widget:
-    widget = Widget(page, box=page.locator(f'.tfm-widget[data-module="{module}"]').first)
-    widget.box.scroll_into_view_if_needed()
-    return widget
 
 
 def value(widget: Widget) -> int:

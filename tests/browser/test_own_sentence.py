@@ -17,6 +17,7 @@ from browser.test_every_page import AXE, findings
 from browser.test_translator import RUNS, fetched
 from experiments.translator_switches import switches
 from tfm_lib.engine.translator import Translator
+from tfm_lib.widgets._film import record, without_positions
 from tfm_lib.widgets.base import as_read
 from tfm_lib.widgets.decoding import BeamTree, Sampling, phrase, search, translator_sampling, translator_tree
 from tfm_lib.widgets.training import target, translator_smoothing
@@ -138,12 +139,31 @@ def follow_token(widget: Widget, library: Translator, sentence: str) -> None:
     assert f"“{library.tokenizer.piece(ids[1]).removeprefix('▁')}” of the target" in widget.readout()
 
 
+def film(widget: Widget, library: Translator, sentence: str) -> None:
+    """The head that the film opens on, and what the model writes without positions."""
+    wanted = record(library, sentence)
+    zoom = widget.box.locator('[data-control="depth"]')
+    zoom.select_option(index=1)
+    weights = [float(cell.split(": ")[1]) for cell in widget.cells("pick")]
+    assert weights == pytest.approx(torch.tensor(wanted["looks"]["cross"]["weights"]).flatten().tolist(), abs=0.0101)
+    zoom.select_option(index=0)
+    widget.box.locator('[data-control="value forth"]').click()
+    drawn = widget.box.locator(".tfm-film text").all_text_contents()
+    assert set(wanted["words"][:-1]) <= set(drawn)
+    widget.box.locator('[data-control="value back"]').click()
+    widget.box.locator('[data-control="value back"]').click()
+    plain = widget.box.locator(".tfm-film text", has_text=without_positions(library, [sentence]))
+    assert plain.count() == 1 and not widget.box.locator('[data-control="swapped"]').is_visible()
+    widget.box.locator('[data-control="value forth"]').click()
+
+
 SHOWS: dict[str, Callable[[Widget, Translator, str], None]] = {
     "decoding/beam_tree": beam_tree,
     "decoding/sampling": sampling,
     "training/label_smoothing": label_smoothing,
     "multihead/head_ablation": head_ablation,
     "multihead/heads": heads,
+    "transformer/film": film,
     "transformer/follow_token": follow_token,
 }
 EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",)))

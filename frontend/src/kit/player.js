@@ -46,7 +46,7 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
   };
   let [place, then] = [0, 0]; // while it flows: the value between two of the trait, and when it was drawn
   function run(now) {
-    place = Math.min(max, place + ((now - then) / 1000) * speed);
+    place = Math.min(max, place + (Math.max(0, now - then) / 1000) * speed); // the frame may have begun before the press
     then = now;
     slider.show(place);
     flow(place);

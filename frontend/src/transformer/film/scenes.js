@@ -74,13 +74,13 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function numbers(u) {
-    stage.look(mix(CAMERA.words, CAMERA.look, over(u, 0, 0.3)));
+    stage.look(mix(CAMERA.words, CAMERA.look, over(u, 0, 0.3)), mix(X(0), X(n - 1), over(u, 0.2, 0.9)));
     ground(over(u, 0, 0.2), 20);
     range(n).forEach((i) => cells(i, one.embedded[i], { high: Math.max(4, HIGH * over(u, 0.15 + 0.06 * i, 0.4 + 0.06 * i)), opacity: over(u, 0.12 + 0.06 * i, 0.25 + 0.06 * i) }));
   }
 
   function positions(u) {
-    stage.look(CAMERA.look);
+    stage.look(CAMERA.look, mix(X(n - 1), X(0), over(u, 0, 0.3)));
     ground();
     const down = over(u, 0.3, 0.7);
     range(n).forEach((i) => {
@@ -100,7 +100,6 @@ export function scenes({ one, two, plain }, stage, say) {
     });
 
   function asks(u) {
-    stage.look(CAMERA.look);
     ground();
     range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
     const rise = over(u, 0, 0.15);
@@ -108,6 +107,7 @@ export function scenes({ one, two, plain }, stage, say) {
     const there = Math.floor(step);
     const home = over(u, 0.8, 0.88);
     const place = u < 0.22 ? X(focus) : mix(mix(X(focus), X(0), over(u, 0.22, 0.28)), mix(X(there), X(Math.min(n - 1, there + 1)), over(step - there, 0.55, 1)), u < 0.28 ? 0 : 1);
+    stage.look(CAMERA.look, mix(place, X(focus), home));
     range(n).forEach((i) => {
       const seen = u >= 0.28 && step >= i - 0.3;
       stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.06, 0.2)), numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: over(u, 0.06, 0.16), top: 1.6 });
@@ -118,7 +118,7 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function pours(u) {
-    stage.look(CAMERA.look);
+    stage.look(CAMERA.look, X(focus));
     ground();
     range(n).forEach((i) => {
       cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 });
@@ -133,7 +133,7 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function heads(u) {
-    stage.look(mix(CAMERA.look, CAMERA.heads, over(u, 0, 0.2)));
+    stage.look(mix(CAMERA.look, CAMERA.heads, over(u, 0, 0.2)), X(focus));
     ground();
     range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
     const rows = one.heads.length;
@@ -149,7 +149,7 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function residual(u) {
-    stage.look(mix(CAMERA.heads, CAMERA.look, over(u, 0, 0.15)));
+    stage.look(mix(CAMERA.heads, CAMERA.look, over(u, 0, 0.15)), X(focus));
     ground();
     const [first, wide, second] = [over(u, 0.15, 0.4), over(u, 0.5, 0.62) - over(u, 0.72, 0.84), over(u, 0.8, 0.95)];
     range(n).forEach((i) => {
@@ -177,7 +177,7 @@ export function scenes({ one, two, plain }, stage, say) {
     });
 
   function tower(u) {
-    stage.look(mix(CAMERA.look, CAMERA.tower, over(u, 0, 0.25)));
+    stage.look(mix(CAMERA.look, CAMERA.tower, over(u, 0, 0.25)), X(focus));
     ground();
     frames(over(u, 0.15, 0.3));
     const height = over(u, 0.2, 0.3) + 2 * over(u, 0.35, 0.9);
@@ -194,7 +194,7 @@ export function scenes({ one, two, plain }, stage, say) {
 
   function memory(u) {
     const go = over(u, 0.2, 0.85);
-    stage.look(mix(CAMERA.tower, CAMERA.decoder, go));
+    stage.look(mix(CAMERA.tower, CAMERA.decoder, go), mix(X(focus), M(focus), go));
     if (go < 1) ground();
     frames(1);
     frames(over(u, 0.4, 0.8), ...DECODER);
@@ -213,7 +213,7 @@ export function scenes({ one, two, plain }, stage, say) {
 
   const seen = Math.min(2, m - 1); // the last word before the card
   function card(u) {
-    stage.look(CAMERA.decoder);
+    stage.look(CAMERA.decoder, Y(seen));
     frames(1, ...DECODER);
     remembered();
     line(written.length - 1, (j) => ({ opacity: over(u, 0.02 * j, 0.1 + 0.02 * j) * (j > seen ? mix(1, 0.25, over(u, 0.35, 0.5)) : 1) }));
@@ -229,7 +229,7 @@ export function scenes({ one, two, plain }, stage, say) {
 
   function cross(u) {
     const [j, shown] = [asked, over(u, 0.45, 0.85)];
-    stage.look(CAMERA.decoder);
+    stage.look(CAMERA.decoder, Y(j));
     frames(1, ...DECODER);
     remembered(shown > 0.3 ? one.crossed[j] : null);
     line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
@@ -244,7 +244,7 @@ export function scenes({ one, two, plain }, stage, say) {
     const j = asked;
     const right = Y(0) + 0.42 * decoded; // of the bars's words
     const fly = over(u, 0.6, 0.9);
-    stage.look(CAMERA.decoder);
+    stage.look(CAMERA.decoder, mix(right, Y(j + 1), fly));
     frames(1, ...DECODER);
     remembered(one.crossed[j]);
     line(j + 1);
@@ -261,12 +261,12 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function loop(u) {
-    stage.look(CAMERA.decoder);
     frames(1, ...DECODER);
     const [begin, last] = [asked + 1, written.length - 2];
     const time = Math.min(0.9999, u / 0.93) * (last - begin + 1);
     const j = begin + Math.floor(time);
     const within = time - Math.floor(time);
+    stage.look(CAMERA.decoder, mix(Y(j), Y(j + 1), over(within, 0.6, 1)));
     remembered(one.crossed[j]);
     line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
     standing(j);

@@ -7,7 +7,8 @@
                                                                       it leaps that high above its start
    stage.box("layer 1", { x, y, width, height, colour?, fill?, opacity?, dash?, over? })   `over`: in front of the columns
    stage.bar("score", { x, y, width, height, colour, opacity? })
-   stage.look([x, y, width, height])                                  where the camera looks
+   stage.look([x, y, width, height], at?)                             where the camera looks; on a narrow stage it shows only the part
+                                                                      around the place `at`, at full height
    over(u, a, b)      0 before a, 1 after b, eased between            mix(p, q, u)   numbers or lists of numbers               */
 
 import { clamp, range, s, set } from "../../kit/index.js";
@@ -47,7 +48,9 @@ export function theatre(svg) {
       for (const each of actors.values()) if (each.seen === now - 1) set(each.node, { display: "none" });
     },
     pixels: [760, 470], // of the drawing; set by who lays it out
-    look([x, y, width, height]) {
+    look([x, y, width, height], at) {
+      const wide = Math.min(width, (height * this.pixels[0]) / this.pixels[1]);
+      if (at !== undefined) [x, width] = [clamp(at - wide / 2, x, x + width - wide), wide];
       scale = Math.min(this.pixels[0] / width, this.pixels[1] / height);
       set(svg, { viewBox: [x, y, width, height].map(near).join(" ") });
     },
@@ -64,7 +67,7 @@ export function theatre(svg) {
       set(frame, { x: -1.5, y: -1.5, width: near(wide + 3), height: near(high + 3), rx: 3, style: `fill:var(--tfm-card);stroke:${paint(colour)};stroke-width:1` });
       cells.forEach((cell, i) => {
         const size = clamp(Math.abs(numbers[i]) / top, 0, 1);
-        set(cell, { y: near(i * each), width: near(wide), height: near(each - 0.6), style: `fill:${paint(numbers[i] < 0 ? "soft" : colour)}`, "fill-opacity": near(0.06 + 0.94 * size) });
+        set(cell, { y: near(i * each), width: near(wide), height: near(Math.max(0, each - 0.6)), style: `fill:${paint(numbers[i] < 0 ? "soft" : colour)}`, "fill-opacity": near(0.06 + 0.94 * size) });
       });
     },
     line(key, { from: [a, b], to: [c, d], wide = 2, colour = "query", opacity = 1, drawn = 1, bend = 0.5, arc }) {
