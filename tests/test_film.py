@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from tfm_lib.engine.translator import Translator
-from tfm_lib.widgets._film import FILM, FOCUS, SENTENCES, record, without_positions
+from tfm_lib.widgets._film import FILM, FOCUS, SENTENCES, moment, record, without_positions
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +71,14 @@ def test_without_positions_both_sentences_become_one_and_the_model_stays_as_it_w
     before = translator.model.embedding.positions.clone()
     assert without_positions(translator, SENTENCES) == "Le chien blanc."
     assert translator.model.embedding.positions.equal(before)
+
+
+def test_scenes_begin_when_those_before_have_ended() -> None:
+    seconds = {name: each for name, each in FILM.shared["seconds"].items() if not name.endswith("_own")}
+    assert seconds.keys() | {"hook_own", "removed_own"} == FILM.shared["scenes"].keys() == FILM.shared["seconds"].keys()
+    assert (moment("transformer"), moment("positional"), moment("intro")) == (
+        0,
+        seconds["hook"] + seconds["numbers"],
+        None,
+    )
+    assert moment("descendants") == sum(seconds.values()) - seconds["removed"]

@@ -19,6 +19,7 @@ from tfm_book.notebooks.contents import pages
 from tfm_book.site.boxes import what_it_shows
 from tfm_book.site.page_widgets import LostWidget, StockWidget, page_state
 from tfm_lib.drawing.display import figure, svg_text, weights_colormap
+from tfm_lib.widgets._film import MOMENTS, moment
 from tfm_lib.widgets.multihead import HeadAblation
 from tfm_lib.widgets.recurrence import GradientReach
 from tfm_lib.widgets.self_attention import SoftmaxSaturation
@@ -351,6 +352,18 @@ def test_the_big_picture_lights_the_block_of_its_chapter(soups) -> None:
         assert {group["data-block"] for group in picture.select(".lit")} == {stem}
         hrefs = {link["href"] for link in picture.select("a[href]")}
         assert hrefs and all((CHAPTERS / href.replace(".html", ".md")).exists() or href == "#" for href in hrefs)
+
+
+def test_each_chapter_links_to_its_scene_of_the_film(soups) -> None:
+    for path in CHAPTERS.glob("*.md"):
+        link = soups[f"chapters/{path.stem}.html"].select_one(".tfm-film-link a")
+        assert bool(link) == (path.stem in MOMENTS), path.stem
+        if link:
+            address, _, second = link["href"].partition("#tfm=transformer/film.0&value=")
+            assert address == ("" if path.stem == "transformer" else "transformer.html")
+            assert float(second) == moment(path.stem) + 0.1
+    first = soups["chapters/transformer.html"].select_one(".tfm-widget")
+    assert first["data-module"] == "transformer/film"
 
 
 def model(name: str, module: str = "anywidget", **state) -> dict:

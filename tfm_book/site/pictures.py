@@ -57,8 +57,22 @@ def _visit_big_picture(self, node: big_picture) -> None:
     here = f", with the block of this chapter, {stem.replace('_', '-')}, marked" if stem else ""
     self.body.append(
         f'<nav class="tfm-big-picture" aria-label="The Transformer, block by block{here}">{inline(svg, "big")}</nav>\n'
+        f"{_film_link(builder)}"
     )
     raise nodes.SkipNode
+
+
+def _film_link(builder) -> str:
+    """Return a paragraph that links to the film's scene about the current chapter; "" on a page that is not a chapter."""
+    from tfm_lib.widgets._film import moment
+
+    second, page = moment(builder.current_docname.rpartition("/")[2]), _page_of(builder, "transformer")
+    if second is None or page is None:
+        return ""
+    address = (
+        f"{page}#tfm=transformer/film.0&amp;value={second + 0.1:g}"  # so that the scene before is not what is seen
+    )
+    return f'<p class="tfm-film-link"><a href="{address}">Watch this chapter’s part in the film</a></p>\n'
 
 
 def _page_of(builder, stem: str) -> str | None:

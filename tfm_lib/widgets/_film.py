@@ -26,6 +26,24 @@ FILM = Words(
         "head": "This is {place}. Each row is a query, each column a key. The query of {query} gives most weight to {key}.",
         "product": "In {place}, the products of the query of {query} and the key of {key} sum to {dot}. Divided by √{d_k}, this is the score {score}. After the softmax over the whole row, the weight is {weight}.",
         "rows": {"query": "query", "key": "key", "product": "product"},
+        "seconds": {
+            "hook": 10,
+            "hook_own": 6,
+            "numbers": 5,
+            "positions": 6,
+            "asks": 9,
+            "pours": 6,
+            "heads": 6,
+            "residual": 8,
+            "tower": 6,
+            "memory": 5,
+            "card": 6,
+            "cross": 6,
+            "word": 5,
+            "loop": 9,
+            "removed": 6,
+            "removed_own": 6,
+        },
         "scenes": {
             "hook": [
                 [0, "An English sentence, and the French that the machine writes."],
@@ -118,8 +136,38 @@ FILM = Words(
     },
 )
 SENTENCES = "The black cat bit the white dog.", "The black dog bit the white cat."
+#: The scene that shows what a chapter explains.
+MOMENTS = {
+    "before": "numbers",
+    "recurrence": "memory",
+    "attention": "asks",
+    "alignment": "cross",
+    "self_attention": "pours",
+    "masking": "card",
+    "multihead": "heads",
+    "positional": "positions",
+    "layers": "residual",
+    "transformer": "hook",
+    "data": "numbers",
+    "training": "card",
+    "decoding": "loop",
+    "cost": "asks",
+    "evaluation": "word",
+    "efficient": "asks",
+    "descendants": "removed",
+}
 KEPT = 12  # numbers shown of each vector
 FOCUS = "cat"  # the word that is followed, if the sentence has it
+
+
+def moment(stem: str) -> float | None:
+    """Return the second of the film at which the scene of chapter `stem` begins; None if there is no such chapter."""
+    begin = 0.0
+    for scene, seconds in FILM.shared["seconds"].items():
+        if scene == MOMENTS.get(stem):
+            return begin
+        begin += 0 if scene.endswith("_own") else seconds
+    return None
 
 
 def rounded(values: Tensor, digits: int = 2) -> list[Any]:

@@ -61,7 +61,7 @@ function render({ model, el }) {
   ui.stage.append(box, caption);
   const stage = theatre(svg);
   let [all, starts, stops, total, one, made] = [];
-  let [shown, drawn] = [0];
+  let [shown, scene, drawn] = [0, -1];
 
   function cut() {
     const film = ui.get("film");
@@ -101,7 +101,9 @@ function render({ model, el }) {
     stage.frame(() => (depth === PRODUCT ? zoomed.draw() : all[k].draw(u)));
     const says = [captionAt(all[k].says, u), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }), told(shared.product, { place, ...zoomed.names })];
     retext(caption, says[depth]);
-    return { scene: k + 1, scenes: all.length, from: starts[k], to: starts[k] + all[k].seconds, caption: says[depth] };
+    if (k !== scene) ui.say(told(WORDS.told, { scene: k + 1, scenes: all.length, from: starts[k], to: starts[k] + all[k].seconds }));
+    scene = k;
+    return says[depth];
   }
   const own = live(ui, { ask: () => ({ do: "film", most: MOST }), take: (film) => ({ film, swapped: false, value: 0, pick: "" }) });
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
@@ -131,9 +133,9 @@ function render({ model, el }) {
     swap.el.hidden = own() || !made.two;
     const time = Math.min(total, ui.get("value"));
     play.upTo(total, time);
+    scene = -1;
     const now = show(time || stops[2]); // at rest, before it plays, a moment worth seeing
-    set(svg, { "aria-label": now.caption });
-    ui.say(told(WORDS.told, now));
+    set(svg, { "aria-label": now });
   }
   const csv = () => [["scene", "second", "caption"], ...all.flatMap(({ name, seconds, says }, k) => says.map(([from, words]) => [name, starts[k] + from * seconds, words]))];
   return ui.start(draw, { watch: ["film"], csv });

@@ -299,25 +299,12 @@ export function scenes({ one, two, plain }, stage, say) {
     word: () => most("cross", asked),
     loop: (u) => most("cross", steps(u)),
   };
-  const all = [
-    ["hook", two ? 10 : 6, hook],
-    ["numbers", 5, numbers],
-    ["positions", 6, positions],
-    ["asks", 9, asks],
-    ["pours", 6, pours],
-    ["heads", 6, heads],
-    ["residual", 8, residual],
-    ["tower", 6, tower],
-    ["memory", 5, memory],
-    ["card", 6, card],
-    ["cross", 6, cross],
-    ["word", 5, word],
-    ["loop", 9, loop],
-    ["removed", 6, removed],
-  ];
-  return all.map(([name, seconds, draw]) => ({
-    name, seconds, draw,
-    says: (say.scenes[!two && `${name}_own`] ?? say.scenes[name]).map(([from, caption]) => [from, told(caption, one.names)]),
+  const drawn = { hook, numbers, positions, asks, pours, heads, residual, tower, memory, card, cross, word, loop, removed };
+  const own = (name) => (!two && `${name}_own` in say.scenes ? `${name}_own` : name);
+  return Object.entries(drawn).map(([name, draw]) => ({
+    name, draw,
+    seconds: say.seconds[own(name)],
+    says: say.scenes[own(name)].map(([from, caption]) => [from, told(caption, one.names)]),
     look: lookAt[name] ?? (() => most("first", focus)),
   }));
 }
