@@ -175,7 +175,7 @@ QUERIES_KEYS_VALUES = {
     "decoding/translator": "qk", "descendants/five_models": "qk", "efficient/online_softmax": "v",
     "efficient/sparsity": "qk", "masking/mask_editor": "qk", "multihead/heads": "qk", "positional/rotary_pairs": "qk",
     "self_attention/attention_weights": "qk", "self_attention/softmax_saturation": "qk",
-    "training/training_replay": "qk", "transformer/follow_token": "k",
+    "training/training_replay": "qk", "transformer/follow_token": "k", "transformer/film": "qkv",
     "alignment-stages": "qkv", "alignment-two-dates": "qk", "decoding-kept": "k", "efficient-ideas": "qk", "cost-growth": "qk",
     "fig-lookup": "qkv", "fig-shapes": "qkv", "masking-shift": "qk", "multihead-ask": "qv", "multihead-shapes": "qv",
     "multihead-subspaces": "qkv", "positional-leak": "q", "positional-turned": "qk", "self-attention-ask": "qkv",

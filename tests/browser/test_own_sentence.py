@@ -153,7 +153,7 @@ def film(widget: Widget, library: Translator, sentence: str) -> None:
     widget.box.locator('[data-control="value back"]').click()
     widget.box.locator('[data-control="value back"]').click()
     plain = widget.box.locator(".tfm-film text", has_text=without_positions(library, [sentence]))
-    assert plain.count() == 1 and not widget.box.locator('[data-control="swapped"]').is_visible()
+    assert plain.count() == 1 and widget.box.locator('[data-control="swapped"]').is_disabled()
     widget.box.locator('[data-control="value forth"]').click()
 
 

@@ -1,14 +1,13 @@
 /* Film widget: one sentence through the whole machine, scene after scene, with the numbers that the model computed for it.
    At any moment the reader can go closer: to one head's weights, and to the dot product behind one of them. */
 
-import { card, fixed, h, heatmap, live, onWidth, player, range, retext, s, set, told } from "../kit/index.js";
+import { card, fixed, h, heatmap, live, onWidth, player, range, s, set, told } from "../kit/index.js";
 import { product } from "./film/product.js";
 import { theatre } from "./film/stage.js";
 import { scenes } from "./film/scenes.js";
 
 const WORDS = {
   time: "seconds",
-  told: "Scene {scene} of {scenes}, from second {from} to {to}",
   depth: "zoom",
   depths: ["the whole machine", "one head", "one dot product"],
   swap: "Swap the animals",
@@ -56,12 +55,10 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "swapped", "value", "depth", "pick"], fits: { pick: (text) => /^(\w+\.\d+\.\d+)?$/.test(text) } });
   const shared = ui.get("shared");
   const svg = s("svg", { class: "tfm-film", role: "img", preserveAspectRatio: "xMidYMid meet" });
-  const caption = h("p", { class: "tfm-film-caption", role: "status" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
-  ui.stage.append(box, caption);
   const stage = theatre(svg);
   let [all, starts, stops, total, one, made] = [];
-  let [shown, scene, drawn] = [0, -1];
+  let [shown, said, drawn] = [0];
 
   function cut() {
     const film = ui.get("film");
@@ -78,34 +75,37 @@ function render({ model, el }) {
     const { k, u } = placeOf(all, shown);
     return closeUp(one, all[k].look(u), ui.get("pick"));
   };
+  let mapped = near(); // the head whose weights the map shows
   const map = heatmap(ui, {
-    rows: one.words, cols: one.words, name: "pick", label: WORDS.map, text: (i, j) => two(near().weights[i][j]),
-    describe: (i, j) => { const { rows, cols, weights } = near(); return told(WORDS.cell, { query: rows[i], key: cols[j], weight: two(weights[i][j]) }); },
-    onToggle: (i, j) => ui.set({ pick: `${near().name}.${i}.${j}`, depth: PRODUCT }),
+    rows: mapped.rows, cols: mapped.cols, name: "pick", label: WORDS.map, text: (i, j) => two(mapped.weights[i][j]),
+    describe: (i, j) => told(WORDS.cell, { query: mapped.rows[i], key: mapped.cols[j], weight: two(mapped.weights[i][j]) }),
+    onToggle: (i, j) => ui.set({ pick: `${mapped.name}.${i}.${j}`, depth: PRODUCT }),
   });
-  box.append(map.el);
 
   function show(time) {
     shown = time;
     const { k, u } = placeOf(all, time);
     const depth = ui.get("depth");
-    svg.style.display = depth === HEAD ? "none" : "";
-    map.el.hidden = depth !== HEAD;
+    set(svg, { style: depth === HEAD && "display:none" });
+    if (depth !== HEAD) map.el.remove();
+    else if (!map.el.isConnected) box.append(map.el);
     const close = near();
     const { rows, cols, weights, query } = close;
     const place = told(shared.places[close.name], { head: close.head + 1, layers: close.layers });
-    const key = depth === HEAD && [close.name, query, one.sentence, rows.length].join();
-    if (key && key !== drawn) map.update({ rows, cols, values: weights, row: query, hidden: rows.map((_, i) => cols.map((_, j) => close.name === "own" && j > i)) });
+    const key = depth === HEAD && [close.name, query, one.sentence].join();
+    if (key && key !== drawn) {
+      mapped = close;
+      map.update({ rows, cols, values: weights, row: query, hidden: rows.map((_, i) => cols.map((_, j) => close.name === "own" && j > i)) });
+    }
     drawn = key || drawn;
     const zoomed = product(close, stage, shared);
     stage.frame(() => (depth === PRODUCT ? zoomed.draw() : all[k].draw(u)));
     const says = [captionAt(all[k].says, u), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }), told(shared.product, { place, ...zoomed.names })];
-    retext(caption, says[depth]);
-    if (k !== scene) ui.say(told(WORDS.told, { scene: k + 1, scenes: all.length, from: starts[k], to: starts[k] + all[k].seconds }));
-    scene = k;
-    return says[depth];
+    if (said !== says[depth]) ui.say(h("span", { class: "tfm-film-caption" }, says[depth]));
+    said = says[depth];
   }
-  const own = live(ui, { ask: () => ({ do: "film", most: MOST }), take: (film) => ({ film, swapped: false, value: 0, pick: "" }) });
+  const own = live(ui, { ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
+  ui.stage.append(box);
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
   ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
@@ -130,12 +130,12 @@ function render({ model, el }) {
 
   function draw() {
     cut();
-    swap.el.hidden = own() || !made.two;
+    swap.enable(!own() && !!made.two);
     const time = Math.min(total, ui.get("value"));
     play.upTo(total, time);
-    scene = -1;
-    const now = show(time || stops[2]); // at rest, before it plays, a moment worth seeing
-    set(svg, { "aria-label": now });
+    said = ""; // the readout may have more to say than the caption
+    show(time || stops[2]); // at rest, before it plays, a moment worth seeing
+    set(svg, { "aria-label": said });
   }
   const csv = () => [["scene", "second", "caption"], ...all.flatMap(({ name, seconds, says }, k) => says.map(([from, words]) => [name, starts[k] + from * seconds, words]))];
   return ui.start(draw, { watch: ["film"], csv });

@@ -26,16 +26,16 @@ export function theatre(svg) {
   const actors = new Map();
   const layers = range(4).map(() => s("g", {})); // the ground, lines, columns and words, and what lies over them
   svg.append(...layers);
-  let [now, scale] = [0, 1];
+  let [now, scale, latest] = [0, 1];
 
+  /* What is drawn later lies above, whatever was on the stage before. */
   function actor(key, make, layer) {
-    if (!actors.has(key)) {
-      const node = make();
-      layers[layer].append(node);
-      actors.set(key, { node });
-    }
+    if (!actors.has(key)) actors.set(key, { node: make() });
     const found = actors.get(key);
-    if (found.seen !== now - 1 && found.seen !== now) set(found.node, { display: null });
+    const [ground, below] = [layers[layer], latest[layer]];
+    const next = below ? below.nextSibling : ground.firstChild;
+    if (found.node !== next) ground.insertBefore(found.node, next);
+    latest[layer] = found.node;
     found.seen = now;
     return found;
   }
@@ -44,8 +44,13 @@ export function theatre(svg) {
   return {
     frame(draw) {
       now++;
+      latest = layers.map(() => null);
       draw();
-      for (const each of actors.values()) if (each.seen === now - 1) set(each.node, { display: "none" });
+      for (const [key, { node, seen }] of actors) {
+        if (seen === now) continue;
+        node.remove();
+        actors.delete(key);
+      }
     },
     pixels: [760, 470], // of the drawing; set by who lays it out
     look([x, y, width, height], at) {
