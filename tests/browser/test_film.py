@@ -31,7 +31,7 @@ def caption(widget: Widget) -> str:
 
 def visible(widget: Widget) -> list[str]:
     """Where the camera looks, the words in view, and the caption."""
-    words = widget.box.locator('.tfm-film text').all_text_contents()
+    words = widget.box.locator(".tfm-film text").all_text_contents()
     return [widget.box.locator(".tfm-film").get_attribute("viewBox"), *words, caption(widget)]
 
 

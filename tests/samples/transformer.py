@@ -1,7 +1,7 @@
 """Samples of the widgets of chapter `transformer`."""
 
 import torch
-from reading import bars, chosen, column, heading, points, rectangles, words
+from reading import bars, cells, chosen, column, heading, points, rectangles, words
 
 from samples import Sample
 from tfm_lib.transformer import Transformer, TransformerConfig
@@ -39,6 +39,11 @@ def film_still(axes, widget):
     yield sorted(words(axes[0])), sorted([*one["written"][1:-1], *one["words"][:-1]])
     shown = [weight for row in one["crossed"][:-1] for weight in row[:-1] if weight > FAINT]
     yield [line.get_linewidth() / 5 for line in axes[0].lines], shown
+    yield bars(axes[1])[0], one["looks"]["first"]["weights"][one["focus"]]
+    yield cells(axes[2]), one["heads"]
+    yield cells(axes[3]), one["looks_back"]
+    yield bars(axes[4])[0][::-1], [p for _, p in one["next"][one["step"]]]
+    yield words(axes[5]).count(widget.model()["film"]["plain"]), 2
 
 
 def film(widget):

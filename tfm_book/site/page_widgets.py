@@ -33,7 +33,7 @@ UNUSED = re.compile(r"_model_|_view_|_dom_classes|_anywidget_id|layout$|tabbable
 
 
 class widget_view(nodes.General, nodes.Element):
-    """Place of a widget in a cell's output: `model_id`, and the widget's own description in `tfm` (alt, still)."""
+    """Place of a widget in a cell's output: `model_id`, and the widget's own description in `tfm` (alt, still, sentences)."""
 
 
 class LostWidget(ValueError):
@@ -139,6 +139,9 @@ def _visit_widget_view(self, node: widget_view) -> None:
         still = f'<div class="tfm-still" role="img" aria-label="{attribute(alt)}">{slim(tfm["still"])}</div>'
     elif alt:
         still = f'<p class="tfm-still">{attribute(alt)}</p>'
+    if tfm.get("sentences"):
+        told = "".join(f"<li>{attribute(sentence, quote=False)}</li>" for sentence in tfm["sentences"])
+        still += f'<ol class="tfm-still">{told}</ol>'
     module = f' data-module="{attribute(node["module"])}"' if node.get("module") else ""
     self.body.append(
         f'<div class="tfm-widget" data-model="{attribute(node.get("model", ""))}"{module} role="group"'

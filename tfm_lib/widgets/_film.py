@@ -14,6 +14,18 @@ from tfm_lib.widgets.base import Words, as_read
 FILM = Words(
     title="One sentence through the machine",
     question="How does it know who bites whom?",
+    alt="“{sentence}” becomes “{translation}” In one head of the first layer, {focus} gives most weight to {seen}. To write "
+    "{next}, the decoder looks mainly at {looked}.",
+    weight="weight",
+    probability="probability",
+    stills=[
+        "where it looks to write each word",
+        "the weights of {focus}, in one head",
+        "the weights of {focus}, in each head",
+        "the decoder’s words look back",
+        "what comes after {read}",
+        "without positions",
+    ],
     shared={
         "layer": "layer {layer}",
         "future": "what comes later is covered",

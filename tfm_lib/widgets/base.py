@@ -85,6 +85,11 @@ class Widget(anywidget.AnyWidget):
         """The current state in a sentence with numbers: the text alternative."""
         raise NotImplementedError
 
+    @property
+    def in_sentences(self) -> list[str]:
+        """The process that the widget plays, as sentences below the static figure; most widgets have none."""
+        return []
+
     def figure(self) -> Figure:
         """Draw the current state as a matplotlib figure: for print, and for readers without scripts."""
         raise NotImplementedError
@@ -100,7 +105,7 @@ class Widget(anywidget.AnyWidget):
         from tfm_lib.drawing.display import svg_text
 
         data, metadata = bundle
-        still = {"alt": self.alt, "still": svg_text(self.figure())}
+        still = {"alt": self.alt, "still": svg_text(self.figure()), "sentences": self.in_sentences}
         return {**data, WIDGET_VIEW: {**data[WIDGET_VIEW], "tfm": still}}, metadata
 
 

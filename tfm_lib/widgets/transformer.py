@@ -395,25 +395,53 @@ class Film(Live):
 
     @property
     def alt(self) -> str:
+        one = self._one
+        return self.words.alt.format(**one["names"], sentence=one["sentence"], translation=one["translation"])
+
+    @property
+    def in_sentences(self) -> list[str]:
         names, scenes = self._one["names"], self.words.shared["scenes"]
-        return " ".join(
-            text.format(**names) for name, scene in scenes.items() if not name.endswith("_own") for _, text in scene
-        )
+        told = [text for name, scene in scenes.items() if not name.endswith("_own") for _, text in scene]
+        return [text.format(**names) for text in told]
 
     def figure(self):
+        """Draw six moments of the film, from the crossing lines to the translation without positions."""
+        one, say = self._one, self.words
+        fig, axes = draw.figure(rows=3, cols=2, width=7.4, height=7.6, height_ratios=[1, 1.6, 1.2])
+        crossing, weighing, heads, masked, chances, removed = axes.flat
+        for ax, title in zip(axes.flat, say.stills):
+            ax.set_title(title.format(**one["names"]))
+        self._draw_crossing(crossing, one)
+        words, look = one["words"], one["looks"]["first"]
+        weighing.bar(range(len(words)), look["weights"][one["focus"]], color=draw.colours()["w1"])
+        weighing.set(xticks=range(len(words)), ylabel=say.weight)
+        weighing.set_xticklabels(words, rotation=60)
+        rows = [str(k + 1) for k in range(len(one["heads"]))]
+        draw.heatmap(heads, one["heads"], rows, words, title=say.stills[2].format(**one["names"]), square=False)
+        read = one["written"][:-1]
+        hidden = [[j > i for j in range(len(read))] for i in range(len(read))]
+        draw.heatmap(masked, one["looks_back"], read, read, hidden=hidden, title=say.stills[3], square=False)
+        ways = one["next"][one["step"]][::-1]
+        chances.barh([word for word, _ in ways], [p for _, p in ways], color=draw.colours()["decoder"])
+        chances.set(xlim=(0, 1), xlabel=say.probability)
+        draw.bare(removed)
+        removed.set(xticks=[], yticks=[], xlim=(0, 1), ylim=(0, 1))
+        for y, sentence in (0.7, self.film["one"]), (0.25, self.film.get("two", self.film["one"])):
+            draw.write(removed, 0, y, sentence["sentence"], ha="left")
+            draw.write(removed, 0, y - 0.17, self.film["plain"], "broken", ha="left")
+        return fig
+
+    def _draw_crossing(self, ax: Any, one: dict[str, Any]) -> None:
         """Draw the two sentences, and lines between their words as wide as the cross-attention's weights."""
-        one = self._one
-        fig, ax = draw.figure(width=7.2, height=2.4)
         draw.bare(ax)
-        ax.set(xlim=(-0.6, len(one["written"]) - 1.4), ylim=(-0.25, 1.25))
+        ax.set(xticks=[], yticks=[], xlim=(-0.6, len(one["written"]) - 1.4), ylim=(-0.25, 1.25))
         for j, word in enumerate(one["written"][1:-1]):
-            draw.write(ax, j, 1.08, word, "decoder")
+            draw.write(ax, j, 1.12, word, "decoder", fontsize=7)
             for i, weight in enumerate(one["crossed"][j][:-1]):
                 if weight > FAINT:
                     ax.plot([j, i + 0.4], [1, 0.12], color=draw.colours()["query"], linewidth=5 * weight)
         for i, word in enumerate(one["words"][:-1]):
-            draw.write(ax, i + 0.4, 0, word)
-        return fig
+            draw.write(ax, i + 0.4, 0, word, fontsize=7)
 
 
 # model sizes
