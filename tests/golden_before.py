@@ -18,4 +18,8 @@ def numbers() -> dict:
             cases.append(
                 {"scores": scores, "answer": answer, "rate": rate, "loss": loss, "slopes": slopes, "stepped": stepped}
             )
-    return {"cases": cases}
+    widget, ways = NextWord(answer=2, rate=1.5), []
+    for widget.taken in (0, 1, 5, 12):
+        ways.append({"taken": widget.taken, "scores": widget.scores})
+    start = {"value": widget.value, "answer": widget.answer, "rate": widget.rate}
+    return {"cases": cases, "start": start, "ways": ways}

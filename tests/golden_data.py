@@ -1,7 +1,7 @@
 """Numbers of the widgets of chapter `data`, as tfm_lib computes them."""
 
 from tfm_lib.data import Example, batches, padding_waste
-from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, drawn_lengths, packed, waste, words_of
+from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, begun, drawn_lengths, packed, waste, words_of
 
 SENTENCES = [
     "the unhappiest sailor was translating jazz",
@@ -27,6 +27,11 @@ def numbers() -> dict:
                 groups = packed(lengths, rule, size, places, pool)
                 state = {"value": rule, "size": size, "places": places, "pool": pool}
                 packs.append({"lengths": lengths, **state, "groups": groups, "waste": waste(lengths, groups)})
+    whole = packs[1]["groups"]
+    part = [
+        {"count": count, "groups": begun(whole, count), "waste": waste(drawn_lengths(), begun(whole, count))}
+        for count in (0, 1, 5, 7, 95)
+    ]
     examples = [Example([], [5] * (length - 1)) for length in drawn_lengths()]
     core = padding_waste(list(batches(examples, BatchPacker().places)))
     return {
@@ -35,5 +40,6 @@ def numbers() -> dict:
         "cuts": cuts,
         "own": {"merges": own.merges, "value": own.value, "pieces": own.pieces},
         "packs": packs,
+        "part": {"lengths": drawn_lengths(), "whole": whole, "steps": part},
         "core": {"lengths": drawn_lengths(), "places": BatchPacker().places, "waste": core},
     }

@@ -5,7 +5,14 @@ from itertools import product
 import torch
 
 from tfm_lib.layers import standardise
-from tfm_lib.widgets.layers import NORMS, GradientThroughDepth, RankCollapse, measure_cuts, measure_words
+from tfm_lib.widgets.layers import (
+    NORMS,
+    GradientThroughDepth,
+    LayerNormByHand,
+    RankCollapse,
+    measure_cuts,
+    measure_words,
+)
 
 
 def numbers() -> dict:
@@ -32,4 +39,13 @@ def numbers() -> dict:
             found = {**collapse.differences(), "cosines": cosines.tolist(), "pair": pair}
             stacks.append({"state": state, "value": collapse.value, **found})
     others = {"alike": collapse.measured, "stacks": stacks}
-    return {**others, "normed": normed, "measured": widget.measured, "picks": picks, "ends": widget.ends()}
+    hand = LayerNormByHand([1, 3, 3, 9, 5, 3], gain=1.5, bias=-0.5)
+    steps = {"x": hand.value, "eps": hand.eps, "gain": hand.gain, "bias": hand.bias, "stages": hand.stages}
+    return {
+        **others,
+        "steps": steps,
+        "normed": normed,
+        "measured": widget.measured,
+        "picks": picks,
+        "ends": widget.ends(),
+    }

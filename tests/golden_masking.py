@@ -33,9 +33,13 @@ def numbers() -> dict:
         if len(mask) == 8 and mask.any(-1).all():
             shares = attention(Q, K, V, mask)[1]
             weights.append({"mask": case["mask"], "weights": shares.tolist(), "entropy": entropy(shares).tolist()})
+    editor = MaskEditor(["a", "b", "c"], preset="strict")
+    part = []
+    for editor.bare in range(4):
+        part.append({"value": editor.value, "bare": editor.bare, "mask": editor.mask})
     own = []
     for sentence in ("", "  ", "dog", "dog bites  man", "one two three four five six seven eight nine ten eleven"):
         editor = MaskEditor(["a", "b"], [[0.5, -1.0], [2.0, 0.0]], mask=[[True, False], [True, True]])
         editor.sentence = sentence
         own.append({"sentence": sentence, "words": editor.shown, "scores": editor.shown_scores, "mask": editor.value})
-    return {"masks": masks, "scores": scores.tolist(), "weights": weights, "own": own}
+    return {"part": part, "masks": masks, "scores": scores.tolist(), "weights": weights, "own": own}

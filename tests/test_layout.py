@@ -200,7 +200,8 @@ PLACES = {
     "tfm_lib/drawing": (("tfm_lib.drawing",), (("notebook",),)),
     "tfm_book/notebooks": (("tfm_lib.drawing", "tfm_book.notebooks"), (("lab",), ("classroom",))),
     "tfm_book/site": (
-        ("tfm_lib.drawing", "tfm_lib.engine.shipped", "tfm_book.notebooks", "tfm_book.site"),
+        # the film's scenes, to which each chapter links
+        ("tfm_lib.drawing", "tfm_lib.engine.shipped", "tfm_lib.widgets._film", "tfm_book.notebooks", "tfm_book.site"),
         (("book",),),
     ),
     "tfm_book": (("tfm_lib.", "tfm_book"), ()),

@@ -161,7 +161,10 @@ def test_links_inside_the_book_lead_somewhere(built_book: Path, soups) -> None:
             target = local(built_book, page, link["href"]) if split.path else built_book / page
             assert target.is_file(), f"{page}: {link['href']}"
             name = target.resolve().relative_to(built_book.resolve()).as_posix()
-            if split.fragment and name in soups:
+            if widget := re.match(r"tfm=([^.]+)\.(\d+)&", split.fragment):  # a link to a widget's state
+                modules = [each.get("data-module") for each in soups[name].select(".tfm-widget")]
+                assert modules[int(widget[2])] == widget[1], f"{page}: {link['href']}"
+            elif split.fragment and name in soups:
                 assert unquote(split.fragment) in ids[name], f"{page}: {link['href']}"
 
 

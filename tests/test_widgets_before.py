@@ -27,6 +27,21 @@ def test_only_differences_of_scores_count() -> None:
     assert abs(sum(slopes)) < 1e-12
 
 
+def test_steps_go_downhill_from_the_value() -> None:
+    widget = NextWord(answer=3, rate=0.5)
+    before = widget.value, widget.measured
+    widget.taken = 1
+    wanted = [x - 0.5 * slope for x, slope in zip(before[0], before[1][2])]
+    assert widget.scores == pytest.approx(wanted, abs=6e-4) and widget.value == before[0]
+    losses = []
+    for widget.taken in range(13):
+        losses.append(widget.measured[1])
+    assert losses == sorted(losses, reverse=True)
+    assert "These are the scores after 12 of 12 steps downhill." in widget.alt
+    with pytest.raises(ValueError, match="taken must be a number of steps from 0 to 12"):
+        widget.taken = 13
+
+
 def test_what_it_says_of_itself() -> None:
     widget = NextWord(value=[0.0, 0.0, 0.0, 0.0], answer=2)
     assert "“sat” has score 0.0 and probability 0.25" in widget.alt

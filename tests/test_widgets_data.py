@@ -76,6 +76,17 @@ def test_by_tokens_without_pools_is_what_the_library_does(lengths, places) -> No
     assert waste(lengths, ours) == pytest.approx(padding_waste(theirs))
 
 
+def test_sentences_that_wait_are_in_no_batch_yet() -> None:
+    widget = BatchPacker([5, 1, 30, 2, 2, 9], "any order", size=4, waiting=1)
+    assert "2 batches: 64.5% padding" in widget.alt
+    assert "The picture shows the first 5 sentences, in 2 batches with 67.2% padding." in widget.alt
+    widget.waiting = 6
+    assert "the first 0 sentences, in 0 batches with 0.0% padding." in widget.alt
+    assert widget.figure()
+    with pytest.raises(ValueError, match="waiting must be a number of sentences from 0 to 6"):
+        widget.waiting = 7
+
+
 def test_sorting_wastes_less_and_small_pools_more() -> None:
     widget = BatchPacker()
     any_order, by_length, by_tokens = (waste(widget.lengths, widget.groups(rule)) for rule in RULES)

@@ -37,6 +37,21 @@ def test_the_norm_is_that_of_the_library() -> None:
     assert "mean 4.00 and variance 9.00" in widget.alt and "ε = 0.5" in widget.alt
 
 
+def test_the_norm_goes_in_steps() -> None:
+    widget = LayerNormByHand([1, 3, 3, 9], eps=1e-6)
+    assert "The picture shows" not in widget.alt
+    shown = {0: "before the norm: 1.00,", 1: "minus their mean: −3.00,"}
+    for widget.done, told in shown.items():
+        assert f"The picture shows them {told}" in widget.alt
+    widget.gain, widget.bias, widget.done = 2, 0.5, 3
+    assert_close(torch.tensor(widget.stages[3]), 2 * torch.tensor(widget.normalised) + 0.5)
+    assert "A gain of 2 and a bias of 0.5 then make them −1.50, −0.17, −0.17, 3.83." in widget.alt
+    assert "The picture shows" not in widget.alt
+    for name, value in (("gain", 2.5), ("bias", -2), ("done", 4)):
+        with pytest.raises(ValueError, match=f"{name} must be from"):
+            setattr(widget, name, value)
+
+
 @pytest.mark.parametrize("make", [np.array, torch.tensor, tuple])
 def test_features_may_be_given_in_any_dress_and_set_later(make) -> None:
     widget = LayerNormByHand(make([1.0, 2.0]))
@@ -75,10 +90,10 @@ def test_a_cut_in_the_lowest_layer_is_the_first_of_the_value(norms) -> None:
     assert_close(torch.tensor(widget.lengths()).double(), rows.log().mean(0).exp(), rtol=2e-3, atol=0)
     least, most = widget.seeds()
     assert (least, most) == pytest.approx((rows[:, 0].min().item(), rows[:, 0].max().item()), rel=2e-3)
-    assert "residuals cut in layer 1:" in widget.alt
+    assert "residual connections cut in layer 1:" in widget.alt
     assert f"{widget.lengths()[0]:.2g} arrives at the bottom" in widget.alt
     widget.value = [True, False, True]
-    assert "residuals cut in layers 1, 3:" in widget.alt
+    assert "residual connections cut in layers 1, 3:" in widget.alt
 
 
 def test_the_axis_is_the_same_for_all_stacks_and_holds_them(norms) -> None:
@@ -89,6 +104,16 @@ def test_the_axis_is_the_same_for_all_stacks_and_holds_them(norms) -> None:
             widget.value = [bool(k >> i & 1) for i in range(3)]
             assert low <= min(*widget.lengths(), *widget.seeds()) and max(*widget.lengths(), *widget.seeds()) <= high
             assert widget.figure().axes[1].get_xlim() == (low, high)
+
+
+def test_it_follows_the_error_through_some_of_the_layers(norms) -> None:
+    widget = GradientThroughDepth(norms)
+    assert widget.passed == 3 and "The picture follows" not in widget.alt
+    widget.passed = 1
+    assert f"through 1 of 3 layers, where its length is {widget.lengths()[2]:.2g}." in widget.alt
+    assert [len(line.get_xdata()) for line in widget.figure().axes[1].lines][-1] == 2
+    with pytest.raises(ValueError, match="passed must be a number of layers from 0 to 3"):
+        widget.passed = 4
 
 
 def test_it_measures_by_itself_without_touching_the_random_numbers() -> None:

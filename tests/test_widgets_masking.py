@@ -49,10 +49,22 @@ def test_weights_are_those_of_attention() -> None:
     torch.testing.assert_close(torch.tensor(editor.weights, dtype=torch.float64), expected, atol=1e-4, rtol=0)
 
 
+def test_rows_that_the_mask_does_not_cover_yet_see_everything() -> None:
+    editor = MaskEditor(["a", "b", "c"], focus=1, bare=2)
+    assert editor.mask == [[True, False, False], [True, True, True], [True, True, True]]
+    assert editor.value == causal_mask(3).tolist()
+    assert torch.tensor(editor.weights)[1].min() > 0
+    assert "sees 3 of 3 keys" in editor.alt and "So far the mask covers 1 of 3 rows." in editor.alt
+    editor.bare = 0
+    assert editor.mask == editor.value and "So far" not in editor.alt
+    with pytest.raises(ValueError, match=f"bare must be a number of rows from 0 to {MOST}"):
+        editor.bare = MOST + 1
+
+
 def test_an_empty_row_has_no_weights_and_is_named() -> None:
     editor = MaskEditor("one two", preset="strict")
     assert all(map(math.isnan, editor.weights[0]))
-    assert "Rows that may see nothing, and have no weights: one." in editor.alt
+    assert "These rows may see nothing, and have no weights: one." in editor.alt
 
 
 def test_words_of_a_readers_own_change_names_and_length_and_no_score() -> None:

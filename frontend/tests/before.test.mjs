@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { slopes, stepped, surprise } from "../src/before/next_word.js";
+import { descended, slopes, stepped, surprise } from "../src/before/next_word.js";
 import { close, golden } from "./golden.mjs";
 
-const { cases } = golden("before");
+const { cases, start, ways } = golden("before");
 
 test("surprise and slopes are those that PyTorch finds by going back", () => {
   assert.equal(cases.length, 12);
@@ -17,6 +17,11 @@ test("surprise and slopes are those that PyTorch finds by going back", () => {
 test("a step goes against the slope, and stops at the end of the sliders", () => {
   for (const { scores, answer, rate, stepped: expected } of cases) close(stepped(scores, answer, rate), expected, 6e-4);
   assert.deepEqual(stepped([6, 6], 0, 4), [6, 4]);
+});
+
+test("scores after several steps are those of tfm_lib", () => {
+  assert.equal(ways.length, 4);
+  for (const { taken, scores } of ways) close(descended(start.value, start.answer, start.rate, taken), scores, 1e-9);
 });
 
 test("steps downhill lower the surprise", () => {

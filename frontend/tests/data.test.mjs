@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { packed, RULES, waste } from "../src/data/batch_packer.js";
+import { begun, packed, RULES, waste } from "../src/data/batch_packer.js";
 import { byWord, cut, isUnknown, merged, trace, wordsOf } from "../src/data/merge_steps.js";
 import { close, golden } from "./golden.mjs";
 
-const { merges, letters, cuts, own, packs, core } = golden("data");
+const { merges, letters, cuts, own, packs, part, core } = golden("data");
 const table = merges.map((pair) => pair.split(" "));
 const known = new Set(letters);
 
@@ -50,6 +50,13 @@ test("batches and their waste are those of tfm_lib", () => {
   for (const { lengths, groups, waste: share, ...state } of packs) {
     assert.deepEqual(packed(lengths, state), groups);
     close(waste(lengths, groups), share, 1e-12);
+  }
+});
+
+test("batches that are being filled, and their waste, are those of tfm_lib", () => {
+  for (const { count, groups, waste: share } of part.steps) {
+    assert.deepEqual(begun(part.whole, count), groups);
+    close(waste(part.lengths, groups), share, 1e-12);
   }
 });
 

@@ -1,16 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ends, lengths } from "../src/layers/gradient_depth.js";
-import { standardise, together } from "../src/layers/layer_norm.js";
+import { ends, far, lengths } from "../src/layers/gradient_depth.js";
+import { stages, standardise, together } from "../src/layers/layer_norm.js";
 import { chosen, meanCosine } from "../src/layers/rank_collapse.js";
 import { close, golden } from "./golden.mjs";
 
-const { normed, alike, stacks, measured, picks, ends: wholeDecades } = golden("layers");
+const { normed, steps, alike, stacks, measured, picks, ends: wholeDecades } = golden("layers");
 
 test("the norm in the browser is that of tfm_lib.layers", () => {
   assert.ok(normed.length >= 24);
   for (const { x, eps, out } of normed) close(standardise(x, eps).out, out, 1e-9);
+});
+
+test("its steps are those of tfm_lib", () => {
+  const { x, eps, gain, bias, stages: wanted } = steps;
+  assert.notDeepEqual(wanted[2], wanted[3]);
+  close(stages(x, eps, gain, bias), wanted, 1e-9);
 });
 
 test("its mean and variance are those of four numbers, and not of a sample", () => {
@@ -29,6 +35,12 @@ test("the lengths of each stack are those of tfm_lib", () => {
 test("two ways to cut a stack are two stacks", () => {
   const bottoms = picks.map(({ state }) => lengths(measured, state).middle[0]);
   assert.equal(new Set(bottoms).size, picks.length);
+});
+
+test("an error on its way down has its length at the layer it has come to", () => {
+  assert.deepEqual(far([0.1, 0.2, 0.5, 1], 0).map(([length]) => length), [1, 1, 1, 1]);
+  assert.deepEqual(far([0.1, 0.2, 0.5, 1], 2), [[0.2, 1], [0.2, 1], [0.5, 2], [1, 3]]);
+  assert.deepEqual(far([0.1, 0.2, 0.5, 1], 3), [[0.1, 0], [0.2, 1], [0.5, 2], [1, 3]]);
 });
 
 test("the axis holds every length, and does not depend on the stack", () => {

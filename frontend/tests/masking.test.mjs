@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { maskedWeights, presetMask, resized, scoresFor, withCell } from "../src/masking/mask_editor.js";
+import { laid, maskedWeights, presetMask, resized, scoresFor, withCell } from "../src/masking/mask_editor.js";
 import { entropy } from "../src/kit/math.js";
 import { typed } from "../src/kit/tokens.js";
 import { close, golden } from "./golden.mjs";
 
-const { masks, own, scores, weights } = golden("masking");
+const { masks, own, part, scores, weights } = golden("masking");
 
 test("each preset is the mask that tfm_lib makes", () => {
   assert.ok(masks.length >= 72);
@@ -28,6 +28,11 @@ test("a row without a key has no weights, and leaves the other rows alone", () =
   const [empty, other] = maskedWeights([[1, 2], [3, 3]], [[false, false], [true, true]]);
   assert.ok(empty.every(Number.isNaN));
   close(other, [0.5, 0.5]);
+});
+
+test("a mask that covers some rows is that of tfm_lib", () => {
+  assert.equal(part.length, 4);
+  for (const { value, bare, mask } of part) assert.deepEqual(laid(value, bare), mask);
 });
 
 test("changing a cell makes a new mask", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { frequencies, likeness, row, wavelength } from "../src/positional/encoding.js";
+import { frequencies, likeness, row, turn as rotation, wavelength } from "../src/positional/encoding.js";
 import { hand, product, turn, turned } from "../src/positional/shift_rotation.js";
 import { between, products, turned as rotated } from "../src/positional/rotary_pairs.js";
 import { shareAt } from "../src/positional/extrapolation.js";
@@ -9,6 +9,12 @@ import { sum } from "../src/kit/math.js";
 import { close, golden } from "./golden.mjs";
 
 const { encodings, pairs, rotations, run, shifts } = golden("positional");
+
+test("a hand is turned clockwise, by a matrix that is the same after a full circle", () => {
+  assert.equal(rotation(Math.PI / 2), "matrix(0 1 -1 0 0 0)");
+  assert.equal(rotation(1), "matrix(0.5403 0.8415 -0.8415 0.5403 0 0)");
+  assert.equal(rotation(1 + 2 * Math.PI), rotation(1));
+});
 
 test("frequencies and rows of the encoding are those of tfm_lib.positional", () => {
   assert.equal(encodings.length, 5);

@@ -133,6 +133,59 @@ def test_it_stops_out_of_view_and_when_another_control_is_used(replay: Widget, l
     assert value(replay) == at
 
 
+# The angle and the radius of the fastest hand of position a, in degrees and pixels, at each frame after a change.
+TURNS = """async (box, value) => {
+  const tip = [...box.querySelectorAll('[data-stage] g[style*="--tfm-one"] > g > circle')][0];
+  const frames = [];
+  box.querySelector('[data-control="value"] [role="slider"], [role="slider"][data-control="value"]').dispatchEvent(new KeyboardEvent("keydown", { key: value, bubbles: true }));
+  do {
+    await new Promise(requestAnimationFrame);
+    const { a, b } = new DOMMatrix(getComputedStyle(tip.parentElement).transform);
+    frames.push([(Math.atan2(b, a) * 180) / Math.PI, Math.hypot(a, b)]);
+  } while (document.getAnimations().length && frames.length < 600);
+  return frames;
+}"""
+
+
+@pytest.mark.parametrize(("key", "way"), [("ArrowRight", 57.3), ("PageDown", -147.0)])
+def test_a_hand_turns_on_its_circle_and_the_shorter_way(visit, key: str, way: float) -> None:
+    page = visit("chapters/positional")
+    page.emulate_media(reduced_motion="no-preference")
+    widget = first(page, "positional/encoding")
+    widget.box.evaluate(TURNS, "Home")
+    frames = widget.box.evaluate(TURNS, key)
+    assert frames[-1] == pytest.approx([way, 1], abs=0.1)
+    between = [angle for angle, _ in frames if 2 < abs(angle) < abs(way) - 2]
+    assert len(between) >= 3 and all(angle * way > 0 for angle in between), frames
+    assert all(abs(radius - 1) < 0.01 for _, radius in frames), "it cuts across the circle"
+
+
+PLAYERS = [
+    ("chapters/layers", "layers/gradient_depth", "passed"),
+    ("chapters/layers", "layers/layer_norm", "done"),
+    ("chapters/masking", "masking/mask_editor", "bare"),
+    ("chapters/data", "data/batch_packer", "waiting"),
+]
+
+
+@pytest.mark.parametrize(("where", "module", "trait"), PLAYERS, ids=[module for _, module, _ in PLAYERS])
+def test_what_plays_step_by_step_ends_where_it_began(visit, where: str, module: str, trait: str) -> None:
+    """From its last step it goes back to the first, moves, and comes through all steps to the same picture."""
+    page = visit(where)
+    page.emulate_media(reduced_motion="no-preference")
+    widget = first(page, module)
+    widget.box.locator(f'[data-control="{trait} speed"]').click(click_count=2)  # 4×
+    if module == "masking/mask_editor":
+        widget.show({"focus": 3})  # the row that is covered last
+    before = widget.look()
+    widget.box.evaluate(WATCH)
+    widget.box.locator(f'[data-control="{trait} play"]').click()
+    assert widget.look() != before
+    until(page, f"""document.querySelector('[data-control="{trait} play"]').getAttribute('aria-label') === 'Play'""")
+    assert widget.box.evaluate("(box) => box.moving") > 0
+    assert widget.look() == before
+
+
 WATCH = """(box) => {
   box.moving = 0;
   const look = () => {

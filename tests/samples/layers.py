@@ -90,7 +90,7 @@ SAMPLES = {
     "gradient_depth": Sample(
         code="GradientThroughDepth()",
         change="value = [True] * 6",
-        says="all residuals cut",
+        says="all residual connections cut",
         states=[
             {"value": [False, True, False, False, False, True]},
             {"value": [True] * 6, "norm": "pre", "former": [False] * 6, "before": "post"},

@@ -14,7 +14,7 @@ from tfm_lib.corpora.story import story_words
 from tfm_lib.data import apply_merges, learn_merges
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets._live import Live
-from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy
+from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy, within
 
 MERGING = Words(
     title="Tokeniser",
@@ -26,10 +26,11 @@ MERGING = Words(
 )
 PACKING = Words(
     title="Batch packer",
-    question="How small may the pool be, if at most a tenth is to be padding?",
+    question="How small can you make the pool and still keep the padding below a tenth?",
     shared={"rules": {"any order": "any order", "by length": "by length", "by tokens": "by tokens"}},
-    alt="{sentences} sentences {rule} in {batches} batches: {waste:.1f}% padding, {least} to {most} real tokens in a "
-    "batch. With these settings: {others}.",
+    alt="{sentences} sentences, packed {rule}, fill {batches} batches: {waste:.1f}% padding, {least} to {most} real tokens in a "
+    "batch. With these settings: {others}.{part}",
+    part=" The picture shows the first {packed} sentences, in {begun} batches with {share:.1f}% padding.",
     heading="{rule}: {waste:.1f}% padding",
 )
 LONGEST_TEXT = 120
@@ -158,7 +159,8 @@ class BatchPacker(Widget):
     """Sentences of given `lengths` packed into batches by a rule, drawn as rectangles with their padding.
 
     `value` is the rule: "any order" (`size` sentences per batch), "by length" (the same, after sorting within pools of
-    `pool` sentences), "by tokens" (sorted in the same way, at most `places` tokens per batch, padding included).
+    `pool` sentences), "by tokens" (sorted in the same way, at most `places` tokens per batch, padding included). The last `waiting` sentences are not
+    packed yet.
     """
 
     _module = traitlets.Unicode("data/batch_packer").tag(sync=True)
@@ -168,6 +170,7 @@ class BatchPacker(Widget):
     pool = traitlets.Int().tag(sync=True)
     size = traitlets.Int(12).tag(sync=True)
     places = traitlets.Int().tag(sync=True)
+    waiting = traitlets.Int(0).tag(sync=True)
 
     def __init__(
         self, lengths=None, value: str = "any order", pool: int | None = None, places: int | None = None, **kwargs
@@ -192,6 +195,10 @@ class BatchPacker(Widget):
             raise ValueError(f"{name} must be at least 1; it is {number}")
         return number
 
+    @traitlets.validate("waiting")
+    def _valid_waiting(self, proposal):
+        return within("waiting", proposal["value"], 0, len(self.lengths), "a number of sentences ")
+
     def groups(self, rule: str | None = None) -> list[list[int]]:
         """Return the batches as lists of indices, by the selected rule or by another."""
         return packed(self.lengths, rule or self.value, self.size, self.places, self.pool)
@@ -203,14 +210,23 @@ class BatchPacker(Widget):
         real = [sum(self.lengths[i] for i in group) for group in groups]
         others = ", ".join(f"{rules[rule]} {100 * waste(self.lengths, self.groups(rule)):.1f}%" for rule in RULES)
         counts = {"sentences": len(self.lengths), "batches": len(groups), "least": min(real), "most": max(real)}
-        return say.alt.format(rule=rules[self.value], waste=100 * waste(self.lengths, groups), others=others, **counts)
+        count, seen = len(self.lengths) - self.waiting, begun(groups, len(self.lengths) - self.waiting)
+        part = say.part.format(packed=count, begun=len(seen), share=100 * waste(self.lengths, seen))
+        told = {
+            "rule": rules[self.value],
+            "waste": 100 * waste(self.lengths, groups),
+            "others": others,
+            "part": part * bool(self.waiting),
+        }
+        return say.alt.format(**told, **counts)
 
     def figure(self):
         """Draw each batch as a rectangle of its sentences, padding hatched."""
         say, lengths, line = self.words, self.lengths, 160
         fig, ax = draw.figure(width=6.8, height=3.4)
         x, y, tallest = 0, 0, 0
-        for group in self.groups():
+        shown = begun(self.groups(), len(lengths) - self.waiting)
+        for group in shown:
             wide, high = max(lengths[i] for i in group), len(group)
             if x and x + wide > line:
                 x, y, tallest = 0, y - tallest - 5, 0
@@ -221,7 +237,7 @@ class BatchPacker(Widget):
             x, tallest = x + max(wide, 12) + 4, max(tallest, high)
         ax.set(xlim=(-1, line + 1), ylim=(y - tallest - 5, 1))
         rule = say.shared["rules"][self.value]
-        ax.set_title(say.heading.format(rule=rule, waste=100 * waste(lengths, self.groups())))
+        ax.set_title(say.heading.format(rule=rule, waste=100 * waste(lengths, shown)))
         ax.axis("off")
         return fig
 
@@ -245,7 +261,17 @@ def packed(lengths: Sequence[int], rule: str, size: int, places: int, pool: int)
 
 def waste(lengths: Sequence[int], groups: Sequence[Sequence[int]]) -> float:
     """Return the share of padding in the rectangles of `groups`."""
-    return 1 - sum(lengths) / sum(len(group) * max(lengths[i] for i in group) for group in groups)
+    real = sum(lengths[i] for group in groups for i in group)
+    return 1 - real / sum(len(group) * max(lengths[i] for i in group) for group in groups) if groups else 0.0
+
+
+def begun(groups: Sequence[Sequence[int]], count: int) -> list[list[int]]:
+    """Return the batches when only the first `count` sentences are packed, without the empty ones."""
+    found = []
+    for group in groups:
+        found.append(list(group[: max(0, count)]))
+        count -= len(group)
+    return [group for group in found if group]
 
 
 def _chunks(order: list[int], size: int) -> list[list[int]]:

@@ -17,29 +17,33 @@ from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_num
 
 BY_HAND = Words(
     title="LayerNorm by hand",
-    question="What does the norm forget, and what does it keep?",
+    question="What does the norm forget about the features, and what does it keep?",
     shared={"feature": "feature", "normalised": "normalised"},
     alt="The features {features} have mean {mean} and variance {variance}; with ε = {eps:.3g} the norm makes them "
-    "{normalised}.",
+    "{normalised}.{learned}{part}",
+    learned=" A gain of {gain:g} and a bias of {bias:g} then make them {output}.",
+    part=" The picture shows them {how}: {shown}.",
+    how=("before the norm", "minus their mean", "before gain and bias"),
     before="mean {mean}, variance {variance}",
-    after="after the norm",
+    after=("before the norm", "mean subtracted", "after the norm", "after gain and bias"),
 )
 DEPTH = Words(
     title="Gradient through depth",
-    question="Cut one residual connection: where does the error miss it most?",
+    question="Which residual connection matters most to the error: one at the bottom, in the middle or at the top?",
     shared={
         "norms": {"none": "no norm", "pre": "norm before the sub-layer", "post": "norm after the sum"},
         "cuts": {
-            "none": "all residuals whole",
-            "some": "residuals cut in {layers}",
-            "all": "all residuals cut",
+            "none": "no residual connection cut",
+            "some": "residual connections cut in {layers}",
+            "all": "all residual connections cut",
         },
         "names": ["layer {layers}", "layers {layers}"],
         "layer": "layer",
         "length": "length",
     },
     alt="{depth} layers, {norm}, {cuts}: of an error of length 1 at the top, {middle:.2g} arrives at the bottom "
-    "(seeds from {least:.2g} to {most:.2g}). On its way down: {way}.",
+    "({least:.2g} to {most:.2g}, depending on the seed). On its way down: {way}.{part}",
+    part=" The picture follows it through {passed} of {depth} layers, where its length is {now:.2g}.",
     heading="{norm}, {cuts}",
     linear="{axis} (linear)",
     log="{axis} (log)",
@@ -73,13 +77,18 @@ MOST_LAYERS = 10  # 2¹⁰ ways to cut their residual connections
 class LayerNormByHand(Widget):
     """Draggable features of one word, and the result of the first step of layer normalisation.
 
-    `value` holds 2 to 8 features between −12 and 12, `eps` is ε, from 1e-6 to 10.
+    `value` holds 2 to 8 features between −12 and 12, `eps` is ε, from 1e-6 to 10, `gain` is γ, from 0 to 2, and `bias`
+    is β, from −1 to 1, both the same for all features. `done` is the number of displayed steps: 1 subtracts the mean, 2
+    also divides, 3 also applies gain and bias.
     """
 
     _module = traitlets.Unicode("layers/layer_norm").tag(sync=True)
     words = BY_HAND
     value = Numbers().tag(sync=True)
     eps = traitlets.Float(1e-5).tag(sync=True)
+    gain = traitlets.Float(1.0).tag(sync=True)
+    bias = traitlets.Float(0.0).tag(sync=True)
+    done = traitlets.Int(3).tag(sync=True)
 
     def __init__(self, value=(1, 3, 3, 9, 5, 3), eps=1e-5, **kwargs):
         super().__init__(value=to_list("value", value, ("features",)), eps=eps, **kwargs)
@@ -99,6 +108,22 @@ class LayerNormByHand(Widget):
             raise ValueError(f"eps must lie between 1e-6 and 10; it is {proposal['value']}")
         return proposal["value"]
 
+    @traitlets.validate("gain", "bias", "done")
+    def _valid_step(self, proposal):
+        name = proposal["trait"].name
+        return within(name, proposal["value"], *{"gain": (0, 2), "bias": (-1, 1), "done": (0, 3)}[name])
+
+    @property
+    def stages(self) -> list[list[float]]:
+        """The features after 0, 1, 2 and 3 steps."""
+        x, out = np.array(self.value, dtype=float), np.array(self.normalised)
+        return [x.tolist(), (x - x.mean()).tolist(), out.tolist(), (self.gain * out + self.bias).tolist()]
+
+    @property
+    def _at(self) -> int:
+        plain = self.gain == 1 and self.bias == 0  # then the last step changes nothing
+        return min(self.done, 2 if plain else 3)
+
     @property
     def normalised(self) -> list[float]:
         """The features after the norm, before γ and β."""
@@ -106,24 +131,33 @@ class LayerNormByHand(Widget):
 
     @property
     def alt(self) -> str:
-        x = np.array(self.value)
-        features, normalised = (
-            ", ".join(draw.number(each, k) for each in row) for row, k in ((x, 1), (self.normalised, 2))
+        x, say, stages = np.array(self.value), self.words, self.stages
+        features, _, normalised, output = (
+            ", ".join(draw.number(each, k) for each in row) for row, k in zip(stages, (1, 2, 2, 2))
         )
-        told = {"features": features, "normalised": normalised, "eps": self.eps}
+        plain = self.gain == 1 and self.bias == 0
+        learned = "" if plain else say.learned.format(gain=self.gain, bias=self.bias, output=output)
+        shown = ", ".join(draw.number(each) for each in stages[self._at])
+        part = say.part.format(how=say.how[self._at], shown=shown) if self._at < 3 - plain else ""
+        told = {"features": features, "normalised": normalised, "eps": self.eps, "learned": learned, "part": part}
         return self.words.alt.format(mean=draw.number(x.mean()), variance=draw.number(x.var()), **told)
 
     def figure(self):
         """Draw the features with their mean and standard deviation, beside the normalised ones."""
-        say, x = self.words, np.array(self.value)
+        say, x, at = self.words, np.array(self.value), self._at
         places, feature = np.arange(1, len(x) + 1), say.shared["feature"]
         fig, (left, right) = draw.figure(cols=2, width=7.2, height=2.9)
         heading = say.before.format(mean=draw.number(x.mean()), variance=draw.number(x.var()))
         before = draw.Plane(left, feature, "x", title=heading, xticks=places)
-        after = draw.Plane(right, feature, say.shared["normalised"], title=say.after, ylim=(-2.7, 2.7), xticks=places)
+        room = LIMIT * (1 + bool(abs(x - x.mean()).max() > LIMIT))
+        level, sigma, most = ((x.mean(), x.std(), room), (0, x.std(), room), (0, 1, 2.7), (self.bias, self.gain, 7.4))[
+            at
+        ]
+        name = say.shared["normalised"] if at >= 2 else "x"
+        after = draw.Plane(right, feature, name, title=say.after[at], ylim=(-most, most), xticks=places)
         for plane, out, middle, spread, stem, colour in (
             (before, x, x.mean(), x.std(), "soft", "one"),
-            (after, self.normalised, 0, 1, "two", "two"),
+            (after, self.stages[at], level, sigma, "two", "two"),
         ):
             plane.ax.axhspan(middle - spread, middle + spread, color=draw.colours()["line"], alpha=0.6, linewidth=0)
             plane.rule(y=middle, colour="ink")
@@ -138,7 +172,8 @@ class GradientThroughDepth(Widget):
     `lengths[norm]`, for "none", "pre" and "post", is an array (2**layers, seeds, layers + 1), the bottom's length
     first: row k is the stack in which layer i + 1 has no residual connections if bit i of k is 1. None measures small
     untrained stacks. `value` says for each layer, the lowest first, whether it is cut. `former` and `before`, a value
-    and a norm, are the stack whose curve remains as a ghost.
+    and a norm, are the stack whose curve remains as a ghost. `passed` is the number of layers through which the
+    gradient is followed, by default all.
     """
 
     _module = traitlets.Unicode("layers/gradient_depth").tag(sync=True)
@@ -148,11 +183,13 @@ class GradientThroughDepth(Widget):
     norm = traitlets.Unicode("none").tag(sync=True)
     former = traitlets.List(traitlets.Bool()).tag(sync=True)
     before = traitlets.Unicode().tag(sync=True)
+    passed = traitlets.Int(0).tag(sync=True)
 
-    def __init__(self, lengths=None, value=None, norm="none", **kwargs):
+    def __init__(self, lengths=None, value=None, norm="none", passed=None, **kwargs):
         self._layers, found = _summaries(measure_cuts() if lengths is None else lengths)
         value = [False] * self._layers if value is None else list(map(bool, value))
-        super().__init__(measured=found, value=value, norm=norm, **kwargs)
+        passed = self._layers if passed is None else passed
+        super().__init__(measured=found, value=value, norm=norm, passed=passed, **kwargs)
         self.former, self.before = self.former or list(value), self.before or norm
 
     @traitlets.validate("value", "former")
@@ -165,6 +202,10 @@ class GradientThroughDepth(Widget):
     @traitlets.validate("norm", "before")
     def _valid_norm(self, proposal):
         return one_of(proposal["trait"].name, proposal["value"], NORMS)
+
+    @traitlets.validate("passed")
+    def _valid_passed(self, proposal):
+        return within("passed", proposal["value"], 0, self._layers, "a number of layers ")
 
     def lengths(self, value: Sequence[bool] | None = None, norm: str | None = None) -> list[float]:
         """Return the geometric mean over the seeds at each layer, bottom first, of the displayed or another stack."""
@@ -189,8 +230,10 @@ class GradientThroughDepth(Widget):
     def alt(self) -> str:
         lengths, (least, most) = self.lengths(), self.seeds()
         norm, way = self.words.shared["norms"][self.norm], ", ".join(f"{x:.2g}" for x in lengths[::-1])
-        told = {"norm": norm, "cuts": self._cuts(), "least": least, "most": most, "way": way}
-        return self.words.alt.format(depth=self._layers, middle=lengths[0], **told)
+        depth, now = self._layers, lengths[self._layers - self.passed]
+        part = self.words.part.format(passed=self.passed, depth=depth, now=now) if self.passed < depth else ""
+        told = {"norm": norm, "cuts": self._cuts(), "least": least, "most": most, "way": way, "part": part}
+        return self.words.alt.format(depth=depth, middle=lengths[0], **told)
 
     def figure(self):
         """Draw the stack with its residual connections, beside the lengths on a fixed scale."""
@@ -213,8 +256,10 @@ class GradientThroughDepth(Widget):
         plane.rule(x=1)
         if (self.former, self.before) != (self.value, self.norm):
             plane.line(self.lengths(self.former, self.before), layers, "soft", "--")
-        plane.line(self.seeds(), [0, 0], "ink", "-", linewidth=5, alpha=0.35)
-        plane.line(self.lengths(), layers, "ink", marker="o", markersize=4)
+        front = self._layers - self.passed
+        if not front:
+            plane.line(self.seeds(), [0, 0], "ink", "-", linewidth=5, alpha=0.35)
+        plane.line(self.lengths()[front:], layers[front:], "ink", marker="o", markersize=4)
         return fig
 
     def ends(self) -> tuple[float, float]:

@@ -29,10 +29,11 @@ WORDS = Words(
         "weights": "Weights = softmax of each row",
     },
     alt="The mask ({preset}) over “{sentence}” leaves {visible} of {cells} cells visible. Query “{query}” sees {seen} of "
-    "{keys} keys{shares}.{own}{empty}",
+    "{keys} keys{shares}.{part}{own}{empty}",
     shares=": {shares}",
-    own=" Names and length are the reader's own, the scores those of the example.",
-    empty=" Rows that may see nothing, and have no weights: {rows}.",
+    part=" So far the mask covers {laid} of {keys} rows.",
+    own=" The words are the reader's own, the scores those of the example.",
+    empty=" These rows may see nothing, and have no weights: {rows}.",
 )
 PAD = Vocabulary.special[Vocabulary.pad_id]
 PRESETS = tuple(WORDS.shared["presets"])[:-1]
@@ -46,7 +47,7 @@ class MaskEditor(Widget):
     `tokens` is a sentence or a list of words, `scores` (n, n) the input of the softmax (seeded noise
     if None), `mask` (n, n) of booleans your own mask, else `preset` makes one: causal, strict,
     padding (hides keys named "<pad>"), window (|i − j| ≤ size), block (blocks of `size`) or full.
-    `sentence` holds the reader's own words, `shown` the displayed words. A reader's sentence uses
+    The last `bare` rows are not covered yet. `sentence` holds the reader's own words, `shown` the displayed words. A reader's sentence uses
     the example's scores, repeated if it has more words.
     """
 
@@ -60,6 +61,7 @@ class MaskEditor(Widget):
     size = traitlets.Int(2).tag(sync=True)
     hide_padding = traitlets.Bool(False).tag(sync=True)
     focus = traitlets.Int(0).tag(sync=True)
+    bare = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, tokens=None, scores=None, mask=None, preset="causal", size=2, hide_padding=False, **kwargs):
         words = to_words("tokens", SENTENCE if tokens is None else tokens)
@@ -93,13 +95,14 @@ class MaskEditor(Widget):
 
     @property
     def mask(self) -> list[list[bool]]:
-        """The mask, the same as `value`."""
-        return self.value
+        """The displayed mask: `value`, where the last `bare` rows see everything."""
+        covered = len(self.value) - self.bare
+        return [line if i < covered else [True] * len(line) for i, line in enumerate(self.value)]
 
     @property
     def weights(self) -> list[list[float]]:
         """The weights under the mask; a row that may see nothing is NaN."""
-        scores = torch.tensor(self.shown_scores, dtype=torch.float64).masked_fill(~torch.tensor(self.value), -torch.inf)
+        scores = torch.tensor(self.shown_scores, dtype=torch.float64).masked_fill(~torch.tensor(self.mask), -torch.inf)
         return scores.softmax(dim=-1).tolist()
 
     @traitlets.validate("value")
@@ -123,6 +126,10 @@ class MaskEditor(Widget):
     @traitlets.validate("focus")
     def _valid_focus(self, proposal):
         return within("focus", proposal["value"], 0, len(self.shown) - 1, "a row ")
+
+    @traitlets.validate("bare")
+    def _valid_bare(self, proposal):
+        return within("bare", proposal["value"], 0, max(MOST, len(self.tokens)), "a number of rows ")
 
     @traitlets.observe("preset", "size", "hide_padding")
     def _apply_preset(self, _):
@@ -148,25 +155,26 @@ class MaskEditor(Widget):
 
     @property
     def alt(self) -> str:
-        say, i, tokens = self.words, self.focus, self.shown
-        seen = [f"{word} {weight:.2f}" for word, weight, open_ in zip(tokens, self.weights[i], self.value[i]) if open_]
-        empty = [word for word, line in zip(tokens, self.value) if not any(line)]
+        say, i, tokens, mask = self.words, self.focus, self.shown, self.mask
+        seen = [f"{word} {weight:.2f}" for word, weight, open_ in zip(tokens, self.weights[i], mask[i]) if open_]
+        empty = [word for word, line in zip(tokens, mask) if not any(line)]
         return say.alt.format(
             preset=say.shared["presets"][self.preset],
             sentence=" ".join(tokens),
-            visible=sum(map(sum, self.value)),
+            visible=sum(map(sum, mask)),
             cells=len(tokens) ** 2,
             query=tokens[i],
             seen=len(seen),
             keys=len(tokens),
             shares=say.shares.format(shares=", ".join(seen)) if seen else "",
+            part=say.part.format(laid=max(0, len(tokens) - self.bare), keys=len(tokens)) if self.bare else "",
             own=say.own if self.sentence.split() else "",
             empty=say.empty.format(rows=", ".join(empty)) if empty else "",
         )
 
     def figure(self):
         """Draw the scores under the mask beside the resulting weights."""
-        say, tokens, weights, hidden = self.words.shared, self.shown, np.array(self.weights), ~np.array(self.value)
+        say, tokens, weights, hidden = self.words.shared, self.shown, np.array(self.weights), ~np.array(self.mask)
         n, scores = len(tokens), self.shown_scores
         fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
         look = {"rows": tokens, "cols": tokens, "hidden": hidden, "text_size": 9 if n <= 8 else 6.5}

@@ -15,10 +15,10 @@ from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_num
 
 WAVES = Words(
     title="Encoding",
-    question="Which numbers of the vector tell neighbours apart, and which far places?",
+    question="Which numbers of the vector tell neighbouring positions apart, and which tell distant ones apart?",
     shared={"position": "position", "likeness": "likeness to a"},
     alt="The sinusoidal encoding of positions 0 to {last} in {numbers} numbers, {hands}, at base {base:g}. The fastest "
-    "hand is round in {fastest:.3g} places, the slowest in {slowest:.5g}. Positions {a} and {b} have likeness "
+    "hand turns once in {fastest:.3g} places, the slowest in {slowest:.5g}. Positions {a} and {b} have likeness "
     "{likeness:.2f}, where 1 is equal.",
     hands=("1 hand", "{hands} hands"),
     number="number of the vector",

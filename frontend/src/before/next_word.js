@@ -1,6 +1,6 @@
 /* Next-word widget: scores, their softmax, the loss, and a gradient step on the scores. */
 
-import { card, clamp, fixed, h, onWidth, range, s, set, short, signed, softmax, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, many, onWidth, player, range, s, set, short, signed, softmax, told } from "../kit/index.js";
 import { slider } from "../kit/controls.js";
 
 const WORDS = {
@@ -9,10 +9,12 @@ const WORDS = {
   score: "{score} of “{token}”",
   rate: "length of a step",
   step: "one step downhill",
-  told: "“{token}” came, with probability {share}: surprise −ln {share} = {loss} nats. Slope of the surprise in each score: {slopes}. A step of length {rate} goes against it: {moves}.",
+  taken: ["After {count} step: ", "After {count} steps: "],
+  told: "{taken}“{token}” came, with probability {share}, so the surprise is −ln {share} = {loss} nats. The slope of the surprise in each score: {slopes}. A step of length {rate} against the slope changes the scores by {moves}.",
 };
 
 const LIMIT = 6;
+const MOST = 12; // steps
 const [ROW, NAME, TOP] = [30, 74, 0];
 const [two, three, change] = [fixed(2), fixed(3), signed(3)]; // the slope and the step against it are rounded alike
 
@@ -25,21 +27,26 @@ export const stepped = (scores, answer, rate) => {
   return scores.map((score, i) => +clamp(score - rate * slope[i], -LIMIT, LIMIT).toFixed(3));
 };
 
+/* Return the scores after so many steps. */
+export const descended = (scores, answer, rate, count) => range(count).reduce((now) => stepped(now, answer, rate), scores);
+
 export const surprise = (scores, answer) => -Math.log(softmax(scores)[answer]);
 
 function render({ model, el }) {
   const first = structuredClone(model.get("value"));
-  const ui = card({ model, el, state: ["value", "answer", "rate"] });
+  const ui = card({ model, el, state: ["value", "answer", "rate", "taken"], fits: { taken: below(MOST + 1) } });
   const tokens = ui.get("tokens");
   const { score, probability, answer: right } = ui.get("shared");
-  const scores = () => {
+  const start = () => {
     const value = ui.get("value");
     return Array.isArray(value) && value.length === tokens.length && value.every(Number.isFinite) ? value.map((x) => clamp(x, -LIMIT, LIMIT)) : first;
   };
   const answer = () => clamp(ui.get("answer") | 0, 0, tokens.length - 1);
+  const taken = () => clamp(ui.get("taken") | 0, 0, MOST);
+  const scores = () => descended(start(), answer(), rate(), taken());
   const rate = () => clamp(Number(ui.get("rate")) || 1, 0.1, 4);
 
-  const move = (i) => (to) => ui.set({ value: scores().map((old, k) => (k === i ? to : old)) });
+  const move = (i) => (to) => ui.set({ value: scores().map((old, k) => (k === i ? to : old)), taken: 0 });
   const knobs = tokens.map((token, i) => slider(`score-${i + 1}`, scores()[i], move(i), { label: short(token, 9), min: -LIMIT, max: LIMIT, step: 0.1, format: signed(1) }));
   knobs.forEach((knob, i) => set(knob.el.querySelector("input"), { "aria-label": told(WORDS.score, { score, token: tokens[i] }) }));
 
@@ -56,9 +63,10 @@ function render({ model, el }) {
       h("div", {}, h("p", { class: "tfm-caption" }, told(WORDS.scores, { beginning: ui.get("beginning") })), h("div", { class: "tfm-knobs" }, knobs.map((knob) => knob.el))),
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.shares), box)),
   );
+  player(ui, "taken", { steps: () => MOST + 1, at: taken });
   ui.select("answer", { label: right, options: tokens.map((token, i) => [i, token]) });
   ui.slider("rate", { label: WORDS.rate, min: 0.1, max: 4, step: 0.1, format: fixed(1) });
-  ui.button("step", { label: WORDS.step, onclick: () => ui.set({ value: stepped(scores(), answer(), rate()) }) });
+  ui.button("step", { label: WORDS.step, onclick: () => ui.set(taken() < MOST ? { taken: taken() + 1 } : { value: scores(), taken: 1 }) });
 
   let room = 0;
   function draw() {
@@ -75,6 +83,7 @@ function render({ model, el }) {
     });
     ui.say(
       ...told(WORDS.told, {
+        taken: taken() ? many(WORDS.taken, taken()) : "",
         token: h("b", { class: "tfm-one" }, tokens[at]),
         share: three(shares[at]),
         loss: h("b", {}, three(surprise(now, at))),

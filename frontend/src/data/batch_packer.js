@@ -1,22 +1,23 @@
 /* Batch packer widget: sentences as bars, batches as rectangles, padding hatched. */
 
-import { card, clamp, fixed, h, many, onWidth, range, s, set, stripes, sum, told, uid } from "../kit/index.js";
+import { below, card, clamp, fixed, h, many, onWidth, player, range, s, set, stripes, sum, told, uid } from "../kit/index.js";
 
 const WORDS = {
-  caption: "A rectangle is a batch, a bar a sentence, hatched is padding. Below: sentences × longest.",
+  caption: "Each rectangle is a batch, each bar a sentence, and the hatched part is padding. Below a batch: sentences × longest.",
   rule: "rule",
   pool: "pool",
   count: ["{count} sentence", "{count} sentences"],
   batches: ["{count} batch", "{count} batches"],
-  size: "sentences a batch",
-  places: "tokens a batch",
+  size: "sentences per batch",
+  places: "tokens per batch",
   how: {
-    "any order": "{sentences} a batch",
-    "by length": "{sentences} a batch, pool of {pool}",
-    "by tokens": "at most {places} tokens a batch, pool of {pool}",
+    "any order": "{sentences} per batch",
+    "by length": "{sentences} per batch, pool of {pool}",
+    "by tokens": "at most {places} tokens per batch, pool of {pool}",
   },
   drawn: "{batches}, {waste} padding",
   told: "{rule}: {batches}, {waste}, {least} to {most} real tokens in a batch. With these settings: {others}.",
+  part: "{rule}: the first {packed} fill {batches} so far, {waste}.",
   padding: "{waste} padding",
 };
 
@@ -50,13 +51,19 @@ export function packed(lengths, { value: rule, size, places, pool }) {
 
 export const longestOf = (group, lengths) => Math.max(...group.map((i) => lengths[i]));
 export const placesOf = (groups, lengths) => sum(groups.map((group) => group.length * longestOf(group, lengths)));
-export const waste = (lengths, groups) => 1 - sum(lengths) / placesOf(groups, lengths);
+export const waste = (lengths, groups) => (groups.length ? 1 - sum(groups.flat().map((i) => lengths[i])) / placesOf(groups, lengths) : 0);
+
+/* The batches when only so many sentences are packed; those that none has reached are left out. */
+export function begun(groups, count) {
+  let left = count;
+  return groups.map((group) => group.slice(0, Math.max(0, (left -= group.length) + group.length))).filter((group) => group.length);
+}
 
 const percent = (x) => `${fixed(1)(100 * x)}%`;
-const [ROW, BELOW, BETWEEN] = [6, 22, 12];
+const [ROW, BELOW, BETWEEN, FALL] = [6, 22, 12, 40];
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "pool", "size", "places"] });
+  const ui = card({ model, el, state: ["value", "pool", "size", "places", "waiting"], fits: { waiting: below(() => lengths.length + 1) } });
   const lengths = ui.get("lengths");
   const longest = Math.max(...lengths);
   const whole = (trait, low, high) => clamp(Math.round(Number(ui.get(trait)) || 0), low, high);
@@ -66,6 +73,7 @@ function render({ model, el }) {
     size: whole("size", 1, lengths.length),
     places: whole("places", longest, 100 * longest),
   });
+  const count = () => lengths.length - whole("waiting", 0, lengths.length); // sentences that are packed
 
   const hatch = uid("hatch");
   const pads = s("g", {});
@@ -75,10 +83,13 @@ function render({ model, el }) {
   const box = h("div", { class: "tfm-figure-box" }, svg);
   ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.caption));
 
+  player(ui, "waiting", { steps: () => lengths.length + 1, at: count, go: (k) => ui.set({ waiting: lengths.length - k }), pace: 150 });
   ui.select("value", { label: WORDS.rule, options: RULES.map((rule) => [rule, ui.get("shared").rules[rule]]) });
   const pool = ui.slider("pool", { label: WORDS.pool, values: [...new Set([4, 8, 16, 24, 32, 48, 64].filter((k) => k < lengths.length).concat(lengths.length))], format: (count) => many(WORDS.count, count) });
   const size = ui.slider("size", { label: WORDS.size, min: 1, max: Math.min(32, lengths.length) });
   const places = ui.slider("places", { label: WORDS.places, min: Math.ceil(longest / 8) * 8, max: Math.ceil(longest / 8) * 64, step: 8 });
+
+  for (const trait of ["value", "pool", "size", "places"]) ui.on(trait, () => ui.set({ waiting: 0 }));
 
   let width = 0;
   let drawn;
@@ -93,22 +104,28 @@ function render({ model, el }) {
     return group.children;
   }
 
-  /* Place batches side by side while there is room, in lines as high as their tallest. */
+  /* Place batches side by side while there is room, in lines as high as their tallest. A waiting sentence hangs unseen above its place. */
   function layout(groups) {
     if (!width) return;
     const unit = Math.min(width < 460 ? 3 : 4, (width - 2) / longest);
     const pad = fit(pads, groups.length, () => s("rect", { style: `fill:url(#${hatch});stroke:var(--tfm-soft)`, "stroke-width": 0.8 }));
     const bar = fit(bars, lengths.length, () => s("rect", { style: "fill:var(--tfm-decoder)", height: ROW - 1 }));
     const name = fit(names, groups.length, () => s("text", { class: "tfm-axis", "text-anchor": "start" }));
-    let [x, y, tallest] = [1, 1, 0];
+    let [x, y, tallest, left] = [1, 1, 0, count()];
     groups.forEach((group, k) => {
       const wide = longestOf(group, lengths);
       const room = Math.max(wide * unit, 46);
       if (x > 1 && x + room > width) [x, y, tallest] = [1, y + tallest * ROW + BELOW + 8, 0];
-      set(pad[k], { x, y, width: (wide * unit).toFixed(1), height: group.length * ROW });
-      group.forEach((i, row) => set(bar[i], { x, y: y + row * ROW + 0.5, width: (lengths[i] * unit).toFixed(1) }));
+      const here = group.slice(0, Math.max(0, left));
+      const now = here.length && longestOf(here, lengths);
+      set(pad[k], { x, y, width: (now * unit).toFixed(1), height: here.length * ROW, opacity: here.length ? null : 0 });
+      group.forEach((i, row) => {
+        const waits = row >= here.length;
+        set(bar[i], { x, y: y + row * ROW + 0.5 - (waits ? FALL : 0), width: (lengths[i] * unit).toFixed(1), opacity: waits ? 0 : null });
+      });
+      left -= group.length;
       set(name[k], { x, y: y + group.length * ROW + 15 });
-      name[k].textContent = `${group.length} × ${wide}`;
+      name[k].textContent = here.length ? `${here.length} × ${now}` : "";
       tallest = Math.max(tallest, group.length);
       x += room + BETWEEN;
     });
@@ -123,14 +140,16 @@ function render({ model, el }) {
     places.enable(now.value === "by tokens");
     drawn = groups;
     layout(groups);
+    const seen = begun(groups, count());
     const real = groups.map((group) => sum(group.map((i) => lengths[i])));
-    const share = waste(lengths, groups);
+    const share = waste(lengths, seen);
     const { rules } = ui.get("shared");
-    set(svg, { "aria-label": told(WORDS.drawn, { batches: many(WORDS.batches, groups.length), waste: percent(share) }) });
+    set(svg, { "aria-label": told(WORDS.drawn, { batches: many(WORDS.batches, seen.length), waste: percent(share) }) });
     ui.say(
-      ...told(WORDS.told, {
+      ...told(ui.get("waiting") ? WORDS.part : WORDS.told, {
         rule: h("b", {}, `${rules[now.value]}, ${told(WORDS.how[now.value], { ...now, sentences: many(WORDS.count, now.size) })}`),
-        batches: many(WORDS.batches, groups.length),
+        packed: many(WORDS.count, count()),
+        batches: many(WORDS.batches, seen.length),
         waste: h("b", {}, told(WORDS.padding, { waste: percent(share) })),
         least: Math.min(...real),
         most: Math.max(...real),

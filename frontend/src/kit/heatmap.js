@@ -7,6 +7,7 @@
    rows, cols       words; queries and keys           name   its data-control       label   what it shows, for aria
    values[i][j]     0 … max (1)                       hidden[i][j]  hatched         broken[i]  red, cross-hatched row
    row              the focused query: its row and word are highlighted; none without it
+   slides           a hatch slides over a cell that becomes hidden, from the right
    text(i, j)       text of a cell if there is room (null: nothing)
    describe(i, j)   the cell in words: tooltip and aria, "query it, key animal: 0.44"
    onFocus(i, j)    a cell got the keyboard focus or was pointed at (pointing: only if no onToggle)
@@ -23,7 +24,7 @@ const TILT = 48; // degrees, for labels that are wider than their column
 const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
 const AXIS = 18; // height of the line that names the axes
 
-export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, most = 52 }) {
+export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, slides, most = 52 }) {
   const [hatch, cross] = [uid("hatch"), uid("cross")];
   const field = s("g", {});
   const light = s("rect", { class: "tfm-row-light", rx: 4 });
@@ -32,7 +33,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     s("text", { class: "tfm-axis tfm-q", y: 12, x: 0, role: "columnheader" }, WORDS.queries), // header of the row labels
     s("text", { class: "tfm-axis tfm-k", y: 12, "aria-hidden": "true" }, WORDS.keys),
   ];
-  const svg = s("svg", { class: `tfm-heatmap${onToggle ? " tfm-editable" : ""}`, role: "grid", "aria-label": label, "data-control": name });
+  const svg = s("svg", { class: `tfm-heatmap${onToggle ? " tfm-editable" : ""}${slides ? " tfm-slides" : ""}`, role: "grid", "aria-label": label, "data-control": name });
   svg.append(s("defs", {}, stripes(hatch, "tfm-hatch", false), stripes(cross, "tfm-cross", true)));
   svg.append(axes[1], field, light, ring);
   svg.style.setProperty("--hatch", `url(#${hatch})`);
@@ -56,8 +57,9 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
 
   function cell(i, j) {
     const rect = s("rect", { class: "tfm-cell" });
+    const slip = slides && s("rect", { class: "tfm-slip" });
     const words = text && s("text", { class: "tfm-in", "text-anchor": "middle" });
-    return { rect, words, node: s("g", { role: "gridcell", tabindex: -1, "data-i": i, "data-j": j }, rect, words) };
+    return { rect, slip, words, node: s("g", { role: "gridcell", tabindex: -1, "data-i": i, "data-j": j }, rect, slip, words) };
   }
 
   /* Label rows and columns as long as the cells stay large enough. */
@@ -94,9 +96,10 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       set(tops[j], { ...turn, "fill-opacity": labelled ? null : 0 });
     });
     cells.forEach((row, i) =>
-      row.forEach(({ rect, words }, j) => {
+      row.forEach(({ rect, slip, words }, j) => {
         const [x, y] = [left + j * size, top + i * size];
         set(rect, { x, y, width: size - gap, height: size - gap, rx: size > 12 ? 3 : 0 });
+        if (slip) set(slip, { y, height: size - gap });
         if (words) set(words, { x: x + (size - gap) / 2, y: y + (size - gap) / 2 + 4, display: size >= 25 ? null : "none" });
       }),
     );
@@ -122,6 +125,11 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       line.forEach((each, j) => {
         const look = `tfm-cell${broken?.[i] ? " tfm-broken" : hidden?.[i]?.[j] ? " tfm-masked" : ""}`;
         const t = hidden?.[i]?.[j] || broken?.[i] ? 0 : values[i][j] / max;
+        if (each.slip && svg.geometry) {
+          const { left, size, gap } = svg.geometry;
+          const lies = look.endsWith("masked");
+          set(each.slip, { x: left + (lies ? j : cols.length) * size - (lies ? 0 : gap), width: lies ? size - gap : 0 });
+        }
         if (each.look !== look) set(each.rect, { class: (each.look = look) });
         if (each.t !== t) {
           ramp(each.node, t);

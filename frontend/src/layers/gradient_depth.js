@@ -1,19 +1,20 @@
 /* Gradient-depth widget: a stack of layers, the norm of a gradient of length 1 on its way down, and residual connections to cut. */
 
-import { card, general, h, plot, range, retext, s, set, told, write } from "../kit/index.js";
+import { below, card, clamp, general, h, player, plot, range, retext, s, set, told, write } from "../kit/index.js";
 
 const WORDS = {
   plane: "Length of the error at each layer, on its way from the top to the bottom; the scale is the same for every stack.",
-  caption: "Press a layer to cut its residual connections, or to mend them. Dashed: the stack before. Grey bar: from the least to the greatest seed.",
+  caption: "Press a layer to cut its residual connections, or press it again to restore them. The dashed line is the previous stack; the grey bar spans the results of all seeds.",
   error: "error 1 ↓",
   words: "words",
   press: "Cut the residual connections of layer {layer}",
   every: "cut all layers",
-  none: "mend all layers",
+  none: "restore all layers",
   norm: "norm",
-  told: "{stack}: of an error of length 1 at the top, {middle} arrives at the bottom (seeds from {least} to {most}).{former}",
+  told: "{stack}: of an error of length 1 at the top, {middle} arrives at the bottom ({least} to {most}, depending on the seed).{former}",
+  way: "{stack}: an error of length 1 at the top has length {middle} after {passed} of {depth} layers.{former}",
   stack: "{depth} layers, {norm}, {cuts}",
-  former: " Before: {middle}.",
+  former: " In the previous stack: {middle}.",
 };
 
 const DECADE = 1000; // as in tfm_lib.widgets.layers
@@ -32,11 +33,17 @@ export function ends(measured) {
 }
 
 const number = (x) => (x >= 0.001 && x < 1e5 ? String(+x.toPrecision(2)) : general(x));
+/* The lengths, bottom first, when the error has passed so many layers: the layers that it has not reached hold its present place. */
+export const far = (middle, passed) => {
+  const front = middle.length - 1 - passed;
+  return middle.map((_, level) => [middle[Math.max(level, front)], Math.max(level, front)]);
+};
+
 const [WIDE, STEP, TOP, BOTTOM] = [98, 36, 26, 40]; // TOP and BOTTOM equal those of the kit's plot, whose height the tower has
 const [TRUNK, BOX, AROUND] = [64, 54, 10];
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["value", "norm", "former", "before"] });
+  const ui = card({ model, el, state: ["value", "norm", "former", "before", "passed"], fits: { passed: below(() => model.get("value").length + 1) } });
   const measured = ui.get("measured");
   const { norms, cuts, names, layer: layerName, length } = ui.get("shared");
   const depth = ui.get("value").length;
@@ -60,9 +67,9 @@ function render({ model, el }) {
     });
     return { node, around, mark, press };
   });
-  const signals = range(depth + 1).map((level) => s("rect", { class: "tfm-signal", y: y(level) - 8, height: 16, rx: 3, style: `--wait:${depth - level}` }));
-  const [above, below] = [[WORDS.error, y(depth) - 13, -18], [WORDS.words, y(0) + 23, 0]].map(([words, at, aside]) => s("text", { class: "tfm-axis", x: TRUNK + aside, y: at, "text-anchor": "middle" }, words));
-  const tower = s("svg", { width: WIDE, height: high, "aria-hidden": "true", style: "display:block" }, layers.map(({ node }) => node), signals, above, below);
+  const signals = range(depth + 1).map((level) => s("rect", { class: "tfm-signal", height: 16, rx: 3, style: `--wait:${depth - level}` }));
+  const [above, under] = [[WORDS.error, y(depth) - 13, -18], [WORDS.words, y(0) + 23, 0]].map(([words, at, aside]) => s("text", { class: "tfm-axis", x: TRUNK + aside, y: at, "text-anchor": "middle" }, words));
+  const tower = s("svg", { width: WIDE, height: high, "aria-hidden": "true", style: "display:block" }, layers.map(({ node }) => node), signals, above, under);
   const plane = plot(ui, { x: { label: length, domain: ends(measured), log: true }, y: { label: layerName, domain: [0, depth] }, height: high, label: WORDS.plane });
   plane.rule({ colour: "soft" })({ x: 1 });
   const ghost = plane.line({ colour: "soft", dash: "6 4" });
@@ -77,13 +84,17 @@ function render({ model, el }) {
     h("p", { class: "tfm-caption" }, WORDS.caption),
   );
 
+  player(ui, "passed", { steps: () => depth + 1 });
   ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) });
   const all = ui.button("all", { label: WORDS.every, onclick: () => ui.set({ value: ui.get("value").map(() => !ui.get("value").some(Boolean)) }) });
   all.el.style.minWidth = "9em";
 
   /* After any change of the stack, the previous curve stays as a ghost; a link brings its own. */
   let last = now();
+  const tempo = (wait) => ui.stage.parentElement.style.setProperty("--tempo", wait);
+  ui.on("passed", () => tempo("0s"));
   const leave = () => {
+    tempo("60ms");
     const was = last;
     last = now();
     ui.set({ former: was.value, before: was.norm });
@@ -96,35 +107,42 @@ function render({ model, el }) {
     const { middle, least, most } = lengths(measured, state);
     const same = JSON.stringify(state) === JSON.stringify(past());
     const former = lengths(measured, past()).middle;
+    const passed = clamp(ui.get("passed"), 0, depth);
+    const front = depth - passed;
+    const seen = far(middle, passed);
     const [low, top] = ends(measured).map(Math.log10);
-    layers.forEach(({ around, mark, press }, i) => {
+    layers.forEach(({ node, around, mark, press }, i) => {
       const cut = state.value[i];
+      set(node, { opacity: i < front ? 0.3 : null });
       set(around, { style: `--c:var(--tfm-${cut ? "broken" : "encoder"})`, "stroke-dasharray": cut ? "5 7" : null });
       write(mark, cut ? "✕" : "");
       set(press, { "aria-pressed": String(Boolean(cut)) });
     });
     signals.forEach((bar, level) => {
-      const wide = 2 + (44 * (Math.log10(middle[level]) - low)) / (top - low);
-      set(bar, { x: (TRUNK - wide / 2).toFixed(1), width: wide.toFixed(1) });
+      const [length, at] = seen[level];
+      const wide = 2 + (44 * (Math.log10(length) - low)) / (top - low);
+      set(bar, { x: (TRUNK - wide / 2).toFixed(1), y: y(at) - 8, width: wide.toFixed(1) });
     });
     const points = (row) => row.map((x, level) => [x, level]);
     ghost(same ? [] : points(former));
-    line(points(middle));
-    spread([[least, 0], [most, 0]]);
-    dots.forEach((dot, i) => dot([middle[i + 1], i + 1]));
-    bottom([middle[0], 0], number(middle[0]));
+    line(seen);
+    spread(front ? [] : [[least, 0], [most, 0]]);
+    dots.forEach((dot, i) => dot(seen[i + 1]));
+    bottom(seen[0], number(seen[0][0]));
     const every = state.value.some(Boolean) ? WORDS.none : WORDS.every;
     retext(all.el, every);
     const gone = range(depth).filter((i) => state.value[i]).map((i) => i + 1);
     const kind = !gone.length ? "none" : gone.length === depth ? "all" : "some";
     const these = told(names[gone.length === 1 ? 0 : 1], { layers: gone.join(", ") });
     ui.say(
-      ...told(WORDS.told, {
+      ...told(front ? WORDS.way : WORDS.told, {
         stack: h("b", {}, told(WORDS.stack, { depth, norm: norms[state.norm], cuts: told(cuts[kind], { layers: these }) })),
-        middle: number(middle[0]),
+        passed,
+        depth,
+        middle: number(seen[0][0]),
         least: number(least),
         most: number(most),
-        former: same ? "" : told(WORDS.former, { middle: number(former[0]) }),
+        former: same ? "" : told(WORDS.former, { middle: number(former[front]) }),
       }),
     );
   }

@@ -1,6 +1,6 @@
 /* Mask-editor widget: set which query may see which key; the weights renormalise at once. */
 
-import { below, card, entropy, fixed, h, heatmap, legend, range, softmax, told, typed } from "../kit/index.js";
+import { below, card, clamp, entropy, fixed, h, heatmap, legend, many, player, range, softmax, told, typed } from "../kit/index.js";
 
 const WORDS = {
   scoreMap: "Scores under the mask: queries down, keys across. Enter shows or hides a key.",
@@ -15,12 +15,13 @@ const WORDS = {
   mask: "mask",
   size: "size",
   padding: "and hide padding",
-  sentence: "your own words (none: the example)",
-  same: "Only names and length are yours; the scores are the example's{again}. ",
-  again: ", over again from word {next} on",
-  cut: "The first {most} words are shown: the cells of more would be too small to hit. ",
+  sentence: "your own words (empty: the example)",
+  same: "The words are yours, but the scores are still the example's{again}. ",
+  again: ", repeated from word {next} on",
+  cut: "Only the first {most} words are shown, because the cells of more would be too small to hit. ",
   none: "{query} sees no key. ",
   told: "{query} sees {seen} of {keys} keys → {shares} · sum 1.00 · entropy {entropy} nats ",
+  laid: ["So far the mask covers {count} row. ", "So far the mask covers {count} rows. "],
   broken: [
     "Row {rows} may see nothing: every score is −∞, and the softmax divides 0 by 0. Each query needs at least one key.",
     "Rows {rows} may see nothing: every score is −∞, and the softmax divides 0 by 0. Each query needs at least one key.",
@@ -57,29 +58,34 @@ export const resized = (mask, n) => range(n).map((i) => range(n).map((j) => mask
 
 export const withCell = (mask, i, j, seen) => mask.map((row, r) => (r === i ? row.map((old, c) => (c === j ? seen : old)) : row));
 
+/* The mask with its last rows not covered yet. */
+export const laid = (mask, bare) => mask.map((line, i) => (i < mask.length - bare ? line : line.map(() => true)));
+
 const score = fixed(1);
 const share = fixed(2);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "preset", "size", "hide_padding", "value", "focus"], grows: ["value"], fits: { focus: below(MOST) } });
+  const ui = card({ model, el, state: ["sentence", "preset", "size", "hide_padding", "value", "focus", "bare"], grows: ["value"], fits: { focus: below(MOST), bare: below(1000) } });
   const said = () => typed(ui.get("sentence"), ui.get("tokens"), MOST);
   let now = said();
   const tokens = () => now.words;
-  const mask = () => {
+  const whole = () => {
     const [value, n] = [ui.get("value"), tokens().length];
     return value.length === n && value.every((line) => line.length === n) ? value : resized(value, n); // a link may hold any value
   };
+  const bare = () => clamp(ui.get("bare"), 0, tokens().length); // rows that the mask does not cover yet, from the last up
   const row = () => Math.min(ui.get("focus"), tokens().length - 1);
+  const mask = () => laid(whole(), bare());
   const seen = (i, j) => mask()[i][j];
   const empty = (i) => !mask()[i].some(Boolean);
   let weights = [];
   let points = []; // scores
   let pen = true; // the value that a drag writes: that of its first cell
 
-  const put = (i, j, to) => ui.set({ value: withCell(mask(), i, j, to), preset: "own" });
+  const put = (i, j, to) => ui.set({ value: withCell(mask(), i, j, to), preset: "own", bare: 0 });
   const apply = () => {
     const preset = ui.get("preset");
-    ui.set({ value: preset === "own" ? mask() : presetMask(preset, tokens(), ui.get("size"), ui.get("hide_padding")) });
+    ui.set({ bare: 0, value: preset === "own" ? whole() : presetMask(preset, tokens(), ui.get("size"), ui.get("hide_padding")) });
   };
   const focus = (i) => ui.set({ focus: i });
   const words = { rows: tokens(), cols: tokens(), onFocus: focus };
@@ -89,6 +95,7 @@ function render({ model, el }) {
   const scoreMap = heatmap(ui, {
     ...words,
     name: "mask",
+    slides: true,
     label: WORDS.scoreMap,
     onToggle: (i, j) => put(i, j, (pen = !seen(i, j))),
     onPaint: (i, j) => seen(i, j) !== pen && put(i, j, pen),
@@ -98,6 +105,7 @@ function render({ model, el }) {
   const weightMap = heatmap(ui, {
     ...words,
     name: "weights",
+    slides: true,
     label: WORDS.weightMap,
     text: (i, j) => (empty(i) ? "?" : seen(i, j) ? share(weights[i][j]) : ""),
     describe: (i, j) => cell(i, j, empty(i) ? WORDS.empty : told(WORDS.weight, { weight: share(weights[i][j]) })),
@@ -111,6 +119,8 @@ function render({ model, el }) {
     ),
   );
 
+  const rows = () => tokens().length;
+  player(ui, "bare", { steps: () => rows() + 1, at: () => rows() - bare(), go: (k) => ui.set({ bare: rows() - k, focus: Math.max(0, k - 1) }), pace: 1000 });
   ui.text("sentence", { label: WORDS.sentence });
   const padded = ui.get("tokens").includes(PAD);
   ui.select("preset", { label: WORDS.mask, options: [...PRESETS.filter((name) => padded || name !== "padding"), "own"].map((name) => [name, presets[name]]) });
@@ -133,7 +143,7 @@ function render({ model, el }) {
     scoreMap.update({ ...look, values: weights.map((line) => line.map(() => 0)) });
     weightMap.update({ ...look, values: weights, broken });
     size.enable(SIZED.includes(ui.get("preset")));
-    ui.say(...sentence(row()), ...own(), ...warning(broken));
+    ui.say(bare() ? many(WORDS.laid, rows() - bare()) : "", ...sentence(row()), ...own(), ...warning(broken));
   }
 
   function sentence(i) {

@@ -4,21 +4,21 @@ import { below, card, clamp, fixed, general, h, many, mean, onWidth, player, plo
 
 const WORDS = {
   model: "model",
-  curve: "How alike each position is to position a",
-  picture: "One row a position: −1 faint, 1 strong · click one, or drag a",
+  curve: "Similarity of each position to position a",
+  picture: "One row per position: −1 faint, 1 strong · click a row, or drag a",
   clock: "The hands of a and b, the fastest outside",
-  alike: "How alike: PE(a)·PE(b) divided by d/2 · drag b",
+  alike: "Similarity: PE(a)·PE(b) divided by d/2 · drag b",
   base: "base",
   length: "length",
   told: "{a} · {b} · {places} apart → PE(a)·PE(b) = {product} of {most} · likeness {likeness}",
   places: ["{count} place", "{count} places"],
-  hands: "{hands} hands · the fastest is round in {fastest} places · the slowest in {slowest}",
+  hands: "{hands} hands · the fastest turns once in {fastest} places · the slowest in {slowest}",
   row: "Position a, a row of the encoding",
   other: "Position b",
   down: "{position} ↓",
   at: "{position} {number}",
   across: "number 0 … {last} →",
-  dial: "Hands of position a = {a}: {angles}; of b = {b}: {others}; the fastest first, at most four told",
+  dial: "Hands of position a = {a}: {angles}; of b = {b}: {others}; the fastest first, at most four listed",
 };
 
 /* ω_i of every pair of features, as in tfm_lib.positional. */
@@ -193,23 +193,30 @@ function picture(ui, choose) {
 
 const [SIZE, FEW] = [240, 8];
 
-/* Each pair of features is the tip of a hand: sine to the right, cosine up, so that it starts at 12 and runs clockwise. */
+/* A rotation as a matrix, which CSS eases the shorter way round. */
+export function turn(angle) {
+  const [across, up] = [Math.sin(angle), Math.cos(angle)].map((x) => +x.toFixed(4));
+  return `matrix(${up} ${across} ${-across} ${up} 0 0)`;
+}
+
+/* Each pair of features is the tip of a hand: sine to the right, cosine up, so that it starts at 12 and runs clockwise.
+   A hand is drawn upright and turned. Few hands are lines from the centre; of many, each is joined to the next. */
 function clock() {
   const rings = s("g", { fill: "none", style: "stroke:var(--tfm-line)" });
-  const hands = ["two", "one"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }));
+  const [cx, cy, outer] = [SIZE / 2, SIZE / 2 + 14, SIZE / 2 - 24];
+  const hands = ["two", "one"].map((colour) => s("g", { transform: `translate(${cx} ${cy})`, style: `--c:var(--tfm-${colour})` }));
   const noon = s("text", { class: "tfm-axis", x: SIZE / 2, y: 12, "text-anchor": "middle" }, "0");
   const svg = s("svg", { role: "img", width: SIZE, height: SIZE + 14 }, noon, rings, hands);
   const el = h("div", { class: "tfm-figure-box" }, svg);
-  const [cx, cy, outer] = [SIZE / 2, SIZE / 2 + 14, SIZE / 2 - 24];
   let made = 0;
 
   function build(count) {
     made = count;
     rings.replaceChildren(...range(count).map((i) => s("circle", { cx, cy, r: radius(i) })));
     for (const group of hands) {
-      const tips = range(count).map(() => s("circle", { class: "tfm-dot", r: count > 16 ? 2.6 : 5 }));
       const faint = count > FEW ? { "stroke-opacity": 0.4 } : {};
-      group.replaceChildren(s("path", { class: "tfm-line tfm-thin", ...faint }), ...tips, s("text", { class: "tfm-mark-label tfm-strong", "text-anchor": "middle" }));
+      const each = range(count).map((i) => s("g", {}, s("path", { class: "tfm-line tfm-thin", ...faint }), s("circle", { class: "tfm-dot", cy: -radius(i), r: count > 16 ? 2.6 : 5 })));
+      group.replaceChildren(...each, s("text", { y: 4, class: "tfm-mark-label tfm-strong", "text-anchor": "middle" }));
     }
   }
   const radius = (i) => outer * (1 - (0.82 * i) / made);
@@ -219,16 +226,17 @@ function clock() {
     update({ omegas, a, b }) {
       if (omegas.length !== made) build(omegas.length);
       [b, a].forEach((pos, k) => {
-        const path = hands[k].firstChild;
-        const tips = [...hands[k].children].slice(1, -1);
-        const points = omegas.map((omega, i) => [cx + radius(i) * Math.sin(pos * omega), cy - radius(i) * Math.cos(pos * omega)].map((x) => x.toFixed(1)));
-        tips.forEach((tip, i) => set(tip, { cx: points[i][0], cy: points[i][1] }));
-        const few = made <= FEW;
+        omegas.forEach((omega, i) => {
+          const hand = hands[k].children[i];
+          const aside = pos * ((omegas[i + 1] ?? omega) - omega); // of the next hand
+          const far = made > FEW ? radius(Math.min(i + 1, made - 1)) : 0;
+          set(hand, { transform: turn(pos * omega) });
+          set(hand.firstChild, { d: `M0 ${-radius(i).toFixed(1)}L${(far * Math.sin(aside)).toFixed(1)} ${(-far * Math.cos(aside)).toFixed(1)}` });
+        });
         const name = hands[k].lastChild;
         name.textContent = "ba"[k];
-        const [nx, ny] = [Math.sin(pos * omegas[0]), Math.cos(pos * omegas[0])];
-        set(name, { x: (cx + (outer + 13) * nx).toFixed(1), y: (cy - (outer + 13) * ny + 4).toFixed(1) });
-        set(path, { d: points.map(([x, y], i) => (few ? `M${cx} ${cy}L${x} ${y}` : `${i ? "L" : "M"}${x} ${y}`)).join("") });
+        const angle = pos * omegas[0];
+        set(name, { transform: `${turn(angle)} translate(0 ${-outer - 13}) ${turn(-angle)}` }); // along the circle, and upright
       });
       const hours = (pos) => omegas.slice(0, 4).map((omega) => `${Math.round((((pos * omega) % (2 * Math.PI)) * 180) / Math.PI)}°`).join(", ");
       set(svg, { "aria-label": told(WORDS.dial, { a, b, angles: hours(a), others: hours(b) }) });
