@@ -1,4 +1,4 @@
-"""`python -m benchmarks [pages] [rhythm] [machine] [build] [import] [input] [speed] [longer] [grading]`: a table of measurements; exit code 1 if a bar is broken."""
+"""`python -m benchmarks [pages] [rhythm] [machine] [build] [import] [input] [motion] [speed] [longer] [grading]`: a table of measurements; exit code 1 if a bar is broken."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import build_times, grading, import_time, input_latency, longer, machine, page_weight, rhythm, speed
+from benchmarks import (
+    build_times,
+    grading,
+    import_time,
+    input_latency,
+    longer,
+    machine,
+    motion,
+    page_weight,
+    rhythm,
+    speed,
+)
 from benchmarks.row import Row
 from tfm_book.browser import MissingBrowser
 
@@ -18,6 +29,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "pages": page_weight.measure,
     "rhythm": rhythm.measure,
     "input": input_latency.measure,
+    "motion": motion.measure,
     "machine": machine.measure,
     "import": import_time.measure,
     "speed": speed.measure,

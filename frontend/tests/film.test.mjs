@@ -96,3 +96,26 @@ test("there is a moment for each caption, at which it is shown", () => {
   });
   assert.deepEqual(shown, all.flatMap(({ says }) => says.map(([, text]) => text)));
 });
+
+test("at moments drawn at random, every number and word on the stage is the record's", () => {
+  const { one, two, plain } = film;
+  const numbers = [one.scores.map(fixed(1)), one.looks.first.weights[one.focus].map(fixed(2)), one.next.flat().map(([, p]) => p.toFixed(3))].flat();
+  const words = [one.words, one.written, one.next.flat().map(([word]) => word), one.translation, two.translation, two.words, plain, shared.future, "+", "mordu"].flat();
+  const counted = [...one.words.keys(), ...one.heads.keys()].flatMap((i) => [String(i), String(i + 1)]);
+  const known = new Set([...numbers, ...words, ...counted, ...[1, 2, 3].map((layer) => shared.layer.replace("{layer}", layer))]);
+  const stage = noted();
+  const all = scenes(film, stage, shared);
+  const total = all.reduce((sum, { seconds }) => sum + seconds, 0);
+  let [state, seen] = [12345, 0];
+  for (let k = 0; k < 40; k++) {
+    state = (1103515245 * state + 12345) % 2147483648;
+    const { k: scene, u } = placeOf(all, (total * state) / 2147483648);
+    stage.seen.length = 0;
+    all[scene].draw(u);
+    const texts = stage.seen.filter(([kind]) => kind === "word").map(([, , { text }]) => text);
+    assert.deepEqual(texts.filter((text) => !known.has(text)), [], `${all[scene].name} at ${u}`);
+    seen += texts.filter((text) => numbers.includes(text)).length;
+    for (const [kind, key, { numbers: column }] of stage.seen.filter(([kind]) => kind === "strip")) assert.equal(column.length, 12, `${kind} ${key}`);
+  }
+  assert.ok(seen > 20);
+});
