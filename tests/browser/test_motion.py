@@ -133,17 +133,27 @@ def test_it_stops_out_of_view_and_when_another_control_is_used(replay: Widget, l
     assert value(replay) == at
 
 
-# The angle and the radius of the fastest hand of position a, in degrees and pixels, at each frame after a change.
+# The angle and the radius of the fastest hand of position a, in degrees and pixels: on its way after a change, and at its end.
 TURNS = """async (box, value) => {
-  const tip = [...box.querySelectorAll('[data-stage] g[style*="--tfm-one"] > g > circle')][0];
-  const frames = [];
+  const hand = [...box.querySelectorAll('[data-stage] g[style*="--tfm-one"] > g > circle')][0].parentElement;
+  const now = () => {
+    const { a, b } = new DOMMatrix(getComputedStyle(hand).transform);
+    return [(Math.atan2(b, a) * 180) / Math.PI, Math.hypot(a, b)];
+  };
+  const { x } = hand.getBoundingClientRect(); // a layout, from which the change sets out
   box.querySelector('[data-control="value"] [role="slider"], [role="slider"][data-control="value"]').dispatchEvent(new KeyboardEvent("keydown", { key: value, bubbles: true }));
-  do {
-    await new Promise(requestAnimationFrame);
-    const { a, b } = new DOMMatrix(getComputedStyle(tip.parentElement).transform);
-    frames.push([(Math.atan2(b, a) * 180) / Math.PI, Math.hypot(a, b)]);
-  } while (document.getAnimations().length && frames.length < 600);
-  return frames;
+  await new Promise((done) => setTimeout(done));
+  const turns = hand.getAnimations();
+  const frames = [];
+  for (const share of [0.1, 0.2, 0.3, 0.5, 0.7]) {
+    for (const turn of turns) {
+      turn.pause();
+      turn.currentTime = share * turn.effect.getComputedTiming().duration;
+    }
+    frames.push(now());
+  }
+  turns.forEach((turn) => turn.finish());
+  return [...frames, now()];
 }"""
 
 
