@@ -17,7 +17,7 @@ def test_a_readers_own_weights() -> None:
     widget = Alignment([{"src": "ein Hund", "tgt": "a dog", "weights": [[0.9, 0.1], [0.2, 0.8]]}])
     assert widget.weights == [[0.9, 0.1], [0.2, 0.8]]
     assert widget.error_rate is None
-    assert "Each target word looks hardest: a at ein (0.90), dog at Hund (0.80)." in widget.alt
+    assert "Where each target word looks most: a at ein (0.90), dog at Hund (0.80)." in widget.alt
 
 
 def test_error_rate_is_the_librarys() -> None:

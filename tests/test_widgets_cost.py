@@ -26,7 +26,7 @@ def test_before_a_guess_the_curves_only_begin():
     widget.quantity = "time"
     assert widget.curves["gru"] == []
     widget.reveal, widget.guess = True, 500
-    assert "Guessed: 500." in widget.alt
+    assert "Guess: 500." in widget.alt
 
 
 def test_measured_times_cross_between_the_points_where_they_do():

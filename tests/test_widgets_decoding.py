@@ -110,7 +110,7 @@ def test_all_steps_of_the_search_are_shown_at_first() -> None:
 
 def test_alt_says_what_was_found() -> None:
     alt = BeamTree(value=3).alt
-    assert alt.startswith("A beam of 3 with α = 0.6 ends after 5 steps. Found")
+    assert alt.startswith("A beam of 3 with α = 0.6 ends after 5 steps. Finished sentences")
     assert "it is pouring down -0.95; rain pours -1.01; it pours -1.05" in alt
 
 
@@ -154,7 +154,7 @@ def test_sampling_of_a_translator() -> None:
 
 def test_sampling_says_and_draws_what_is_left() -> None:
     widget = Sampling(torch.tensor([0.5, 0.3, 0.15, 0.05]).log(), ["a", "b", "c", "d"], top_p=0.9)
-    assert "top-p 0.90, 3 of 4 tokens are left. “a” has 0.526, at temperature 1 uncut 0.500" in widget.alt
+    assert "top-p 0.90, 3 of 4 tokens are left. “a” has probability 0.526, uncut at temperature 1 0.500" in widget.alt
     assert " cut" in [text.get_text() for text in widget.figure().axes[0].texts]
 
 

@@ -14,7 +14,7 @@ def test_a_window_reaches_as_far_as_its_layers_together() -> None:
     i, j = torch.arange(20)[:, None], torch.arange(20)
     assert widget.hops.equal(((i - j).abs().clamp(min=1) + 2) // 3)
     widget.value = 6
-    assert widget.hops[19, 0] == 0 and "“the” not." in widget.alt
+    assert widget.hops[19, 0] == 0 and "“the” not yet." in widget.alt
     widget.causal = True
     assert (widget.hops.triu(1) == 0).all()
 

@@ -154,9 +154,8 @@ def test_only_residuals_keep_words_apart() -> None:
 def test_the_alternative_tells_the_stack_and_the_layer() -> None:
     widget = RankCollapse(value=2, residual=True, think=True, norm="post")
     at = widget.differences()["mean"][2]
-    assert (
-        f"attention and feed-forward, with residuals, norm after the sum: at layer 2 of 12, {at:.2g} of" in widget.alt
-    )
+    stack = "attention and feed-forward, with residuals, norm after the sum"
+    assert f"{stack}: at layer 2 of 12, the words differ by {at:.2g} of" in widget.alt
 
 
 # three lives

@@ -122,7 +122,7 @@ def test_alt_names_place_query_and_numbers() -> None:
     widget = Heads(weights, SRC, layer=1, head=2, focus=1)
     assert widget.alt == (
         "Head 3 of 4 in layer 2 of 2, self-attention. The query “chat” over 3 keys: chat 1.00, le 0.00, dort 0.00. "
-        "On average over 3 queries: on itself 1.00, on the word before 0.00, on the word after 0.00, entropy 0.00."
+        "On average over 3 queries: on itself 1.00, on the previous word 0.00, on the next word 0.00, entropy 0.00."
     )
 
 
@@ -185,7 +185,7 @@ def test_heads_that_were_tried_alone_are_remembered() -> None:
 def test_alt_names_what_is_off_its_cost_and_the_changed_sentence() -> None:
     data = measured()
     assert HeadAblation(data).alt == "All 6 heads on: loss 1.000 nats, BLEU 50.0."
-    assert HeadAblation(data, guess=2).alt.endswith(" Guessed: 2 of them cost more than 1 BLEU alone.")
+    assert HeadAblation(data, guess=2).alt.endswith(" Guess: 2 of them cost more than 1 BLEU, one at a time.")
     data["heads"][4] = [1.25, 48.5, [None, "Bon matin !"]]
     assert HeadAblation(data, value=4).alt == (
         "Without head 2 of layer 1, cross-attention: loss 1.000 → 1.250 nats (+0.250), BLEU 50.0 → 48.5 (-1.5). "

@@ -115,4 +115,4 @@ def test_the_shares_are_those_of_the_recorded_run() -> None:
     )
     widget.longer = True
     assert set(widget.shares) == {"sinusoidal", "rotary", "relative", "alibi"}
-    assert "after ten times the practice" in widget.alt
+    assert "after ten times the training" in widget.alt

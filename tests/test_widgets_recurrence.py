@@ -37,8 +37,8 @@ def test_a_distance_longer_than_the_way_back_moves_the_word() -> None:
 
 def test_path_in_a_sentence_and_a_picture() -> None:
     widget = InteractionPath("the cat sat on the mat", value=4)
-    assert "From “cat” to “mat”, 4 words apart: RNN 4 steps, windows of 2 a side 2 layers" in widget.alt
-    assert "attention 1 layer." in widget.alt
+    assert "From “cat” to “mat”, 4 words apart: an RNN needs 4 steps; windows of 2 on each side, 2 layers" in widget.alt
+    assert "attention, 1 layer." in widget.alt
     assert isinstance(widget.figure(), Figure)
 
 

@@ -104,7 +104,7 @@ def test_words_of_a_readers_own_get_the_weights_of_their_kinds() -> None:
     assert widget.shown == widget.shown_keys == ["the", "Dog,", "saw"]
     expected = layer(rows[[1, 0, 1]])[1]
     torch.testing.assert_close(torch.tensor(widget.shown_weights[0]).double(), expected, atol=1e-5, rtol=0)
-    assert "“saw” counts as grammar, and the weights come from such kinds alone" in widget.alt
+    assert "“saw” counts as grammar, and the weights depend only on these kinds" in widget.alt
     widget.sentence = "dog"
     assert widget.value == 0 and widget.row == [1.0]
     widget.sentence = " "

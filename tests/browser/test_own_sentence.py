@@ -101,7 +101,9 @@ def label_smoothing(widget: Widget, library: Translator, sentence: str) -> None:
     assert [float(row["loss"]) for row in rows] == pytest.approx(losses, abs=1e-3)
     slider = widget.box.locator('[data-control="word"]')
     slider.fill("1")
-    told = re.search(r"p = (\S+) → [\s\S]* wrote (\S+) with (\S+)\. .* loss is (\S+) nats", widget.readout())
+    told = re.search(
+        r"p = (\S+) → [\s\S]* wrote (\S+) with probability (\S+)\. .* loss is (\S+) nats", widget.readout()
+    )
     assert told and told[2] == rows[1]["word"]
     assert [float(told[i]) for i in (1, 3, 4)] == pytest.approx(
         [found["sure"][1], found["sure"][1], losses[1]], abs=2e-3

@@ -82,7 +82,7 @@ def test_greedy_beam_and_chance(visit, built_book: Path, library: Translator) ->
     choose = widget.box.locator('[data-control="by"]')
     choose.select_option("greedily")
     assert written(widget) == library.translate([SENTENCE], beam=1)[0]
-    choose.select_option("by chance")
+    choose.select_option("at random")
     drawn = {written(widget)}
     for _ in range(5):
         widget.box.locator('[data-control="seed"]').click()
@@ -180,7 +180,7 @@ def test_a_machine_that_comes_late_does_not_speak_for_an_older_wish(visit, built
     held = []
     widget.page.route("**/en-fr/3.js*", lambda route: held.append(route))
     widget.box.locator('[data-control="sentence"]').fill(SENTENCE)
-    widget.box.get_by_text("The machine comes").wait_for()
+    widget.box.get_by_text("Loading the model").wait_for()
     until(widget.page, "[...document.scripts].some(({ src }) => src.includes('en-fr/3.js'))")
     widget.reset()
     held.pop().continue_()
@@ -221,7 +221,7 @@ def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book:
     marks = [text for text, _ in texts if text in ("☐", "☑")]
     assert (marks.count("☐"), marks.count("☑")) == (1, 10)
     assert {"decoder → source", "all, averaged"} < {text for text, _ in texts}
-    (first,) = [text for words, text in texts if words and words.startswith("A cache cannot see ahead")]
+    (first,) = [text for words, text in texts if words and words.startswith("Decoding word by word")]
     assert float(first.get("textLength")) < 380 and not first.text.endswith("matter?"), (
         "a line is as long as in the page"
     )

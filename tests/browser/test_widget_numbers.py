@@ -435,7 +435,7 @@ def label_smoothing(widget: Widget) -> None:
         target, here = widget.readout().splitlines()
         assert_shows(target, wanted[0].item(), v - 1, wanted[1].item())
         assert_shows(here, p, loss, -math.log(p))
-        assert ("the least there is" in here) == (abs(p - min(0.999, wanted[0].item())) < 0.006), here
+        assert ("the lowest possible" in here) == (abs(p - min(0.999, wanted[0].item())) < 0.006), here
         assert least <= loss + 1e-6  # in 32 bits
 
 
@@ -477,7 +477,7 @@ def beam_tree(widget: Widget) -> None:
             assert (row["fate"] == "pruned") == (not way.kept)
             assert abs(float(row["log_p"]) - way.log_p) < 1e-9
             assert abs(float(row["score"]) - way.log_p / length_penalty(step, alpha)) < 1e-9
-        assert f"over after {len(steps)} steps" in widget.readout()
+        assert f"the search ended after {len(steps)} steps" in widget.readout()
         best = beam.found[0]
         words, score = widget.readout().split(" finished. ")[1].split(" leads with ")
         assert words == beams.phrase(tokens, best.ids)

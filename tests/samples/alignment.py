@@ -55,8 +55,8 @@ def memory_hops(widget):
         assert fact in picture
     said = widget.readout()
     for hop, row in enumerate(walk["weights"], 1):
-        assert f"hop {hop} reads “{story['facts'][row.index(max(row))]}” {max(row):.2f}" in said
-    assert ("that is right." in said) == (walk["answer"] == story["answer"])
+        assert f"hop {hop} reads “{story['facts'][row.index(max(row))]}” most, with weight {max(row):.2f}" in said
+    assert ("which is correct." in said) == (walk["answer"] == story["answer"])
 
 
 def memory_hops_still(axes, widget):

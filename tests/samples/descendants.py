@@ -29,7 +29,7 @@ SAMPLES = {
     "five_models": Sample(
         code="FiveModels('The cat sat on the mat', value='gpt2')",
         change="value = 't5'",
-        says="the encoder sees all of the sentence with its gap",
+        says="the encoder sees the whole sentence with its gaps",
         states=[{"value": "xlnet", "epoch": 3}, {"value": "roberta", "epoch": 2, "focus": 3}],
         still=five_models_still,
         refused={

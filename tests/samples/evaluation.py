@@ -34,9 +34,9 @@ def bleu_cost(widget):
         top, said = own.best, widget.readout()
         assert own.named(top) in said and f"{top[3]:g}" in said
         assert f"{state['guess']:.1f}" in said
-        assert ("It has" in said) == state["reveal"]
+        assert ("It reached" in said) == state["reveal"]
     widget.show({"language": "de", "value": 1e18, "reveal": True})
-    assert "nobody" in widget.readout()
+    assert "no system" in widget.readout()
 
 
 def ablation_table(widget):

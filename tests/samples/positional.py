@@ -91,7 +91,9 @@ def extrapolation(widget):
         assert np.allclose(shown, means, atol=0.0051)
         assert len(shown) == len(means)
         assert ("beyond the 32" in widget.readout()) == (place > run["short"])
-        assert widget.readout().count("no such place") == texts.count("no such place"), "who has none is named too"
+        assert widget.readout().count("no such position") == texts.count("no such position"), (
+            "who has none is named too"
+        )
 
 
 SAMPLES = {

@@ -48,7 +48,7 @@ SAMPLES = {
     "interaction_path": Sample(
         code="InteractionPath()",
         change="window = 4",
-        says="windows of 4 a side",
+        says="windows of 4 on each side",
         states=[{"window": 4, "k": 5}, {"value": 5}, {"hop": 3}],
         still=interaction_path_still,
         refused={

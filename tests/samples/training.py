@@ -37,7 +37,7 @@ def label_smoothing_still(axes, widget):
     for label, name in (("smoothed", "smoothed loss"), ("not smoothed", "plain loss")):
         drawn = np.interp(column(inside, "p"), *lines[label].T)
         yield drawn / 10, column(inside, name) / 10  # the two grids have other steps
-    label = widget.box.locator('svg[aria-label^="Right word"]').get_attribute("aria-label")
+    label = widget.box.locator('svg[aria-label^="Correct word"]').get_attribute("aria-label")
     right, p, _, wrong, rest = (number for number, _ in numbers(label))
     yield bars(axes[0]), [[right, wrong], [p, rest]]
 

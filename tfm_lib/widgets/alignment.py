@@ -17,8 +17,8 @@ from tfm_lib.widgets.base import Widget, Words, one_of, to_words, within
 
 WORDS = Words(
     title="Alignment",
-    question="Which score function looks at the right word, and where do the others look?",
-    alt="“{src}” → “{tgt}”{score}. Each target word looks hardest: {looks}.{rate}",
+    question="Which score functions look at the correct word, and where do the others look?",
+    alt="“{src}” → “{tgt}”{score}. Where each target word looks most: {looks}.{rate}",
     score=", score {score}",
     look="{word} at {source} ({weight:.2f})",
     rate=" Alignment error rate of this sentence: {rate:.2f}.",
@@ -26,12 +26,12 @@ WORDS = Words(
 )
 WALK = Words(
     title="Memory hops",
-    question="What does the second hop find that the first could not look for?",
+    question="Which fact can only the second hop look for?",
     shared={"answer": "answer: {answer}", "hop": "hop {hop}"},
     alt="{question} A network with {hops} over {facts} facts: {steps}. Answer: {answer}, {verdict}.",
     hops=("1 hop", "{hops} hops"),
     step="hop {hop} reads “{fact}” most ({weight:.2f})",
-    right="right",
+    right="correct",
     wrong="wrong, it is {truth}",
 )
 DIGITS = 3  # decimals of a weight in the page

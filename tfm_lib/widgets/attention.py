@@ -14,8 +14,8 @@ WORDS = Words(
     title="Soft look-up",
     question="Where must the query stand so that two keys get the same weight?",
     shared={"query": "query", "output": "output", "axes": ["first number", "second number"]},
-    alt="A query at {query} among {keys} keys ({how}{heat}) gets the weights {shares}; the output, the mean of the "
-    "values in these shares, is {output}.",
+    alt="A query at {query} among {keys} keys ({how}{heat}) gets the weights {shares}; the output, the "
+    "weighted mean of the values, is {output}.",
     uniform="the same share for every key",
     score="score {score}",
     heat=", temperature {temperature:g}",

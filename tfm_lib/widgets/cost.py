@@ -17,7 +17,7 @@ from tfm_lib.widgets.base import Widget, Words, one_of, within
 
 EXPLORER = Words(
     title="Cost explorer",
-    question="From how many words on does attention ask for more than a GRU?",
+    question="From how many words on does attention need more than a GRU?",
     shared={
         "rows": {
             "attention": "attention",
@@ -28,19 +28,19 @@ EXPLORER = Words(
         },
         "quantities": {
             "multiplications": "multiplications",
-            "memory": "numbers kept",
-            "sequential": "steps in a row",
+            "memory": "memory: numbers kept",
+            "sequential": "sequential steps",
             "path": "longest path",
             "time": "measured: milliseconds",
         },
         "n": "words n",
     },
     alt="{quantity} at d = {d}, k = {k}, r = {r}, {projections} matrices in attention{joined}. At n = {n}: {told}.{crossing}{guess}",
-    joined=", as many layers as join any two words",
-    hidden="{quantity} at d = {d}. A guess: attention and the GRU cross at n = {n}. What comes of it is not shown yet.",
+    joined=", with enough layers to join any two words",
+    hidden="{quantity} at d = {d}. The guess: attention and the GRU cross at n = {n}. The curves are not shown yet.",
     crossing=" Attention and the GRU cross at n = {n:,.0f}.",
     apart=" Attention and the GRU do not cross here.",
-    guess=" Guessed: {guess}.",
+    guess=" Guess: {guess}.",
     log="{axis} (log)",
 )
 QUANTITIES = tuple(EXPLORER.shared["quantities"])

@@ -18,7 +18,7 @@ from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy, withi
 
 MERGING = Words(
     title="Tokeniser",
-    question="Which words become one piece early, and which never do?",
+    question="Which words become one piece, and which stay in pieces to the end?",
     alt="After {used} merges the sentence “{sentence}” has {count} pieces for {words} words: {pieces}.",
     merges="merges (linear)",
     pieces="pieces (linear)",

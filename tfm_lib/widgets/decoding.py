@@ -20,13 +20,13 @@ from tfm_lib.widgets.base import Words, as_read, to_numpy, to_words, within
 
 SEARCH = Words(
     title="Beam tree",
-    question="Which continuations does the beam keep, and which sentence wins?",
+    question="Which continuations does the beam keep, and which sentence has the best score?",
     shared={"nothing": "(nothing)", "end": "⟨end⟩", "step": "step {step}"},
-    alt="A beam of {width} with α = {alpha:.1f} ends after {steps} steps. Found, best first, with their scores: {found}.",
+    alt="A beam of {width} with α = {alpha:.1f} ends after {steps} steps. Finished sentences, best first, with their scores: {found}.",
 )
 CUTTING = Words(
     title="Sampling",
-    question="How many tokens may be drawn, and how likely is each?",
+    question="How many tokens can be drawn, and how likely is each of them?",
     shared={
         "all": "all",
         "cut": "cut",
@@ -35,13 +35,13 @@ CUTTING = Words(
         "unwritten": "nothing yet",
     },
     alt="At temperature {temperature:.1f}, top-k {top_k} and top-p {top_p:.2f}, {left} of {all} tokens are left. “{best}” "
-    "has {now:.3f}, at temperature 1 uncut {before:.3f}; the entropy is {entropy:.2f} nats.",
+    "has probability {now:.3f}, uncut at temperature 1 {before:.3f}; the entropy is {entropy:.2f} nats.",
     probability="probability",
     token="token {number}",
 )
 MACHINE = Words(
     title="The translator",
-    question="What does the machine read, weigh and write?",
+    question="Which part of the model can you remove without changing the translation?",
     shared={
         "places": {"cross": "decoder → source", "decoder": "decoder → itself", "encoder": "encoder → itself"},
         "nothing": "(nothing)",

@@ -15,19 +15,19 @@ from tfm_lib.widgets.base import Widget, Words, one_of, within
 
 WORDS = Words(
     title="One mask, five models",
-    question="Which model may look at a word's right neighbours, and what does it pay for that?",
+    question="Which models may see the words on the right, and at what cost?",
     shared={
         "signs": {"mask": "<mask>", "bos": "<bos>", "eos": "<eos>", "first": "<1>", "second": "<2>", "asks": "?"},
         "names": {"bert": "BERT", "roberta": "RoBERTa", "xlnet": "XLNet", "gpt2": "GPT-2", "t5": "T5"},
         "how": {
-            "bert": "every position sees all; the hidden words are the same in every pass.",
-            "roberta": "every position sees all; each pass hides other words.",
-            "xlnet": "a question sees the words before it in an order that each pass draws anew, and its own place.",
-            "gpt2": "every position sees itself and what stands on its left.",
-            "t5": "the encoder sees all of the sentence with its gap, the decoder that and what it has said.",
+            "bert": "every position sees all; the hidden words are the same in every epoch.",
+            "roberta": "every position sees all; each epoch hides different words.",
+            "xlnet": "each “?” sees its own position, and the words that come earlier in a random order, drawn anew each epoch.",
+            "gpt2": "every position sees itself and everything on its left.",
+            "t5": "the encoder sees the whole sentence with its gaps; the decoder sees that and the words that it has predicted.",
         },
     },
-    alt="{name}: {how} It reads “{read}”, and says {said}. {seen} of {cells} cells are seen.",
+    alt="{name}: {how} It reads “{read}” and predicts {said}. {seen} of {cells} cells are seen.",
 )
 MODELS = tuple(WORDS.shared["names"])
 SENTENCE = "The animal didn't cross the street because it was tired"

@@ -15,34 +15,34 @@ from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_wor
 
 PATTERN = Words(
     title="Sparsity patterns",
-    question="How many layers until the last word has heard of the first?",
+    question="How many layers does information need from the first word to the last?",
     shared={
         "patterns": {
-            "window": "window: so many to each side",
-            "strided": "strided: neighbours, and every so many",
-            "global": "window, and the first word sees all",
-            "hashing": "hashing: who shares a bucket",
+            "window": "window: neighbours on each side",
+            "strided": "strided: neighbours, and words at regular distances",
+            "global": "window, and the first word sees all words",
+            "hashing": "hashing: words in the same bucket",
             "full": "full",
         },
         "reached": "after {hops}",
     },
-    alt="{pattern}, size {size}, {rounds} rounds: {pairs} of {all} pairs in a layer. Within {layers} layers “{query}” hears "
-    "{heard} of {words} words; “{first}” {far}.",
-    lost="not",
-    heading="layers until a row has heard of a column",
+    alt="{pattern}, size {size}, {rounds} rounds: {pairs} of {all} pairs in a layer. Within {layers} layers “{query}” is "
+    "reached by {heard} of {words} words; by “{first}” {far}.",
+    lost="not yet",
+    heading="layers until a column’s word reaches a row’s word",
 )
 SOFTMAX = Words(
     title="Online softmax, step by step",
-    question="In which order of the keys does nothing ever shrink?",
+    question="In which order of the keys do the bars never shrink?",
     shared={
         "key": "key",
         "score": "score",
-        "counts": "count",
-        "orders": {"given": "as they come", "rising": "rising scores", "falling": "falling scores"},
+        "counts": "numerator",
+        "orders": {"given": "as given", "rising": "rising scores", "falling": "falling scores"},
     },
     alt="Keys {order}, {tile} in a tile: after {steps} of {tiles} tiles {told}.",
     nothing="nothing is read",
-    told="the largest score is {top}, the last shrinking × {shrink}, the total {total}, mixed {mixed}, the output {output}",
+    told="the largest score is {top}, the last rescaling × {shrink}, the total {total}, mixed {mixed}, the output {output}",
 )
 PATTERNS = tuple(PATTERN.shared["patterns"])
 ORDERS = tuple(SOFTMAX.shared["orders"])

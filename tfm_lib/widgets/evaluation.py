@@ -31,7 +31,7 @@ TABLE_3 = {
     "whole": [25.8],
     "rows": [
         ["one head, 512 wide", [24.9]], ["4 heads", [25.5]], ["16 heads", [25.8]], ["32 heads", [25.4]],
-        ["keys of 16 numbers", [25.1]], ["keys of 32 numbers", [25.4]], ["2 layers", [23.7]], ["4 layers", [25.3]], ["8 layers", [25.5]],
+        ["keys 16 wide", [25.1]], ["keys 32 wide", [25.4]], ["2 layers", [23.7]], ["4 layers", [25.3]], ["8 layers", [25.5]],
         ["d_model 256", [24.5]], ["d_model 1024", [26.0]], ["d_ff 1024", [25.4]], ["d_ff 4096", [26.2]],
         ["no dropout", [24.6]], ["dropout of 0.2", [25.5]], ["no label smoothing", [25.3]], ["smoothing of 0.2", [25.7]], ["learned positions", [25.7]],
     ],
@@ -44,15 +44,15 @@ UNGUESSED = 9.0  # stands for no guess: a link holds lists of numbers
 
 COST = Words(
     title="BLEU against training cost",
-    question="How much had to be paid for each point before, and how much after?",
+    question="How many BLEU points did the first Transformer reach?",
     shared={
         "languages": {"de": "English–German", "fr": "English–French"},
-        "cost": "operations of the training",
+        "cost": "operations in training",
         "guess": "your guess for the base model",
         "transformer": "Transformer, {name}",
     },
     alt="BLEU against training cost, {language}: {told}. Within {budget} operations the best is {best}.{guess}",
-    guessed=" Guessed for the base model: {guess:.1f}.",
+    guessed=" Guess for the base model: {guess:.1f}.",
     point="{name} {bleu:g} for {cost}",
     none="none",
     ensemble="{name} as an ensemble",
@@ -61,10 +61,10 @@ COST = Words(
 )
 ABLATION = Words(
     title="What each part is worth",
-    question="Which change costs most, and which nothing?",
+    question="Which change costs the most BLEU, and which one gains?",
     shared={
         "tables": {"paper": "the paper's table 3", "ours": "ours, in miniature"},
-        "points": "BLEU, against the whole model",
+        "points": "BLEU relative to the whole model",
     },
     alt="One change at a time, against {whole:.1f} BLEU of the whole model: {told}.",
     known="{name} {points}",

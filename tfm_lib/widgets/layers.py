@@ -51,7 +51,7 @@ DEPTH = Words(
 )
 COLLAPSE = Words(
     title="Rank collapse",
-    question="Which part keeps the words apart?",
+    question="Which part of a layer keeps the words different?",
     shared={
         "norms": {"none": "no norm", "pre": "norm before the sub-layer", "post": "norm after the sum"},
         "residuals": ["without residuals", "with residuals"],
@@ -60,7 +60,7 @@ COLLAPSE = Words(
         "difference": "difference of the words",
         "stack": "{thinks}, {residuals}, {norm}",
     },
-    alt="{stack}: at layer {value} of {depth}, {difference:.2g} of the words' length tells them apart (seeds from "
+    alt="{stack}: at layer {value} of {depth}, the words differ by {difference:.2g} of their length (seeds from "
     "{least:.2g} to {most:.2g}), and two words have a mean cosine of {cosine:.2f}.",
     heading="layer {value}: cosines of {words} words",
     linear="{axis} (linear)",

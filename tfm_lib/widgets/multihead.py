@@ -24,13 +24,13 @@ KINDS = {
 }
 HEADS = Words(
     title="Heads",
-    question="Which head looks at the word before, which at the word itself?",
+    question="Which head looks at the previous word, and which at the word itself?",
     shared={
         "kinds": KINDS,
         "habits": {
             "itself": "on itself",
-            "before": "on the word before",
-            "after": "on the word after",
+            "before": "on the previous word",
+            "after": "on the next word",
             "entropy": "entropy",
         },
         "head": "head {head}",
@@ -43,7 +43,7 @@ HEADS = Words(
 )
 ABLATION = Words(
     title="Head ablation",
-    question="How many heads cost more than 1 BLEU when they alone are off?",
+    question="How many heads cost more than 1 BLEU when switched off one at a time?",
     shared={
         "kinds": KINDS,
         "modes": {"head": "one head", "layer": "a whole layer", "order": "least important first"},
@@ -55,15 +55,15 @@ ABLATION = Words(
     whole="All {heads} heads on: loss {loss:.3f} nats, BLEU {bleu:.1f}.{guessed}",
     alt="Without {what}: loss {whole:.3f} → {loss:.3f} nats ({grown:+.3f}), BLEU {best:.1f} → {bleu:.1f} ({change:+.1f})."
     "{said}{guessed}",
-    guessed=" Guessed: {guess} of them cost more than 1 BLEU alone.",
+    guessed=" Guess: {guess} of them cost more than 1 BLEU, one at a time.",
     becomes="“{source}” becomes “{new}”",
     head="head {head} of {layer}",
     heads="all heads of {layer}",
     first="the {removed} least important of {heads} heads",
-    costs="loss grown without the head, nats/1000",
+    costs="increase of the loss without the head, nats/1000",
     random="random orders",
-    once="asked once",
-    loss="loss, nats a token",
+    once="ranked once",
+    loss="loss, nats per token",
 )
 DIGITS = 3  # decimals of a weight in the page
 

@@ -27,14 +27,14 @@ WAVES = Words(
 )
 TURN = Words(
     title="Shift as rotation",
-    question="What changes with the position, and what with the shift?",
+    question="What changes with the position, and what changes with the shift?",
     alt="Position {position} and position {shifted}, {shift} places on: the four pairs turn by {turns}, as they do from "
     "every other position. PE({position})·PE({shifted}) = {product:.2f} of {most}.",
     pair="pair {pair}: {degrees:.0f}°",
 )
 TURNED = Words(
-    title="Rotary",
-    question="Move both along the text, then one away from the other. When does the score change?",
+    title="Rotary encoding",
+    question="What changes the score: moving both words along the text, or moving them apart?",
     shared={"query": "query", "key": "key", "distance": "distance", "score": "score"},
     alt="A query at position {a} and a key at {b}, {distance} places before it, in {pairs} pairs. The angles from key to "
     "query are {angles}; the score is {score:.2f}, as at every other position.",
@@ -42,7 +42,7 @@ TURNED = Words(
 )
 BEYOND = Words(
     title="Extrapolation",
-    question="Training ended at place 32. Which way to tell order holds beyond it?",
+    question="Training ended at position 32. Which position encodings still work beyond it?",
     shared={
         "methods": {
             "none": "mask alone",
@@ -54,12 +54,12 @@ BEYOND = Words(
             "alibi": "ALiBi",
         },
     },
-    alt="Share of right letters in “{job}”{practice}, the {group} places up to {place}, training having ended at {short}: "
+    alt="Share of correct letters in “{job}”{practice}, at the {group} positions up to {place}; training ended at {short}: "
     "{shares}. Guessing gives {chance:.2f}.",
-    practice=" after ten times the practice",
+    practice=" after ten times the training",
     share="{method} {mean:.2f} (seeds {least:.2f} to {greatest:.2f})",
-    axis="share of right letters",
-    title_of="{job}, up to place {place}",
+    axis="share of correct letters",
+    title_of="{job}, up to position {place}",
 )
 WIDTHS, BASES, LENGTHS = (4, 8, 16, 32, 64, 128), (10.0, 100.0, 1000.0, 10_000.0, 100_000.0), (16, 32, 64, 128, 256)
 PATCHES, SHADES = 1024, 12  # most cells drawn in the static figure, and their shades

@@ -14,7 +14,7 @@ from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy, to_wo
 
 PATH = Words(
     title="Interaction path",
-    question="How many hops lie between two words?",
+    question="How many hops does a signal need from one word to another?",
     shared={
         "kinds": {
             "rnn": "RNN",
@@ -26,12 +26,12 @@ PATH = Words(
         "step": ["{count} step", "{count} steps"],
         "layer": ["{count} layer", "{count} layers"],
     },
-    alt="From “{first}” to “{last}”, {words} apart: RNN {rnn}, windows of {window} a side {windows}, dilated convolutions "
-    "of {k} words {dilated}, attention {attention}.",
+    alt="From “{first}” to “{last}”, {words} apart: an RNN needs {rnn}; windows of {window} on each side, {windows}; dilated "
+    "convolutions with k = {k}, {dilated}; attention, {attention}.",
 )
 REACH = Words(
     title="Gradient reach",
-    question="How far back does the last output hear?",
+    question="How far back does the gradient of the last state reach?",
     shared={
         "word": ["{count} word", "{count} words"],
         "norm": "norm of ∂h_T/∂x_t",

@@ -20,30 +20,30 @@ from tfm_lib.widgets.base import Numbers, Widget, Words, to_list, to_words, with
 
 LOOKING = Words(
     title="Attention weights",
-    question="Which words does each word look at?",
+    question="Which words does each word attend to?",
     alt="Attention weights of the query “{query}”{head} over {keys} keys{most}: {shares}. Entropy {entropy:.2f} nats.{own}",
     head=" in {one} {head} of {heads}",
     most=", the {most} largest",
     one_is="head",
-    own=" The words are the reader's own; “{query}” counts as {kind}, and the weights come from such kinds alone.",
+    own=" The words are the reader's own; “{query}” counts as {kind}, and the weights depend only on these kinds.",
     links="query → keys",
     heading="weights, 0 to {top:.1f}",
     headed="{heading}, {one} {head}",
 )
 SATURATION = Words(
     title="Softmax saturation",
-    question="At which d_k has the softmax made up its mind, and what does the scale change?",
+    question="From which d_k on is the softmax saturated, and what does the scale change?",
     shared={
         "score": "score",
         "density": "density",
         "weight": "weight",
         "key": "key",
         "query": "query {query}",
-        "without": "without",
+        "without": "without the scale",
         "with": "with the scale",
     },
-    alt="At d_k = {d_k} the scores, {scale}{warmth}, spread with standard deviation {spread:.3g}. Query {query} gives its "
-    "best key {best:.2f} of its weight. In the middle of {queries} queries the entropy is {entropy:.2f} of {most:.2f} "
+    alt="At d_k = {d_k} the scores, {scale}{warmth}, have standard deviation {spread:.3g}. Query {query} gives its "
+    "best key {best:.2f} of its weight. For the median of {queries} queries the entropy is {entropy:.2f} of {most:.2f} "
     "nats, and the Jacobian of the softmax has norm {norm:.2g}.",
     scaled="divided by √d_k",
     bare="not divided by √d_k",
@@ -53,7 +53,7 @@ SATURATION = Words(
     entropy="Entropy (nats)",
     norm="Norm of the Jacobian",
     d_k="d_k (log)",
-    middle="{which}, middle of {queries}",
+    middle="{which}, median of {queries}",
 )
 MOST = 12  # words in a reader's own sentence
 SIZES = tuple(2**power for power in range(11))  # d_k from 1 to 1024

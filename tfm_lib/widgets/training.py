@@ -18,7 +18,7 @@ from tfm_lib.widgets.base import Widget, Words, one_of, to_numpy, to_words
 
 RATE = Words(
     title="Learning-rate curve",
-    question="Where does the peak lie, and how high is it?",
+    question="If you halve the warm-up, where does the peak go, and how much higher is it?",
     shared={
         "paper": "the paper’s",
         "rate": "learning rate",
@@ -40,9 +40,9 @@ RATE = Words(
 )
 SMOOTHING = Words(
     title="Label smoothing",
-    question="Where is the loss smallest?",
-    shared={"right": "right word", "each": "each other", "target": "target", "model": "model"},
-    alt="{vocabulary} words, {convention}, ε = {epsilon:g}: the target is {right:.4g} for the right word and {wrong:.3g} "
+    question="How does the lowest loss change when the smoothing ε grows?",
+    shared={"right": "correct word", "each": "each other", "target": "target", "model": "model"},
+    alt="{vocabulary} words, {convention}, ε = {epsilon:g}: the target is {right:.4g} for the correct word and {wrong:.3g} "
     "for each other. A model that says {p:.3g} has a loss of {loss:.3f} nats; the least, {least:.3f}, is at {right:.4g}.",
     conventions={"all": "ε over all words", "others": "ε over the others"},
     probability="probability",
@@ -50,19 +50,19 @@ SMOOTHING = Words(
     smoothed="smoothed",
     plain="not smoothed",
     least="least: {loss:.2f} at {right:.3g}",
-    asked="model’s probability of the right word",
+    asked="model’s probability of the correct word",
     loss="loss (nats)",
 )
 REPLAY = Words(
     title="Training replay",
-    question="What is learned first?",
+    question="What does the model learn first?",
     shared={"floor": "floor", "step": "step", "head": "head {head}", "untrained": "before training"},
-    alt="Step {step} of {steps}: {trained}; {exact:.1%} of the held-out examples without a fault. It writes “{written}”. "
+    alt="Step {step} of {steps}: {trained}; {exact:.1%} of the held-out examples are exactly right. It writes “{written}”. "
     "{who}, writing “{word}”: most weight on “{source}”, {weight:.2f}.",
     trained="loss {loss:.2f}, learning rate {rate:.2g}",
     mean="On average the heads",
     head="Head {head}",
-    loss="loss (nats a token)",
+    loss="loss (nats per token)",
     heading="step {step}: {exact:.0%} exact",
     all="mean of the heads",
 )

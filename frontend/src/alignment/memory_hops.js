@@ -6,15 +6,15 @@ const WORDS = {
   hops: "hops",
   story: "story",
   pick: "{number} · {question}",
-  frame: "Framed: a fact that the answer needs. The line goes from what one hop reads most to what the next one reads most.",
-  drawn: "{facts} facts, and how much each of {hops} reads them: {rows}",
+  frame: "Framed: the facts that the answer needs. The line joins the facts that the hops read most.",
+  drawn: "{facts} facts, with their weights in {hops}: {rows}",
   fact: "{fact} {weights}",
   needed: ", needed",
   some: ["{count} hop", "{count} hops"],
-  step: "hop {hop} reads “{fact}” {weight}",
-  told: "{question} · {steps} · a network with {hops} answers {answer}, and that is {verdict} ",
-  right: "right.",
-  wrong: "wrong: it is {truth}.",
+  step: "hop {hop} reads “{fact}” most, with weight {weight}",
+  told: "{question} · {steps} · a network with {hops} answers {answer}, which is {verdict} ",
+  right: "correct.",
+  wrong: "wrong: the correct answer is {truth}.",
 };
 
 const [ROW, TOP, LANE, WIDE] = [30, 46, 16, 48]; // pixels; the path runs in lanes beside the columns

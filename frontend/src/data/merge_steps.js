@@ -16,12 +16,12 @@ const WORDS = {
   piece: ["{count} piece", "{count} pieces"],
   word: ["{count} word", "{count} words"],
   unknown: ", {count} unknown",
-  fires: "Merge {merge} is {pair}, and finds its place.",
-  idle: "Merge {merge} is {pair}, and finds no place here.",
-  none: "Nothing is merged yet: letters, the last of each word marked.",
-  beside: "the translator's pieces too",
-  comes: "The translator of this book cuts by another list, which comes with it: {size} MB, once.",
-  theirs: "By the translator's list of {known} sub-words: {pieces}. ▁ begins a word.",
+  fires: "Merge {merge} joins {pair}, which occurs here.",
+  idle: "Merge {merge} joins {pair}, which doesn’t occur here.",
+  none: "Nothing is merged yet: each piece is a letter, and · marks the last letter of a word.",
+  beside: "show the translator’s pieces too",
+  comes: "The book’s translator has its own list of merges, which is loaded with it: {size} MB, once.",
+  theirs: "With the translator’s {known} sub-words: {pieces}. ▁ begins a word.",
   reads: "The translator reads {pieces}",
 };
 

@@ -13,13 +13,13 @@ const WORDS = {
   source: "Source: {source}",
   finished: "Finished, best first: log P / penalty = score",
   none: "Nothing has finished yet",
-  told: "Beam {width}, α {alpha}, step {step}: {here}, {sentences} finished. ",
-  over: "over after {steps}",
+  told: "Beam {width}, α = {alpha}, step {step}: {here}, {sentences} finished. ",
+  over: "the search ended after {steps}",
   steps: ["{count} step", "{count} steps"],
   continuations: ["{count} continuation", "{count} continuations"],
   sentences: ["{count} sentence", "{count} sentences"],
-  place: " · {sum} = {total} · place {place}, {fate}",
-  leads: "{text} leads with {score}",
+  place: " · {sum} = {total} · rank {place}, {fate}",
+  leads: "{text} leads with score {score}",
 };
 
 const END = 0; // the token that ends a sentence

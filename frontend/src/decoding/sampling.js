@@ -6,9 +6,9 @@ const WORDS = {
   temperature: "temperature",
   top_k: "top-k",
   top_p: "top-p",
-  place: "tokens before",
+  place: "tokens already written",
   drawn: "Probabilities of the {count} likeliest tokens and of all others together: {rows}",
-  told: "T = {T}, top-k {k}, top-p {p}: {left}. “{best}” has {now}, at T = 1 uncut {before} · all but the first {count} together {rest} · entropy {entropy} nats, a choice among {equals} equals",
+  told: "T = {T}, top-k {k}, top-p {p}: {left}. “{best}” has probability {now}, uncut at T = 1 {before} · all but the first {count} have {rest} together · entropy {entropy} nats, like a choice among {equals} equally likely tokens",
   left: "{left} of {all} tokens are left",
 };
 

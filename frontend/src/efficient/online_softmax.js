@@ -4,14 +4,14 @@ import { card, fixed, h, player, plot, range, sum, told } from "../kit/index.js"
 
 const WORDS = {
   scores: "Scores of one query. The line is the largest so far.",
-  kept: "What each key counts at this moment, e to the power of score minus the line",
+  kept: "Numerator of each key’s weight: e to the power of its score minus the line",
   order: "order of keys",
   tile: "keys in a tile",
   steps: "tiles read",
   top: "largest so far",
   none: "Nothing is read yet. ",
-  told: "Tile {step} of {tiles}: the largest score is {top} · what was there shrinks × {shrink} · total {total} · mixed {mixed} → output {output}. ",
-  ready: "All of the row at once gives {output}.",
+  told: "Tile {step} of {tiles}: the largest score is {top} · earlier terms are multiplied by {shrink} · sum of the numerators {total} · weighted sum of the values {mixed} → output {output}. ",
+  ready: "The whole row at once gives {output}.",
 };
 
 const TILES = [1, 2, 4, 8];

@@ -3,9 +3,9 @@
 import { card, h, heatmap, legend, player, range, told } from "../kit/index.js";
 
 const WORDS = {
-  map: "In how many layers each word, a row, has heard of each other, a column",
-  caption: "Layers until a row has heard of a column",
-  cell: "{query} hears {key}: {hops}",
+  map: "Number of layers until each column’s word reaches each row’s word",
+  caption: "Layers until a column’s word reaches a row’s",
+  cell: "{key} reaches {query}: {hops}",
   direct: "through 1 layer",
   later: "through {hops}",
   never: "not within {layers}",
@@ -13,10 +13,10 @@ const WORDS = {
   size: "size",
   rounds: "rounds",
   layers: "layers",
-  causal: "no look ahead",
-  hidden: "not heard",
+  causal: "causal mask",
+  hidden: "not reached",
   unit: "1 / layers",
-  told: "{pairs} of {all} pairs in a layer, {share} % · through {layers} {query} hears {heard} of {words} words · from {first} {far}",
+  told: "A layer compares {pairs} of {all} pairs ({share} %). Within {layers}, {query} is reached by {heard} of {words} words; by the first, {first}, {far}.",
   one: "1 layer",
   many: "{layers} layers",
   lost: "not yet",

@@ -3,19 +3,19 @@
 import { card, clamp, fixed, h, plot, s, set, told } from "../kit/index.js";
 
 const WORDS = {
-  language: "into",
-  budget: "your budget: operations",
-  ensembles: "ensembles too",
+  language: "language pair",
+  budget: "training budget: operations",
+  ensembles: "show ensembles",
   reveal: "show the Transformers",
   bleu: "BLEU",
-  plane: "BLEU against operations of the training, logarithmic axis",
-  within: "Within {budget} operations: ",
+  plane: "BLEU against the operations of the training, logarithmic axis",
+  within: "Best within {budget} operations: ",
   best: "{name} with {bleu}",
-  none: "nobody in the table",
-  guessed: "You give the base model {guess}, for {cost}. ",
-  base: "It has {bleu}.",
+  none: "no system in the table",
+  guessed: "You guess that the base model reached {guess}, for {cost} operations. ",
+  base: "It reached {bleu}.",
   tick: "Then tick “{reveal}”.",
-  open: "open circles: several models that vote",
+  open: "open circles: ensembles of several models",
   mark: "cross: your guess",
 };
 const DOMAIN = { de: [22, 30], fr: [36, 43] };

@@ -3,15 +3,15 @@
 import { card, clamp, fixed, general, h, player, plot, range, s, set, sum, told } from "../kit/index.js";
 
 const WORDS = {
-  cosines: "Cosines of each two words at layer {layer}: from {least} to {most}",
-  caption: "Cosines of {words} words at layer {layer}. Empty: nothing in common. Full: the same direction, or the opposite one.",
-  plane: "What tells the words apart, as a share of their length, at each layer; the scale is the same for every stack.",
-  key: "Dotted: the least and the greatest seed. Dashed: the stack before.",
+  cosines: "Cosines of all pairs of words at layer {layer}: from {least} to {most}",
+  caption: "Cosines of {words} words at layer {layer}. Pale: orthogonal. Dark: the same direction, or the opposite one.",
+  plane: "Difference of the words, as a share of their length, at each layer; the scale is the same for every stack.",
+  key: "Dotted: lowest and highest seed. Dashed: the previous stack.",
   residual: "residual connections",
   think: "feed-forward network",
   norm: "norm",
-  told: "{stack}: at layer {layer} of {depth}, {difference} of the words' length tells them apart (seeds from {least} to {most}), and two words have a mean cosine of {cosine}.{former}",
-  former: " Before: {difference}.",
+  told: "{stack}: at layer {layer} of {depth}, the words differ by {difference} of their length (seeds from {least} to {most}), and two words have a mean cosine of {cosine}.{former}",
+  former: " In the previous stack they differed by {difference}.",
 };
 
 const [DECADE, SMALLEST] = [1000, 1e-17]; // as in tfm_lib.widgets.layers

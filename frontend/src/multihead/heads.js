@@ -7,7 +7,7 @@ const WORDS = {
   cell: "query {query}, key {key}: {weight}",
   hidden: "hidden",
   net: "Queries: choose one to see its weights",
-  caption: "{query} → {keys} · thicker is more",
+  caption: "{query} → {keys} · thicker means more weight",
   query: "query",
   keys: "keys",
   attention: "attention",

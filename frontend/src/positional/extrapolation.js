@@ -3,16 +3,16 @@
 import { card, clamp, fixed, h, onWidth, player, range, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
-  chart: "Share of right letters at the places up to {place}, for {methods} ways to tell order; guessing gives {chance}",
-  caption: "The bar is the mean of {seeds} seeds, the thin line goes from the least to the greatest. The tick is the share at place {short}, where training ended.",
+  chart: "Share of correct letters at the positions up to {place}, for {methods} position encodings; guessing gives {chance}",
+  caption: "Bar: mean of {seeds} seeds. Thin line: lowest to highest seed. Tick: the share at position {short}, where training ended.",
   chance: "guessing",
-  place: "up to place",
+  place: "up to position",
   job: "job",
-  practice: "ten times the practice",
+  practice: "ten times the training",
   untried: "not tried",
-  ends: "no such place",
-  told: "{job}, the {group} places up to {place}, {where}: {shares} ",
-  inside: "met in training",
+  ends: "no such position",
+  told: "{job}, share of correct letters at the {group} positions up to {place}, {where}: {shares} ",
+  inside: "seen in training",
   beyond: "beyond the {short} of training",
 };
 

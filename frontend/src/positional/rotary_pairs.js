@@ -6,14 +6,14 @@ import { frequencies } from "./encoding.js";
 const WORDS = {
   pair: "pair {pair}",
   angle: "angle {degrees}°",
-  gives: "gives {product}",
-  face: "Pair {pair}: query at {query}°, key at {key}°, {degrees}° between them, gives {product}",
-  plane: "The score against the distance, whatever the position",
+  gives: "adds {product}",
+  face: "Pair {pair}: query at {query}°, key at {key}°, {degrees}° between them; adds {product} to the score",
+  plane: "The score against the distance, at every position",
   legend: "{query} solid, {key} dashed; the arc is the angle from key to query",
   position: "position of both",
-  distance: "key stands before by",
+  distance: "distance back to the key",
   places: ["{count} place", "{count} places"],
-  told: "{query} at {a}, {key} at {b} · score {score} = {shares} · the same wherever the two stand {distance} apart",
+  told: "{query} at {a}, {key} at {b}, {distance} apart · score {score} = {shares}",
 };
 
 /* Rotate each pair of x by its angle at that position, as tfm_lib.positional.rotary. */

@@ -4,13 +4,13 @@ import { below, card, fixed, general, h, player, radios, range, s, set, sum, tol
 import { frequencies } from "./encoding.js";
 
 const WORDS = {
-  pairs: "Pairs of numbers; the chosen one is written out below",
+  pairs: "Pairs of components; the matrix of the chosen pair is written out below",
   pair: "pair {pair}",
   position: "position",
   shift: "shift k",
   base: "base",
-  told: "{pair} · k·ω = {k} · {omega} = {angle} rad = {degrees}, from position {position} as from any other",
-  product: "{here}·{there} = {product} of {most}, likewise",
+  told: "{pair}, at position {position}, turns by k·ω = {k} · {omega} = {angle} rad = {degrees}",
+  product: "{here}·{there} = {product}, of at most {most}",
   turn: "turn {degrees}°",
   heads: { matrix: "Rₖ, this pair", before: "pos", after: "pos + k" },
   equation: "The matrix of shift {k} for this pair, rows {first} and {second}, times sine {sine} and cosine {cosine}, is {x} and {y}",

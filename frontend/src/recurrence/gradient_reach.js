@@ -3,18 +3,18 @@
 import { card, clamp, fixed, general, h, many, onWidth, player, plot, range, retext, s, set, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
-  sentence: "The fainter a word, the less the last state hears a sign at its distance: faintest, and not counted, up to {faintest}, at full strength from {loudest} on. Red: above {loud}. Press a word.",
+  sentence: "The fainter a word, the smaller the gradient at its distance: up to a norm of {faintest} it is faintest and not counted, from {loudest} on at full strength, above {loud} red. Choose a word.",
   distance: "distance T − t in words",
-  plane: "Gradient norm against distance, one line a model; the chosen one is thick.",
+  plane: "Gradient norm against distance, one line per model; the chosen model’s line is thick.",
   model: "model",
   when: "curves",
   far: "distance",
-  told: "{kind} {stage}, {words} back{word}: norm {mean} (seeds from {low} to {high})",
+  told: "{kind} {stage}, {words} back{word}: the gradient has norm {mean} (seeds from {low} to {high}).",
   word: ", “{word}”",
-  rival: " · attention {norm}, {ratio}",
-  louder: "{times} times as loud",
-  fainter: "{times} times fainter",
-  below: " · below the picture, which ends at {end}",
+  rival: " Attention’s has norm {norm}, {ratio}.",
+  louder: "{times} times as large",
+  fainter: "{times} times smaller",
+  below: " The chosen norm lies below the axis, which ends at {end}.",
 };
 
 const LOOKS = ["ink", "encoder", "decoder", "one", "two", "three"].map((colour, i) => [colour, [undefined, "8 3", "2 3", undefined, "8 3 2 3", "4 4"][i]]);

@@ -3,23 +3,23 @@
 import { asRead, card, clamp, fixed, general, h, linspace, live, onWidth, player, plot, range, s, set, told } from "../kit/index.js";
 
 const WORDS = {
-  asked: "model: probability of the right word",
+  asked: "probability of the correct word",
   loss: "loss in nats",
-  plane: "The loss against the model's probability of the right word",
-  shares: "What the {target} asks for, what the {model} says",
-  drag: "Drag p to the bottom · grey: without smoothing",
-  words: "words known",
+  plane: "The loss against the model’s probability of the correct word",
+  shares: "Probabilities of the {target} and of the {model}",
+  drag: "Drag p to the lowest point · grey: without smoothing",
+  words: "vocabulary size",
   epsilon: "smoothing ε",
   convention: "ε is shared among",
   conventions: { all: "all words", others: "the other words" },
   target: "{target} → {right} {share} · {others} {rest}",
-  other: "the 1 other",
-  others: "each of the {count} others",
-  told: "{p} → loss {loss} nats{least} · without smoothing {plain}",
-  least: ", the least there is",
-  word: "word that it wrote",
-  own: "The translator wrote {word} with {p}. As it shares the rest among the others, its loss is {loss} nats.",
-  bars: "Right word: target {right}, model {p}. Each other of {words}: target {wrong}, model {rest}.",
+  other: "the 1 other word",
+  others: "each of the {count} other words",
+  told: "{p} → the loss is {loss} nats{least}; without smoothing {plain}",
+  least: ", the lowest possible",
+  word: "word of the translation",
+  own: "The translator wrote {word} with probability {p}. Given how it shares the rest among the other words, its loss is {loss} nats.",
+  bars: "Correct word: target {right}, model {p}. Each other of {words}: target {wrong}, model {rest}.",
 };
 
 /* The target's probability of the correct word, and of each wrong one; as tfm_lib.widgets.training.target. */

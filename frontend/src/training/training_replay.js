@@ -3,22 +3,22 @@
 import { asRead, below, card, clamp, fixed, general, h, heatmap, legend, player, plot, range, told } from "../kit/index.js";
 
 const WORDS = {
-  loss: "loss in nats a token",
+  loss: "loss in nats per token",
   curve: "Training loss against the step",
   rate: "learning rate",
   rates: "Learning rate against the step",
   map: "Cross-attention: words that are written down, words of the source across.",
   cell: "writing {word}, looking at {source}: {weight}",
-  look: "look",
+  look: "checkpoint",
   at: "step {step}",
   head: "head",
   mean: "mean of all",
-  all: "Mean of the heads at step {step} · rows: what is written, columns: the source",
-  one: "Head {head} at step {step} · rows: what is written, columns: the source",
-  trained: "loss {loss} · rate {rate}",
-  told: "{step} · {trained} · {exact}\u202f% without a fault",
-  writes: "writes “{written}”",
-  most: "{word} → most on {source} {weight}",
+  all: "Mean of all heads at step {step} · rows: the date written, columns: the source",
+  one: "Head {head} at step {step} · rows: the date written, columns: the source",
+  trained: "loss {loss}, learning rate {rate}",
+  told: "{step}: {trained}; {exact}\u202f% of the held-out dates are exactly right",
+  writes: "The model writes “{written}”.",
+  most: "writing {word}, it looks most at {source}, with weight {weight}",
 };
 
 const share = fixed(2);
