@@ -121,6 +121,13 @@ def test_a_cell_leads_to_its_dot_product(film: Widget) -> None:
     )
 
 
+def test_a_masked_pair_gets_its_weight_from_the_mask(film: Widget) -> None:
+    film.show({"value": 66, "depth": 2, "pick": "own.2.4"})
+    assert re.search(
+        "The mask covers a for the query of chat: whatever their dot product, .*the weight is 0", caption(film)
+    )
+
+
 def test_taking_the_positions_away_plays_the_last_scene_to_its_end(film: Widget) -> None:
     film.box.locator('[data-control="value speed"]').click(click_count=2)  # 4×
     film.box.locator('[data-control="remove"]').click()

@@ -52,7 +52,7 @@ def film(widget):
     if model["depth"] == 2:  # the numbers of both vectors and their products, band after band
         caption = widget.box.locator(".tfm-film-caption").inner_text()
         look, (i, j) = one["looks"]["first"], map(int, model["pick"].split(".")[1:])
-        dot = sum(q * k for q, k in zip(look["queries"][i], look["keys"][j], strict=True))
+        dot = look["dots"][i][j]
         assert f"sum to {dot:.2f}.".replace("-", "−") in caption
         assert f"the weight is {look['weights'][i][j]:.2f}." in caption
     elif model["depth"] == 1:

@@ -37,6 +37,7 @@ FILM = Words(
         },
         "head": "This is {place}. Each row is a query, each column a key. The query of {query} gives most weight to {key}.",
         "product": "In {place}, the products of the query of {query} and the key of {key} sum to {dot}. Divided by √{d_k}, this is the score {score}. After the softmax over the whole row, the weight is {weight}.",
+        "masked": "The mask covers {key} for the query of {query}: whatever their dot product, {dot}, the weight is 0.",
         "rows": {"query": "query", "key": "key", "product": "product"},
         "seconds": {
             "hook": 10,
@@ -82,7 +83,7 @@ FILM = Words(
                     0,
                     "Now the words exchange what they know. The word {focus} makes a query, and every word makes a key.",
                 ],
-                [0.25, "The query meets one key after another. Their dot product is the score."],
+                [0.25, "The query meets one key after another. Their scaled dot product is the score."],
                 [0.82, "The softmax turns the scores into weights that sum to 1. The largest weight goes to {seen}."],
             ],
             "pours": [
@@ -169,6 +170,7 @@ MOMENTS = {
     "descendants": "removed",
 }
 KEPT = 12  # numbers shown of each vector
+UNITS = 32  # groups of the feed-forward network's hidden units, each drawn as one bar
 FOCUS = "cat"  # the word that is followed, if the sentence has it
 
 
@@ -229,6 +231,7 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
             "head": heads[path],
             "queries": rounded(_head(seen[f"{path}.queries"][0], n_heads, heads[path])),
             "keys": rounded(_head(seen[f"{path}.keys"][0], n_heads, heads[path])),
+            "dots": rounded(_dots(seen, path, n_heads, heads[path]), 3),
             "weights": rounded(weights[path][heads[path]]),
         }
         for name, path in {"first": first, "last": last, "own": own, "cross": cross}.items()
@@ -258,12 +261,13 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "position": rounded((states[0] - embedded)[:, :KEPT]),
         "states": [rounded(X[:, :KEPT]) for X in states],
         "values": rounded(V[:, :KEPT]),
-        "scores": rounded(_scores(seen, first, n_heads, head)[focus]),
+        "scores": rounded(_dots(seen, first, n_heads, head)[focus] / V.shape[-1] ** 0.5),
         "mixed": rounded((share @ V)[:KEPT]),
         "heads": rounded(weights[first][:, focus]),
         "added": rounded(seen[f"{first}.output"][0, focus, :KEPT]),
         "between": rounded(between[:, :KEPT]),
         "thought": rounded(seen["encoder.0.feed_forward.output"][0, focus, :KEPT]),
+        "units": (hidden > 0).view(UNITS, -1).sum(dim=1).tolist(),
         "memory": rounded(seen["encoder_norm.output"][0, :, :KEPT]),
         "looks_back": rounded(weights[own].mean(dim=0)),
         "rising": [rounded(Y[:, :KEPT]) for Y in rising],
@@ -271,7 +275,10 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "crossed": rounded(crossed),
         "looks": looks,
         "next": [
-            [[pieces.decode([i]) or "<eos>", round(p, 3)] for p, i in zip(*rows)]
+            [
+                ["<eos>" if i == pieces.eos_id else pieces.decode([i]) or pieces.piece(i), round(p, 3)]
+                for p, i in zip(*rows)
+            ]
             for rows in zip(best.values.tolist(), best.indices.tolist())
         ],
     }
@@ -282,10 +289,10 @@ def _head(X: Tensor, n_heads: int, head: int) -> Tensor:
     return X.unflatten(-1, (n_heads, -1))[:, head]
 
 
-def _scores(seen: Any, path: str, n_heads: int, head: int) -> Tensor:
-    """Return the scores of one head, (n, m)."""
+def _dots(seen: Any, path: str, n_heads: int, head: int) -> Tensor:
+    """Return the dot products of one head's queries and keys, (n, m)."""
     Q, K = (_head(seen[f"{path}.{name}"][0], n_heads, head) for name in ("queries", "keys"))
-    return Q @ K.mT / Q.shape[-1] ** 0.5
+    return Q @ K.mT
 
 
 def _others(weights: Tensor, i: int) -> Tensor:

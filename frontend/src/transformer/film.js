@@ -100,7 +100,7 @@ function render({ model, el }) {
     drawn = key || drawn;
     const zoomed = product(close, stage, shared);
     stage.frame(() => (depth === PRODUCT ? zoomed.draw() : all[k].draw(u)));
-    const says = [captionAt(all[k].says, u), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }), told(shared.product, { place, ...zoomed.names })];
+    const says = [captionAt(all[k].says, u), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }), told(close.name === "own" && close.key > query ? shared.masked : shared.product, { place, ...zoomed.names })];
     if (said !== says[depth]) ui.say(h("span", { class: "tfm-film-caption" }, says[depth]));
     said = says[depth];
   }
@@ -109,7 +109,7 @@ function render({ model, el }) {
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
   ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
-  ui.button("remove", { label: WORDS.remove, onclick: () => (ui.set({ value: starts.at(-1), depth: MACHINE }), play.play()) });
+  ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-1) : total }) || play.play() });
 
   ui.until(onWidth(box, (width) => {
     const height = Math.round(width * (width < NARROW ? 0.92 : 0.56));

@@ -5,11 +5,12 @@ import { likeliest } from "./decoding.js";
 import { rowsOf } from "./transformer.js";
 
 const BEAM = { by: "beam", beam: 4, alpha: 0.6 };
-const [FOCUS, KEPT, WAYS] = ["cat", 12, 4];
+const [FOCUS, KEPT, WAYS, UNITS] = ["cat", 12, 4, 32];
 
 const rounded = (X, digits = 2) => (typeof X === "number" ? Number(X.toFixed(digits)) : Array.from(X, (x) => rounded(x, digits)));
 const heaviest = (row) => row.indexOf(Math.max(...row));
 const meanOf = (heads) => heads[0].map((row, i) => Array.from(row, (_, j) => heads.reduce((total, head) => total + head[i][j], 0) / heads.length));
+const dot = (p, q) => p.reduce((total, x, i) => total + x * q[i], 0);
 const isWord = (text) => /^\p{L}+$/u.test(text);
 
 /* { film: { one, plain } }, null if nothing is written, or undefined for a sentence of more than `most` tokens. */
@@ -49,12 +50,12 @@ export function* film(translator, src, { sentence, most }) {
     own: largestOf("own", (each) => Math.max(...each[step].slice(0, Math.max(1, step)))),
     cross: largestOf("cross", (each) => each[step][looked]),
   };
-  const looks = Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, {
-    head: heads[name],
-    queries: rounded(partOf(seen.get(`${path}.queries`), heads[name])),
-    keys: rounded((name === "cross" ? memory.kept[top].K : rowsOf(seen.get(`${path}.keys`), d)).map((row) => slice(row, heads[name]))),
-    weights: rounded(weights(name)[heads[name]]),
-  }]));
+  const looks = Object.fromEntries(Object.entries(paths).map(([name, path]) => {
+    const queries = partOf(seen.get(`${path}.queries`), heads[name]);
+    const keys = (name === "cross" ? memory.kept[top].K : rowsOf(seen.get(`${path}.keys`), d)).map((row) => slice(row, heads[name]));
+    const dots = queries.map((q) => keys.map((k) => dot(q, k)));
+    return [name, { head: heads[name], queries: rounded(queries), keys: rounded(keys), dots: rounded(dots, 3), weights: rounded(weights(name)[heads[name]]) }];
+  }));
   const [Q, K, V] = ["queries", "keys", "values"].map((part) => partOf(seen.get(`${paths.first}.${part}`), head));
   const share = weights("first")[head][focus];
   const rise = (side) => [entered[side], ...model[side].map((_, l) => seen.get(`${side}.${l}.output`))].map((X) => rounded(rows(X)));
@@ -73,19 +74,20 @@ export function* film(translator, src, { sentence, most }) {
     position: rounded(rows(entered.encoder).map((row, i) => row.map((x, j) => x - embedded[i][j]))),
     states: rise("encoder"),
     values: rounded(V.map((row) => row.subarray(0, KEPT))),
-    scores: rounded(K.map((row) => row.reduce((dot, x, i) => dot + x * Q[focus][i], 0) / Math.sqrt(size))),
+    scores: rounded(K.map((row) => dot(row, Q[focus]) / Math.sqrt(size))),
     mixed: rounded(Array.from({ length: KEPT }, (_, k) => V.reduce((total, row, j) => total + share[j] * row[k], 0))),
     heads: rounded(weights("first").map((each) => each[focus])),
     added: rounded(rows(added)[focus]),
     between: rounded(rows(add(entered.encoder, added))),
     thought: rounded(rows(seen.get("encoder.0.feed_forward.output"))[focus]),
+    units: Array.from({ length: UNITS }, (_, k) => hidden.slice((k * hidden.length) / UNITS, ((k + 1) * hidden.length) / UNITS).filter((x) => x > 0).length),
     memory: rounded(rows(memory.H)),
     looks_back: rounded(meanOf(weights("own"))),
     rising: rise("decoder"),
     questions: rounded(rows(seen.get(`${paths.cross}.queries`))),
     crossed: rounded(crossed),
     looks,
-    next: logits.map((row) => likeliest(row, WAYS).map(({ token, logP }) => [tokenizer.decode([token]) || "<eos>", rounded(Math.exp(logP), 3)])),
+    next: logits.map((row) => likeliest(row, WAYS).map(({ token, logP }) => [token === tokenizer.eos ? "<eos>" : tokenizer.decode([token]) || tokenizer.piece(token), rounded(Math.exp(logP), 3)])),
   };
   const { translation: plain } = yield* translator.translate(sentence, BEAM, { positions: true });
   return { film: { one, plain } };

@@ -2,17 +2,17 @@
 
    product(close, stage, words)   { names, draw() }; close as closeUp of film.js, names for the caption                  */
 
-import { fixed, range, sum } from "../../kit/index.js";
+import { fixed, range } from "../../kit/index.js";
 
 const [CELL, HIGH, LEFT] = [46, 30, 74]; // size of a number's cell; room for the names of the rows
 const GAP = 22; // between the bands
 const two = fixed(2);
 const PHONE = 480; // pixels, below which a band holds half as many numbers
 
-export function product({ queries, keys, weights, rows, cols, query, key }, stage, say) {
+export function product({ queries, keys, dots, weights, rows, cols, query, key }, stage, say) {
   const [q, k] = [queries[query], keys[key]];
   const products = q.map((x, i) => x * k[i]);
-  const [dot, root] = [sum(products), Math.sqrt(q.length)];
+  const [dot, root] = [dots[query][key], Math.sqrt(q.length)]; // the products are rounded, their sum is the model's
   const names = { query: rows[query], key: cols[key], d_k: q.length, dot: two(dot), score: two(dot / root), weight: two(weights[query][key]) };
   const largest = Math.max(...products.map(Math.abs), 1e-9);
 

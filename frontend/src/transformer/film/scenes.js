@@ -160,7 +160,7 @@ export function scenes({ one, two, plain }, stage, say) {
     stage.word("plus", { x: X(focus) + 26, y: FOOT - 34, text: "+", size: 26, weight: 700, opacity: over(u, 0.2, 0.3) * (1 - over(u, 0.42, 0.48)) + second * (1 - over(u, 0.93, 1)) });
     if (u > 0.46) {
       stage.box("ff", { x: mix(X(focus) - 10, X(focus) - 120, wide), y: 168, width: mix(20, 240, wide), height: 70, colour: "encoder", fill: "card", opacity: over(u, 0.46, 0.52) * (1 - over(u, 0.9, 0.98)) });
-      range(32).forEach((i) => stage.bar(`unit ${i}`, { x: mix(X(focus), X(focus) - 112 + 7.1 * i, wide), y: 178, width: 5, height: 50, colour: "encoder", opacity: wide * ((i * 37) % 32 < (32 * one.names.active) / +one.names.hidden.replace(",", "") ? 0.9 : 0.12) }));
+      range(32).forEach((i) => stage.bar(`unit ${i}`, { x: mix(X(focus), X(focus) - 112 + 7.1 * i, wide), y: 178, width: 5, height: 50, colour: "encoder", opacity: wide * (0.08 + (0.92 * one.units[i]) / Math.max(1, ...one.units)) }));
       stage.strip("thought", { x: X(focus), y: mix(238, FOOT, over(u, 0.82, 0.92)), numbers: one.thought, colour: "encoder", high: 64, opacity: over(u, 0.78, 0.84) * (1 - over(u, 0.92, 0.98)) });
     }
   }
