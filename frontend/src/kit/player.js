@@ -8,7 +8,7 @@
    Space plays and pauses, the arrow keys move the scrubber. It never starts by itself, plays once, and rests on its last step;
    the scrubber, another control, leaving the view, or a hidden page pauses it. A step beyond the last is the first. With reduced
    motion there is no play, only the steps.
-   Returns what ui.slider returns, and play(), and moves(): whether motion is wanted.                                                                                      */
+   Returns what ui.slider returns, and play(), and moves(): whether motion is wanted. */
 
 import { h, s, set } from "./dom.js";
 import { WORDS } from "./words.js";

@@ -31,7 +31,7 @@ export const WORDS = {
   running: "The machine runs in your browser.",
   doubts: {
     long: "It has more tokens than the model has positions.",
-    many: "It has too many words for this picture.",
+    many: "It is cut into too many sub-words for this picture.",
     script: "Letters of another alphabet this model can only copy.",
     signs: "Signs that it does not know this model can only copy.",
   },

@@ -79,7 +79,10 @@ function render({ model, el }) {
   const map = heatmap(ui, {
     rows: mapped.rows, cols: mapped.cols, name: "pick", label: WORDS.map, text: (i, j) => two(mapped.weights[i][j]),
     describe: (i, j) => told(WORDS.cell, { query: mapped.rows[i], key: mapped.cols[j], weight: two(mapped.weights[i][j]) }),
-    onToggle: (i, j) => ui.set({ pick: `${mapped.name}.${i}.${j}`, depth: PRODUCT }),
+    onToggle(i, j) {
+      ui.set({ pick: `${mapped.name}.${i}.${j}`, depth: PRODUCT });
+      zoom.el.querySelector("select").focus(); // the map goes, and with it the focus
+    },
   });
 
   function show(time) {
@@ -107,7 +110,7 @@ function render({ model, el }) {
   const own = live(ui, { ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
   ui.stage.append(box);
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
-  ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
+  const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
   ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-1) : total }) || play.play() });
 
@@ -123,7 +126,7 @@ function render({ model, el }) {
       if (!isIntersecting) return;
       seen.disconnect();
       if (!ui.get("value")) play.play();
-    }, { threshold: 0.9 });
+    }, { threshold: 0.6 });
     seen.observe(box);
     ui.until(() => seen.disconnect());
   }

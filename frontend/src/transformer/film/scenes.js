@@ -219,9 +219,9 @@ export function scenes({ one, two, plain }, stage, say) {
     line(written.length - 1, (j) => ({ opacity: over(u, 0.02 * j, 0.1 + 0.02 * j) * (j > seen ? mix(1, 0.25, over(u, 0.35, 0.5)) : 1) }));
     const edge = mix(end + decoded, Y(seen) + 34, over(u, 0.25, 0.55));
     standing(written.length - 1);
-    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: decoded + 110, height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4, over: true });
+    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: Math.max(0, end + decoded - edge), height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4, over: true });
     stage.word("future", { x: Math.max(edge + 20, Y(Math.min(5, m))), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.5, 0.6), over: true });
-    range(seen + 1).forEach((j) => stage.line(`back ${j}`, { from: [Y(seen), FOOT - SHORT - 4], to: [Y(j) + (j === seen ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[seen][j], opacity: 0.85, drawn: over(u, 0.6, 0.85), arc: 34 }));
+    range(seen + 1).forEach((j) => stage.line(`back ${j}`, { from: [Y(seen), FOOT - SHORT - 4], to: [Y(j) + (j === seen ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[seen][j], opacity: 0.85, drawn: over(u, 0.6, 0.85), arc: 34, over: true }));
   }
 
   const asking = (j, to, shown, opacity = 0.75) =>

@@ -3,7 +3,7 @@
    const stage = theatre(svg);  stage.frame(() => { … });     what a frame does not mention is not on the stage
    stage.word("cat", { x, y, text, size?, colour?, opacity?, anchor?, weight? })
    stage.strip("x 2", { x, y, numbers, wide?, high?, colour?, opacity?, top? })   a column of numbers, its foot at (x, y); above 0 coloured, below 0 grey
-   stage.line("a", { from: [x, y], to: [x, y], wide?, colour?, opacity?, drawn?, arc? })   a curve, `drawn` of it from 0 to 1; with `arc`
+   stage.line("a", { from: [x, y], to: [x, y], wide?, colour?, opacity?, drawn?, arc?, over? })   a curve, `drawn` of it from 0 to 1; with `arc`
                                                                       it leaps that high above its start
    stage.box("layer 1", { x, y, width, height, colour?, fill?, opacity?, dash?, over? })   `over`: in front of the columns
    stage.bar("score", { x, y, width, height, colour, opacity? })
@@ -75,8 +75,8 @@ export function theatre(svg) {
         set(cell, { y: near(i * each), width: near(wide), height: near(Math.max(0, each - 0.6)), style: `fill:${paint(numbers[i] < 0 ? "soft" : colour)}`, "fill-opacity": near(0.06 + 0.94 * size) });
       });
     },
-    line(key, { from: [a, b], to: [c, d], wide = 2, colour = "query", opacity = 1, drawn = 1, bend = 0.5, arc }) {
-      const { node } = actor(key, () => s("path", { fill: "none", "stroke-linecap": "round", pathLength: 1 }), 1);
+    line(key, { from: [a, b], to: [c, d], wide = 2, colour = "query", opacity = 1, drawn = 1, bend = 0.5, arc, over = false }) {
+      const { node } = actor(key, () => s("path", { fill: "none", "stroke-linecap": "round", pathLength: 1 }), over ? 3 : 1);
       const middle = arc ? Math.min(b, d) - arc : b + (d - b) * bend;
       set(node, { d: `M${near(a)} ${near(b)}C${near(a)} ${near(middle)} ${near(c)} ${near(middle)} ${near(c)} ${near(d)}`, style: `stroke:${paint(colour)}`, "stroke-width": near(wide), opacity: near(drawn ? opacity : 0), "stroke-dasharray": `${near(drawn)} 2` });
     },
