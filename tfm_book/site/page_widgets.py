@@ -139,13 +139,12 @@ def _visit_widget_view(self, node: widget_view) -> None:
         still = f'<div class="tfm-still" role="img" aria-label="{attribute(alt)}">{slim(tfm["still"])}</div>'
     elif alt:
         still = f'<p class="tfm-still">{attribute(alt)}</p>'
-    if tfm.get("sentences"):
-        told = "".join(f"<li>{attribute(sentence, quote=False)}</li>" for sentence in tfm["sentences"])
-        still += f'<ol class="tfm-still">{told}</ol>'
+    told = "".join(f"<li>{attribute(sentence, quote=False)}</li>" for sentence in tfm.get("sentences", ()))
+    told = told and f'<ol class="tfm-told">{told}</ol>\n'  # on paper and without scripts
     module = f' data-module="{attribute(node["module"])}"' if node.get("module") else ""
     self.body.append(
         f'<div class="tfm-widget" data-model="{attribute(node.get("model", ""))}"{module} role="group"'
-        f' aria-label="{attribute(node.get("label", ""))}">{still}{WITHOUT_SCRIPTS}</div>\n'
+        f' aria-label="{attribute(node.get("label", ""))}">{still}{WITHOUT_SCRIPTS}</div>\n{told}'
     )
     raise nodes.SkipNode
 
