@@ -25,10 +25,10 @@ PATTERN = Words(
             "full": "full",
         },
         "reached": "after {hops}",
+        "lost": "not yet",
     },
     alt="{pattern}, size {size}, {rounds} rounds: {pairs} of {all} pairs in a layer. Within {layers} layers “{query}” is "
     "reached by {heard} of {words} words; by “{first}” {far}.",
-    lost="not yet",
     heading="layers until a column’s word reaches a row’s word",
 )
 SOFTMAX = Words(
@@ -118,7 +118,7 @@ class SparsityPatterns(Widget):
             heard=int((row > 0).sum()),
             words=len(self.tokens),
             first=self.tokens[0],
-            far=say.shared["reached"].format(hops=first) if first else say.lost,
+            far=say.shared["reached"].format(hops=first) if first else say.shared["lost"],
         )
 
     def figure(self):

@@ -19,7 +19,6 @@ const WORDS = {
   told: "A layer compares {pairs} of {all} pairs ({share} %). Within {layers}, {query} is reached by {heard} of {words} words; by the first, {first}, {far}.",
   one: "1 layer",
   many: "{layers} layers",
-  lost: "not yet",
 };
 
 const PATTERNS = ["window", "strided", "global", "hashing", "full"];
@@ -60,7 +59,7 @@ export function reach(mask, layers) {
 function render({ model, el }) {
   const ui = card({ model, el, state: ["pattern", "size", "rounds", "causal", "value", "focus"] });
   const tokens = () => ui.get("tokens");
-  const { patterns: names, reached } = ui.get("shared");
+  const { patterns: names, reached, lost } = ui.get("shared");
   let hops = [];
   const layers = (count) => told(count === 1 ? WORDS.one : WORDS.many, { layers: count });
   const words = (i, j) => (hops[i][j] === 1 ? WORDS.direct : hops[i][j] ? told(WORDS.later, { hops: layers(hops[i][j]) }) : told(WORDS.never, { layers: layers(ui.get("value")) }));
@@ -104,7 +103,7 @@ function render({ model, el }) {
         heard: hops[i].filter(Boolean).length,
         words: n,
         first: h("b", { class: "tfm-k" }, tokens()[0]),
-        far: hops[i][0] ? told(reached, { hops: layers(hops[i][0]) }) : WORDS.lost,
+        far: hops[i][0] ? told(reached, { hops: layers(hops[i][0]) }) : lost,
       }),
     );
   }
