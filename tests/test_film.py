@@ -62,7 +62,7 @@ def test_what_the_captions_say_is_so(translator: Translator, one: dict[str, Any]
         "Le chat noir a mordu le chien blanc.", "Le chien noir a mordu le chat blanc."
     )  # fmt: skip
     for place, ways in enumerate(one["next"][:-1]):
-        assert one["written"][place + 1].lstrip("-") == ways[0][0], "the most probable word is the one that is written"
+        assert one["written"][place + 1] == ways[0][0], "the most probable word is the one that is written"
     for scene in FILM.shared["scenes"].values():
         for _, text in scene:
             assert "{" not in text.format(**names)
@@ -72,6 +72,17 @@ def test_without_positions_both_sentences_become_one_and_the_model_stays_as_it_w
     before = translator.model.embedding.positions.clone()
     assert without_positions(translator, SENTENCES) == "Le chien blanc."
     assert translator.model.embedding.positions.equal(before)
+
+
+def test_every_caption_stays_long_enough_to_be_read(one: dict[str, Any]) -> None:
+    """Subtitles for adults run at up to 17 letters a second; the whole film takes up to 90 seconds."""
+    seconds, slack = FILM.shared["seconds"], 1.02
+    assert sum(each for name, each in seconds.items() if not name.endswith("_own")) <= 90 * slack
+    for name, says in FILM.shared["scenes"].items():
+        ends = [*(begin for begin, _ in says[1:]), 1]
+        for (begin, text), end in zip(says, ends, strict=True):
+            told = text.format(**one["names"])
+            assert len(told) / ((end - begin) * seconds[name]) <= 17 * slack, told
 
 
 def test_scenes_begin_when_those_before_have_ended() -> None:

@@ -15,7 +15,7 @@ FILM = Words(
     title="One sentence through the machine",
     question="How does it know who bites whom?",
     alt="“{sentence}” becomes “{translation}” In one head of the first layer, {focus} gives most weight to {seen}. To write "
-    "{next}, the decoder looks mainly at {looked}.",
+    "{next}, the heads of the decoder’s last layer look mostly at {looked}.",
     weight="weight",
     probability="probability",
     stills=[
@@ -36,114 +36,82 @@ FILM = Words(
             "cross": "the decoder’s layer {layers}, cross-attention, head {head}",
         },
         "head": "This is {place}. Each row is a query, each column a key. The query of {query} gives most weight to {key}.",
-        "product": "In {place}, the products of the query of {query} and the key of {key} sum to {dot}. Divided by √{d_k}, this is the score {score}. After the softmax over the whole row, the weight is {weight}.",
+        "product": "In {place}, the products of the query of {query} and the key of {key} sum to {dot}. Divided by √{d_k}, this is the score {score}; after the softmax, the weight is {weight}.",
         "masked": "The mask covers {key} for the query of {query}: whatever their dot product, {dot}, the weight is 0.",
         "rows": {"query": "query", "key": "key", "product": "product"},
         "seconds": {
-            "hook": 10,
-            "hook_own": 6,
-            "numbers": 5,
-            "positions": 6,
-            "asks": 9,
-            "pours": 6,
-            "heads": 6,
-            "residual": 8,
-            "tower": 6,
-            "memory": 5,
-            "card": 6,
-            "cross": 6,
-            "word": 5,
-            "loop": 9,
-            "removed": 6,
+            "hook": 10.6,
+            "hook_own": 7.7,
+            "numbers": 3.9,
+            "positions": 5.3,
+            "asks": 11.6,
+            "pours": 5.2,
+            "heads": 6.7,
+            "residual": 7.4,
+            "tower": 4.2,
+            "memory": 4.6,
+            "card": 7.5,
+            "cross": 4.9,
+            "word": 6.3,
+            "loop": 6,
+            "removed": 5.8,
             "removed_own": 6,
         },
         "scenes": {
             "hook": [
-                [0, "An English sentence, and the French that the machine writes."],
-                [0.12, "To write {next}, it looks at {looked}, and to write {read}, at {before}: the lines cross."],
-                [0.36, "Who bites whom?"],
-                [0.5, "If we swap the animals, the French changes with them."],
-                [0.86, "How does the machine do this? Let’s go back to the start, slowly."],
+                [0, "The machine writes French. For {next} it looks at {looked}, for {read} at {before}."],
+                [0.39, "Who bites whom?"],
+                [0.48, "If we swap the animals, the French changes too."],
+                [0.74, "How does it do this? Back to the start, slowly."],
             ],
             "hook_own": [
-                [0, "Your sentence, and the French that the machine writes."],
-                [0.12, "To write {next}, it looks mainly at {looked}."],
-                [0.86, "How does the machine do this? Let’s go back to the start, slowly."],
+                [0, "This is your sentence in French. To write {next}, the machine looks mostly at {looked}."],
+                [0.64, "How does it do this? Back to the start, slowly."],
             ],
-            "numbers": [[0, "Each word becomes a column of {d_model} numbers. You see twelve of them."]],
+            "numbers": [[0, "Each word, and <eos> at the end, becomes a column of {d_model} numbers."]],
             "positions": [
-                [
-                    0,
-                    "These columns don’t say which word comes first. So every place, 0, 1, 2, …, has a column of its own,",
-                ],
-                [0.35, "which is added to the word’s column."],
+                [0, "But which word comes first? Each place has a column as well,"],
+                [0.67, "which is added to the word’s."],
             ],
             "asks": [
-                [
-                    0,
-                    "Now the words exchange what they know. The word {focus} makes a query, and every word makes a key.",
-                ],
-                [0.25, "The query meets one key after another. Their scaled dot product is the score."],
-                [0.82, "The softmax turns the scores into weights that sum to 1. The largest weight goes to {seen}."],
+                [0, "Words exchange what they know: {focus} makes a query, each word a key."],
+                [0.34, "The query meets each key. Their scaled dot product is the score."],
+                [0.66, "The softmax turns the scores into weights. {seen} gets the largest."],
             ],
             "pours": [
                 [0, "Each word also makes a value."],
-                [0.25, "The values flow together, each in proportion to its weight."],
+                [0.33, "The values flow together, each in proportion to its weight."],
             ],
             "heads": [
-                [0, "All {heads} heads do this at the same time, each with its own queries, keys and values."],
-                [0.76, "What the heads have found is combined into one column again."],
+                [0, "All {heads} heads do this at once, each with its own queries, keys and values."],
+                [0.64, "Their results are joined into one column."],
             ],
             "residual": [
-                [0, "This column is added to the word’s column, so nothing of the word is lost."],
-                [
-                    0.48,
-                    "Then each word passes alone through a feed-forward network. For {focus}, {active} of its {hidden} hidden numbers are above 0.",
-                ],
+                [0, "It is added to the word’s column, so the word is not lost."],
+                [0.47, "Then a feed-forward network of {hidden} units treats each word alone."],
             ],
-            "tower": [
-                [
-                    0,
-                    "That was one layer. There are {layers} of them, one on top of the other, and in each the words look at each other again.",
-                ]
-            ],
-            "memory": [
-                [
-                    0,
-                    "What leaves the last layer is the memory: each word in the light of all the others. The decoder reads it.",
-                ]
-            ],
+            "tower": [[0, "That was one of {layers} layers. In each, the words look at each other again."]],
+            "memory": [[0, "What comes out is the memory: each word in its context. The decoder reads it."]],
             "card": [
-                [
-                    0,
-                    "The decoder writes French. In training it is given the whole translation at once, so a mask covers what comes later.",
-                ],
-                [0.55, "Each word looks only at itself and at the words before it."],
+                [0, "In training, the decoder gets the whole French sentence,"],
+                [0.44, "so a mask hides what comes later: a word sees itself and those before."],
             ],
-            "cross": [
-                [
-                    0,
-                    "Now {read} rises through the decoder’s layers and asks the memory what comes next. It looks mainly at {looked}.",
-                ]
-            ],
+            "cross": [[0, "{read} rises and asks the memory. In the last layer, its heads look mostly at {looked}."]],
             "word": [
-                [0, "At the top, every word of the vocabulary gets a probability."],
-                [0.55, "The most probable one is {next}, so the machine writes it."],
+                [0, "At the top, each word of the vocabulary gets a probability."],
+                [0.56, "{next} has the largest, so the machine writes it."],
             ],
             "loop": [
-                [0, "The new word goes in at the bottom, and the next one comes out at the top,"],
-                [0.88, "until the machine writes <eos>, which ends the sentence."],
+                [0, "The new word goes in at the bottom, the next one comes out at the top,"],
+                [0.7, "until <eos> ends the sentence."],
             ],
             "removed": [
-                [0, "And now we take the positions away."],
-                [0.5, "Without them, both sentences are the same set of words, so both get the same French."],
+                [0, "Now we take the positions away."],
+                [0.32, "Both sentences become the same set of words, with the same French."],
             ],
             "removed_own": [
-                [0, "And now we take the positions away."],
-                [
-                    0.5,
-                    "Without them, your sentence is a set of words in no order. This is what the machine makes of it.",
-                ],
+                [0, "Now we take the positions away."],
+                [0.31, "Your sentence is now a set of words in no order. This is its French."],
             ],
         },
     },
@@ -170,6 +138,7 @@ MOMENTS = {
     "descendants": "removed",
 }
 KEPT = 12  # numbers shown of each vector
+KEPT_OF_EACH = 2  # and of each head's, where the heads are joined
 UNITS = 32  # groups of the feed-forward network's hidden units, each drawn as one bar
 FOCUS = "cat"  # the word that is followed, if the sentence has it
 
@@ -179,7 +148,7 @@ def moment(stem: str) -> float | None:
     begin = 0.0
     for scene, seconds in FILM.shared["seconds"].items():
         if scene == MOMENTS.get(stem):
-            return begin
+            return round(begin, 1)
         begin += 0 if scene.endswith("_own") else seconds
     return None
 
@@ -223,7 +192,8 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         own: int(weights[own][:, step, : max(1, step)].amax(dim=-1).argmax()),
         cross: int(weights[cross][:, step, looked].argmax()),
     }
-    V = _head(seen[f"{first}.values"][0], n_heads, head)
+    per_head = seen[f"{first}.values"][0].unflatten(-1, (n_heads, -1)).transpose(0, 1)  # (n_heads, n, d_k)
+    V = per_head[head]
     share = weights[first][head, focus]
     hidden = seen["encoder.0.feed_forward.hidden"][0, focus]
     looks = {
@@ -254,7 +224,6 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
             "d_model": f"{model.config.d_model:,}",
             "heads": n_heads,
             "layers": top + 1,
-            "active": int((hidden > 0).sum()),
             "hidden": f"{len(hidden):,}",
         },
         "embedded": rounded(embedded[:, :KEPT]),
@@ -264,6 +233,7 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "scores": rounded(_dots(seen, first, n_heads, head)[focus] / V.shape[-1] ** 0.5),
         "mixed": rounded((share @ V)[:KEPT]),
         "heads": rounded(weights[first][:, focus]),
+        "joined": rounded((weights[first][:, focus, None] @ per_head)[:, 0, : KEPT_OF_EACH].flatten()),
         "added": rounded(seen[f"{first}.output"][0, focus, :KEPT]),
         "between": rounded(between[:, :KEPT]),
         "thought": rounded(seen["encoder.0.feed_forward.output"][0, focus, :KEPT]),
@@ -271,12 +241,14 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "memory": rounded(seen["encoder_norm.output"][0, :, :KEPT]),
         "looks_back": rounded(weights[own].mean(dim=0)),
         "rising": [rounded(Y[:, :KEPT]) for Y in rising],
-        "questions": rounded(seen[f"{cross}.queries"][0, :, :KEPT]),
         "crossed": rounded(crossed),
+        "asked": [
+            rounded(seen[f"decoder.{layer}.cross_attention.weights"][0].mean(dim=0)[step]) for layer in range(top + 1)
+        ],
         "looks": looks,
         "next": [
             [
-                ["<eos>" if i == pieces.eos_id else pieces.decode([i]) or pieces.piece(i), round(p, 3)]
+                ["<eos>" if i == pieces.eos_id else as_read(pieces.piece(i), target), round(p, 3)]
                 for p, i in zip(*rows)
             ]
             for rows in zip(best.values.tolist(), best.indices.tolist())

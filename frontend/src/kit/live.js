@@ -53,15 +53,16 @@ export function live(ui, { ask, take = (found) => found, beside, watch = beside 
     try {
       machine ??= twinFor(ui, tell).then(([twin, files]) => twin.start(files));
       const there = await machine;
-      const reply = mine === wish && (await there.ask({ ...ask(typed), sentence: sentence() }));
+      const asked = ask(typed);
+      const reply = mine === wish && (await there.ask({ ...asked, sentence: sentence() }));
       if (mine !== wish || !reply) return;
       const { found, doubts } = reply;
-      const doubt = WORDS.doubts[doubts[0]];
+      const doubt = doubts.length && told(WORDS.doubts[doubts[0]], asked);
       if (!found) return rest(doubt);
       shown = true;
       put(take(found, typed));
       typed = false;
-      settle(doubt ?? WORDS.running, true);
+      settle(doubt || WORDS.running, true);
     } catch (error) {
       machine = null; // it may be tried again
       if (mine === wish) rest(told(WORDS.failed, { error: error.message }));

@@ -31,7 +31,8 @@ export const WORDS = {
   running: "The machine runs in your browser.",
   doubts: {
     long: "It has more tokens than the model has positions.",
-    many: "It is cut into too many sub-words for this picture.",
+    many: "It has more than {most} sub-words, too many for this picture.",
+    empty: "The model writes nothing for this sentence.",
     script: "Letters of another alphabet this model can only copy.",
     signs: "Signs that it does not know this model can only copy.",
   },

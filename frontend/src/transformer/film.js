@@ -3,7 +3,7 @@
 
 import { card, fixed, h, heatmap, live, onWidth, player, range, s, set, told } from "../kit/index.js";
 import { product } from "./film/product.js";
-import { theatre } from "./film/stage.js";
+import { NARROW, theatre } from "./film/stage.js";
 import { scenes } from "./film/scenes.js";
 
 const WORDS = {
@@ -17,9 +17,8 @@ const WORDS = {
 };
 
 const two = fixed(2);
-const NARROW = 480; // pixels, below which the stage is nearly square
 const BEFORE = 0.1; // seconds before the next caption
-const MOST = 16; // tokens of a sentence
+const MOST = 15; // sub-words of a sentence
 const [MACHINE, HEAD, PRODUCT] = range(3);
 
 /* The scene at a time, and how far it is. */
@@ -71,13 +70,18 @@ function render({ model, el }) {
     stops = [0, ...momentsOf(all), total];
   }
   cut();
+  /* What the reader picked is looked at until the film goes on. */
+  let [picked, since] = [ui.get("pick"), ui.get("value")];
+  ui.on("pick", () => ([picked, since] = [ui.get("pick"), ui.get("value")]));
+  ui.on("value", () => picked && picked === ui.get("pick") && ui.get("value") !== since && ui.set({ pick: "" }));
+  const atRest = (time) => time || stops[1]; // before it plays, a moment worth seeing
   const near = () => {
     const { k, u } = placeOf(all, shown);
-    return closeUp(one, all[k].look(u), ui.get("pick"));
+    return closeUp(one, all[k].look(u), shown === atRest(since) ? picked : "");
   };
   let mapped = near(); // the head whose weights the map shows
   const map = heatmap(ui, {
-    rows: mapped.rows, cols: mapped.cols, name: "pick", label: WORDS.map, text: (i, j) => two(mapped.weights[i][j]),
+    rows: mapped.rows, cols: mapped.cols, name: "pick", label: WORDS.map, most: 40, text: (i, j) => two(mapped.weights[i][j]),
     describe: (i, j) => told(WORDS.cell, { query: mapped.rows[i], key: mapped.cols[j], weight: two(mapped.weights[i][j]) }),
     onToggle(i, j) {
       ui.set({ pick: `${mapped.name}.${i}.${j}`, depth: PRODUCT });
@@ -119,7 +123,7 @@ function render({ model, el }) {
     stage.pixels = [width, height];
     set(svg, { width, height });
     box.style.minHeight = `${height}px`;
-    show(shown || stops[2]);
+    show(atRest(shown));
   }));
   if (ui.get("plays")) {
     const seen = new IntersectionObserver(([{ isIntersecting }]) => {
@@ -137,7 +141,7 @@ function render({ model, el }) {
     const time = Math.min(total, ui.get("value"));
     play.upTo(total, time);
     said = ""; // the readout may have more to say than the caption
-    show(time || stops[2]); // at rest, before it plays, a moment worth seeing
+    show(atRest(time));
     set(svg, { "aria-label": said });
   }
   const csv = () => [["scene", "second", "caption"], ...all.flatMap(({ name, seconds, says }, k) => says.map(([from, words]) => [name, starts[k] + from * seconds, words]))];

@@ -5,20 +5,22 @@ import { likeliest } from "./decoding.js";
 import { rowsOf } from "./transformer.js";
 
 const BEAM = { by: "beam", beam: 4, alpha: 0.6 };
-const [FOCUS, KEPT, WAYS, UNITS] = ["cat", 12, 4, 32];
+const [FOCUS, KEPT, OF_EACH, WAYS, UNITS] = ["cat", 12, 2, 4, 32];
 
 const rounded = (X, digits = 2) => (typeof X === "number" ? Number(X.toFixed(digits)) : Array.from(X, (x) => rounded(x, digits)));
 const heaviest = (row) => row.indexOf(Math.max(...row));
 const meanOf = (heads) => heads[0].map((row, i) => Array.from(row, (_, j) => heads.reduce((total, head) => total + head[i][j], 0) / heads.length));
 const dot = (p, q) => p.reduce((total, x, i) => total + x * q[i], 0);
+/* The first `count` numbers of the rows' mixture. */
+const mixed = (share, rows, count) => Array.from({ length: count }, (_, k) => rows.reduce((total, row, j) => total + share[j] * row[k], 0));
 const isWord = (text) => /^\p{L}+$/u.test(text);
 
-/* { film: { one, plain } }, null if nothing is written, or undefined for a sentence of more than `most` tokens. */
+/* { film: { one, plain } }, null if nothing is written, or undefined for a sentence of more than `most` tokens, <eos> not counted. */
 export function* film(translator, src, { sentence, most }) {
   const { model, tokenizer, config } = translator;
   const { ids, translation } = yield* translator.translate(sentence, BEAM);
   if (!ids?.length) return null;
-  if (src.length > most || ids.length >= most) return undefined;
+  if (src.length > most + 1 || ids.length > most) return undefined;
   const tgt = [tokenizer.bos, ...ids];
   const seen = new Map();
   const note = (name, value) => seen.set(name, value);
@@ -56,27 +58,28 @@ export function* film(translator, src, { sentence, most }) {
     const dots = queries.map((q) => keys.map((k) => dot(q, k)));
     return [name, { head: heads[name], queries: rounded(queries), keys: rounded(keys), dots: rounded(dots, 3), weights: rounded(weights(name)[heads[name]]) }];
   }));
-  const [Q, K, V] = ["queries", "keys", "values"].map((part) => partOf(seen.get(`${paths.first}.${part}`), head));
+  const values = seen.get(`${paths.first}.values`);
+  const [Q, K, V] = [...["queries", "keys"].map((part) => seen.get(`${paths.first}.${part}`)), values].map((X) => partOf(X, head));
   const share = weights("first")[head][focus];
   const rise = (side) => [entered[side], ...model[side].map((_, l) => seen.get(`${side}.${l}.output`))].map((X) => rounded(rows(X)));
   const added = seen.get(`${paths.first}.output`);
   const hidden = rowsOf(seen.get("encoder.0.feed_forward.hidden"), config.d_ff)[focus];
   const embedded = src.map((id) => model.products.row(model.tokens, id).map((x) => x * Math.sqrt(d)));
-  const active = hidden.filter((x) => x > 0).length;
   const one = {
     sentence, translation, words, written, focus, step,
     names: {
       focus: words[focus], seen: words[heaviest(share)], read: written[step], next: written[step + 1], looked: words[looked],
       before: step ? words[heaviest(crossed[step - 1].slice(0, -1))] : "",
-      d_model: d.toLocaleString("en"), heads: config.n_heads, layers: top + 1, active, hidden: hidden.length.toLocaleString("en"),
+      d_model: d.toLocaleString("en"), heads: config.n_heads, layers: top + 1, hidden: hidden.length.toLocaleString("en"),
     },
     embedded: rounded(embedded.map((row) => row.subarray(0, KEPT))),
     position: rounded(rows(entered.encoder).map((row, i) => row.map((x, j) => x - embedded[i][j]))),
     states: rise("encoder"),
     values: rounded(V.map((row) => row.subarray(0, KEPT))),
     scores: rounded(K.map((row) => dot(row, Q[focus]) / Math.sqrt(size))),
-    mixed: rounded(Array.from({ length: KEPT }, (_, k) => V.reduce((total, row, j) => total + share[j] * row[k], 0))),
+    mixed: rounded(mixed(share, V, KEPT)),
     heads: rounded(weights("first").map((each) => each[focus])),
+    joined: rounded(weights("first").flatMap((each, head) => mixed(each[focus], partOf(values, head), OF_EACH))),
     added: rounded(rows(added)[focus]),
     between: rounded(rows(add(entered.encoder, added))),
     thought: rounded(rows(seen.get("encoder.0.feed_forward.output"))[focus]),
@@ -84,10 +87,10 @@ export function* film(translator, src, { sentence, most }) {
     memory: rounded(rows(memory.H)),
     looks_back: rounded(meanOf(weights("own"))),
     rising: rise("decoder"),
-    questions: rounded(rows(seen.get(`${paths.cross}.queries`))),
     crossed: rounded(crossed),
+    asked: rounded(model.decoder.map((_, l) => meanOf(seen.get(`decoder.${l}.cross_attention.weights`))[step])),
     looks,
-    next: logits.map((row) => likeliest(row, WAYS).map(({ token, logP }) => [token === tokenizer.eos ? "<eos>" : tokenizer.decode([token]) || tokenizer.piece(token), rounded(Math.exp(logP), 3)])),
+    next: logits.map((row) => likeliest(row, WAYS).map(({ token, logP }) => [token === tokenizer.eos ? "<eos>" : asRead(tokenizer.piece(token), pieces(ids)), rounded(Math.exp(logP), 3)])),
   };
   const { translation: plain } = yield* translator.translate(sentence, BEAM, { positions: true });
   return { film: { one, plain } };

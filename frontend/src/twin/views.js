@@ -1,6 +1,6 @@
 /* Compute a recorded widget's data for the reader's own sentence: view(translator, { do, sentence, … }), a generator that pauses
    regularly and returns { doubts, found }; `found` is null for a sentence that is too long, else what VIEWS[do] returns.
-   A view returns undefined for a sentence with too many words for its picture.
+   A view returns null if the model writes nothing, and undefined for a sentence with too many words for its picture.
 
    A view gets the translator, the ids of the source, and the rest of the request. Nothing of the model is switched off while a view runs.
 
@@ -24,7 +24,7 @@ export function* view(translator, { do: name, sentence, ...asked }) {
   for (;;) {
     translator.model.broken = {}; // another widget may have used the model meanwhile
     const step = going.next();
-    if (step.done) return step.value === undefined ? { doubts: ["many"], found: null } : { doubts, found: step.value };
+    if (step.done) return step.value ? { doubts, found: step.value } : { doubts: [step.value === null ? "empty" : "many"], found: null };
     yield {};
   }
 }

@@ -7,7 +7,6 @@ import { fixed, range } from "../../kit/index.js";
 const [CELL, HIGH, LEFT] = [46, 30, 74]; // size of a number's cell; room for the names of the rows
 const GAP = 22; // between the bands
 const two = fixed(2);
-const PHONE = 480; // pixels, below which a band holds half as many numbers
 
 export function product({ queries, keys, dots, weights, rows, cols, query, key }, stage, say) {
   const [q, k] = [queries[query], keys[key]];
@@ -17,7 +16,7 @@ export function product({ queries, keys, dots, weights, rows, cols, query, key }
   const largest = Math.max(...products.map(Math.abs), 1e-9);
 
   function draw() {
-    const across = Math.min(q.length, stage.pixels[0] < PHONE ? 8 : 16);
+    const across = Math.min(q.length, stage.isNarrow() ? 8 : 16);
     const bands = Math.ceil(q.length / across);
     const tall = 3 * HIGH + GAP;
     stage.look([0, 0, LEFT + across * CELL + 12, bands * tall + 14]);

@@ -4,14 +4,14 @@
                                 film is { one, two, plain }, as tfm_lib.widgets._film.record; a sentence of the reader's own has
                                 no `two`. look(u) tells which attention is at work: { name, query, key }, a key of one.looks     */
 
-import { fixed, range, told } from "../../kit/index.js";
+import { clamp, fixed, range, told } from "../../kit/index.js";
 import { mix, over } from "./stage.js";
 
 const [LEFT, STEP, LETTER] = [58, 74, 11]; // of the first word; from one to the next, more if they are long
 const KEPT = 12; // numbers shown of a vector
 const [GROUND, FOOT, HIGH] = [400, 372, 84]; // baseline of the words, foot and height of the columns of numbers
-const FLOORS = [372, 264, 156, 48]; // feet of the columns below each layer, and above the last
-const [TOP, SHORT] = [-74, 56]; // feet of the memory's columns; height of a column in the tower
+const FLOORS = [372, 292, 212, 132]; // feet of the columns below each layer, and above the last
+const [TOP, SHORT] = [48, 44]; // feet of the memory's columns; height of a column in the tower
 /* Whole words of the target, each with the row of cross-attention that wrote it. */
 function wholeWords({ written, crossed }) {
   const found = [];
@@ -34,15 +34,16 @@ export function scenes({ one, two, plain }, stage, say) {
   const along = places(words, LEFT);
   const width = Math.max(680, along[n - 1] + 30);
   const end = 92 + width; // where the decoder begins
-  const [below, above] = [places(written, end + 40, 70), places(words, end + 70, 70)];
-  const decoded = Math.max(790, below[m] - end - 20, above[n - 1] - end + 50);
+  const [below, above] = [places(written, end + 40, 62), places(words, end + 60, 62)];
+  const decoded = Math.max(720, below[m] - end - 20, above[n - 1] - end + 50);
   const [X, Y, M] = [along, below, above].map((all) => (i) => all[i]); // the source's words, the target's, the memory's
   const CAMERA = {
     words: [10, 130, width, 300],
     look: [10, 40, width, 390],
-    heads: [10, -110, width, 540],
-    tower: [-10, -170, width + 50, 600],
-    decoder: [end - 16, -170, decoded + 40, 600],
+    heads: [10, -30, width, 460],
+    near: [Math.max(10, along[focus] - 210), 140, 420, 290], // the followed word
+    tower: [-10, -30, width + 50, 446],
+    decoder: [end - 16, -30, decoded + 40, 446],
   };
   const [french, other] = [wholeWords(one), two && wholeWords(two)];
   const shown = places(french.map(({ text }) => text), 46);
@@ -53,40 +54,43 @@ export function scenes({ one, two, plain }, stage, say) {
   const cells = (i, numbers, more = {}) => stage.strip(`x ${i}`, { x: X(i), y: FOOT, numbers, ...more });
   const ground = (u = 1, from = 0) => words.forEach((text, i) => stage.word(`word ${i}`, { x: X(i), y: mix(GROUND - from, GROUND, u), text, opacity: i === n - 1 ? u : 1, weight: i === focus && !from ? 700 : 500 }));
 
+  /* Where a word is that changes its place with another: up or down first, so that it passes the words between them. */
+  const trip = (u, from, to, y, lift) => ({ x: mix(from, to, over(u, 0.2, 0.8)), y: y + lift * (over(u, 0, 0.3) - over(u, 0.7, 1)) });
+
   function hook(u) {
-    stage.look(CAMERA.words);
-    const swap = two ? over(u, 0.5, 0.62) - over(u, 0.88, 0.98) : 0;
-    const crossing = over(u, 0.12, 0.3);
-    words.slice(0, -1).forEach((text, i) => {
-      const to = animals.includes(i) ? animals[1 - animals.indexOf(i)] : i;
-      const lift = i === animals[0] ? -26 : 26;
-      stage.word(`word ${i}`, { x: mix(X(i), X(to), swap), size: 22, y: GROUND - 20 + (to === i ? 0 : lift * Math.sin(Math.PI * swap)), text, weight: to === i ? 500 : 700 });
-    });
-    const letters = french.length > 16 ? 16 : 22;
+    stage.look(CAMERA.words, X(1), stage.isNarrow() ? over(u, 0.39, 0.48) : 1);
+    const swap = two ? clamp((u - 0.5) / 0.18, 0, 1) - clamp((u - 0.86) / 0.12, 0, 1) : 0;
+    const across = over(swap, 0.2, 0.8);
+    const crossing = over(u, 0.1, 0.26);
+    const partner = (pair, i) => (pair.includes(i) ? pair[1 - pair.indexOf(i)] : i);
+    const lift = (i, to) => (to === i ? 0 : i < to ? -34 : 34);
+    const [english, frenchAt] = [(i) => trip(swap, X(i), X(partner(animals, i)), GROUND - 20, lift(i, partner(animals, i))), (k) => trip(swap, F(k), F(partner(chats, k)), 210, lift(k, partner(chats, k)))];
+    words.slice(0, -1).forEach((text, i) => stage.word(`word ${i}`, { ...english(i), size: 22, text, weight: animals.includes(i) ? 700 : 500 }));
     french.forEach(({ text, row }, k) => {
-      const to = chats.includes(k) ? chats[1 - chats.indexOf(k)] : k;
-      const lift = k === chats[0] ? -26 : 26;
-      const [key, shown] = [heaviest(row.slice(0, -1)), over(u, 0.04 + 0.02 * k, 0.1 + 0.02 * k)];
-      stage.word(`french ${k}`, { x: mix(F(k), F(to), swap), y: 210 + (to === k ? 0 : lift * Math.sin(Math.PI * swap)), text, size: letters, colour: "decoder", opacity: shown, weight: to === k ? 500 : 700 });
-      const [source, place] = [animals.includes(key) ? mix(X(key), X(animals[1 - animals.indexOf(key)]), swap) : X(key), mix(F(k), F(to), swap)];
-      if (row[key] > 0.6) stage.line(`cross ${k}`, { from: [place, 222], to: [source, GROUND - 42], wide: 8 * row[key], opacity: 0.75, drawn: crossing });
+      const place = frenchAt(k);
+      stage.word(`french ${k}`, { ...place, text, size: french.length > 16 ? 16 : 22, colour: "decoder", opacity: over(u, 0.02 + 0.01 * k, 0.06 + 0.01 * k), weight: chats.includes(k) ? 700 : 500 });
+      const key = heaviest(row.slice(0, -1));
+      const after = two ? other[partner(chats, k)].row : row; // the weights of the other sentence, where the word then stands
+      const weight = mix(row[key], Math.max(...after.slice(0, -1)), across);
+      const x = mix(X(key), X(heaviest(after.slice(0, -1))), across);
+      if (weight > 0.6) stage.line(`cross ${k}`, { from: [place.x, place.y + 12], to: [x, english(key).y - 22], wide: 8 * weight, opacity: 0.75, drawn: crossing });
     });
   }
 
   function numbers(u) {
     stage.look(mix(CAMERA.words, CAMERA.look, over(u, 0, 0.3)), mix(X(0), X(n - 1), over(u, 0.2, 0.9)));
     ground(over(u, 0, 0.2), 20);
-    range(n).forEach((i) => cells(i, one.embedded[i], { high: Math.max(4, HIGH * over(u, 0.15 + 0.06 * i, 0.4 + 0.06 * i)), opacity: over(u, 0.12 + 0.06 * i, 0.25 + 0.06 * i) }));
+    range(n).forEach((i) => cells(i, one.embedded[i], { high: Math.max(4, HIGH * over(u, 0.04 + 0.06 * i, 0.3 + 0.06 * i)), opacity: over(u, 0.04 + 0.06 * i, 0.12 + 0.06 * i) }));
   }
 
   function positions(u) {
     stage.look(CAMERA.look, mix(X(n - 1), X(0), over(u, 0, 0.3)));
     ground();
-    const down = over(u, 0.3, 0.7);
+    const down = over(u, 0.58, 0.82);
     range(n).forEach((i) => {
-      cells(i, mix(one.embedded[i], one.states[0][i], over(u, 0.6, 0.8)));
-      stage.strip(`place ${i}`, { x: X(i), y: mix(190, FOOT, down), numbers: one.position[i], colour: "three", opacity: over(u, 0, 0.15) * (1 - over(u, 0.62, 0.8)) });
-      stage.word(`number ${i}`, { x: X(i), y: mix(92, 275, down), text: String(i), size: 15, colour: "three", opacity: over(u, 0, 0.15) * (1 - over(u, 0.55, 0.7)) });
+      cells(i, mix(one.embedded[i], one.states[0][i], over(u, 0.78, 0.94)));
+      stage.strip(`place ${i}`, { x: X(i), y: mix(190, FOOT, down), numbers: one.position[i], colour: "three", opacity: over(u, 0, 0.15) * (1 - over(u, 0.8, 0.94)) });
+      stage.word(`number ${i}`, { x: X(i), y: mix(92, 275, down), text: String(i), size: 15, colour: "three", opacity: over(u, 0, 0.15) * (1 - over(u, 0.74, 0.84)) });
     });
   }
 
@@ -102,19 +106,19 @@ export function scenes({ one, two, plain }, stage, say) {
   function asks(u) {
     ground();
     range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
-    const rise = over(u, 0, 0.15);
-    const step = Math.min(n - 1, Math.max(0, (u - 0.28) / 0.5) * n);
+    const rise = over(u, 0.02, 0.12);
+    const step = Math.min(n - 1, Math.max(0, (u - 0.35) / 0.29) * n);
     const there = Math.floor(step);
-    const home = over(u, 0.8, 0.88);
-    const place = u < 0.22 ? X(focus) : mix(mix(X(focus), X(0), over(u, 0.22, 0.28)), mix(X(there), X(Math.min(n - 1, there + 1)), over(step - there, 0.55, 1)), u < 0.28 ? 0 : 1);
+    const home = over(u, 0.66, 0.74);
+    const place = u < 0.35 ? mix(X(focus), X(0), over(u, 0.28, 0.35)) : mix(X(there), X(Math.min(n - 1, there + 1)), over(step - there, 0.55, 1));
     stage.look(CAMERA.look, mix(place, X(focus), home));
     range(n).forEach((i) => {
-      const seen = u >= 0.28 && step >= i - 0.3;
-      stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.06, 0.2)), numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: over(u, 0.06, 0.16), top: 1.6 });
-      stage.word(`score ${i}`, { x: X(i), y: 192, text: fixed(1)(one.scores[i]), size: 15, weight: 600, opacity: (seen ? 1 : 0) * (1 - over(u, 0.84, 0.92)) });
+      const seen = u >= 0.35 && step >= i - 0.3;
+      stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.04, 0.16)), numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: over(u, 0.04, 0.08), top: 1.6 });
+      stage.word(`score ${i}`, { x: X(i), y: 192, text: fixed(1)(one.scores[i]), size: 15, weight: 600, opacity: (seen ? 1 : 0) * (1 - over(u, 0.72, 0.8)) });
     });
-    stage.strip("query", { x: mix(place, X(focus), home), y: mix(FOOT, 170, rise), numbers: first.queries[focus].slice(0, KEPT), colour: "query", wide: 14, high: 62, opacity: over(u, 0, 0.08) * (1 - over(u, 0.84, 0.92)), top: 1.6 });
-    weightsAbove(over(u, 0.86, 1), weights);
+    stage.strip("query", { x: mix(place, X(focus), home), y: mix(FOOT, 170, rise), numbers: first.queries[focus].slice(0, KEPT), colour: "query", wide: 14, high: 62, opacity: over(u, 0, 0.08) * (1 - over(u, 0.72, 0.8)), top: 1.6 });
+    weightsAbove(over(u, 0.74, 0.88), weights);
   }
 
   function pours(u) {
@@ -132,36 +136,41 @@ export function scenes({ one, two, plain }, stage, say) {
     stage.strip("mixed", { x: X(focus), y: 116, numbers: one.mixed.map((x) => x * over(u, 0.45, 0.95)), colour: "value", wide: 16, high: 62, opacity: over(u, 0.4, 0.5), top: 0.6 });
   }
 
+  const [BASE, TALL] = [270, 64]; // foot and height of the column that the heads are joined into
+  const joined = (opacity) => stage.strip("joined", { x: X(focus), y: BASE, numbers: one.joined, colour: "value", high: TALL, opacity, top: 0.6 });
+
   function heads(u) {
-    stage.look(mix(CAMERA.look, CAMERA.heads, over(u, 0, 0.2)), X(focus));
+    stage.look(mix(mix(CAMERA.look, CAMERA.heads, over(u, 0, 0.15)), CAMERA.near, over(u, 0.7, 0.95)), X(focus));
     ground();
     range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
     const rows = one.heads.length;
-    const join = over(u, 0.78, 0.95);
+    const join = over(u, 0.64, 0.84);
     range(rows).forEach((k) => {
-      const shown = over(u, 0.12 + 0.06 * k, 0.2 + 0.06 * k);
-      const y = -84 + 34 * k;
-      stage.word(`head ${k}`, { x: X(0) - 34, y: y + 17, text: String(k + 1), size: 14, colour: k === first.head ? "ink" : "soft", weight: k === first.head ? 700 : 500, opacity: shown * (1 - join) });
-      range(n).forEach((i) => stage.bar(`cell ${k} ${i}`, { x: mix(X(i) - 30, X(focus) - 8, join), y: mix(y, 224 + 8 * k, join), width: mix(60, 16, join), height: mix(26, 7, join), opacity: shown * mix(0.06 + 0.94 * one.heads[k][i], i === focus ? 0.75 : 0, join) }));
+      const shown = over(u, 0.04 + 0.06 * k, 0.12 + 0.06 * k);
+      const [y, tall] = [-12 + 25 * k, TALL / rows];
+      stage.word(`head ${k}`, { x: X(0) - 34, y: y + 15, text: String(k + 1), size: 14, colour: k === first.head ? "ink" : "soft", weight: k === first.head ? 700 : 500, opacity: shown * (1 - join) });
+      range(n).forEach((i) => stage.bar(`cell ${k} ${i}`, { x: mix(X(i) - 30, X(focus) - 8, join), y: mix(y, BASE - TALL + tall * k, join), width: mix(60, 16, join), height: mix(21, tall - 1, join), opacity: shown * (0.06 + 0.94 * one.heads[k][i]) * (1 - over(u, 0.78, 0.88)) }));
     });
+    joined(over(u, 0.74, 0.86));
     const gone = 1 - over(u, 0, 0.1);
     if (gone) stage.strip("mixed", { x: X(focus), y: 116, numbers: one.mixed, colour: "value", wide: 16, high: 62, opacity: gone, top: 0.6 });
   }
 
   function residual(u) {
-    stage.look(mix(CAMERA.heads, CAMERA.look, over(u, 0, 0.15)), X(focus));
+    stage.look(CAMERA.near, X(focus));
     ground();
-    const [first, wide, second] = [over(u, 0.15, 0.4), over(u, 0.5, 0.62) - over(u, 0.72, 0.84), over(u, 0.8, 0.95)];
+    const [first, wide, second] = [over(u, 0.2, 0.42), over(u, 0.54, 0.66) - over(u, 0.74, 0.84), over(u, 0.84, 0.96)];
     range(n).forEach((i) => {
       const x = mix(mix(one.states[0][i], one.between[i], over(u, 0.3, 0.42)), one.states[1][i], second);
       cells(i, x, { opacity: i === focus ? 1 : 0.45 });
     });
-    stage.strip("added", { x: X(focus), y: mix(290, FOOT, first), numbers: one.added, colour: "encoder", high: 64, opacity: 1 - over(u, 0.36, 0.44) });
+    joined(1 - over(u, 0.04, 0.16)); // multiplied by W_O it becomes what is added
+    stage.strip("added", { x: X(focus), y: mix(BASE, FOOT, first), numbers: one.added, colour: "encoder", high: TALL, opacity: over(u, 0.04, 0.14) * (1 - over(u, 0.38, 0.46)), top: 1 });
     stage.word("plus", { x: X(focus) + 26, y: FOOT - 34, text: "+", size: 26, weight: 700, opacity: over(u, 0.2, 0.3) * (1 - over(u, 0.42, 0.48)) + second * (1 - over(u, 0.93, 1)) });
     if (u > 0.46) {
       stage.box("ff", { x: mix(X(focus) - 10, X(focus) - 120, wide), y: 168, width: mix(20, 240, wide), height: 70, colour: "encoder", fill: "card", opacity: over(u, 0.46, 0.52) * (1 - over(u, 0.9, 0.98)) });
       range(32).forEach((i) => stage.bar(`unit ${i}`, { x: mix(X(focus), X(focus) - 112 + 7.1 * i, wide), y: 178, width: 5, height: 50, colour: "encoder", opacity: wide * (0.08 + (0.92 * one.units[i]) / Math.max(1, ...one.units)) }));
-      stage.strip("thought", { x: X(focus), y: mix(238, FOOT, over(u, 0.82, 0.92)), numbers: one.thought, colour: "encoder", high: 64, opacity: over(u, 0.78, 0.84) * (1 - over(u, 0.92, 0.98)) });
+      stage.strip("thought", { x: X(focus), y: mix(238, FOOT, over(u, 0.82, 0.92)), numbers: one.thought, colour: "encoder", high: 64, opacity: over(u, 0.78, 0.84) * (1 - over(u, 0.92, 0.98)), top: 1 });
     }
   }
 
@@ -172,14 +181,15 @@ export function scenes({ one, two, plain }, stage, say) {
   const frames = (opacity, left = 14, wide = width, colour = "encoder", name = "e") =>
     range(3).forEach((l) => {
       const y = FLOORS[l + 1] + 9;
-      stage.box(`layer ${name} ${l}`, { x: left, y, width: wide, height: FLOORS[l] - SHORT - 9 - y, colour, fill: "card", opacity, over: true });
-      stage.word(`layer name ${name} ${l}`, { x: left + wide / 2, y: y + 23, text: told(say.layer, { layer: l + 1 }), size: 16, colour, opacity, over: true });
+      const height = FLOORS[l] - SHORT - 9 - y;
+      stage.box(`layer ${name} ${l}`, { x: left, y, width: wide, height, colour, fill: "card", opacity, radius: 6, over: true });
+      stage.word(`layer name ${name} ${l}`, { x: left + wide / 2, y: y + height / 2 + 5, text: told(say.layer, { layer: l + 1 }), size: 14, colour, opacity, over: true });
     });
 
   function tower(u) {
-    stage.look(mix(CAMERA.look, CAMERA.tower, over(u, 0, 0.25)), X(focus));
+    stage.look(mix(CAMERA.near, CAMERA.tower, over(u, 0, 0.3)), X(focus));
     ground();
-    frames(over(u, 0.15, 0.3));
+    frames(over(u, 0.16, 0.32));
     const height = over(u, 0.2, 0.3) + 2 * over(u, 0.35, 0.9);
     const numbersAt = (i) => mix(one.states[Math.min(3, Math.floor(height + 1e-9))][i], one.states[Math.min(3, Math.floor(height + 1e-9) + 1)][i], height % 1);
     range(n).forEach((i) => stage.strip(`x ${i}`, { x: X(i), y: floor(Math.min(height, 2.9999)), numbers: height < 1 ? one.states[1][i] : numbersAt(i), opacity: mix(i === focus ? 1 : 0.45, 1, over(u, 0.05, 0.2)), high: mix(HIGH, SHORT, over(u, 0, 0.2)) }));
@@ -199,8 +209,8 @@ export function scenes({ one, two, plain }, stage, say) {
     frames(1);
     frames(over(u, 0.4, 0.8), ...DECODER);
     range(n).forEach((i) => {
-      stage.strip(`x ${i}`, { x: mix(X(i), M(i), over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)), numbers: mix(one.states[3][i], one.memory[i], over(u, 0, 0.2)), high: SHORT });
-      stage.word(`memory ${i}`, { x: mix(X(i), M(i), over(u, 0.2 + 0.02 * i, 0.7 + 0.02 * i)), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)) - SHORT - 8, text: words[i], size: 16, colour: "encoder", opacity: over(u, 0.05, 0.2) });
+      stage.strip(`x ${i}`, { x: mix(X(i), M(i), over(u, 0.2 + 0.02 * (n - i), 0.7 + 0.02 * (n - i))), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)), numbers: mix(one.states[3][i], one.memory[i], over(u, 0, 0.2)), high: SHORT });
+      stage.word(`memory ${i}`, { x: mix(X(i), M(i), over(u, 0.2 + 0.02 * (n - i), 0.7 + 0.02 * (n - i))), y: mix(FLOORS[3], TOP, over(u, 0, 0.2)) - SHORT - 8, text: words[i], size: 16, colour: "encoder", opacity: over(u, 0.05, 0.2) });
     });
   }
 
@@ -216,45 +226,49 @@ export function scenes({ one, two, plain }, stage, say) {
     stage.look(CAMERA.decoder, Y(seen));
     frames(1, ...DECODER);
     remembered();
-    line(written.length - 1, (j) => ({ opacity: over(u, 0.02 * j, 0.1 + 0.02 * j) * (j > seen ? mix(1, 0.25, over(u, 0.35, 0.5)) : 1) }));
-    const edge = mix(end + decoded, Y(seen) + 34, over(u, 0.25, 0.55));
+    line(written.length - 1, (j) => ({ opacity: over(u, 0.01 * j, 0.04 + 0.01 * j) * (j > seen ? mix(1, 0.25, over(u, 0.5, 0.62)) : 1) }));
+    const edge = mix(end + decoded, Y(seen) + 34, over(u, 0.44, 0.64));
     standing(written.length - 1);
-    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: Math.max(0, end + decoded - edge), height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.22, 0.3), radius: 4, over: true });
-    stage.word("future", { x: Math.max(edge + 20, Y(Math.min(5, m))), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.5, 0.6), over: true });
-    range(seen + 1).forEach((j) => stage.line(`back ${j}`, { from: [Y(seen), FOOT - SHORT - 4], to: [Y(j) + (j === seen ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[seen][j], opacity: 0.85, drawn: over(u, 0.6, 0.85), arc: 34, over: true }));
+    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: Math.max(0, end + decoded - edge), height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.42, 0.48), radius: 4, over: true });
+    stage.word("future", { x: Math.max(edge + 20, Y(Math.min(5, m))), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.58, 0.66), over: true });
+    range(seen + 1).forEach((j) => stage.line(`back ${j}`, { from: [Y(seen), FOOT - SHORT - 4], to: [Y(j) + (j === seen ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[seen][j], opacity: 0.85, drawn: over(u, 0.66, 0.86), arc: 34, over: true }));
   }
 
-  const asking = (j, to, shown, opacity = 0.75) =>
-    range(n).forEach((i) => stage.line(`cross ${i}`, { from: to, to: [M(i), TOP + 5], wide: 20 * one.crossed[j][i], opacity, drawn: shown }));
+  const ROOF = (layer) => FLOORS[layer + 1] + 9; // of a layer's box
+  const WITHIN = 0.5; // of a layer: there its column asks the memory
+  const LAST = FLOORS.length - 2; // the last layer
+  const asking = (layer, j, weights, drawn, opacity) =>
+    range(n).forEach((i) => stage.line(`cross ${layer} ${i}`, { from: [Y(j), ROOF(layer)], to: [M(i), TOP + 5], wide: 20 * weights[i], opacity: 0.75 * opacity, drawn }));
 
   function cross(u) {
-    const [j, shown] = [asked, over(u, 0.45, 0.85)];
+    const j = asked;
+    const rises = [[0, 0.1], [0.28, 0.36], [0.5, 0.6]]; // into each layer, where the column stops and asks
+    const height = WITHIN * over(u, ...rises[0]) + over(u, ...rises[1]) + over(u, ...rises[2]) + (1 - WITHIN) * over(u, 0.86, 1);
+    const answered = over(u, 0.66, 0.78);
     stage.look(CAMERA.decoder, Y(j));
     frames(1, ...DECODER);
-    remembered(shown > 0.3 ? one.crossed[j] : null);
+    remembered(answered ? one.crossed[j] : null);
     line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
     standing(j);
-    const height = 2.9999 * over(u, 0, 0.4);
     stage.strip(`y ${j}`, { x: Y(j), ...risen(j, height) });
-    stage.strip("question", { x: Y(j) + 24, y: FLOORS[3], numbers: one.questions[j], colour: "query", wide: 14, high: SHORT, top: 1.6, opacity: over(u, 0.4, 0.5) });
-    asking(j, [Y(j) + 24, FLOORS[3] - SHORT - 4], shown);
+    rises.forEach(([, from], l) => asking(l, j, one.asked[l], over(u, from, from + 0.14), l < LAST ? 1 - over(u, from + 0.14, from + 0.2) : 1));
   }
 
   function word(u) {
     const j = asked;
     const right = Y(0) + 0.42 * decoded; // of the bars's words
-    const fly = over(u, 0.6, 0.9);
+    const fly = over(u, 0.66, 0.92);
     stage.look(CAMERA.decoder, mix(right, Y(j + 1), fly));
     frames(1, ...DECODER);
     remembered(one.crossed[j]);
     line(j + 1);
     standing(j);
     stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 2.9999), opacity: 1 - 0.5 * fly });
-    asking(j, [Y(j) + 24, FLOORS[3] - SHORT - 4], 1, 0.75 * (1 - over(u, 0, 0.2)));
+    asking(LAST, j, one.crossed[j], 1, 1 - over(u, 0, 0.15));
     one.next[j].forEach(([text, p], k) => {
-      const y = -26 + 27 * k;
+      const y = 66 + 20 * k;
       const [shown, chosen] = [over(u, 0.1 + 0.05 * k, 0.25 + 0.05 * k), k === 0];
-      stage.bar(`chance ${k}`, { x: right, y: y - 15, width: Math.max(3, 240 * p * shown), height: 19, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
+      stage.bar(`chance ${k}`, { x: right, y: y - 13, width: Math.max(3, 240 * p * shown), height: 16, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
       stage.word(`chance p ${k}`, { x: right + 240 * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
       stage.word(`chance word ${k}`, { x: chosen ? mix(right - 40, Y(j + 1), fly) : right - 40, y: chosen ? mix(y, GROUND, fly) : y, text, size: 19, colour: "decoder", weight: chosen ? 700 : 500, opacity: shown * (chosen ? 1 : 1 - fly) });
     });
@@ -263,16 +277,16 @@ export function scenes({ one, two, plain }, stage, say) {
   function loop(u) {
     frames(1, ...DECODER);
     const [begin, last] = [asked + 1, written.length - 2];
-    const time = Math.min(0.9999, u / 0.93) * (last - begin + 1);
+    const time = Math.min(0.9999, u / 0.9) * (last - begin + 1);
     const j = begin + Math.floor(time);
     const within = time - Math.floor(time);
     stage.look(CAMERA.decoder, mix(Y(j), Y(j + 1), over(within, 0.6, 1)));
     remembered(one.crossed[j]);
     line(j + 1, (k) => ({ weight: k === j ? 700 : 500 }));
     standing(j);
-    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, 2.9999 * over(within, 0, 0.35)), opacity: mix(1, 0.5, over(within, 0.6, 0.9)) });
-    asking(j, [Y(j), FLOORS[3] - SHORT - 4], over(within, 0.35, 0.55), 0.75 * (1 - over(within, 0.8, 1)));
-    stage.word("comes", { x: Y(j + 1), y: mix(FLOORS[3] - 20, GROUND, over(within, 0.6, 0.97)), text: written[j + 1], size: 19, colour: "decoder", weight: 700, opacity: over(within, 0.55, 0.65) });
+    stage.strip(`y ${j}`, { x: Y(j), ...risen(j, (2 + WITHIN) * over(within, 0, 0.28) + (1 - WITHIN) * over(within, 0.5, 0.62)), opacity: mix(1, 0.5, over(within, 0.6, 0.9)) });
+    asking(LAST, j, one.crossed[j], over(within, 0.28, 0.5), 1 - over(within, 0.5, 0.65));
+    stage.word("comes", { x: Y(j + 1), y: mix(FLOORS[3] - 20, GROUND, over(within, 0.64, 0.97)), text: written[j + 1], size: 19, colour: "decoder", weight: 700, opacity: over(within, 0.58, 0.68) });
   }
 
   function removed(u) {
@@ -280,18 +294,18 @@ export function scenes({ one, two, plain }, stage, say) {
     const rows = two ? [[one, 0], [two, 150]] : [[one, 75]];
     rows.forEach(([each, down], r) => {
       each.words.slice(0, -1).forEach((text, i) => stage.word(`plain ${r} ${i}`, { x: X(i) - 6, y: 240 + down, text, size: 19, weight: animals.includes(i) ? 700 : 500 }));
-      each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i) - 6, y: 260 + down + 60 * over(u, 0.2, 0.45), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.2, 0.45) }));
+      each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i) - 6, y: 260 + down + 60 * over(u, 0.08, 0.3), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.08, 0.3) }));
       const [now, later] = [each.translation, plain];
-      const change = over(u, 0.5, 0.7);
+      const change = over(u, 0.32, 0.5);
       stage.word(`plain french ${r}`, { x: X(0) - 30, y: 204 + down, text: change < 0.5 ? now : later, size: 22, colour: change < 0.5 ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
     });
   }
 
-  const steps = (u) => Math.min(m - 1, asked + 1 + Math.floor(Math.min(0.9999, u / 0.93) * (m - 1 - asked)));
+  const steps = (u) => Math.min(m - 1, asked + 1 + Math.floor(Math.min(0.9999, u / 0.9) * (m - 1 - asked)));
   const most = (name, query) => ({ name, query, key: heaviest(one.looks[name].weights[query]) });
   const lookAt = {
     hook: () => most("cross", asked),
-    asks: (u) => ({ name: "first", query: focus, key: u < 0.28 ? 0 : Math.min(n - 1, Math.floor(((u - 0.28) / 0.5) * n)) }),
+    asks: (u) => ({ name: "first", query: focus, key: u < 0.35 ? 0 : Math.min(n - 1, Math.floor(((u - 0.35) / 0.29) * n)) }),
     tower: (u) => most(u > 0.5 ? "last" : "first", focus),
     memory: () => most("last", focus),
     card: () => most("own", seen),

@@ -7,8 +7,8 @@
                                                                       it leaps that high above its start
    stage.box("layer 1", { x, y, width, height, colour?, fill?, opacity?, dash?, over? })   `over`: in front of the columns
    stage.bar("score", { x, y, width, height, colour, opacity? })
-   stage.look([x, y, width, height], at?)                             where the camera looks; on a narrow stage it shows only the part
-                                                                      around the place `at`, at full height
+   stage.look([x, y, width, height], at?, whole?)                     where the camera looks; on a narrow stage it shows only the part
+                                                                      around the place `at`, at full height, or more the nearer `whole` is to 1
    over(u, a, b)      0 before a, 1 after b, eased between            mix(p, q, u)   numbers or lists of numbers               */
 
 import { clamp, range, s, set } from "../../kit/index.js";
@@ -20,6 +20,7 @@ export const over = (u, a, b) => {
 export const mix = (p, q, u) => (Array.isArray(p) ? p.map((x, i) => mix(x, q[i], u)) : p + (q - p) * u);
 const near = (x) => Math.round(100 * x) / 100;
 
+export const NARROW = 480; // pixels, below which the stage is nearly square
 const LEAST = 9.5; // pixels: no word is smaller, however far away the camera is
 
 export function theatre(svg) {
@@ -53,9 +54,12 @@ export function theatre(svg) {
       }
     },
     pixels: [760, 470], // of the drawing; set by who lays it out
-    look([x, y, width, height], at) {
+    isNarrow() {
+      return this.pixels[0] < NARROW;
+    },
+    look([x, y, width, height], at, whole = 0) {
       const wide = Math.min(width, (height * this.pixels[0]) / this.pixels[1]);
-      if (at !== undefined) [x, width] = [clamp(at - wide / 2, x, x + width - wide), wide];
+      if (at !== undefined) [x, width] = mix([clamp(at - wide / 2, x, x + width - wide), wide], [x, width], whole);
       scale = Math.min(this.pixels[0] / width, this.pixels[1] / height);
       set(svg, { viewBox: [x, y, width, height].map(near).join(" ") });
     },
