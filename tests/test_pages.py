@@ -364,7 +364,7 @@ def test_each_chapter_links_to_its_scene_of_the_film(soups) -> None:
         if link:
             address, _, second = link["href"].partition("#tfm=transformer/film.0&value=")
             assert address == ("" if path.stem == "transformer" else "transformer.html")
-            assert float(second) == moment(path.stem) + 0.1
+            assert float(second) == pytest.approx(moment(path.stem) + 0.1)
     first = soups["chapters/transformer.html"].select_one(".tfm-widget")
     assert first["data-module"] == "transformer/film"
 
