@@ -120,20 +120,24 @@ REACH = """async (box, [share, sight]) => {
   const [bar, stage] = [box.querySelector(".tfm-bar"), box.querySelector("[data-stage]")];
   if (!bar.childElementCount) return null; // all its controls are on its stage
   const at = stage.getBoundingClientRect();
-  scrollBy({ top: at.top + share * at.height - sight * innerHeight, behavior: "instant" });
+  const isBelow = bar.getBoundingClientRect().top >= at.bottom;
+  scrollBy({ top: isBelow ? at.top - document.querySelector(".tfm-top").getBoundingClientRect().bottom : at.top + share * at.height - sight * innerHeight, behavior: "instant" });
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const { top, bottom } = bar.getBoundingClientRect();
-  return [document.querySelector(".tfm-top").getBoundingClientRect().bottom, top, bottom];
+  return [document.querySelector(".tfm-top").getBoundingClientRect().bottom, top, bottom, isBelow];
 }"""
 
 
 def out_of_reach(widget: Widget) -> list[str]:
-    """Whatever part of a tall stage one looks at on a phone, the controls stand whole above it, and leave it its room."""
+    """Whatever part of a tall stage one looks at on a phone, the controls stand whole above it, and leave it its room.
+
+    Those below a stage, as under a film, are on the screen together with all of it.
+    """
     high, found = PHONE["height"], []
     for share in (0.1, 0.5, 0.9):
         if seen := widget.box.evaluate(REACH, [share, SIGHT]):
-            head, top, bottom = seen
-            if top < head - 1 or bottom > SIGHT * high + 1 or bottom - top >= ROOM * high:
+            head, top, bottom, is_below = seen
+            if top < head - 1 or bottom > (1 if is_below else SIGHT) * high + 1 or bottom - top >= ROOM * high:
                 found.append(f"at {share:.0%} of the stage the controls stand from {top:.0f} to {bottom:.0f} px")
     return found
 

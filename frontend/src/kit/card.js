@@ -1,5 +1,6 @@
 /* The widget's card: name and question · controls · stage · readout · Save, Link, Reset.
-   Controls are placed above everything that grows or shrinks with them, so that they do not move while in use.
+   Controls are placed above everything that grows or shrinks with them, so that they do not move while in use; those of a stage
+   of constant height may be `below` it, as under a film.
 
    const ui = card({ model, el, state: ["value", "focus"] });   // the traits that a link and Reset restore; `grows` names those
                                                                 // whose lists may become longer or shorter, `fits` gives,
@@ -25,7 +26,7 @@ import { savers } from "./save.js";
 import { keyOf, linked, linkTo } from "./link.js";
 import { WORDS } from "./words.js";
 
-export function card({ model, el, state, grows, fits = {} }) {
+export function card({ model, el, state, grows, fits = {}, below }) {
   const stops = [];
   const heard = (event, listener) => {
     model.on(event, listener);
@@ -40,7 +41,7 @@ export function card({ model, el, state, grows, fits = {} }) {
   const foot = h("div", { class: "tfm-foot" });
   const note = h("span", { class: "tfm-note", role: "status" });
   const bubble = h("div", { class: "tfm-tip", "aria-hidden": "true", hidden: true });
-  const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), bar, stage, readout, foot, bubble);
+  const root = h("div", { class: "tfm-card", role: "group" }, h("header", {}, title, question), !below && bar, stage, readout, below && bar, foot, bubble);
   el.append(root);
   // In JupyterLab, arrow keys and Enter move among cells, unless the focused node itself has this attribute.
   root.addEventListener("keydown", ({ key }) => key === "Escape" && tip());

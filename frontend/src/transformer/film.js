@@ -51,7 +51,7 @@ export function closeUp({ words, written, looks, names }, { name, query, key }, 
 }
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["sentence", "swapped", "value", "depth", "pick"], fits: { pick: (text) => /^(\w+\.\d+\.\d+)?$/.test(text) } });
+  const ui = card({ model, el, below: true, state: ["sentence", "swapped", "value", "depth", "pick"], fits: { pick: (text) => /^(\w+\.\d+\.\d+)?$/.test(text) } });
   const shared = ui.get("shared");
   const svg = s("svg", { class: "tfm-film", role: "img", preserveAspectRatio: "xMidYMid meet" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
@@ -111,12 +111,12 @@ function render({ model, el }) {
     if (said !== says[depth]) ui.say(h("span", { class: "tfm-film-caption" }, says[depth]));
     said = says[depth];
   }
-  const own = live(ui, { ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
   ui.stage.append(box);
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
   const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
   ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-1) : total }) || play.play() });
+  const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
 
   ui.until(onWidth(box, (width) => {
     const height = Math.round(width * (width < NARROW ? 0.92 : 0.56));
