@@ -90,7 +90,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "SIZES": {"8 × 1": (8, 1), "16 × 1": (16, 1)},
         "BUDGETS": [3e8, 6e8],
         "FEWEST": 1,
-        "TUNED": 3e8,
+        "TUNED": 1,
         "SEEDS": [0, 1],
         "RATES": [1e-3],
         "LENGTH": 16,
