@@ -141,13 +141,25 @@ def kept(size: str, steps: int, rate: float, seed: int) -> dict[str, Any]:
     return piece(NAME, f"{size}, {steps}, {rate:g}, seed {seed}", partial(run, size, steps, rate, seed))
 
 
+def law(N: np.ndarray, D: np.ndarray, E: float, A: float, B: float, alpha: float, beta: float) -> np.ndarray:
+    return E + A / N**alpha + B / D**beta
+
+
+def forecast(points: np.ndarray) -> dict[str, Any]:
+    """Return how far the law, fitted without the runs of the largest budget, misses their losses."""
+    C, N, D, L = points.T
+    known, largest = C < C.max(), C == C.max()
+    found = law(N[largest], D[largest], *fit(N[known], D[known], L[known]))
+    off = (found / L[largest] - 1).tolist()
+    return {"runs": [int(known.sum()), int(largest.sum())], "off": [round(x, 4) for x in off]}
+
+
 def fit(N: np.ndarray, D: np.ndarray, L: np.ndarray) -> tuple[float, ...]:
     """Return E, A, B, α and β of L = E + A / N^α + B / D^β, by the best of several starts."""
 
     def error(values: np.ndarray) -> float:
         e, a, b, alpha, beta = values
-        found = np.exp(e) + np.exp(a - alpha * np.log(N)) + np.exp(b - beta * np.log(D))
-        return float(np.sum((np.log(found) - np.log(L)) ** 2))
+        return float(np.sum((np.log(law(N, D, np.exp(e), np.exp(a), np.exp(b), alpha, beta)) - np.log(L)) ** 2))
 
     starts = [(e, 3.0, 3.0, alpha, beta) for e in (-1.0, 0.0) for alpha in (0.2, 0.5) for beta in (0.2, 0.5)]
     best = min(
@@ -172,7 +184,7 @@ def main() -> None:
         "Held-out loss, in nats per letter, of decoders of several sizes (width × layers) after several amounts of compute C = 6ND. "
         "N: parameters of the layers and of the output; updates: of 16 lines of 128 letters. The learning rate of each size is the best of "
         f"three, by validation loss, after {TUNED} updates. fit: E + A / N^α + B / D^β, with the 5th and 95th percentiles of 200 samples of the runs; size: the exponent of "
-        "the best N in C, β / (α + β)."
+        "the best N in C, β / (α + β). forecast: fitted without the runs of the largest budget, how far the law is off for them (1 is all)."
     )
     with record(NAME, what, unequal="every run has the updates that its compute buys") as numbers:
         rates = chosen_rates()
@@ -190,10 +202,11 @@ def main() -> None:
                 for seed, one in zip(SEEDS, made):
                     numbers.ran(arm, seed, one["updates"], None, one["cpu_seconds"])
                     N, D = parameters(*SIZES[size]), one["updates"] * BATCH * LENGTH
-                    points.append((N, D, one["loss"]))
+                    points.append((budget, N, D, one["loss"]))
                 numbers["runs"][arm] = {"N": N, "D": D, "C": budget, "loss": [one["loss"] for one in made]}
                 numbers.rows(arm, f"runs/{arm}/loss")
-        numbers["fit"] = fitted(np.array(points))
+        found = np.array(points)
+        numbers["fit"], numbers["forecast"] = fitted(found[:, 1:]), forecast(found)
 
 
 def fitted(points: np.ndarray) -> dict[str, list[float]]:
@@ -205,8 +218,8 @@ def fitted(points: np.ndarray) -> dict[str, list[float]]:
     def with_interval(value: float, samples: list[float]) -> list[float]:
         return [round(value, 4), *(round(float(x), 4) for x in np.percentile(samples, [5, 95]))]
 
-    law = {name: with_interval(best[i], [one[i] for one in drawn]) for i, name in enumerate(names)}
-    return {**law, "size": with_interval(best[4] / (best[3] + best[4]), [one[4] / (one[3] + one[4]) for one in drawn])}
+    constants = {name: with_interval(best[i], [one[i] for one in drawn]) for i, name in enumerate(names)}
+    return {**constants, "size": with_interval(best[4] / (best[3] + best[4]), [one[4] / (one[3] + one[4]) for one in drawn])}
 
 
 if __name__ == "__main__":

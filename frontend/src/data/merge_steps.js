@@ -8,7 +8,6 @@ const WORDS = {
   pieces: "pieces of the sentence",
   plane: "How many pieces the sentence has after each merge.",
   sentence: "sentence",
-  next: "next merge",
   drawn: "Pieces: {pieces}",
   empty: "No sentence yet",
   told: "{merges}: {pieces} for {words}",
@@ -95,13 +94,6 @@ function render({ model, el }) {
 
   ui.text("value", { label: WORDS.sentence, most: 120 });
   player(ui, "used", { pace: 900, stops: () => [0, ...now().firing, table.length], label: WORDS.merges, min: 0, max: table.length, format: String });
-  ui.button("next", {
-    label: WORDS.next,
-    onclick() {
-      const { firing } = now();
-      ui.set({ used: firing.find((k) => k > used()) ?? 0 }); // after the last merge, start again with the letters
-    },
-  });
   const own = live(ui, { ask: () => ({ do: "pieces" }), beside: { of: "value", label: WORDS.beside, says: WORDS.comes } });
   const caption = h("p", { class: "tfm-caption" });
   const other = h("div", {}, caption, theirs.el);
