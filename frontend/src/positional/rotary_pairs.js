@@ -11,7 +11,7 @@ const WORDS = {
   plane: "The score against the distance, at every position",
   legend: "{query} solid, {key} dashed; the arc is the angle from key to query",
   position: "position of both",
-  distance: "distance back to the key",
+  distance: "distance to the key",
   places: ["{count} place", "{count} places"],
   told: "{query} at {a}, {key} at {b}, {distance} apart · score {score} = {shares}",
 };

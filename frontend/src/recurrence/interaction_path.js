@@ -5,7 +5,7 @@ import { below, card, clamp, h, many, onWidth, player, range, s, set, tokenRow, 
 const WORDS = {
   row: "The later word",
   distance: "distance",
-  window: "window, words per side",
+  window: "window",
   k: "kernel size k",
   told: "From {first} to {last}, {words} apart: an RNN needs {rnn}; windows of {window} on each side, {windows}; dilated convolutions with k = {k}, {dilated}; attention, {attention}.",
   drawn: "{kind}: {hops}",
