@@ -132,8 +132,9 @@ def test_label_smoothing_keeps_its_answer_until_it_is_found(visit, built_book: P
 
 def test_no_widget_opens_on_its_answer(visit, built_book: Path) -> None:
     (follow, *_) = opened(visit, built_book, "transformer/follow_token")
-    steps = follow.box.locator('[data-control="value"] [role="radio"]')
-    assert steps.last.get_attribute("aria-checked") == "true", "it does not begin at the bottom of the machine"
+    assert follow.box.locator('[data-control="value"]').input_value() == "0", "it does not begin at the bottom"
+    told = follow.box.locator(".tfm-lens td").all_text_contents()
+    assert any(told) and not any(told[: -len(follow.model()["tgt_tokens"])]), "it tells what higher steps say"
     (heads, *_) = opened(visit, built_book, "multihead/head_ablation")
     assert "?" not in heads.box.locator('[data-control="value"]').inner_text()
     assert "your guess" not in heads.readout()

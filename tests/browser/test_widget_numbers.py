@@ -510,6 +510,12 @@ def follow_token(widget: Widget) -> None:
                 assert_shows(best.split("” ")[1], mean.max())
             for (_, share), words in zip(stage["says"][i], told.split(": ")[-1].split(" · "), strict=True):
                 assert_shows(words.rsplit(" ", 1)[1], share)
+            said = [[best[0][0] for best in each["says"]] for each in stages[: value + 1]]
+            drawn = widget.box.locator(".tfm-lens tr").evaluate_all(
+                "(rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent))"
+            )
+            higher = [[""] * len(said[0])] * (len(stages) - value - 1)
+            assert drawn == [*higher, *reversed(said), []]
     rows = widget.rows()
     shown = tensor([float(row["value"]) for row in rows]).view(len(stages), -1)
     assert_close(shown, tensor([stage["vectors"][i] for stage in stages]))

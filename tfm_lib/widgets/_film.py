@@ -54,7 +54,7 @@ FILM = Words(
             "cross": 4.9,
             "word": 6.3,
             "loop": 6,
-            "removed": 5.8,
+            "removed": 6.1,
             "removed_own": 6,
         },
         "scenes": {
@@ -70,8 +70,8 @@ FILM = Words(
             ],
             "numbers": [[0, "Each word, and <eos> at the end, becomes a column of {d_model} numbers."]],
             "positions": [
-                [0, "But which word comes first? Each place has a column as well,"],
-                [0.67, "which is added to the word’s."],
+                [0, "But which word comes first? Each place has a column, too."],
+                [0.68, "It is added to the word’s."],
             ],
             "asks": [
                 [0, "Words exchange what they know: {focus} makes a query, each word a key."],
@@ -93,8 +93,8 @@ FILM = Words(
             "tower": [[0, "That was one of {layers} layers. In each, the words look at each other again."]],
             "memory": [[0, "What comes out is the memory: each word in its context. The decoder reads it."]],
             "card": [
-                [0, "In training, the decoder gets the whole French sentence,"],
-                [0.44, "so a mask hides what comes later: a word sees itself and those before."],
+                [0, "In training, the decoder gets the whole French sentence."],
+                [0.44, "So a mask hides what comes later: a word sees itself and those before."],
             ],
             "cross": [[0, "{read} rises and asks the memory. In the last layer, its heads look mostly at {looked}."]],
             "word": [
@@ -102,12 +102,12 @@ FILM = Words(
                 [0.56, "{next} has the largest, so the machine writes it."],
             ],
             "loop": [
-                [0, "The new word goes in at the bottom, the next one comes out at the top,"],
-                [0.7, "until <eos> ends the sentence."],
+                [0, "Each new word goes in at the bottom, and the next comes out at the top."],
+                [0.76, "This ends with <eos>."],
             ],
             "removed": [
                 [0, "Now we take the positions away."],
-                [0.32, "Both sentences become the same set of words, with the same French."],
+                [0.3, "Without positions, both are the same set of words, with the same French."],
             ],
             "removed_own": [
                 [0, "Now we take the positions away."],

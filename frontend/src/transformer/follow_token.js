@@ -1,6 +1,6 @@
-/* Follow-token widget: the vector of one word, stage by stage through the model, with shapes and actual numbers. */
+/* Follow-token widget: what the vectors of all words say, stage by stage up the model, and the numbers of one of them. */
 
-import { below, card, clamp, fixed, h, live, mean, range, s, set, tokenRow, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, live, mean, player, range, s, set, tokenRow, told } from "../kit/index.js";
 
 const WORDS = {
   layer: "layer {layer} · {step}",
@@ -10,16 +10,15 @@ const WORDS = {
   head: "weights of",
   all: "all {heads} heads, mean",
   one: "head {head}",
-  steps: "Steps, the first at the bottom: choose one",
-  upward: "steps, upward",
+  step: "step",
   number: "number in the vector",
   drawn: "{label}, {count} numbers: the least {least}, number {lowest}; the largest {most}, number {highest}",
   logits: "the {count} largest logits",
   vector: "the vector of “{token}”, {count} of its {width} numbers, between ± {top}",
   active: "{added} · {count} hidden units are above 0",
   looks: "weights of “{token}”: where it looks",
-  nearest: "words whose embeddings lie nearest (cosine)",
-  says: "what it would say, were this the end",
+  nearest: "At each step upward, the word whose embedding lies nearest to each vector",
+  says: "At each step upward, the word that each vector would write if the machine ended there",
   told: "{token} of the {sentence}, {step}. Number {number} is {value}{added}.{length}{most} {kind}: {words}",
   added: ", of which {value} was added here",
   length: " Length {length}{added}.",
@@ -75,20 +74,41 @@ function render({ model, el }) {
   };
   part();
   const head = ui.select("head", { label: WORDS.head, options: [[0, told(WORDS.all, { heads })], ...range(heads).map((k) => [k + 1, told(WORDS.one, { head: k + 1 })])] });
-  let column = tokenRow(ui, { tokens: now().stages.map(nameOf).reverse(), name: "value", label: WORDS.steps, kind: "one", onFocus: (i) => ui.set({ value: now().stages.length - 1 - i }) });
-  column.el.style = "flex-direction:column;align-items:stretch;gap:3px";
+  const caption = h("caption", { class: "tfm-caption" });
+  const map = h("table", { class: "tfm-lens", onclick: choose }, caption);
+  const play = player(ui, "value", { pace: 1000, label: WORDS.step, min: 0, max: now().stages.length - 1, format: (step) => nameOf(now().stages[step] ?? now().stage) });
 
   const shapes = h("p", { class: "tfm-caption", style: "font-family:var(--tfm-mono);overflow-wrap:anywhere" });
   const [first, second] = [vectorOf(shared.vector), vectorOf(shared.added)];
   const looks = h("div", {});
-  const says = h("div", {});
-  ui.stage.append(
-    words.el,
-    h("div", {}, head.el),
-    h("div", { style: "display:flex;flex-wrap:wrap;gap:14px 26px" },
-      h("div", { style: "flex:1 1 13rem" }, h("p", { class: "tfm-caption" }, WORDS.upward), column.el),
-      h("div", { style: "flex:3 1 17rem;min-width:0" }, shapes, first.el, second.el, looks, says)),
-  );
+  ui.stage.append(words.el, map, looks, h("div", { style: "display:flex;flex-wrap:wrap;gap:0 26px" }, [first, second].map(({ el }) => h("div", { style: "flex:1 1 17rem" }, el))), shapes);
+
+  function choose({ target }) {
+    const [cell, row] = [target.closest("td"), target.closest("tr")];
+    const { source, stages } = now();
+    if (cell) ui.set({ value: stages.length - 1 - row.rowIndex, word: cell.cellIndex - 1 + (source ? 0 : ui.get("src_tokens").length) });
+  }
+
+  /* The first step at the bottom; what lies above the chosen step is not told yet. */
+  function fill(stages, step, tokens, i) {
+    const rows = [...stages].reverse();
+    const key = JSON.stringify([rows.map(nameOf), tokens]);
+    if (map.key !== key) {
+      map.key = key;
+      const line = (kind, name, each) => h("tr", {}, h("th", { scope: "row" }, name), each.map((text) => h(kind, {}, text)));
+      map.replaceChildren(caption, h("tbody", {}, rows.map((stage) => line("td", nameOf(stage), tokens.map(() => ""))), line("th", "", tokens)));
+    }
+    [...map.rows].forEach((row, r) => {
+      const at = stages.length - 1 - r;
+      row.className = at === step ? "tfm-here" : "";
+      tokens.forEach((_, j) => {
+        const [word, share] = (at >= 0 && at <= step && stages[at].says[j][0]) || ["", 0];
+        const cell = row.cells[j + 1];
+        if (at >= 0 && cell.textContent !== word) cell.textContent = word;
+        set(cell, { style: `--w:${clamp(share, 0, 1)}`, class: j === i && "tfm-chosen" });
+      });
+    });
+  }
   ui.slider("number", { label: WORDS.number, min: 1, max: kept(), format: String });
 
   /* Bars up and down from 0; pointing at one selects it. */
@@ -132,11 +152,12 @@ function render({ model, el }) {
   let shown;
   function draw() {
     const { stages, step, stage, source, at, i, token, asked } = now();
-    const names = stages.map(nameOf).reverse();
     const tokens = [...ui.get("src_tokens"), ...ui.get("tgt_tokens")];
     words.update({ focus: at, tokens });
     if (words.el.firstChild.className !== "tfm-caption") part();
-    column.update({ focus: stages.length - 1 - step, tokens: names });
+    caption.textContent = source ? WORDS.nearest : WORDS.says;
+    play.upTo(stages.length - 1, step);
+    fill(stages, step, ui.get(source ? "src_tokens" : "tgt_tokens"), i);
     const row = weightsOf(stage, i, ui.get("head"));
     head.enable(row.length > 0);
     const chosen = number() - 1;
@@ -150,11 +171,10 @@ function render({ model, el }) {
     second.el.hidden = !added;
     second.draw(added ?? [], top, "soft", stage.active[i] === undefined ? shared.added : told(WORDS.active, { added: shared.added, count: stage.active[i] }), chosen);
     const meant = stage.says[i];
-    const key = JSON.stringify([at, step, row, meant, asked]);
+    const key = JSON.stringify([at, step, row, asked]);
     if (key !== shown) {
       shown = key;
       looks.replaceChildren(...(row.length ? chips("k", told(WORDS.looks, { token }), asked.map((word, j) => [word, row[j]])) : []));
-      says.replaceChildren(...chips("one", source ? WORDS.nearest : WORDS.says, meant));
     }
     const best = row.indexOf(Math.max(...row));
     const sentence = source ? "source" : "target";
