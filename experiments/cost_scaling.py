@@ -148,7 +148,7 @@ def law(N: np.ndarray, D: np.ndarray, E: float, A: float, B: float, alpha: float
 def forecast(points: np.ndarray) -> dict[str, Any]:
     """Return how far the law, fitted without the runs of the largest budget, misses their losses."""
     C, N, D, L = points.T
-    known = C < C.max()
+    known = C.max() > C
     largest = ~known
     found = law(N[largest], D[largest], *fit(N[known], D[known], L[known]))
     off = (found / L[largest] - 1).tolist()
@@ -195,14 +195,14 @@ def main() -> None:
         }
         numbers["runs"], points = {}, []
         for budget in BUDGETS:
-            for size in SIZES:
+            for size, shape in SIZES.items():
                 if not FEWEST <= (steps := updates(budget, size)) <= MOST:
                     continue
                 arm = f"{size}, {budget:g}"
                 made = [kept(size, steps, rates[size][0], seed) for seed in SEEDS]
                 for seed, one in zip(SEEDS, made):
                     numbers.ran(arm, seed, one["updates"], None, one["cpu_seconds"])
-                    N, D = parameters(*SIZES[size]), one["updates"] * BATCH * LENGTH
+                    N, D = parameters(*shape), one["updates"] * BATCH * LENGTH
                     points.append((budget, N, D, one["loss"]))
                 numbers["runs"][arm] = {"N": N, "D": D, "C": budget, "loss": [one["loss"] for one in made]}
                 numbers.rows(arm, f"runs/{arm}/loss")
