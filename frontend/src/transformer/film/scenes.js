@@ -25,7 +25,7 @@ function wholeWords({ written, crossed }) {
 /* Places of words in a row: at least STEP apart. */
 export function places(words, left, step = STEP) {
   let x = left;
-  return words.map((word, i) => (x += i ? Math.max(step, (LETTER * (words[i - 1].length + word.length)) / 2 + 6) : 0));
+  return words.map((word, i) => (x += i ? Math.max(step, (LETTER * (words[i - 1].length + word.length)) / 2 + 12) : 0));
 }
 
 export function scenes({ one, two, plain }, stage, say) {
@@ -54,11 +54,14 @@ export function scenes({ one, two, plain }, stage, say) {
   const cells = (i, numbers, more = {}) => stage.strip(`x ${i}`, { x: X(i), y: FOOT, numbers, ...more });
   const ground = (u = 1, from = 0) => words.forEach((text, i) => stage.word(`word ${i}`, { x: X(i), y: mix(GROUND - from, GROUND, u), text, opacity: i === n - 1 ? u : 1, weight: i === focus && !from ? 700 : 500 }));
 
+  /* On a narrow stage, the place that is looked at: a sentence of the reader's own may be long, and is read from left to right. */
+  const reading = (u) => (two ? X(1) : mix(X(1), X(n - 2), u));
+
   /* Where a word is that changes its place with another: up or down first, so that it passes the words between them. */
   const trip = (u, from, to, y, lift) => ({ x: mix(from, to, over(u, 0.2, 0.8)), y: y + lift * (over(u, 0, 0.3) - over(u, 0.7, 1)) });
 
   function hook(u) {
-    stage.look(CAMERA.words, X(1), stage.isNarrow() ? over(u, 0.39, 0.48) : 1);
+    stage.look(CAMERA.words, reading(over(u, 0.25, 0.6)), stage.isNarrow() ? (two ? over(u, 0.39, 0.48) : 0) : 1);
     const swap = two ? clamp((u - 0.5) / 0.18, 0, 1) - clamp((u - 0.86) / 0.12, 0, 1) : 0;
     const across = over(swap, 0.2, 0.8);
     const crossing = over(u, 0.1, 0.26);
@@ -290,14 +293,14 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function removed(u) {
-    stage.look(CAMERA.words);
+    stage.look(CAMERA.words, reading(0), two || !stage.isNarrow() ? 1 : 0);
     const rows = two ? [[one, 0], [two, 150]] : [[one, 75]];
     rows.forEach(([each, down], r) => {
       each.words.slice(0, -1).forEach((text, i) => stage.word(`plain ${r} ${i}`, { x: X(i) - 6, y: 240 + down, text, size: 19, weight: animals.includes(i) ? 700 : 500 }));
       each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i) - 6, y: 260 + down + 60 * over(u, 0.08, 0.3), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.08, 0.3) }));
       const [now, later] = [each.translation, plain];
       const change = over(u, 0.32, 0.5);
-      stage.word(`plain french ${r}`, { x: X(0) - 30, y: 204 + down, text: change < 0.5 ? now : later, size: 22, colour: change < 0.5 ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
+      stage.word(`plain french ${r}`, { x: X(0) - 30, y: 204 + down, text: change < 0.5 ? now : later, size: two || plain.length < 28 ? 22 : 15, colour: change < 0.5 ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
     });
   }
 
