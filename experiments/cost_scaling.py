@@ -43,7 +43,7 @@ SIZES = {
     "64 × 4": (64, 4),
 }
 BUDGETS = [1e10, 3e10, 1e11, 3e11, 1e12]
-FEWEST, MOST = 60, 8_000  # updates of a run; budgets that ask for fewer or more are left out
+FEWEST, MOST = 60, 5_000  # updates of a run; budgets that ask for fewer or more are left out
 SEEDS, BATCH, LENGTH, WARMUP, SAMPLES = [0, 1, 2], 16, 128, 0.05, 200
 RATES, TUNED = [3e-3, 1e-2, 3e-2, 6e-2], 200  # tried with seed 0, for every size, for so many updates
 JUDGED = 64  # batches
