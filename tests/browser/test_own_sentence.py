@@ -121,6 +121,7 @@ def heads(widget: Widget, library: Translator, sentence: str) -> None:
 
 def head_ablation(widget: Widget, library: Translator, sentence: str) -> None:
     """The second head of the first cross-attention, and what the sentence becomes without it."""
+    widget.box.locator('[data-control="mode"]').select_option(label="one head")
     widget.box.locator('[data-control="value"] [role="radio"]').nth(49).click()
     widget.look()
     (whole,) = library.translate([sentence], beam=1)

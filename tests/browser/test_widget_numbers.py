@@ -290,6 +290,12 @@ def merge_steps(widget: Widget) -> None:
             drawn = picture.locator("[data-piece]").evaluate_all("(all) => all.map((each) => each.dataset.piece)")
             assert drawn == [piece for word in ours.pieces for piece in word]
             assert "".join(picture.locator("text").all_text_contents()) == "".join(drawn)
+            counts = ours.counts
+            fired = [k for k in range(1, used + 1) if counts[k] < counts[k - 1]]
+            last = ours.merges[fired[-1] - 1].replace(" ", "") if fired else None
+            assert "".join(picture.locator("text[style*='tfm-one']").all_text_contents()) == (last or "") * drawn.count(
+                last
+            )
             told = widget.readout().split(":")[1].split("unknown")[0].split(".")[0]
             unknown = [n for n in [drawn.count("<unk>")] if n]
             assert_shows(told, len(drawn), len(ours.pieces), *unknown)

@@ -24,11 +24,11 @@ def heads_still(axes, widget):
 
 def head_ablation_still(axes, widget):
     rows, state = widget.rows(), widget.model()
-    whole, data = float(rows[0]["loss"]), state["measured"]
+    whole, data = float(rows[0]["BLEU"]), state["measured"]
     heads = len(data["heads"])
-    growth = column(rows[1 : 1 + heads], "loss") - whole
-    yield cells(axes[0], growth.max()).ravel(), np.maximum(growth, 0)
-    yield words(axes[0]), [fixed(1000 * grown, 0) for grown in growth]
+    lost = whole - column(rows[1 : 1 + heads], "BLEU")
+    yield cells(axes[0], lost.max()).ravel(), np.maximum(lost, 0)
+    yield words(axes[0]), [fixed(bleu, 1) for bleu in lost]
     off = {
         "head": [state["value"]] if state["value"] >= 0 else [],
         "layer": [state["value"] // data["n_heads"] * data["n_heads"] + k for k in range(data["n_heads"])],

@@ -25,12 +25,13 @@ WORDS = Words(
     first="first number of the value",
     second="second number",
     value="value",
+    price="value: price in € per kilo",
     weight="weight",
     key="k{number}",
 )
 SCORES = ("dot", "scaled dot", "bilinear", "additive")
 FRUIT = {"lemon": (-1.4, 1.6), "green apple": (1.0, 1.0), "strawberry": (1.8, -0.8)}  # sweet, sour
-PRICES = [[2.0], [3.0], [9.0]]  # euros per kilo
+PRICES = [[2.0], [3.0], [9.0]]
 
 
 class SoftLookup(Widget):
@@ -38,9 +39,10 @@ class SoftLookup(Widget):
 
     `keys` is (m, 2), `values` (m,), (m, 1) or (m, 2); as traits they are called `K` and `V`. Without
     keys, there are three fruits, sweet and sour, and their prices; without values the keys are the values.
-    `score` is dot, scaled dot, bilinear or additive; the last two have seeded matrices, or pass your own
-    `BilinearScore(2, 2)` or `AdditiveScore(2, 2, d_hidden)` instead of the name. The scores
-    are divided by `temperature`: near 0 the look-up is hard. `uniform` gives every key the same weight.
+    `worth` names the values on their axis, if each is a single number. `score` is dot, scaled dot, bilinear or
+    additive; the last two have seeded matrices, or pass your own `BilinearScore(2, 2)` or
+    `AdditiveScore(2, 2, d_hidden)` instead of the name. The scores are divided by `temperature`: near 0 the
+    look-up is hard. `uniform` gives every key the same weight.
     """
 
     _module = traitlets.Unicode("attention/soft_lookup").tag(sync=True)
@@ -49,6 +51,7 @@ class SoftLookup(Widget):
     V = Numbers().tag(sync=True)
     labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     axes = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    worth = traitlets.Unicode().tag(sync=True)
     value = Numbers().tag(sync=True)
     score = traitlets.Unicode("scaled dot").tag(sync=True)
     parameters = traitlets.Dict().tag(sync=True)
@@ -58,7 +61,8 @@ class SoftLookup(Widget):
     def __init__(self, keys=None, values=None, query=(0.6, 0.2), score="scaled dot", labels=None, axes=None, **kwargs):
         if keys is None:
             keys, labels, axes = list(FRUIT.values()), labels or list(FRUIT), axes or ["sweet", "sour"]
-            values = PRICES if values is None else values
+            if values is None:
+                values, kwargs = PRICES, {"worth": self.words.price, **kwargs}
         K = to_list("keys", keys, ("m", 2))
         parameters = _seeded()
         if isinstance(score, torch.nn.Module):
@@ -72,7 +76,7 @@ class SoftLookup(Widget):
             value=to_list("query", query, (2,)),
             score=score,
             parameters=parameters,
-            **kwargs,
+            **{"worth": self.words.value, **kwargs},
         )
 
     @property
@@ -155,7 +159,7 @@ class SoftLookup(Widget):
             right.set(**(wide if self.K == self.V else {}))
         else:
             plane = draw.Plane(
-                right, say.scale.format(axis=say.value), say.scale.format(axis=say.weight), ylim=(0, 1.12)
+                right, say.scale.format(axis=self.worth), say.scale.format(axis=say.weight), ylim=(0, 1.12)
             )
             places = [value for (value,) in self.V]
             plane.stems(places, 0, weights, "value", alpha=0.5)

@@ -64,7 +64,7 @@ ABLATION = Words(
     question="Which change costs the most BLEU, and which one gains?",
     shared={
         "tables": {"paper": "the paper's table 3", "ours": "ours, in miniature"},
-        "points": "BLEU relative to the whole model",
+        "points": "change in BLEU against the whole model",
     },
     alt="One change at a time, against {whole:.1f} BLEU of the whole model: {told}.",
     known="{name} {points}",
@@ -214,7 +214,7 @@ class AblationTable(Widget):
         return say.alt.format(whole=mean(self.tables[self.table]["whole"]), told=", ".join(told))
 
     def figure(self):
-        """Draw a row for each change; dots are seeds."""
+        """Draw a row for each change: a bar for the mean, and a dot for each seed."""
         fig, ax = draw.figure(width=6.4, height=0.4 + 0.25 * len(self.points))
         rows = self.points
         ax.set(xlim=LOSS, ylim=(len(rows) - 0.5, -0.5), yticks=range(len(rows)), xlabel=self.words.shared["points"])
@@ -223,6 +223,8 @@ class AblationTable(Widget):
         plane.rule(x=0)
         low, high = LOSS
         for i, (_, gains) in enumerate(rows):
+            if gains:
+                ax.barh(i, max(mean(gains), low), height=0.45, color=draw.colours()["one"], alpha=0.4)
             for gain in gains:
                 plane.dot(min(max(gain, low + 0.08), high), i, "one", mark="o" if gain >= low else "<")
             if gains and mean(gains) < low:

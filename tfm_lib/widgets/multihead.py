@@ -60,7 +60,7 @@ ABLATION = Words(
     head="head {head} of {layer}",
     heads="all heads of {layer}",
     first="the {removed} least important of {heads} heads",
-    costs="increase of the loss without the head, nats/1000",
+    costs="BLEU lost without the head",
     random="random orders",
     once="ranked once",
     loss="loss, nats per token",
@@ -334,13 +334,13 @@ class HeadAblation(Live):
     def figure(self):
         """Draw each head's cost alone, marking those that are off; and the loss as heads are removed in order."""
         say, data, across = self.words, self.measured, self.measured["n_heads"]
-        growth = np.array([entry[0] - data["whole"][0] for entry in data["heads"]]).reshape(-1, across)
+        lost = np.array([data["whole"][1] - entry[1] for entry in data["heads"]]).reshape(-1, across)
         fig, (grid, curve) = draw.figure(cols=2, width=7.4, height=3.6)
-        top = max(growth.max(), 1e-9)
+        top = max(lost.max(), 1e-9)
         rows = [f"{say.shared['places'][place]} {i + 1}" for place in data["places"] for i in range(data["n_layers"])]
         cols = [str(i + 1) for i in range(across)]
         look = {"text_size": 7, "square": False, "below": True, "turned": False, "kinds": ("soft", "soft")}
-        draw.heatmap(grid, growth, rows, cols, top, say.costs, lambda i, j: draw.number(1e3 * growth[i, j], 0), **look)
+        draw.heatmap(grid, lost, rows, cols, top, say.costs, lambda i, j: draw.number(lost[i, j], 1), **look)
         for row, head in (divmod(i, across) for i in self.off):
             draw.box(grid, head, row, 1, 1, edge="broken", linestyle="--", linewidth=1.5)
         plane, stops = draw.Plane(curve, say.shared["off"], say.loss), data["stops"]

@@ -16,7 +16,6 @@ const WORDS = {
   hard: " · nearly hard",
   axis: "{axis} of the value",
   values: "Plane of the values and the output",
-  value: "value",
   weight: "weight",
   line: "The weights over the number line of the values, and the output",
   key: "key",
@@ -209,9 +208,9 @@ function polygon(ui, names, square) {
 
 /* Values in one dimension: each weight is drawn at its value, and the output is their balance point. */
 function balance(ui, names) {
-  const line = plot(ui, { x: { label: WORDS.value, domain: [0, 1] }, y: { label: WORDS.weight, domain: [0, 1.15] }, height: 230, label: WORDS.line });
-  const stems = star(line, names, SQUARE, "value");
+  const line = plot(ui, { x: { label: ui.get("worth"), domain: [0, 1] }, y: { label: WORDS.weight, domain: [0, 1.15] }, height: 230, label: WORDS.line });
   const mean = line.rule({ colour: "value" });
+  const stems = star(line, names, SQUARE, "value"); // above the rule, which must not cross a name
   return {
     el: line.el,
     update({ V, weights, output }) {

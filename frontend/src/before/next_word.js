@@ -10,13 +10,13 @@ const WORDS = {
   rate: "length of a step",
   step: "one step downhill",
   taken: ["After {count} step: ", "After {count} steps: "],
-  told: "{taken}“{token}” came, with probability {share}, so the surprise is −ln {share} = {loss} nats. The slope of the surprise in each score: {slopes}. A step of length {rate} against the slope changes the scores by {moves}.",
+  told: "{taken}“{token}” came, with probability {share}, so the surprise is −ln {share} = {loss} nats. Its slope in each score: {slopes}.",
 };
 
 const LIMIT = 6;
 const MOST = 12; // steps
 const [ROW, NAME, TOP] = [30, 74, 0];
-const [two, three, change] = [fixed(2), fixed(3), signed(3)]; // the slope and the step against it are rounded alike
+const [two, three, change] = [fixed(2), fixed(3), signed(3)];
 
 /* Gradient of −ln p(answer) with respect to each score: the probabilities, minus 1 for the answer. */
 export const slopes = (scores, answer) => softmax(scores).map((share, i) => share - (i === answer ? 1 : 0));
@@ -53,10 +53,11 @@ function render({ model, el }) {
   const svg = s("svg", { role: "img" });
   const rows = tokens.map((token, i) => ({
     name: s("text", { x: NAME - 8, y: TOP + i * ROW + 19, "text-anchor": "end" }, short(token, 9)),
+    track: s("rect", { x: NAME, y: TOP + i * ROW + 4, height: ROW - 8, style: "fill:var(--tfm-w0)" }), // as long as probability 1
     bar: s("rect", { x: NAME, y: TOP + i * ROW + 4, height: ROW - 8 }),
     number: s("text", { y: TOP + i * ROW + 19, class: "tfm-axis" }),
   }));
-  svg.append(...rows.flatMap(({ name, bar, number }) => [name, bar, number]));
+  svg.append(...rows.flatMap(Object.values));
   const box = h("div", { class: "tfm-figure-box" }, svg);
   ui.stage.append(
     h("div", { class: "tfm-columns" },
@@ -74,7 +75,8 @@ function render({ model, el }) {
     const shares = softmax(now);
     const wide = Math.max(40, room - NAME - 48);
     set(svg, { width: room, height: 2 * TOP + rows.length * ROW, "aria-label": tokens.map((token, i) => `${token}: ${probability} ${two(shares[i])}`).join(", ") });
-    rows.forEach(({ bar, number }, i) => {
+    rows.forEach(({ track, bar, number }, i) => {
+      set(track, { width: wide });
       const width = shares[i] * wide;
       set(bar, { width: width.toFixed(1), style: `fill:var(--tfm-${i === at ? "one" : "soft"})` });
       set(number, { x: (NAME + width + 6).toFixed(1) });
@@ -87,8 +89,6 @@ function render({ model, el }) {
         token: h("b", { class: "tfm-one" }, tokens[at]),
         share: three(shares[at]),
         loss: h("b", {}, three(surprise(now, at))),
-        rate: fixed(1)(rate()),
-        moves: stepped(now, at, rate()).map((to, i) => `${tokens[i]} ${change(to - now[i])}`).join(" · "),
         slopes: slopes(now, at).map((slope, i) => `${tokens[i]} ${change(slope)}`).join(" · "),
       }),
     );

@@ -17,6 +17,7 @@ const WORDS = {
   unknown: ", {count} unknown",
   fires: "Merge {merge} joins {pair}, which occurs here.",
   idle: "Merge {merge} joins {pair}, which doesn’t occur here.",
+  last: " Marked: merge {merge}, {pair}.",
   none: "Nothing is merged yet: each piece is a letter, and · marks the last letter of a word.",
   beside: "show the translator’s pieces too",
   comes: "The book’s translator has its own list of merges, which is loaded with it: {size} MB, once.",
@@ -109,9 +110,10 @@ function render({ model, el }) {
     const { words, pieces, counts, firing } = now();
     const m = used();
     const known = new Set(ui.get("letters"));
-    const fresh = firing.includes(m) ? table[m - 1].join("") : null;
+    const last = firing.filter((k) => k <= m).at(-1); // the last merge that joined anything here
+    const pair = (k) => ({ merge: k, pair: table[k - 1].join(" + ") });
     const seen = pieces.map((word) => word.map((piece) => (isUnknown(piece, known) ? UNKNOWN : piece)));
-    ours.show(seen, fresh);
+    ours.show(seen, last && table[last - 1].join(""));
     other.hidden = !own();
     if (own()) {
       theirs.show(byWord(ui.get("read")));
@@ -126,7 +128,8 @@ function render({ model, el }) {
       h("b", {}, told(WORDS.told, { merges: many(WORDS.merge, m), pieces: many(WORDS.piece, counts[m]), words: many(WORDS.word, words.length) })),
       lost ? told(WORDS.unknown, { count: lost }) : "",
       ". ",
-      m ? told(fresh ? WORDS.fires : WORDS.idle, { merge: m, pair: table[m - 1].join(" + ") }) : WORDS.none,
+      m ? told(last === m ? WORDS.fires : WORDS.idle, pair(m)) : WORDS.none,
+      last && last < m ? told(WORDS.last, pair(last)) : "",
       ` ${line(seen)}`,
       own() && h("div", {}, told(WORDS.reads, { pieces: line(byWord(ui.get("read"))) })),
     );

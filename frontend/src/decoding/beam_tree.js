@@ -10,7 +10,8 @@ const WORDS = {
   way: "{word}, step {step}, log-probability {log}, {fate}: {text}", // the distinguishing parts come first, since a text can be long
   kept: "kept",
   pruned: "pruned",
-  source: "Source: {source}",
+  source: "Source: {source} · ",
+  boxes: "in each box: log P of the sentence so far",
   finished: "Finished, best first: log P / penalty = score",
   none: "Nothing has finished yet",
   told: "Beam {width}, α = {alpha}, step {step}: {here}, {sentences} finished. ",
@@ -169,8 +170,7 @@ function render({ model, el }) {
     group.check(Math.max(0, index));
     const here = marks[Math.max(0, index)]?.node;
     if (had && here !== document.activeElement) here?.focus({ preventScroll: true });
-    source.textContent = ui.get("source") ? told(WORDS.source, { source: ui.get("source") }) : "";
-    set(source, { hidden: !ui.get("source") });
+    source.textContent = (ui.get("source") && told(WORDS.source, { source: ui.get("source") })) + WORDS.boxes;
     tell(now, last, ended, chosen);
   }
 

@@ -82,7 +82,8 @@ function render({ model, el }) {
     cols: shown.cols,
     name: "mask",
     label: WORDS.map,
-    most: 40,
+    most: 34,
+    letters: 16,
     onFocus: (i) => ui.set({ focus: i }),
     describe: (i, j) => told(WORDS.cell, { query: labels(shown)[i], key: shown.cols[j], what: shown.mask[i][j] ? WORDS.seen : WORDS.hidden }),
   });

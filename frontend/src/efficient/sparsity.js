@@ -15,13 +15,13 @@ const WORDS = {
   layers: "layers",
   causal: "causal mask",
   hidden: "not reached",
-  unit: "1 / layers",
   told: "A layer compares {pairs} of {all} pairs ({share} %). Within {layers}, {query} is reached by {heard} of {words} words; by the first, {first}, {far}.",
   one: "1 layer",
   many: "{layers} layers",
 };
 
 const PATTERNS = ["window", "strided", "global", "hashing", "full"];
+const STEPS = [1, 2, 4, 8]; // numbers of layers in the legend
 export const CHUNK = 4; // positions per chunk, as in tfm_lib.widgets.efficient
 
 /* Sort positions by bucket and cut them into chunks: true if two share a bucket, in one chunk or the one before. */
@@ -71,9 +71,9 @@ function render({ model, el }) {
     onFocus: (i) => ui.set({ focus: i }),
     text: (i, j) => hops[i][j] || "",
     describe: (i, j) => told(WORDS.cell, { query: tokens()[i], key: tokens()[j], hops: words(i, j) }),
-    most: 30,
+    most: 25,
   });
-  ui.stage.append(h("p", { class: "tfm-caption" }, WORDS.caption), map.el, legend({ unit: WORDS.unit, masked: WORDS.hidden }));
+  ui.stage.append(h("p", { class: "tfm-caption" }, WORDS.caption), map.el, legend({ unit: WORDS.layers, steps: STEPS.map((n) => [1 / n, String(n)]), masked: WORDS.hidden }));
   ui.select("pattern", { label: WORDS.pattern, options: PATTERNS.map((name) => [name, names[name]]) });
   const size = ui.slider("size", { label: WORDS.size, min: 1, max: 8 });
   const rounds = ui.slider("rounds", { label: WORDS.rounds, min: 1, max: ui.get("buckets").length });

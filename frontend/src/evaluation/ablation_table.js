@@ -17,10 +17,10 @@ const WORDS = {
   yours: " · your guess {guess}",
   off: "Over {count} rows your guesses were off by {off} on average.",
   whole: "whole model: {score}",
-  mark: "bar: your guess",
+  mark: "upright line: your guess",
   least: "{points} or worse",
 };
-const [ROW, TOP, LOW, HIGH, NONE] = [25, 22, -4, 2, 9];
+const [ROW, TOP, LOW, HIGH, NONE] = [25, 40, -4, 2, 9];
 const points = signed(1);
 const held = (gain) => clamp(gain, LOW, HIGH); // values beyond the axis count as its end
 
@@ -39,6 +39,7 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["table", "value", "guess", "guesses", "shown", "reveal"], fits: { value: below(() => Math.max(...Object.values(tables()).map(({ rows }) => rows.length))) } });
   const shared = ui.get("shared");
   const tables = () => ui.get("tables");
+  const opening = structuredClone(model.get("shown"));
   const paper = matchMedia("print"); // in print, where nobody can uncover a row
   const list = (name) => (Array.isArray(ui.get(name)) ? ui.get(name) : []);
   const now = () => {
@@ -61,7 +62,7 @@ function render({ model, el }) {
   ui.toggle("reveal", { label: WORDS.reveal });
   const names = Object.keys(tables());
   if (names.length > 1) ui.select("table", { label: WORDS.table, options: names.map((name) => [name, shared.tables[name] ?? name]) });
-  ui.on("table", () => ui.set({ value: 0, guess: 0, guesses: list("guesses").map(() => NONE), shown: list("shown").map(() => false), reveal: false }));
+  ui.on("table", () => ui.set({ value: 0, guess: 0, guesses: list("guesses").map(() => NONE), shown: opening, reveal: false }));
   ui.on("guess", () => {
     const { at, guesses } = now();
     const guess = ui.get("guess");
@@ -72,14 +73,22 @@ function render({ model, el }) {
   let built = "";
   let rows = [];
   const zero = s("path", { class: "tfm-axis-line" });
+  const grid = s("path", { class: "tfm-grid" });
+  const title = s("text", { class: "tfm-axis", y: 13, "text-anchor": "end" }, shared.points);
   const ticks = s("g", {});
-  svg.append(ticks, zero);
+  svg.append(grid, title, ticks, zero);
 
-  function build({ table, name, n }) {
+  /* Whole numbers around every gain and guess, as far as the slider goes. */
+  function ends({ table, guesses }) {
+    const all = [...gains(table).flat(), ...guesses.filter((_, i) => given(guesses, i) !== null)];
+    return [Math.floor(held(Math.min(...all, 0))), Math.ceil(held(Math.max(...all, 0)))];
+  }
+
+  function build({ table, n }, [low, high]) {
     const names = table.rows.map(([name]) => name);
     const whole = widthOf(names, 13) + 16;
     const wide = Math.min(whole, 0.5 * room);
-    const x = (gain) => wide + ((gain - LOW) / (HIGH - LOW)) * (room - wide - 8);
+    const x = (gain) => wide + ((gain - low) / (high - low)) * (room - wide - 16);
     const letters = wide < whole ? Math.max(8, Math.floor((wide - 10) / 6.6)) : Infinity;
     rows.forEach(({ node }) => node.remove());
     rows = names.map((name, i) => {
@@ -87,38 +96,54 @@ function render({ model, el }) {
       const words = s("text", { x: 6, y: 17, style: "font-size:13px;fill:var(--tfm-ink)" });
       write(words, short(name, letters));
       const guess = s("path", { class: "tfm-line", style: "--c:var(--tfm-two)" });
+      const bar = s("rect", { y: 6, height: 11, style: "fill:var(--tfm-one);fill-opacity:.4" });
       const dots = s("g", {});
-      const node = s("g", { transform: `translate(0 ${TOP + i * ROW})` }, frame, words, guess, dots);
+      const number = s("text", { class: "tfm-mark-label", y: 16, style: "--c:var(--tfm-ink)" });
+      const node = s("g", { transform: `translate(0 ${TOP + i * ROW})` }, frame, words, bar, guess, dots, number);
       svg.append(node);
-      return { node, frame, guess, dots };
+      return { node, frame, bar, guess, dots, number };
     });
-    ticks.replaceChildren(...range(HIGH - LOW + 1).map((k) => s("text", { class: "tfm-axis", x: x(LOW + k), y: 12, "text-anchor": "middle" }, points(LOW + k).replace(/[.]0$/, ""))));
+    const marks = range(high - low + 1).map((k) => low + k);
+    ticks.replaceChildren(...marks.map((k) => s("text", { class: "tfm-axis", x: x(k), y: 32, "text-anchor": "middle" }, points(k).replace(/[.]0$/, ""))));
+    set(grid, { d: marks.map((k) => `M${x(k)} ${TOP - 4}V${TOP + n * ROW}`).join("") });
+    set(title, { x: room });
     set(zero, { d: `M${x(0)} ${TOP - 4}V${TOP + n * ROW}` });
     set(svg, { width: room, height: TOP + n * ROW + 4 });
     group.adopt(rows.map(({ node }) => node), names);
-    return { x, key: `${room} ${name}` };
+    return { x, wide };
   }
 
   /* A dot, or at the end of the axis an arrow to a value beyond it, with its number. */
   const mark = (x, isWithin) => s("path", { class: "tfm-dot", style: "--c:var(--tfm-one)", d: isWithin ? `M${x - 4.5} 11.5a4.5 4.5 0 1 1 9 0a4.5 4.5 0 1 1-9 0z` : `M${x - 4} 11.5l8-5v10z` });
-  const beyond = ({ x }, seen) => (seen.length && mean(seen) < LOW ? [s("text", { class: "tfm-axis", x: x(LOW) + 9, y: 16 }, points(mean(seen)))] : []);
 
-  let place;
+  /* The number stands at the end of its bar, or right of zero if there is no room before the names. */
+  function place({ x, wide }, { bar, number }, seen) {
+    const [zero, end] = [x(0), x(seen.length ? held(mean(seen)) : 0)];
+    set(bar, { x: Math.min(zero, end), width: Math.abs(end - zero) });
+    write(number, seen.length ? points(mean(seen)) : "");
+    if (!seen.length) return;
+    const least = Math.min(...seen.map((gain) => x(held(gain)))) - 8;
+    const left = mean(seen) < 0 && least - 30 > wide - 12;
+    set(number, { x: left ? least : Math.max(zero, ...seen.map((gain) => x(held(gain)))) + 8, "text-anchor": left ? "end" : "start" });
+  }
+
+  let axis;
   function draw() {
     const state = now();
     if (!room) room = Math.min(Math.floor(box.getBoundingClientRect().width), 684);
-    if (room && built !== `${room} ${state.name}`) {
-      place = build(state);
-      built = place.key;
-    }
+    const limits = ends(state);
+    const key = [room, state.name, ...limits].join();
+    if (room && built !== key) [axis, built] = [build(state, limits), key];
     const found = gains(state.table);
     const text = (i) => (state.open.includes(i) ? told(WORDS.shown, { points: points(mean(found[i])) }) : WORDS.covered);
-    rows.forEach(({ node, frame, guess, dots }, i) => {
+    rows.forEach((row, i) => {
+      const { node, frame, guess, dots } = row;
       const mine = given(state.guesses, i);
       set(frame, { style: `stroke:var(--tfm-${i === state.at ? "one" : "card"})` });
-      set(guess, { d: mine === null ? "" : `M${place.x(mine)} 4V${ROW - 5}` });
+      set(guess, { d: mine === null ? "" : `M${axis.x(mine)} 2V${ROW - 3}` });
       const seen = state.open.includes(i) ? found[i] : [];
-      dots.replaceChildren(...seen.map((gain) => mark(place.x(held(gain)), held(gain) === gain)), ...beyond(place, seen));
+      dots.replaceChildren(...seen.map((gain) => mark(axis.x(held(gain)), held(gain) === gain)));
+      place(axis, row, seen);
       const yours = mine === null ? "" : told(WORDS.guessed, { guess: points(mine) });
       set(node, { "aria-label": told(WORDS.row, { name: state.table.rows[i][0], points: text(i), guess: yours }) });
     });

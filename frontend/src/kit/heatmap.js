@@ -9,6 +9,7 @@
    row              the focused query: its row and word are highlighted; none without it
    slides           a hatch slides over a cell that becomes hidden, from the right
    text(i, j)       text of a cell if there is room (null: nothing)
+   letters          the most letters of a word's label; three fewer on a narrow card
    describe(i, j)   the cell in words: tooltip and aria, "query it, key animal: 0.44"
    onFocus(i, j)    a cell got the keyboard focus or was pointed at (pointing: only if no onToggle)
    onToggle(i, j)   click, Enter or Space; onPaint(i, j): the mouse was dragged into another cell
@@ -24,7 +25,7 @@ const TILT = 48; // degrees, for labels that are wider than their column
 const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
 const AXIS = 18; // height of the line that names the axes
 
-export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, slides, most = 52 }) {
+export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, slides, most = 52, letters: whole = 10 }) {
   const [hatch, cross] = [uid("hatch"), uid("cross")];
   const field = s("g", {});
   const light = s("rect", { class: "tfm-row-light", rx: 4 });
@@ -64,7 +65,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
 
   /* Label rows and columns as long as the cells stay large enough. */
   function measure(total) {
-    const letters = total < 420 ? 7 : 10;
+    const letters = total < 420 ? whole - 3 : whole;
     const fit = (left, longest) => {
       const size = clamp(Math.floor((total - left - 2) / cols.length), 3, most);
       if (longest <= size - 2) return { left, size, rise: 20, over: 0, labelled: true, letters };
@@ -251,23 +252,27 @@ export function stripes(id, look, crossed) {
   );
 }
 
-/* The legend of a heat-map: weight 0 → max, and the meaning of the patterns. legend({ max: 1, masked: "hidden, weight 0" }) */
-export function legend({ max = 1, unit = WORDS.weight, masked }) {
+/* The legend of a heat-map: weight 0 → max, and the meaning of the patterns. legend({ max: 1, masked: "hidden, weight 0" });
+   steps: [[weight, name], …] instead of the scale, for weights that stand for something else */
+export function legend({ max = 1, unit = WORDS.weight, masked, steps }) {
   const hatch = uid("hatch");
   const swatch =
     masked &&
     s("svg", { width: 14, height: 14, "aria-hidden": "true" }, s("defs", {}, stripes(hatch, "tfm-hatch", false)), s("rect", { width: 14, height: 14, rx: 3, style: `fill:url(#${hatch})` }));
-  const steps = range(12).map((i) => {
-    const bar = s("rect", { class: "tfm-cell", x: i * 8, width: 8.5, height: 12 });
-    ramp(bar, i / 11);
-    return bar;
-  });
+  const bar = (t, x, width) => {
+    const rect = s("rect", { class: "tfm-cell", x, width, height: 12 });
+    ramp(rect, t);
+    return rect;
+  };
+  const shade = (width, ...bars) => s("svg", { width, height: 12, "aria-hidden": "true" }, bars);
+  const scale = steps
+    ? steps.flatMap(([t, name]) => [shade(12, bar(t, 0, 12)), h("span", {}, name)])
+    : [shade(96, ...range(12).map((i) => bar(i / 11, i * 8, 8.5))), h("span", {}, String(max))];
   return h(
     "div",
     { class: "tfm-legend", "aria-hidden": "true" }, // visual only: the cells have their own descriptions
-    h("span", {}, told(WORDS.zero, { unit })),
-    s("svg", { width: 96, height: 12, "aria-hidden": "true" }, steps),
-    h("span", {}, String(max)),
+    h("span", {}, steps ? unit : told(WORDS.zero, { unit })),
+    scale,
     swatch,
     masked && h("span", {}, masked),
   );

@@ -5,7 +5,7 @@ import { below, card, clamp, fixed, h, legend, live, player, plot, radios, range
 const WORDS = {
   grid: "Heads: choose one to switch it off",
   cell: "{layer}, head {head}",
-  costs: "costs {cost} nats",
+  costs: "costs {cost} BLEU",
   untried: "not tried",
   place: "rank {place}",
   off: "off",
@@ -14,22 +14,21 @@ const WORDS = {
   curve: "Loss against the number of heads that are off",
   key: "{greedy} · dotted: ranked once · grey: three random orders · dashed: {added}",
   greedy: "solid: least important first, ranked again after every eight",
-  thousandths: "{nats} thousandths of a nat",
-  alone: "increase",
+  alone: "BLEU lost",
   restore: "All heads on",
   guess: "your guess",
   some: "{count} of {all}",
   unmade: "none yet",
   reveal: "show every cost",
-  heads: "Heads 1 to 8 of each layer · how much the loss grows without each, in thousandths of a nat",
-  layers: "Choose a head to switch off its whole layer · the numbers are for that head alone, in thousandths of a nat",
+  heads: "Heads 1 to 8 of each layer · BLEU lost without each",
+  layers: "Choose a head to switch off its whole layer · the numbers: BLEU lost without that head alone",
   order: "Heads 1 to 8 of each layer · rank, least important first",
   changed: "now: {text}",
   same: "the same",
   found: "{count} of {all} heads cost more than {worth} BLEU, one at a time{yours}",
   yours: " · your guess {guess}",
   guessed: "your guess: {guess} of {all} heads cost more than {worth} BLEU, one at a time",
-  asked: "Guess first, with the slider. Then press a head to switch it off; its cost stays written on it.",
+  asked: "Guess first, with the slider. Then set “off” to one head, and press heads: the cost of each stays written on it.",
   all: "all {all} heads on",
   whole: "{all} · loss {loss} nats · BLEU {bleu}",
   without: {
@@ -44,7 +43,6 @@ const WORDS = {
 const WORTH = 1; // BLEU, as in tfm_lib.widgets.multihead
 
 const [one, three] = [fixed(1), fixed(3)];
-const milli = (x) => fixed(0)(1000 * x);
 
 /* The heads that are off, and the result without them: [loss, BLEU, our sentences whose translation changed]. */
 export function stateOf(measured, mode, value, removed) {
@@ -84,8 +82,8 @@ function render({ model, el }) {
   const shared = ui.get("shared");
   const { modes, places, off: headsOff, added: ifAdded } = shared;
   const [n, across] = [data.heads.length, data.n_heads];
-  const growth = data.heads.map((entry) => entry[0] - data.whole[0]);
-  const top = Math.max(...growth, 1e-9);
+  const lost = data.heads.map((entry) => data.whole[1] - entry[1]);
+  const top = Math.max(...lost, 1e-9);
   const rank = range(n).map((i) => data.order.indexOf(i));
   const now = () => {
     const mode = modes[ui.get("mode")] ? ui.get("mode") : "head";
@@ -132,7 +130,7 @@ function render({ model, el }) {
   });
   const mine = said.pop();
   const caption = h("p", { class: "tfm-caption" });
-  const scale = legend({ max: told(WORDS.thousandths, { nats: milli(top) }), unit: WORDS.alone });
+  const scale = legend({ max: one(top), unit: WORDS.alone });
   ui.stage.append(
     h("div", { class: "tfm-columns" }, h("div", {}, caption, grid, scale), h("div", {}, pruning, mine.el, ...said.map((line) => line.el))),
   );
@@ -149,11 +147,11 @@ function render({ model, el }) {
     const gone = new Set(off);
     cells.forEach((cell, i) => {
       const known = reveal || tried.includes(i);
-      const text = mode === "order" ? String(rank[i] + 1) : known ? milli(growth[i]) : "·";
+      const text = mode === "order" ? String(rank[i] + 1) : known ? one(lost[i]) : "·";
       if (cell.textContent !== text) cell.textContent = text;
-      cell.style.setProperty("--w", known ? clamp(growth[i] / top, 0, 1).toFixed(3) : 0);
+      cell.style.setProperty("--w", known ? clamp(lost[i] / top, 0, 1).toFixed(3) : 0);
       cell.classList.toggle("tfm-gone", gone.has(i));
-      const price = known ? told(WORDS.costs, { cost: signed(3)(growth[i]) }) : WORDS.untried;
+      const price = known ? told(WORDS.costs, { cost: one(lost[i]) }) : WORDS.untried;
       const place = mode === "order" && told(WORDS.place, { place: rank[i] + 1 });
       cell.setAttribute("aria-label", [label(i), price, place, gone.has(i) ? WORDS.off : WORDS.on].filter(Boolean).join(", "));
     });

@@ -128,7 +128,9 @@ function render({ model, el }) {
       norms.forEach((norm, j) => {
         words[j].style.setProperty("--w", (PALEST + (1 - PALEST) * strength(norm)).toFixed(3));
         words[j].classList.toggle("tfm-loud", norm > LOUD);
-        set(frames[j], { visibility: backOf(j) === i ? null : "hidden" });
+        const framed = backOf(j) === i;
+        words[j].style.fillOpacity = framed ? 1 : "";
+        set(frames[j], { visibility: framed ? null : "hidden" });
       });
       const text = told(ui.get("shared").heard, { stage: stages[k], heard: norms.filter((norm) => norm > FAINTEST).length, all: norms.length });
       retext(title, text);

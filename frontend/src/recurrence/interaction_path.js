@@ -1,6 +1,6 @@
 /* Interaction-path widget: the hops between two words, in a chain, in windows, in dilated convolutions, in attention. */
 
-import { below, card, clamp, h, many, onWidth, player, range, s, set, tokenRow, told } from "../kit/index.js";
+import { below, card, clamp, h, many, onWidth, player, radios, range, s, set, short, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   row: "The later word",
@@ -30,7 +30,8 @@ export const path = {
   attention: (distance) => [0, distance],
 };
 
-const [GAP, EDGE] = [13, 10];
+const EDGE = 10;
+const [TILT, LEAN, RISE] = [48, 0.67, 0.75]; // degrees of a word, its cosine and its sine
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "word", "window", "k", "hop"], fits: { word: below(() => tokens().length) } });
@@ -42,15 +43,37 @@ function render({ model, el }) {
   const first = () => last() - distance();
   const hop = () => clamp(Math.round(ui.get("hop")), 0, distance());
 
-  const row = tokenRow(ui, {
-    tokens: tokens(),
-    name: "word",
-    label: WORDS.row,
-    kind: "one",
-    onFocus: (word) => ui.set({ word: Math.max(1, word) }),
-  });
-  const panels = KINDS.map((kind) => panel(ui, kind, shared));
-  ui.stage.append(row.el, ...panels.map((one) => one.el));
+  const row = s("svg", { role: "radiogroup", "aria-label": WORDS.row });
+  const box = h("div", { class: "tfm-figure-box" }, row);
+  const group = radios(row, { name: "word", onFocus: (word) => ui.set({ word: Math.max(1, word) }) });
+  const panels = KINDS.map((kind) => panel(kind, shared));
+  ui.stage.append(box, ...panels.map((one) => one.el));
+  let [width, names, words] = [0, [], []];
+
+  /* The words stand slanted over the columns of the dots; the last ones need room on their right. */
+  function layout() {
+    if (names.join() !== tokens().join()) {
+      names = tokens();
+      words = names.map((word) => s("g", { style: "cursor:pointer" }, s("rect", { x: -3, y: -12, height: 16, fill: "transparent" }), s("text", {}, short(word, 10))));
+      row.replaceChildren(...words);
+      group.adopt(words, names);
+    }
+    const end = names.length - 1;
+    const step = (width - 2 * EDGE) / end;
+    const size = step < 18 ? 11 : 13;
+    const wide = names.map((word) => widthOf([short(word, 10)], size) + 4);
+    const right = Math.max(EDGE, ...wide.map((w, i) => LEAN * w + 8 - (end - i) * step));
+    const x = (i) => EDGE + (i * (width - EDGE - right)) / end;
+    const height = Math.ceil(RISE * Math.max(...wide)) + 14;
+    set(row, { width, height });
+    words.forEach((word, i) => {
+      const colour = { [last()]: "one", [first()]: "two" }[i];
+      set(word, { transform: `translate(${(x(i) + 3).toFixed(1)} ${height - 4}) rotate(${-TILT})` });
+      set(word.firstChild, { width: wide[i] + 4 });
+      set(word.lastChild, { style: `font-size:${size}px;fill:var(--tfm-${colour ?? "soft"})${colour ? ";font-weight:700" : step < 9 ? ";opacity:0" : ""}` });
+    });
+    return x;
+  }
 
   const clock = player(ui, "hop", { label: WORDS.hop, min: 0, max: tokens().length - 1, open: true, pace: 450, format: String });
   ui.slider("value", { label: WORDS.distance, min: 1, max: tokens().length - 1, format: (d) => many(shared.word, d) });
@@ -65,11 +88,9 @@ function render({ model, el }) {
 
   function draw() {
     clock.upTo(distance(), hop());
-    row.update({ focus: last(), tokens: tokens() });
-    [...row.el.children].forEach((word, i) => {
-      word.style.color = word.style.borderColor = i === first() ? "var(--tfm-two)" : "";
-    });
-    panels.forEach((one) => one.update({ first: first(), last: last(), count: tokens().length, places: path[one.kind](distance(), sizes()), hop: hop() }));
+    const x = layout();
+    group.check(last());
+    panels.forEach((one) => one.update({ width, x, first: first(), last: last(), count: names.length, places: path[one.kind](distance(), sizes()), hop: hop() }));
     ui.say(
       ...told(WORDS.told, {
         first: h("b", { class: "tfm-two" }, tokens()[first()]),
@@ -85,6 +106,12 @@ function render({ model, el }) {
     );
   }
 
+  ui.until(
+    onWidth(box, (now) => {
+      width = Math.min(now, 684);
+      draw();
+    }),
+  );
   const csv = () => [
     ["model", "distance", "hops"],
     ...KINDS.map((kind) => [shared.kinds[kind], distance(), hops(kind)]),
@@ -94,21 +121,18 @@ function render({ model, el }) {
 
 /* Draw one model: its words below, its path above, and the signal on its way. The RNN hops along one row, the others one layer
    up at a time. */
-function panel(ui, kind, { kinds, step, layer }) {
+function panel(kind, { kinds, step, layer }) {
   const caption = h("p", { class: "tfm-caption" });
   const grid = s("path", { style: "fill:var(--tfm-soft);fill-opacity:.4" });
   const [whole, gone] = [0.3, 1].map((opacity) => s("path", { class: "tfm-line", style: "--c:var(--tfm-encoder)", "stroke-opacity": opacity }));
   const [start, end, signal] = ["two", "one", "encoder"].map((colour) => s("circle", { class: "tfm-dot", r: 5.5, style: `--c:var(--tfm-${colour})` }));
   const svg = s("svg", { role: "img" }, grid, whole, gone, start, end, signal);
   const box = h("div", { class: "tfm-figure-box" }, svg);
-  let width, shown;
 
-  function layout() {
-    const { first, last, count, places, hop } = shown;
+  function layout({ width, x, first, last, count, places, hop }) {
     const levels = kind === "rnn" ? 1 : places.length - 1;
     const up = Math.min(20, 66 / levels);
     const height = levels * up + 2 * EDGE;
-    const x = (i) => EDGE + (i * (width - 2 * EDGE)) / (count - 1);
     const y = (level) => height - EDGE - level * up;
     const at = places.map((place, i) => [x(first + place), y(kind === "rnn" ? Math.min(i, 1) : i)]);
     if (kind === "rnn") at.splice(0, 1, [x(first), y(0)], [x(first), y(1)]);
@@ -126,20 +150,15 @@ function panel(ui, kind, { kinds, step, layer }) {
     put(signal, at[now]);
   }
 
-  ui.until(onWidth(box, (now) => {
-    width = Math.min(now, 684);
-    if (shown) layout();
-  }));
   return {
     kind,
     el: h("div", {}, caption, box),
     update(now) {
-      shown = now;
       const hops = now.places.length - 1;
       const all = many(kind === "rnn" ? step : layer, hops);
       const words = now.hop >= hops ? told(WORDS.arrived, { all }) : told(WORDS.under, { hop: now.hop, all });
       caption.replaceChildren(h("b", {}, kinds[kind]), ` · ${words}`);
-      if (width) layout();
+      if (now.width) layout(now);
     },
   };
 }
