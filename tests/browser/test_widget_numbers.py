@@ -572,9 +572,7 @@ def sampling(widget: Widget) -> None:
         for row, now, before in zip(widget.rows(), own.shares["now"], own.shares["as it is"], strict=True):
             assert abs(float(row["p"]) - now) < 1e-9 and abs(float(row["as it is"]) - before) < 1e-9
         p, readout = own.distribution(), widget.readout()
-        assert f"{(p > 0).sum()} of {v} tokens are left" in re.sub(
-            r"(?<=\d) (?=\d{3})", "", readout.replace("\xa0", " ")
-        )
+        assert f"{(p > 0).sum():,} of {v:,} tokens are left" in readout
         told = readout.split("”")[1].split(" · all but")[0].replace("T = 1", "")
         assert_shows(told, own.shares["now"][0], own.shares["as it is"][0])
         assert_shows(readout.split("entropy ")[1].split(" nats")[0], entropy(p))

@@ -233,7 +233,7 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "scores": rounded(_dots(seen, first, n_heads, head)[focus] / V.shape[-1] ** 0.5),
         "mixed": rounded((share @ V)[:KEPT]),
         "heads": rounded(weights[first][:, focus]),
-        "joined": rounded((weights[first][:, focus, None] @ per_head)[:, 0, : KEPT_OF_EACH].flatten()),
+        "joined": rounded((weights[first][:, focus, None] @ per_head)[:, 0, :KEPT_OF_EACH].flatten()),
         "added": rounded(seen[f"{first}.output"][0, focus, :KEPT]),
         "between": rounded(between[:, :KEPT]),
         "thought": rounded(seen["encoder.0.feed_forward.output"][0, focus, :KEPT]),
@@ -247,10 +247,7 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         ],
         "looks": looks,
         "next": [
-            [
-                ["<eos>" if i == pieces.eos_id else as_read(pieces.piece(i), target), round(p, 3)]
-                for p, i in zip(*rows)
-            ]
+            [["<eos>" if i == pieces.eos_id else as_read(pieces.piece(i), target), round(p, 3)] for p, i in zip(*rows)]
             for rows in zip(best.values.tolist(), best.indices.tolist())
         ],
     }

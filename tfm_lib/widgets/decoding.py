@@ -33,10 +33,10 @@ CUTTING = Words(
         "others": "{count} others",
         "context": "Source: {source} · written: {written}",
         "unwritten": "nothing yet",
+        "probability": "probability",
     },
-    alt="At temperature {temperature:.1f}, top-k {top_k} and top-p {top_p:.2f}, {left} of {all} tokens are left. “{best}” "
+    alt="At temperature {temperature:.1f}, top-k {top_k} and top-p {top_p:.2f}, {left:,} of {all:,} tokens are left. “{best}” "
     "has probability {now:.3f}, uncut at temperature 1 {before:.3f}; the entropy is {entropy:.2f} nats.",
-    probability="probability",
     token="token {number}",
 )
 MACHINE = Words(
@@ -251,10 +251,9 @@ class Sampling(Live):
         for i, p in enumerate(shares["now"]):
             end = max(p, shares["as it is"][i])
             draw.write(ax, end, i, f" {p:.3f}" if p else f" {say['cut']}", "soft", "left", fontsize=9)
-        names = [*map(draw.plain, self.tokens), say["others"].format(count=len(self.steps) - n)]
+        names = [*map(draw.plain, self.tokens), say["others"].format(count=f"{len(self.steps) - n:,}")]
         ax.set_yticks(range(n + 1), names)
-        widest = max(map(max, shares.values()))
-        ax.set(ylim=(n + 0.6, -0.6), xlabel=self.words.probability, xlim=(0, 1.12 * widest))
+        ax.set(ylim=(n + 0.6, -0.6), xlabel=say["probability"], xlim=(0, 1.12), xticks=(0, 0.5, 1))
         return fig
 
 

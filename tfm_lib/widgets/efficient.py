@@ -42,7 +42,8 @@ SOFTMAX = Words(
     },
     alt="Keys {order}, {tile} in a tile: after {steps} of {tiles} tiles {told}.",
     nothing="nothing is read",
-    told="the largest score is {top}, the last rescaling × {shrink}, the total {total}, mixed {mixed}, the output {output}",
+    told="the largest score is {top}, {rescaled}the total {total}, mixed {mixed}, the output {output}",
+    rescaled="the last rescaling × {shrink}, ",
 )
 PATTERNS = tuple(PATTERN.shared["patterns"])
 ORDERS = tuple(SOFTMAX.shared["orders"])
@@ -180,7 +181,8 @@ class OnlineSoftmax(Widget):
         steps = min(self.value, tiles)
         row = self.rows[steps - 1] if steps else {}
         numbers = {name: draw.number(each, 3 if name in ("shrink", "output") else 2) for name, each in row.items()}
-        told = say.told.format(**numbers) if steps else say.nothing
+        rescaled = say.rescaled.format(**numbers) if steps > 1 else ""
+        told = say.told.format(rescaled=rescaled, **numbers) if steps else say.nothing
         order = say.shared["orders"][self.order]
         return say.alt.format(order=order, tile=self.tile, steps=steps, tiles=tiles, told=told)
 

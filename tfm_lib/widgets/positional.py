@@ -53,12 +53,12 @@ BEYOND = Words(
             "shaw": "Shaw",
             "alibi": "ALiBi",
         },
+        "axis": "share of correct letters",
     },
     alt="Share of correct letters in “{job}”{practice}, at the {group} positions up to {place}; training ended at {short}: "
     "{shares}. Guessing gives {chance:.2f}.",
     practice=" after ten times the training",
     share="{method} {mean:.2f} (seeds {least:.2f} to {greatest:.2f})",
-    axis="share of correct letters",
     title_of="{job}, up to position {place}",
 )
 WIDTHS, BASES, LENGTHS = (4, 8, 16, 32, 64, 128), (10.0, 100.0, 1000.0, 10_000.0, 100_000.0), (16, 32, 64, 128, 256)
@@ -370,7 +370,9 @@ class Extrapolation(Widget):
         ax.barh(
             [methods[kind] for kind in shares], [mean for mean, _, _ in shares.values()], color=draw.colours()["one"]
         )
-        plane = draw.Plane(ax, x=self.words.axis, title=self.words.title_of.format(job=self.job, place=self.value))
+        plane = draw.Plane(
+            ax, x=self.words.shared["axis"], title=self.words.title_of.format(job=self.job, place=self.value)
+        )
         for i, (_, least, greatest) in enumerate(shares.values()):
             plane.line([least, greatest], [i, i], "ink", linewidth=1.5)
         plane.rule(x=self.chance, colour="broken", dash="--")

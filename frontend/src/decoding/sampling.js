@@ -9,6 +9,7 @@ const WORDS = {
   place: "tokens already written",
   drawn: "Probabilities of the {count} likeliest tokens and of all others together: {rows}",
   told: "T = {T}, top-k {k}, top-p {p}: {left}. “{best}” has probability {now}, uncut at T = 1 {before} · all but the first {count} have {rest} together · entropy {entropy} nats, like a choice among {equals} equally likely tokens",
+  outline: "Dashed: the model’s own probabilities, at T = 1 and with nothing cut.",
   left: "{left} of {all} tokens are left",
 };
 
@@ -40,9 +41,9 @@ export function cut(logits, temperature, topK = 0, topP = 1) {
 }
 
 const KS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 1000];
-const [ROW, TOP, NAMED] = [25, 4, 12];
+const [ROW, TOP, NAMED, LEFT] = [25, 4, 12, 126];
 const share = fixed(3);
-const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, " ");
+const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "place", "value", "top_k", "top_p"] });
@@ -58,10 +59,14 @@ function render({ model, el }) {
     take: ({ logits, written, ...found }) => ({ ...found, steps: stepsOf(logits), context: told(shared.context, { source: ui.get("sentence"), written: written || shared.unwritten }) }),
     watch: ["place"],
   });
-  const svg = s("svg", { role: "img" });
+  const bars = s("g", {});
+  const base = s("path", { class: "tfm-axis-line" });
+  const ticks = [0, 0.5, 1].map((tick) => ({ tick, node: s("text", { class: "tfm-axis", "text-anchor": "middle" }, String(tick)) }));
+  const axis = s("text", { class: "tfm-axis", "text-anchor": "end" }, shared.probability);
+  const svg = s("svg", { role: "img" }, bars, base, ticks.map(({ node }) => node), axis);
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const where = h("p", { class: "tfm-caption" });
-  ui.stage.append(where, box);
+  ui.stage.append(where, box, h("p", { class: "tfm-caption" }, WORDS.outline));
   player(ui, "value", { pace: 300, label: WORDS.temperature, min: 0.1, max: 2, step: 0.1, format: fixed(1) });
   ui.slider("top_k", { label: WORDS.top_k, values: [...KS.slice(1), 0], format: (n) => (n ? grouped(n) : shared.all) });
   ui.slider("top_p", { label: WORDS.top_p, min: 0.05, max: 1, step: 0.05, format: fixed(2) });
@@ -73,12 +78,12 @@ function render({ model, el }) {
   function build() {
     rows = range(count() + 1).map((i) => {
       const name = s("text", { x: 118, y: TOP + i * ROW + 17, "text-anchor": "end" });
-      const old = s("rect", { x: 126, y: TOP + i * ROW + 3, height: 18, style: "fill:none;stroke:var(--tfm-soft);stroke-dasharray:3 2" });
-      const bar = s("rect", { x: 126, y: TOP + i * ROW + 3, height: 18, style: "fill:var(--tfm-decoder);fill-opacity:.75" });
+      const old = s("rect", { x: LEFT, y: TOP + i * ROW + 3, height: 18, style: "fill:none;stroke:var(--tfm-soft);stroke-dasharray:3 2" });
+      const bar = s("rect", { x: LEFT, y: TOP + i * ROW + 3, height: 18, style: "fill:var(--tfm-decoder);fill-opacity:.75" });
       const number = s("text", { y: TOP + i * ROW + 17, class: "tfm-axis" });
       return { name, old, bar, number };
     });
-    svg.replaceChildren(...rows.flatMap((row) => [row.bar, row.old, row.name, row.number]));
+    bars.replaceChildren(...rows.flatMap((row) => [row.bar, row.old, row.name, row.number]));
   }
 
   const shares = (p) => [...p.slice(0, count()), p.slice(count()).reduce((sum, x) => sum + x, 0)];
@@ -99,20 +104,24 @@ function render({ model, el }) {
     }
     where.textContent = ui.get("context");
     set(where, { hidden: !ui.get("context") });
-    const wide = Math.max(40, room - 126 - 62);
-    const most = Math.max(...before, ...after);
+    const wide = Math.max(40, room - LEFT - 50);
+    const x = (p) => (LEFT + p * wide).toFixed(1);
+    const low = TOP + rows.length * ROW + 2;
+    set(base, { d: `M${LEFT} ${low}H${x(1)}${ticks.map(({ tick }) => `M${x(tick)} ${low}v4`).join("")}` });
+    ticks.forEach(({ tick, node }) => set(node, { x: x(tick), y: low + 17 }));
+    set(axis, { x: x(1), y: low + 34 });
     rows.forEach(({ name, old, bar, number }, i) => {
       const last = i === count();
       const label = last ? told(shared.others, { count: grouped(all - count()) }) : short(names()[i], 14);
       retext(name, label);
       set(name, { style: after[i] ? "" : "fill:var(--tfm-soft);text-decoration:line-through" });
-      set(old, { width: ((before[i] / most) * wide).toFixed(1) });
-      set(bar, { width: ((after[i] / most) * wide).toFixed(1) });
-      set(number, { x: (126 + (Math.max(before[i], after[i]) / most) * wide + 6).toFixed(1) });
+      set(old, { width: (before[i] * wide).toFixed(1) });
+      set(bar, { width: (after[i] * wide).toFixed(1) });
+      set(number, { x: +x(Math.max(before[i], after[i])) + 6 });
       retext(number, after[i] ? share(after[i]) : shared.cut);
     });
     const said = rows.map(({ name, number }, i) => `${names()[i] ?? name.textContent} ${number.textContent}`).join(", ");
-    set(svg, { width: room, height: TOP * 2 + rows.length * ROW, "aria-label": told(WORDS.drawn, { count: count(), rows: said }) });
+    set(svg, { width: room, height: low + 38, "aria-label": told(WORDS.drawn, { count: count(), rows: said }) });
     const tail = after.at(-1);
     ui.say(
       ...told(WORDS.told, {

@@ -1,16 +1,17 @@
 /* Online-softmax widget: one row of scores read tile by tile, and the running values. */
 
-import { card, fixed, h, player, plot, range, sum, told } from "../kit/index.js";
+import { card, fixed, h, player, plot, range, s, sum, told } from "../kit/index.js";
 
 const WORDS = {
-  scores: "Scores of one query. The line is the largest so far.",
+  scores: "Scores of one query. The dashed line is the largest so far.",
   kept: "Numerator of each key’s weight: e to the power of its score minus the line",
   order: "order of keys",
   tile: "keys in a tile",
   steps: "tiles read",
-  top: "largest so far",
+  colours: { two: "read before", one: "this tile", soft: "not yet read" },
   none: "Nothing is read yet. ",
-  told: "Tile {step} of {tiles}: the largest score is {top} · earlier terms are multiplied by {shrink} · sum of the numerators {total} · weighted sum of the values {mixed} → output {output}. ",
+  told: "Tile {step} of {tiles}: the largest score is {top} · {rescaled}sum of the numerators {total} · weighted sum of the values {mixed} → output {output}. ",
+  rescaled: "earlier terms are multiplied by {shrink} · ",
   ready: "The whole row at once gives {output}.",
 };
 
@@ -52,12 +53,16 @@ function render({ model, el }) {
   const left = plot(ui, { x: axis, y: { label: score, domain: [-4, 4] }, label: WORDS.scores });
   const right = plot(ui, { x: axis, y: { label: counts, domain: [0, 1.1] }, label: WORDS.kept });
   const rule = left.rule({ colour: "ink" });
-  const dots = range(n).map(() => ["two", "one", "soft"].map((colour) => left.dot({ colour, r: 6 })));
+  const dots = range(n).map(() => Object.keys(WORDS.colours).map((colour) => left.dot({ colour, r: 6 })));
   const bars = ["two", "one"].map((colour) => right.bars({ colour }));
   ui.stage.append(
     h("div", { class: "tfm-columns" },
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.scores), left.el),
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.kept), right.el)),
+    h("div", { class: "tfm-legend" }, Object.entries(WORDS.colours).flatMap(([colour, words]) => [
+      s("svg", { width: 14, height: 12, "aria-hidden": "true" }, s("circle", { class: "tfm-dot", cx: 7, cy: 6, r: 6, style: `--c:var(--tfm-${colour})` })),
+      h("span", {}, words),
+    ])),
   );
   const clock = player(ui, "value", { label: WORDS.steps, min: 0, max: n, pace: 1200 });
   ui.select("tile", { label: WORDS.tile, options: TILES });
@@ -68,7 +73,7 @@ function render({ model, el }) {
     clock.upTo(tiles(), step());
     const [scores, tile, now] = [ordered("scores"), ui.get("tile"), last()];
     const read = step() * tile;
-    rule(now ? { y: now.top } : null, WORDS.top);
+    rule(now ? { y: now.top } : null);
     scores.forEach((each, j) => {
       const kind = j >= read ? 2 : j >= read - tile ? 1 : 0;
       dots[j].forEach((dot, k) => dot(k === kind ? [j + 1, each] : null));
@@ -87,7 +92,7 @@ function render({ model, el }) {
         step: step(),
         tiles: tiles(),
         top: two(now.top),
-        shrink: three(now.shrink),
+        rescaled: step() > 1 && told(WORDS.rescaled, { shrink: three(now.shrink) }),
         total: two(now.total),
         mixed: two(now.mixed),
         output: h("b", { class: "tfm-v" }, three(now.output)),

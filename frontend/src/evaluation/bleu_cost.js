@@ -23,7 +23,7 @@ const BUDGET = [1e18, 2e21];
 /* Position of a name beside its point: 1 to the right, −1 to the left; and its vertical offset. */
 const BESIDE = {
   de: { "ConvS2S single": [-1, 4], "MoE single": [-1, 4], "ConvS2S ensemble": [-1, -7] },
-  fr: { "MoE single": [-1, -4], "Deep-Att + PosUnk single": [-1, 4], "Deep-Att + PosUnk ensemble": [-1, 12], "GNMT + RL ensemble": [-1, 13], "ConvS2S ensemble": [-1, -5] },
+  fr: { "MoE single": [-1, -4], "Deep-Att + PosUnk single": [-1, 4], "GNMT + RL single": [-1, 4], "Deep-Att + PosUnk ensemble": [-1, 17], "GNMT + RL ensemble": [-1, 13], "ConvS2S ensemble": [-1, -5] },
 };
 const one = fixed(1);
 
@@ -43,10 +43,11 @@ export function power(x) {
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "language", "guess", "ensembles", "reveal"] });
   const shared = ui.get("shared");
+  const pair = () => (DOMAIN[ui.get("language")] ? ui.get("language") : "de");
   const now = () => ({
-    language: DOMAIN[ui.get("language")] ? ui.get("language") : "de",
+    language: pair(),
     budget: clamp(Number(ui.get("value")) || 2e19, ...BUDGET),
-    guess: clamp(Number(ui.get("guess")) || 0, 0, 100),
+    guess: clamp(Number(ui.get("guess")) || 0, ...DOMAIN[pair()]),
     ensembles: Boolean(ui.get("ensembles")),
     reveal: Boolean(ui.get("reveal")),
   });
@@ -58,37 +59,41 @@ function render({ model, el }) {
   const circles = s("g", {});
   const cross = s("path", { class: "tfm-line", style: "--c:var(--tfm-two)" });
   plane.layer.append(circles, cross);
-  ui.stage.append(plane.el, h("p", { class: "tfm-caption" }, WORDS.open, " · ", h("span", { class: "tfm-two" }, WORDS.mark)));
+  const open = h("span", {}, " · ", WORDS.open);
+  ui.stage.append(plane.el, h("p", { class: "tfm-caption" }, h("span", { class: "tfm-two" }, WORDS.mark), open));
 
-  ui.slider("guess", { label: shared.guess, min: 22, max: 43, step: 0.1, format: one });
+  const slider = ui.slider("guess", { label: shared.guess, min: 22, max: 43, step: 0.1, format: one });
   ui.toggle("reveal", { label: WORDS.reveal });
   ui.slider("value", { label: WORDS.budget, min: BUDGET[0], max: BUDGET[1], step: 0.5, log: true, format: power });
   ui.toggle("ensembles", { label: WORDS.ensembles });
   ui.select("language", { label: WORDS.language, options: Object.entries(shared.languages) });
 
-  ui.on("language", () => inside(now()) || ui.set({ guess: (DOMAIN[now().language][0] + DOMAIN[now().language][1]) / 2 }));
+  ui.on("language", () => now().guess === ui.get("guess") || ui.set({ guess: (DOMAIN[pair()][0] + DOMAIN[pair()][1]) / 2 }));
 
   const base = ({ language }) => ui.get("systems").find(({ kind }) => kind === "transformer")?.[language];
-  const inside = ({ language, guess }) => guess >= DOMAIN[language][0] && guess <= DOMAIN[language][1];
   const mark = (at) => {
     const state = now();
     const marks = drawn(state).map((point) => {
       const [name, kind, cost, score] = point;
       const [side, down] = BESIDE[state.language][`${name} ${kind}`] ?? [1, 4];
       const [a, b] = [at.x(cost), at.y(score)];
-      const colour = `--c:var(--tfm-${kind === "transformer" ? "one" : "ink"})`;
+      const colour = `--c:var(--tfm-${cost > state.budget ? "soft" : kind === "transformer" ? "one" : "ink"})`;
       const circle = s("circle", { class: kind === "ensemble" ? "tfm-line" : "tfm-dot", cx: a, cy: b, r: 5, fill: "none", style: colour });
       const words = s("text", { class: "tfm-mark-label", style: colour, x: a + 9 * side, y: b + down, "text-anchor": side > 0 ? "start" : "end" }, name);
-      return s("g", { opacity: cost <= state.budget ? 1 : 0.45 }, circle, words);
+      return s("g", {}, circle, words);
     });
     circles.replaceChildren(...marks);
     const [x, y] = [at.x(base(state)?.[0] ?? BUDGET[0]), at.y(state.guess)];
-    set(cross, { d: inside(state) ? `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x - 6} ${y + 6}L${x + 6} ${y - 6}` : "" });
+    set(cross, { d: `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x - 6} ${y + 6}L${x + 6} ${y - 6}` });
   };
   plane.custom(mark);
 
   function draw() {
     const state = now();
+    const [least, most] = DOMAIN[state.language];
+    set(slider.el.querySelector("input"), { min: least });
+    slider.upTo(most, state.guess);
+    set(open, { hidden: !state.ensembles });
     plane.domain({ y: DOMAIN[state.language] });
     if (plane.at.x) mark(plane.at);
     line({ x: state.budget });

@@ -101,14 +101,14 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
         const [x, y] = [left + j * size, top + i * size];
         set(rect, { x, y, width: size - gap, height: size - gap, rx: size > 12 ? 3 : 0 });
         if (slip) set(slip, { y, height: size - gap });
-        if (words) set(words, { x: x + (size - gap) / 2, y: y + (size - gap) / 2 + 4, display: size >= 25 ? null : "none" });
+        if (words) set(words, { x: x + (size - gap) / 2, y: y + (size - gap) / 2 + 4 });
       }),
     );
     const [wide, high] = [Math.min(total, left + cols.length * size + over), top + rows.length * size + 3];
     set(svg, { width: wide, height: high, viewBox: `0 0 ${wide} ${high}` }); // in print it may be narrower, and nothing is measured there
     set(light, { x: left - 2, width: cols.length * size - gap + 4, height: size - gap + 4 });
     svg.classList.toggle("tfm-tiny", size < 10);
-    svg.style.setProperty("--inside", size >= 30 ? "11px" : "9.5px");
+    svg.style.setProperty("--inside", size >= 34 ? "11px" : "9.5px");
     svg.geometry = { left, top, size, gap };
     if (last) update(last);
     placeRing();
@@ -139,8 +139,9 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
         const words = describe(i, j);
         if (each.said !== words) set(each.node, { "aria-label": (each.said = words) });
         if (!each.words) return;
-        const inside = text(i, j) ?? "";
+        const inside = String(text(i, j) ?? "");
         if (each.inside !== inside) each.words.textContent = each.inside = inside;
+        set(each.words, { display: size >= Math.max(25, 7 + 5.8 * inside.length) ? null : "none" }); // at 9.5 px a sign is 5.8 wide
       }),
     );
     heads.forEach((head, i) => {
@@ -148,7 +149,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       head.classList.remove(...Object.keys(looks)); // so that the class order depends on the state, not on its history
       head.classList.add(...Object.keys(looks).filter((look) => looks[look]));
     });
-    const { top, size } = svg.geometry ?? {};
+    const top = svg.geometry?.top;
     if (size) set(light, row >= 0 ? { y: top - 2 + row * size, display: null } : { display: "none" });
     rove();
   }

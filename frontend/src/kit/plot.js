@@ -6,8 +6,8 @@
    const line = p.line({ colour: "one", dash?, name? });  line([[x, y], …]);      name: at the line's right end; not moved
                          out of the way of other names, so leave out a name that would cover something
    const bars = p.bars({ colour: "two" });                  bars([[x0, x1, y], …]);      a histogram: math.histogram
-   const rule = p.rule({ colour: "broken", name? });        rule({ x: 3 }, "√d_k") or rule({ y: 1 }); rule(null) hides
-   const dot  = p.dot({ colour: "two", r?, name? });      dot([x, y], "label"); dot(null) hides
+   const rule = p.rule({ colour: "broken", name? });        rule({ x: 3 }, "√d_k") or rule({ y: 1, below? }); rule(null) hides
+   const dot  = p.dot({ colour: "two", r?, name? });      dot([x, y], "label", left?); dot(null) hides
    const drag = p.handle({ control: "query", colour, label, name?, step?, along?, onmove: ([x, y]) => … });  drag([x, y])
                          a point to drag, or to move with the arrow keys (Shift: ten times as far);
                          along: "x" for horizontal movement only; the up arrow increases;
@@ -95,19 +95,19 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
         const across = place.y !== undefined;
         const [a, b] = inside([place.x ?? at.x.domain[0], place.y ?? at.y.domain[0]]);
         set(line, { d: across ? `M${LEFT} ${b}L${at.width - RIGHT} ${b}` : `M${a} ${TOP}L${a} ${at.height - BOTTOM}` });
-        set(words, across ? { ...to(at.width - RIGHT, b - 5), "text-anchor": "end" } : beside(a, 5, TOP + 10, text, at.width));
+        set(words, across ? { ...to(at.width - RIGHT, place.below ? b + 14 : b - 5), "text-anchor": "end" } : beside(a, 5, TOP + 10, text, at.width));
       });
     },
     dot({ colour = "ink", r = 5, name }) {
       const circle = s("circle", { class: "tfm-dot", r, style: paint(colour) });
       const words = s("text", { class: "tfm-mark-label", style: paint(colour) }, name);
-      return mark(s("g", {}, circle, words), (place, text = name) => {
+      return mark(s("g", {}, circle, words), (place, text = name, left) => {
         set(circle, { display: place ? null : "none" });
         write(words, place ? (text ?? "") : "");
         if (!place) return forget(circle, words);
         const [a, b] = inside(place);
         set(circle, { cx: a, cy: b });
-        set(words, beside(a, r + 4, b - r - 1, text, at.width));
+        set(words, beside(a, r + 4, b - r - 1, text, at.width, left));
       });
     },
     handle: (options) => handle(ui, { mark, at, svg, inside }, options),
@@ -133,10 +133,10 @@ const forget = (...nodes) => nodes.forEach((node) => PLACES.forEach((name) => no
 
 const to = (x, y) => ({ transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` }); // unlike x and y, CSS can ease it
 
-/* Place words at the height y, `gap` pixels beside a mark at x: on its right, unless only the left has room. */
-function beside(x, gap, y, words, width) {
+/* Place words at the height y, `gap` pixels beside a mark at x: on its right, unless only the left has room, or `left` asks for it and it has. */
+function beside(x, gap, y, words, width, left) {
   const wide = words ? widthOf([words], 12.5) + gap : 0;
-  const flip = x + wide > width && x > width - x;
+  const flip = left ? x - wide > LEFT : x + wide > width && x > width - x;
   return { ...to(flip ? x - gap : x + gap, y), "text-anchor": flip ? "end" : "start" };
 }
 

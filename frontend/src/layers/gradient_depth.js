@@ -128,7 +128,7 @@ function render({ model, el }) {
     line(seen);
     spread(front ? [] : [[least, 0], [most, 0]]);
     dots.forEach((dot, i) => dot(seen[i + 1]));
-    bottom(seen[0], number(seen[0][0]));
+    bottom(seen[0], number(seen[0][0]), seen[0][0] < 1); // away from the line at 1
     const every = state.value.some(Boolean) ? WORDS.none : WORDS.every;
     retext(all.el, every);
     const gone = range(depth).filter((i) => state.value[i]).map((i) => i + 1);

@@ -6,7 +6,8 @@ const WORDS = {
   cosines: "Cosines of all pairs of words at layer {layer}: from {least} to {most}",
   caption: "Cosines of {words} words at layer {layer}. Pale: orthogonal. Dark: the same direction, or the opposite one.",
   plane: "Difference of the words, as a share of their length, at each layer; the scale is the same for every stack.",
-  key: "Dotted: lowest and highest seed. Dashed: the previous stack.",
+  key: "Dotted: lowest and highest seed.",
+  before: " Dashed: the previous stack.",
   residual: "residual connections",
   think: "feed-forward network",
   norm: "norm",
@@ -49,7 +50,8 @@ function render({ model, el }) {
   const line = plane.line({ colour: "one" });
   const rule = plane.rule({ colour: "soft" });
   const dot = plane.dot({ colour: "one", r: 6 });
-  ui.stage.append(h("div", { class: "tfm-columns" }, h("div", {}, title, grid), h("div", {}, plane.el, h("p", { class: "tfm-caption" }, WORDS.key))));
+  const dashed = h("span", {}, WORDS.before);
+  ui.stage.append(h("div", { class: "tfm-columns" }, h("div", {}, title, grid), h("div", {}, plane.el, h("p", { class: "tfm-caption" }, WORDS.key, dashed))));
 
   player(ui, "value", { label: layer, min: 0, max: depth, format: String });
   ui.toggle("residual", { label: WORDS.residual });
@@ -77,6 +79,7 @@ function render({ model, el }) {
     title.textContent = told(WORDS.caption, { words: count, layer: at });
     const points = (row) => row.map((x, k) => [k, x]);
     ghost(same ? [] : points(former));
+    set(dashed, { hidden: same });
     low(points(least));
     high(points(most));
     line(points(mean));

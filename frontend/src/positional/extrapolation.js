@@ -16,7 +16,7 @@ const WORDS = {
   beyond: "beyond the {short} of training",
 };
 
-const [ROW, TOP, HIGH] = [32, 22, 18];
+const [ROW, TOP, HIGH, NUMBER] = [32, 22, 18, 36];
 const share = fixed(2);
 
 /* Mean, minimum and maximum over seeds of the accuracy at the positions up to `place`; null if there is none. */
@@ -29,7 +29,7 @@ export function shareAt(rows, place, group) {
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "job", "longer"] });
   const [short, group, chance] = ["short", "group", "chance"].map(ui.get);
-  const { methods } = ui.get("shared");
+  const { axis: measure, methods } = ui.get("shared");
   const kinds = Object.keys(methods);
   const jobs = Object.keys(ui.get("measured"));
   const rowsOf = (kind) => ui.get(ui.get("longer") ? "practised" : "measured")[jobs.includes(ui.get("job")) ? ui.get("job") : jobs[0]][kind];
@@ -47,7 +47,11 @@ function render({ model, el }) {
   });
   const guess = s("path", { class: "tfm-line tfm-thin", style: "--c:var(--tfm-broken)", "stroke-dasharray": "4 3" });
   const named = s("text", { class: "tfm-axis", y: 12 }, WORDS.chance);
-  const svg = s("svg", { role: "img" }, lines.map(({ node }) => node), guess, named);
+  const low = TOP + kinds.length * ROW - 6;
+  const base = s("path", { class: "tfm-axis-line" });
+  const ticks = [0, 0.5, 1].map((tick) => ({ tick, node: s("text", { class: "tfm-axis", y: low + 17, "text-anchor": "middle" }, String(tick)) }));
+  const axis = s("text", { class: "tfm-axis", y: low + 34, "text-anchor": "end" }, measure);
+  const svg = s("svg", { role: "img" }, lines.map(({ node }) => node), guess, named, base, ticks.map(({ node }) => node), axis);
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const seeds = ui.get("measured")[jobs[0]][kinds[0]].length;
   ui.stage.append(box, h("p", { class: "tfm-caption" }, told(WORDS.caption, { seeds, short })));
@@ -63,20 +67,23 @@ function render({ model, el }) {
   let width = 0;
   function picture() {
     if (!width) return;
-    const left = Math.ceil(widthOf(Object.values(methods), 13.5)) + 10;
-    const x = (value) => (left + value * (width - left - 44)).toFixed(1);
+    const column = Math.ceil(widthOf(Object.values(methods), 13.5)) + 10;
+    const left = column + NUMBER;
+    const x = (value) => (left + value * (width - left - 6)).toFixed(1);
     for (const { kind, y, bar, spread, tick, says } of lines) {
       const [now, before] = [place(), short].map((at) => shareAt(rowsOf(kind), at, group));
       set(bar, { x: left, width: now ? (x(now[0]) - left).toFixed(1) : 0 });
       set(spread, { d: now ? `M${x(now[1])} ${y + HIGH / 2}H${x(now[2])}` : null });
       set(tick, { d: before ? `M${x(before[0])} ${y - 3}v${HIGH + 6}` : null });
-      const [end, mark] = [now ? +x(now[2]) : 0, before ? +x(before[0]) : 0];
-      set(says, { x: !now ? +x(chance) + 8 : mark > end && mark < end + 44 ? mark + 6 : end + 6 }); // avoid the tick
+      set(says, { x: now ? column : +x(chance) + 8 }); // beside its bar, where no tick comes
       says.textContent = inWords(kind);
     }
-    set(guess, { d: `M${x(chance)} ${TOP - 4}V${TOP + kinds.length * ROW - 8}` });
+    set(guess, { d: `M${x(chance)} ${TOP - 4}V${low}` });
+    set(base, { d: `M${x(0)} ${low}H${x(1)}${ticks.map(({ tick }) => `M${x(tick)} ${low}v4`).join("")}` });
+    ticks.forEach(({ tick, node }) => set(node, { x: x(tick) }));
+    set(axis, { x: x(1) });
     set(named, { x: x(chance) });
-    set(svg, { width, height: TOP + kinds.length * ROW, "aria-label": told(WORDS.chart, { place: place(), methods: kinds.length, chance: share(chance) }) });
+    set(svg, { width, height: low + 38, "aria-label": told(WORDS.chart, { place: place(), methods: kinds.length, chance: share(chance) }) });
   }
   ui.until(onWidth(box, (now) => {
     width = Math.min(now, 620);

@@ -29,9 +29,6 @@ const WORDS = {
 const TEMPERATURES = range(15).map((i) => +(2 ** (i / 2 - 2)).toPrecision(3)); // 0.25 … 32
 const HEIGHT = 220;
 
-/* Half of the score axis: it grows with the root of the spread, so that the curve visibly widens, and is legible when narrow. */
-const axisOf = (spread) => 18 * Math.sqrt(spread);
-
 /* The divisor of the scores before the softmax. */
 export const divisor = (d_k, scaled, temperature) => temperature * (scaled ? Math.sqrt(d_k) : 1);
 
@@ -87,6 +84,7 @@ function render({ model, el }) {
     { label: WORDS.gradient, domain: [0, 0.6] },
   ].map((y, k) => curvePlot(ui, y, curve(MEASURES[k], Math.sqrt), curve(MEASURES[k], () => 1), queries));
 
+  const { legend, now: dotted } = key(ui.get("shared"));
   const box = (caption, figure) => h("div", {}, h("p", { class: "tfm-caption" }, caption), figure.el);
   ui.stage.append(
     h(
@@ -97,7 +95,7 @@ function render({ model, el }) {
       box(told(WORDS.entropy, { queries }), curves[0]),
       box(WORDS.norm, curves[1]),
     ),
-    key(ui.get("shared")),
+    legend,
   );
   player(ui, "value", { pace: 900, label: [WORDS.size, sub("d", "k")], values: sizes, format: String });
   ui.slider("temperature", { label: WORDS.temperature, values: TEMPERATURES });
@@ -113,7 +111,7 @@ function render({ model, el }) {
     const spread = Math.sqrt(d_k) / by;
 
     const shape = columns(ui.get("histogram")[at], ui.get("reach"), spread);
-    const half = axisOf(spread);
+    const half = 3 * Math.max(Math.sqrt(sizes.at(-1)), spread); // the same for every d_k, so that the spread visibly grows
     spreads.domain({ x: [-half, half], y: [0, 1.15 * Math.max(bell(0, spread), ...shape.map(([, , top]) => top))] });
     bars(shape.filter(([a, b]) => a >= -half && b <= half));
     normal(linspace(-1, 1, 121).map((t) => Math.min(half, 4 * spread) * t).map((x) => [x, bell(x, spread)]));
@@ -124,6 +122,7 @@ function render({ model, el }) {
     const p = weightsOf(row, by);
     shares.update(row.map((x) => x / by), p);
     const values = MEASURES.map((measure) => measured(at, by, measure));
+    dotted.style.display = temperature === 1 ? "none" : "inline-flex";
     curves.forEach((each, k) => {
       const now = temperature === 1 ? [] : curve(MEASURES[k], (size) => divisor(size, scaled, temperature));
       each.update({ d_k, values: values[k], query, now });
@@ -219,15 +218,17 @@ function key(shared) {
   const line = (colour, dash) => s("svg", { width: 30, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H29", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
   const dot = (colour, r) => s("svg", { width: 14, height: 12, "aria-hidden": "true" }, s("circle", { cx: 7, cy: 6, r, class: "tfm-dot", style: `--c:var(--tfm-${colour})` }));
   const entry = (mark, ...words) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark, h("span", {}, words));
-  return h(
+  const now = entry(line("ink", "2 3"), WORDS.now);
+  const legend = h(
     "div",
     { class: "tfm-legend" },
     entry(line("one"), shared.with),
     entry(line("broken", "7 4"), shared.without),
-    entry(line("ink", "2 3"), WORDS.now),
+    now,
     entry(dot("ink", 5.5), WORDS.this),
     entry(dot("soft", 3.5), WORDS.others),
   );
+  return { legend, now };
 }
 
 export default { render, words: WORDS };

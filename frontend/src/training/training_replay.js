@@ -80,7 +80,7 @@ function render({ model, el }) {
     done(ui.get("losses").slice(0, step).map((y, i) => [i + 1, y]));
     whole(ui.get("rates").map((y, i) => [i + 1, y]));
     const least = ui.get("floor");
-    floor(least == null ? null : { y: least }, ui.get("shared").floor);
+    floor(least == null ? null : { y: least, below: true }, ui.get("shared").floor);
     here(point(ui.get("losses")), "");
     at(step ? point(ui.get("rates")) : [0, 0], "");
     map.update({ rows: tgt(), cols: src(), values: weights, row: focus, max: 1 });

@@ -194,15 +194,14 @@ function render({ model, el }) {
     const base = machine(presets.base, middle * 2);
     const outline = base.whole.map(([, , wide, tall], k) => {
       const [w, t] = [wide, tall].map((side) => (side * base.shrunk) / shrunk); // the base model at the scale of this model
-      return at([[-GAP / 2 - w, GAP / 2, -w / 2][k], (k < 2 ? STACKS : 0) - t, w, t]);
+      return [[-GAP / 2 - w, GAP / 2, -w / 2][k], (k < 2 ? STACKS : 0) - t, w, t];
     });
     const same = ["n_layers", "value", "d_ff", "vocab_size"].every((name) => now[name] === presets.base[name]);
-    set(ghost, { d: same ? "" : outline.join("") });
+    set(ghost, { d: same ? "" : outline.map(at).join("") });
     const [encoder, decoder, table] = whole;
     const y = (at) => (at + HIGH - FOOT).toFixed(1);
     set(feet, { d: [encoder, decoder].map(([x, , wide]) => `M${(x + wide / 2 + middle).toFixed(1)} ${y(STACKS)}V${y(STACKS + 11)}H${middle}V${y(table[1])}`).join("") });
-    set(over, { x: (middle - 8).toFixed(1), y: y(encoder[1] - 6) });
-    set(beside, { x: (middle + 8).toFixed(1), y: y(decoder[1] - 6) });
+    [over, beside].forEach((words, k) => set(words, { x: middle + (k ? 8 : -8), y: y(Math.min(whole[k][1], outline[k][1]) - 6) }));
     set(below, { x: middle, y: HIGH - 7 });
     write(unit, told(WORDS.unit, { count: short(1e6 * shrunk * shrunk) }));
     set(svg, { width: middle * 2, "aria-label": told(WORDS.drawn, { layers: many(WORDS.layers, now.n_layers) }) });
