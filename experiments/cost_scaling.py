@@ -6,8 +6,9 @@ is for validation, and one for the test. Every pair of a compute budget C and a 
 letters with a schedule of its own that ends there. N counts the parameters that every letter is multiplied by: those of
 the layers and of the output, which in models this small is a large part.
 
-The loss is fitted by L = E + A / N^α + B / D^β, as in Hoffmann et al. (2022), approach 3: squared errors of log L, and
-an interval from 200 samples of the runs, drawn with replacement.
+The best size of a budget is the lowest point of a parabola through log N and the losses, and its growth with C a power,
+as in Hoffmann et al. (2022), approach 2. The loss is fitted by L = E + A / N^α + B / D^β, as in their approach 3, with
+squared errors of log L. Both have intervals from 200 samples of the runs, drawn with replacement.
 
     TFM_RUNS=trained python -m experiments.cost_scaling
 """
@@ -141,6 +142,29 @@ def kept(size: str, steps: int, rate: float, seed: int) -> dict[str, Any]:
     return piece(NAME, f"{size}, {steps}, {rate:g}, seed {seed}", partial(run, size, steps, rate, seed))
 
 
+def best_sizes(points: np.ndarray) -> dict[str, Any]:
+    """Return the best N of each budget whose parabola has its lowest point among the sizes tried, and the power of C."""
+
+    def lowest(some: np.ndarray) -> tuple[dict[str, int], float]:
+        found = {}
+        for C in np.unique(some[:, 0]):
+            x, L = np.log(some[some[:, 0] == C, 1]), some[some[:, 0] == C, 3]
+            if len(np.unique(x)) < 3:
+                continue
+            curve = np.polynomial.Polynomial.fit(x, L, 2)
+            (vertex,) = curve.deriv().roots().real
+            if curve.deriv(2)(vertex) > 0 and x.min() <= vertex <= x.max():
+                found[C] = vertex
+        power = np.polyfit(np.log(list(found)), list(found.values()), 1)[0] if len(found) > 1 else np.nan
+        return {f"{C:g}": round(float(np.exp(vertex))) for C, vertex in found.items()}, float(power)
+
+    draw = np.random.default_rng(0)
+    drawn = [lowest(points[draw.integers(len(points), size=len(points))])[1] for _ in range(SAMPLES)]
+    sizes, power = lowest(points)
+    interval = np.nanpercentile(drawn, [5, 95]) if np.isfinite(drawn).any() else [np.nan] * 2
+    return {"sizes": sizes, "power": [round(float(x), 4) for x in (power, *interval)]}
+
+
 def law(N: np.ndarray, D: np.ndarray, E: float, A: float, B: float, alpha: float, beta: float) -> np.ndarray:
     return E + A / N**alpha + B / D**beta
 
@@ -184,7 +208,7 @@ def main() -> None:
     what = (
         "Held-out loss, in nats per letter, of decoders of several sizes (width × layers) after several amounts of compute C = 6ND. "
         "N: parameters of the layers and of the output; updates: of 16 lines of 128 letters. The learning rate of each size is the best of "
-        f"four, by validation loss, after {TUNED} updates. fit: E + A / N^α + B / D^β, with the 5th and 95th percentiles of 200 samples of the runs; size: the exponent of "
+        f"four, by validation loss, after {TUNED} updates. best: the N of the lowest points of parabolas through log N and the losses, and the power of C with which they grow. fit: E + A / N^α + B / D^β, with the 5th and 95th percentiles of 200 samples of the runs; size: the exponent of "
         "the best N in C, β / (α + β). forecast: fitted without the runs of the largest budget, how far the law is off for them (1 is all)."
     )
     with record(NAME, what, unequal="every run has the updates that its compute buys") as numbers:
@@ -207,6 +231,7 @@ def main() -> None:
                 numbers["runs"][arm] = {"N": N, "D": D, "C": budget, "loss": [one["loss"] for one in made]}
                 numbers.rows(arm, f"runs/{arm}/loss")
         found = np.array(points)
+        numbers["best"] = best_sizes(found)
         numbers["fit"], numbers["forecast"] = fitted(found[:, 1:]), forecast(found)
 
 

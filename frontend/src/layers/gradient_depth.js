@@ -4,7 +4,8 @@ import { below, card, clamp, general, h, player, plot, range, retext, s, set, to
 
 const WORDS = {
   plane: "Length of the error at each layer, on its way from the top to the bottom; the scale is the same for every stack.",
-  caption: "Press a layer to cut its residual connections, or press it again to restore them. The dashed line is the previous stack; the grey bar spans the results of all seeds.",
+  caption: "Press a layer to cut its residual connections, or press it again to restore them. The grey bar spans the results of all seeds.{dashed}",
+  dashed: " The dashed curve is the previous stack.",
   error: "error 1 ↓",
   words: "words",
   press: "Cut the residual connections of layer {layer}",
@@ -72,6 +73,7 @@ function render({ model, el }) {
   const tower = s("svg", { width: WIDE, height: high, "aria-hidden": "true", style: "display:block" }, layers.map(({ node }) => node), signals, above, under);
   const plane = plot(ui, { x: { label: length, domain: ends(measured), log: true }, y: { label: layerName, domain: [0, depth] }, height: high, label: WORDS.plane });
   plane.rule({ colour: "soft" })({ x: 1 });
+  const caption = h("p", { class: "tfm-caption" });
   const ghost = plane.line({ colour: "soft", dash: "6 4" });
   const spread = plane.line({ colour: "soft" });
   plane.layer.lastChild.firstChild.style.cssText += "stroke-width:7;stroke-opacity:.45;stroke-linecap:round";
@@ -81,7 +83,7 @@ function render({ model, el }) {
   plane.el.style.flex = "1 1 0";
   ui.stage.append(
     h("div", { style: "position:relative;display:flex" }, h("div", { class: "tfm-tower" }, tower, layers.map(({ press }) => press).reverse()), plane.el),
-    h("p", { class: "tfm-caption" }, WORDS.caption),
+    caption,
   );
 
   player(ui, "passed", { steps: () => depth + 1 });
@@ -125,6 +127,7 @@ function render({ model, el }) {
     });
     const points = (row) => row.map((x, level) => [x, level]);
     ghost(same ? [] : points(former));
+    retext(caption, told(WORDS.caption, { dashed: same ? "" : WORDS.dashed }));
     line(seen);
     spread(front ? [] : [[least, 0], [most, 0]]);
     dots.forEach((dot, i) => dot(seen[i + 1]));
