@@ -11,6 +11,7 @@ const WORDS = {
   all: "all {heads} heads, mean",
   one: "head {head}",
   step: "step",
+  reads: "it reads",
   number: "number in the vector",
   drawn: "{label}, {count} numbers: the least {least}, number {lowest}; the largest {most}, number {highest}",
   logits: "the {count} largest logits",
@@ -96,7 +97,7 @@ function render({ model, el }) {
     if (map.key !== key) {
       map.key = key;
       const line = (kind, name, each) => h("tr", {}, h("th", { scope: "row" }, name), each.map((text) => h(kind, {}, text)));
-      map.replaceChildren(caption, h("tbody", {}, rows.map((stage) => line("td", nameOf(stage), tokens.map(() => ""))), line("th", "", tokens)));
+      map.replaceChildren(caption, h("tbody", {}, rows.map((stage) => line("td", nameOf(stage), tokens.map(() => ""))), line("th", WORDS.reads, tokens)));
     }
     [...map.rows].forEach((row, r) => {
       const at = stages.length - 1 - r;
