@@ -8,7 +8,7 @@ the layers and of the output, which in models this small is a large part.
 
 The best size of a budget is the lowest point of a parabola through log N and the losses, and its growth with C a power,
 as in Hoffmann et al. (2022), approach 2. The loss is fitted by L = E + A / N^α + B / D^β, as in their approach 3, with
-squared errors of log L. Both have intervals from 200 samples of the runs, drawn with replacement.
+squared relative errors. Both have intervals from 200 samples of the runs, drawn with replacement.
 
     TFM_RUNS=trained python -m experiments.cost_scaling
 """
@@ -26,7 +26,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from babel import Locale, localedata
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from experiments.record import Made, piece, record
 from tfm_lib.corpora.corpus import BOS_ID, Vocabulary
@@ -180,19 +180,21 @@ def forecast(points: np.ndarray) -> dict[str, Any]:
 
 
 def fit(N: np.ndarray, D: np.ndarray, L: np.ndarray) -> tuple[float, ...]:
-    """Return E, A, B, α and β of L = E + A / N^α + B / D^β, by the best of several starts."""
+    """Return E, A, B, α and β of L = E + A / N^α + B / D^β, none below 0, with the least squares of relative errors.
 
-    def error(values: np.ndarray) -> float:
-        e, a, b, alpha, beta = values
-        return float(np.sum((np.log(law(N, D, np.exp(e), np.exp(a), np.exp(b), alpha, beta)) - np.log(L)) ** 2))
+    Given α and β the law is linear in the other three; these two are found from several starts.
+    """
 
-    starts = [(e, 3.0, 3.0, alpha, beta) for e in (-1.0, 0.0) for alpha in (0.2, 0.5) for beta in (0.2, 0.5)]
-    best = min(
-        (minimize(error, start, method="Nelder-Mead", options={"maxiter": 4000}) for start in starts),
-        key=lambda found: found.fun,
-    )
-    e, a, b, alpha, beta = best.x
-    return float(np.exp(e)), float(np.exp(a)), float(np.exp(b)), float(alpha), float(beta)
+    def solved(powers: np.ndarray) -> tuple[np.ndarray, float]:
+        alpha, beta = np.exp(powers)
+        columns = np.stack([np.ones_like(N), (N / N.min()) ** -alpha, (D / D.min()) ** -beta], axis=1)
+        return nnls(columns / L[:, None], np.ones_like(L))
+
+    starts = [np.log([alpha, beta]) for alpha in (0.1, 0.3, 0.6) for beta in (0.1, 0.3, 0.6)]
+    found = [minimize(lambda powers: solved(powers)[1], start, method="Nelder-Mead") for start in starts]
+    best = min(found, key=lambda one: one.fun).x
+    (alpha, beta), (E, A, B) = np.exp(best), solved(best)[0]
+    return float(E), float(A * N.min() ** alpha), float(B * D.min() ** beta), float(alpha), float(beta)
 
 
 def chosen_rates() -> dict[str, tuple[float, list[dict[str, Any]]]]:

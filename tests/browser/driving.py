@@ -249,12 +249,16 @@ class Widget:
                 yield name
 
     def enable(self, name: str) -> None:
-        """Move other selects, checkboxes and radios, then type, by keyboard, until the control can be used."""
-        for other, control in sorted(self.controls().items(), key=lambda item: item[1]["kind"] == "input"):
+        """Move other selects, checkboxes and radios, then sliders, then type, by keyboard, until the control can be used."""
+        last = ["range", "input"]
+        for other, control in sorted(
+            self.controls().items(), key=lambda item: item[1]["kind"] in last and 1 + last.index(item[1]["kind"])
+        ):
             ways = {
                 "select": ["Home", *["ArrowDown"] * (control["count"] - 1)],
                 "checkbox": ["Space"],
                 "radiogroup": ["ArrowUp"] * 4,
+                "range": ["ArrowRight"] * 4,
                 "input": ["x"],
             }
             keys = ways.get(control["kind"])
@@ -267,7 +271,7 @@ class Widget:
                 if not self.controls()[name]["off"]:
                     return
             self.reset()
-        raise AssertionError(f"no select, checkbox, radio or text enables {name}")
+        raise AssertionError(f"no select, checkbox, radio, slider or text enables {name}")
 
     def reset(self) -> None:
         self.reach("reset")

@@ -10,7 +10,7 @@ const WORDS = {
   rate: "length of a step",
   step: "one step downhill",
   taken: ["After {count} step: ", "After {count} steps: "],
-  told: "{taken}“{token}” came, with probability {share}, so the surprise is −ln {share} = {loss} nats. Its slope in each score: {slopes}.",
+  told: "{taken}“{token}” came, with probability {share}, so the surprise is −ln {share} = {loss} nats. Its slope in each score: {slopes}. A step of length {rate} changes the score of “{token}” by {move}.",
 };
 
 const LIMIT = 6;
@@ -89,6 +89,8 @@ function render({ model, el }) {
         token: h("b", { class: "tfm-one" }, tokens[at]),
         share: three(shares[at]),
         loss: h("b", {}, three(surprise(now, at))),
+        rate: fixed(1)(rate()),
+        move: change(stepped(now, at, rate())[at] - now[at]),
         slopes: slopes(now, at).map((slope, i) => `${tokens[i]} ${change(slope)}`).join(" · "),
       }),
     );
