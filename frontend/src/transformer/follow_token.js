@@ -101,12 +101,12 @@ function render({ model, el }) {
     }
     [...map.rows].forEach((row, r) => {
       const at = stages.length - 1 - r;
-      row.className = at === step ? "tfm-here" : "";
+      set(row, { class: at === step ? "tfm-here" : null });
       tokens.forEach((_, j) => {
         const [word, share] = (at >= 0 && at <= step && stages[at].says[j][0]) || ["", 0];
         const cell = row.cells[j + 1];
         if (at >= 0 && cell.textContent !== word) cell.textContent = word;
-        set(cell, { style: `--w:${clamp(share, 0, 1)}`, class: j === i && "tfm-chosen" });
+        set(cell, { style: `--w:${clamp(share, 0, 1)}`, class: j === i ? "tfm-chosen" : null });
       });
     });
   }
