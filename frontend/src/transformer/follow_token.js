@@ -96,7 +96,7 @@ function render({ model, el }) {
     const key = JSON.stringify([rows.map(nameOf), tokens]);
     if (map.key !== key) {
       map.key = key;
-      const line = (kind, name, each) => h("tr", {}, h("th", { scope: "row" }, name), each.map((text) => h(kind, {}, text)));
+      const line = (kind, name, each) => h("tr", {}, h("th", { scope: "row" }, name), each.map((text) => h(kind, {}, text || null)));
       map.replaceChildren(caption, h("tbody", {}, rows.map((stage) => line("td", nameOf(stage), tokens.map(() => ""))), line("th", WORDS.reads, tokens)));
     }
     [...map.rows].forEach((row, r) => {
