@@ -40,7 +40,7 @@ FILM = Words(
         "masked": "The mask covers {key} for the query of {query}: whatever their dot product, {dot}, the weight is 0.",
         "rows": {"query": "query", "key": "key", "product": "product"},
         "seconds": {
-            "hook": 10.6,
+            "hook": 11.2,
             "hook_own": 7.7,
             "numbers": 3.9,
             "positions": 5.3,
@@ -61,8 +61,8 @@ FILM = Words(
             "hook": [
                 [0, "The machine writes French. For {next} it looks at {looked}, for {read} at {before}."],
                 [0.39, "Who bites whom?"],
-                [0.48, "If we swap the animals, the French changes too."],
-                [0.74, "How does it do this? Back to the start, slowly."],
+                [0.51, "If we swap the animals, the French changes too."],
+                [0.755, "How does it do this? Back to the start, slowly."],
             ],
             "hook_own": [
                 [0, "This is your sentence in French. To write {next}, the machine looks mostly at {looked}."],
@@ -184,7 +184,7 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
     weights = {name: seen[f"{name}.weights"][0] for name in (first, last, own, cross)}
     focus, head = _followed(weights[first], words)
     crossed = weights[cross].mean(dim=0)
-    step = _crossing(crossed)
+    step = _crossing(crossed, written)
     looked = int(crossed[step, :-1].argmax())
     heads = {
         first: head,
@@ -284,14 +284,15 @@ def _followed(weights: Tensor, words: list[str]) -> tuple[int, int]:
     return after[i], head
 
 
-def _crossing(crossed: Tensor) -> int:
+def _crossing(crossed: Tensor, written: list[str]) -> int:
     """Return the decoder's step that is shown: the first which looks, with more than half its weight, further left in
-    the source than the step before; else, of all but the last, the one with the largest weight."""
+    the source than the step before; else, of all but the last that begin a word, the one with the largest weight."""
     largest, place = crossed[:-1, :-1].max(dim=-1)
     for j in range(1, len(largest)):
         if place[j] < place[j - 1] and largest[j] > 0.5 and largest[j - 1] > 0.5:
             return j
-    return int(largest.argmax())
+    continues = torch.tensor([word.startswith("-") for word in written[1 : len(largest) + 1]])
+    return int((largest - continues.float()).argmax())
 
 
 def _rise(seen: Any, side: str, X: Tensor, parts: tuple[str, ...]) -> tuple[list[Tensor], Tensor]:

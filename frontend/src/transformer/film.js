@@ -31,11 +31,11 @@ export function placeOf(all, time) {
 /* The last caption that has begun. */
 export const captionAt = (says, u) => says.findLast(([from]) => from <= u)[1];
 
-/* For each caption the second at which all that it tells has been drawn. */
+/* For each caption the second whose picture shows what it tells: that of `stills`, or else the last one before the next caption. */
 export function momentsOf(all) {
   let begin = 0;
-  return all.flatMap(({ seconds, says }) => {
-    const ends = says.map((_, i) => +(begin + (says[i + 1]?.[0] ?? 1) * seconds - BEFORE).toFixed(2));
+  return all.flatMap(({ seconds, says, stills = [] }) => {
+    const ends = says.map((_, i) => +(begin + (stills[i] ? stills[i] * seconds : (says[i + 1]?.[0] ?? 1) * seconds - BEFORE)).toFixed(2));
     begin += seconds;
     return ends;
   });
@@ -56,7 +56,7 @@ function render({ model, el }) {
   const svg = s("svg", { class: "tfm-film", role: "img", preserveAspectRatio: "xMidYMid meet" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const stage = theatre(svg);
-  let [all, starts, stops, total, one, made] = [];
+  let [all, starts, stops, rest, total, one, made] = [];
   let [shown, said, drawn] = [0];
 
   function cut() {
@@ -67,14 +67,15 @@ function render({ model, el }) {
     all = scenes(now, stage, shared);
     starts = all.map((_, k) => all.slice(0, k).reduce((sum, { seconds }) => sum + seconds, 0));
     total = starts.at(-1) + all.at(-1).seconds;
-    stops = [0, ...momentsOf(all), total];
+    const [first, ...others] = momentsOf(all);
+    [rest, stops] = [first, [0, ...others.slice(0, -1), total]];
   }
   cut();
   /* What the reader picked is looked at until the film goes on. */
   let [picked, since] = [ui.get("pick"), ui.get("value")];
   ui.on("pick", () => ([picked, since] = [ui.get("pick"), ui.get("value")]));
   ui.on("value", () => picked && picked === ui.get("pick") && ui.get("value") !== since && ui.set({ pick: "" }));
-  const atRest = (time) => time || stops[1]; // before it plays, a moment worth seeing
+  const atRest = (time) => time || rest; // before it plays, a moment worth seeing
   const near = () => {
     const { k, u } = placeOf(all, shown);
     return closeUp(one, all[k].look(u), shown === atRest(since) ? picked : "");

@@ -19,7 +19,7 @@ const WORDS = {
   active: "{added} · {count} hidden units are above 0",
   looks: "weights of “{token}”: where it looks",
   nearest: "At each step upward, the word whose embedding lies nearest to each vector",
-  says: "At each step upward, the word that each vector would write if the machine ended there",
+  says: "At each step upward, the word that each vector would write if the machine ended there; the stronger the colour, the surer",
   told: "{token} of the {sentence}, {step}. Number {number} is {value}{added}.{length}{most} {kind}: {words}",
   added: ", of which {value} was added here",
   length: " Length {length}{added}.",
@@ -145,9 +145,9 @@ function render({ model, el }) {
   }
 
   /* Read-only words with weights. */
-  function chips(kind, caption, items) {
+  function chips(caption, items) {
     const each = items.map(([word, share]) => h("span", { class: "tfm-token", role: "listitem", style: `cursor:default;--w:${clamp(share, 0, 1)}` }, h("span", {}, word), h("i", {}), h("small", {}, two(share))));
-    return [h("p", { class: "tfm-caption", style: "margin-top:10px" }, caption), h("div", { class: `tfm-tokens tfm-weighted tfm-${kind}`, role: "list" }, each)];
+    return [h("p", { class: "tfm-caption", style: "margin-top:10px" }, caption), h("div", { class: "tfm-tokens tfm-weighted tfm-k", role: "list" }, each)];
   }
 
   let shown;
@@ -175,7 +175,7 @@ function render({ model, el }) {
     const key = JSON.stringify([at, step, row, asked]);
     if (key !== shown) {
       shown = key;
-      looks.replaceChildren(...(row.length ? chips("k", told(WORDS.looks, { token }), asked.map((word, j) => [word, row[j]])) : []));
+      looks.replaceChildren(...(row.length ? chips(told(WORDS.looks, { token }), asked.map((word, j) => [word, row[j]])) : []));
     }
     const best = row.indexOf(Math.max(...row));
     const sentence = source ? "source" : "target";

@@ -43,7 +43,7 @@ export function* film(translator, src, { sentence, most }) {
   const partOf = (X, head) => rowsOf(X, d).map((row) => slice(row, head));
   const crossed = meanOf(weights("cross"));
   const [focus, head] = followed(weights("first"), words);
-  const step = crossing(crossed);
+  const step = crossing(crossed, written);
   const looked = heaviest(crossed[step].slice(0, -1));
   const largestOf = (name, value) => heaviest(weights(name).map(value));
   const heads = {
@@ -106,10 +106,10 @@ function followed(weights, words) {
 }
 
 /* The first step that looks, with more than half its weight, further left in the source than the step before; or the one with the
-   largest weight. */
-function crossing(crossed) {
+   largest weight of those that begin a word, if there is one. */
+function crossing(crossed, written) {
   const rows = crossed.slice(0, -1).map((row) => row.slice(0, -1));
   const [largest, place] = [rows.map((row) => Math.max(...row)), rows.map(heaviest)];
   const found = rows.findIndex((_, j) => j && place[j] < place[j - 1] && largest[j] > 0.5 && largest[j - 1] > 0.5);
-  return found < 0 ? heaviest(largest) : found;
+  return found < 0 ? heaviest(largest.map((weight, j) => weight - written[j + 1].startsWith("-"))) : found;
 }

@@ -9,6 +9,8 @@ import { mix, over } from "./stage.js";
 
 const [LEFT, STEP, LETTER] = [58, 74, 11]; // of the first word; from one to the next, more if they are long
 const KEPT = 12; // numbers shown of a vector
+/* How far a scene is when a still picture shows what its captions tell, where that is not at their end. */
+const STILLS = { positions: [0.5, 0.79], pours: [0, 0.72], residual: [0.3, 0.7], word: [0.5, 0.63], removed: [0.1, 0] };
 const [GROUND, FOOT, HIGH] = [400, 372, 84]; // baseline of the words, foot and height of the columns of numbers
 const FLOORS = [372, 292, 212, 132]; // feet of the columns below each layer, and above the last
 const [TOP, SHORT] = [48, 44]; // feet of the memory's columns; height of a column in the tower
@@ -62,7 +64,7 @@ export function scenes({ one, two, plain }, stage, say) {
 
   function hook(u) {
     stage.look(CAMERA.words, reading(over(u, 0.25, 0.6)), stage.isNarrow() ? (two ? over(u, 0.39, 0.48) : 0) : 1);
-    const swap = two ? clamp((u - 0.5) / 0.18, 0, 1) - clamp((u - 0.86) / 0.12, 0, 1) : 0;
+    const swap = two ? clamp((u - 0.53) / 0.17, 0, 1) - clamp((u - 0.86) / 0.12, 0, 1) : 0;
     const across = over(swap, 0.2, 0.8);
     const crossing = over(u, 0.1, 0.26);
     const partner = (pair, i) => (pair.includes(i) ? pair[1 - pair.indexOf(i)] : i);
@@ -76,7 +78,7 @@ export function scenes({ one, two, plain }, stage, say) {
       const after = two ? other[partner(chats, k)].row : row; // the weights of the other sentence, where the word then stands
       const weight = mix(row[key], Math.max(...after.slice(0, -1)), across);
       const x = mix(X(key), X(heaviest(after.slice(0, -1))), across);
-      if (weight > 0.6) stage.line(`cross ${k}`, { from: [place.x, place.y + 12], to: [x, english(key).y - 22], wide: 8 * weight, opacity: 0.75, drawn: crossing });
+      if (weight > 0.6 || row === one.crossed[asked]) stage.line(`cross ${k}`, { from: [place.x, place.y + 12], to: [x, english(key).y - 22], wide: 8 * weight, opacity: 0.75 * (1 - over(swap, 0, 0.15) + over(swap, 0.85, 1)), drawn: crossing });
     });
   }
 
@@ -233,7 +235,7 @@ export function scenes({ one, two, plain }, stage, say) {
     const edge = mix(end + decoded, Y(seen) + 34, over(u, 0.44, 0.64));
     standing(written.length - 1);
     stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: Math.max(0, end + decoded - edge), height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.42, 0.48), radius: 4, over: true });
-    stage.word("future", { x: Math.max(edge + 20, Y(Math.min(5, m))), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.58, 0.66), over: true });
+    stage.word("future", { x: stage.isNarrow() ? edge + 10 : Math.max(edge + 20, Y(Math.min(5, m))), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.58, 0.66), over: true });
     range(seen + 1).forEach((j) => stage.line(`back ${j}`, { from: [Y(seen), FOOT - SHORT - 4], to: [Y(j) + (j === seen ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[seen][j], opacity: 0.85, drawn: over(u, 0.66, 0.86), arc: 34, over: true }));
   }
 
@@ -260,6 +262,7 @@ export function scenes({ one, two, plain }, stage, say) {
   function word(u) {
     const j = asked;
     const right = Y(0) + 0.42 * decoded; // of the bars's words
+    const longest = stage.isNarrow() ? 90 : 240;
     const fly = over(u, 0.66, 0.92);
     stage.look(CAMERA.decoder, mix(right, Y(j + 1), fly));
     frames(1, ...DECODER);
@@ -271,8 +274,8 @@ export function scenes({ one, two, plain }, stage, say) {
     one.next[j].forEach(([text, p], k) => {
       const y = 66 + 20 * k;
       const [shown, chosen] = [over(u, 0.1 + 0.05 * k, 0.25 + 0.05 * k), k === 0];
-      stage.bar(`chance ${k}`, { x: right, y: y - 13, width: Math.max(3, 240 * p * shown), height: 16, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
-      stage.word(`chance p ${k}`, { x: right + 240 * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
+      stage.bar(`chance ${k}`, { x: right, y: y - 13, width: Math.max(3, longest * p * shown), height: 16, colour: "decoder", opacity: (chosen ? 0.9 : 0.45) * shown * (1 - fly) });
+      stage.word(`chance p ${k}`, { x: right + longest * p + 12, y, text: p.toFixed(3), size: 16, colour: "soft", anchor: "start", opacity: shown * (1 - fly) });
       stage.word(`chance word ${k}`, { x: chosen ? mix(right - 40, Y(j + 1), fly) : right - 40, y: chosen ? mix(y, GROUND, fly) : y, text, size: 19, colour: "decoder", weight: chosen ? 700 : 500, opacity: shown * (chosen ? 1 : 1 - fly) });
     });
   }
@@ -300,7 +303,7 @@ export function scenes({ one, two, plain }, stage, say) {
       each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i) - 6, y: 260 + down + 60 * over(u, 0.08, 0.3), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.08, 0.3) }));
       const [now, later] = [each.translation, plain];
       const change = over(u, 0.32, 0.5);
-      stage.word(`plain french ${r}`, { x: X(0) - 30, y: 204 + down, text: change < 0.5 ? now : later, size: two || plain.length < 28 ? 22 : 15, colour: change < 0.5 ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
+      stage.word(`plain french ${r}`, { x: X(0) - 30, y: 204 + down, text: change < 0.5 ? now : later, size: two || plain.length < 28 ? 22 : 15, colour: change < 0.5 || now === later ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
     });
   }
 
@@ -319,7 +322,7 @@ export function scenes({ one, two, plain }, stage, say) {
   const drawn = { hook, numbers, positions, asks, pours, heads, residual, tower, memory, card, cross, word, loop, removed };
   const own = (name) => (!two && `${name}_own` in say.scenes ? `${name}_own` : name);
   return Object.entries(drawn).map(([name, draw]) => ({
-    name, draw,
+    name, draw, stills: STILLS[name],
     seconds: say.seconds[own(name)],
     says: say.scenes[own(name)].map(([from, caption]) => [from, told(caption, one.names)]),
     look: lookAt[name] ?? (() => most("first", focus)),
