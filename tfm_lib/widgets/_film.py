@@ -43,7 +43,7 @@ FILM = Words(
             "hook": 11.2,
             "hook_own": 7.7,
             "numbers": 3.9,
-            "positions": 5.3,
+            "positions": 5.6,
             "asks": 11.6,
             "pours": 5.2,
             "heads": 6.7,
@@ -71,7 +71,7 @@ FILM = Words(
             "numbers": [[0, "Each word, and <eos> at the end, becomes a column of {d_model} numbers."]],
             "positions": [
                 [0, "But which word comes first? Each place has a column, too."],
-                [0.68, "It is added to the word’s."],
+                [0.65, "It is added to the word’s column."],
             ],
             "asks": [
                 [0, "Words exchange what they know: {focus} makes a query, each word a key."],
