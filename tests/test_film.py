@@ -47,6 +47,13 @@ def test_each_head_that_can_be_looked_into_is_computed_from_its_queries_and_keys
         close(scores.softmax(dim=-1).tolist(), look["weights"], atol=0.0055)
 
 
+def test_in_each_layer_the_words_look_at_each_other_with_the_mean_of_its_heads(one: dict[str, Any]) -> None:
+    n = len(one["words"])
+    assert [len(rows) for rows in one["around"]] == [n] * 3
+    close(torch.tensor(one["around"]).sum(dim=-1).tolist(), torch.ones(3, n).tolist(), atol=0.06)
+    close(one["around"][0][one["focus"]], torch.tensor(one["heads"]).mean(dim=0).tolist())
+
+
 def test_what_the_captions_say_is_so(translator: Translator, one: dict[str, Any]) -> None:
     names, words, weights = one["names"], one["words"], one["looks"]["first"]["weights"][one["focus"]]
     assert (names["focus"], names["seen"]) == (FOCUS, "black") and weights.index(max(weights)) == words.index("black")

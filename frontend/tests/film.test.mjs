@@ -14,7 +14,7 @@ const finite = (value) => (Array.isArray(value) ? value.every(finite) : typeof v
 function noted() {
   const seen = [];
   const note = (kind) => (key, what) => seen.push([kind, key, what]);
-  return { seen, isNarrow: () => false, look: (view) => seen.push(["look", "", { view }]), ...Object.fromEntries(["word", "strip", "line", "box", "bar"].map((kind) => [kind, note(kind)])) };
+  return { seen, pixels: [760, 425], isNarrow: () => false, look: (view) => seen.push(["look", "", { view }]), ...Object.fromEntries(["word", "strip", "line", "box", "bar"].map((kind) => [kind, note(kind)])) };
 }
 
 test("every scene draws finite numbers at every moment, and has captions from its start", () => {
@@ -118,4 +118,17 @@ test("at moments drawn at random, every number and word on the stage is the reco
     for (const [kind, key, { numbers: column }] of stage.seen.filter(([kind]) => kind === "strip")) assert.equal(column.length, key === "joined" ? 2 * one.heads.length : 12, `${kind} ${key}`);
   }
   assert.ok(seen > 20);
+});
+
+test("in each layer of the tower, the words look at each other with the layer's mean weights", () => {
+  const stage = noted();
+  const tower = scenes(film, stage, shared).find(({ name }) => name === "tower");
+  const widths = new Map();
+  for (let u = 0; u <= 1; u += 0.01) tower.draw(u);
+  for (const [, key, { wide }] of stage.seen.filter(([kind, key]) => kind === "line" && key.startsWith("around"))) widths.set(key, wide);
+  const wanted = film.one.around.flatMap((rows, l) => rows.flatMap((row, i) => row.flatMap((weight, j) => (weight > 0.1 ? [[`around ${l} ${i} ${j}`, weight]] : []))));
+  assert.equal(film.one.around.length, 3);
+  assert.deepEqual([...widths.keys()].sort(), wanted.map(([key]) => key).sort());
+  const ratios = wanted.map(([key, weight]) => widths.get(key) / weight);
+  assert.ok(Math.max(...ratios) - Math.min(...ratios) < 1e-9);
 });

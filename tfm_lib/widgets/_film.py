@@ -28,7 +28,7 @@ FILM = Words(
     ],
     shared={
         "layer": "layer {layer}",
-        "future": "what comes later is covered",
+        "future": "what comes later",
         "places": {
             "first": "the encoder’s layer 1, head {head}",
             "last": "the encoder’s layer {layers}, head {head}",
@@ -238,6 +238,9 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "between": rounded(between[:, :KEPT]),
         "thought": rounded(seen["encoder.0.feed_forward.output"][0, focus, :KEPT]),
         "units": (hidden > 0).view(UNITS, -1).sum(dim=1).tolist(),
+        "around": [
+            rounded(seen[f"encoder.{layer}.self_attention.weights"][0].mean(dim=0)) for layer in range(top + 1)
+        ],
         "memory": rounded(seen["encoder_norm.output"][0, :, :KEPT]),
         "looks_back": rounded(weights[own].mean(dim=0)),
         "rising": [rounded(Y[:, :KEPT]) for Y in rising],

@@ -8,7 +8,7 @@
    Space plays and pauses, the arrow keys move the scrubber. It never starts by itself, plays once, and rests on its last step;
    the scrubber, another control, leaving the view, or a hidden page pauses it. A step beyond the last is the first. With reduced
    motion there is no play, only the steps.
-   Returns what ui.slider returns, and play(), and moves(): whether motion is wanted. */
+   Returns what ui.slider returns, and play(), stop(), and moves(): whether motion is wanted. */
 
 import { h, s, set } from "./dom.js";
 import { WORDS } from "./words.js";
@@ -119,6 +119,7 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
   const { upTo, enable } = slider;
   return Object.assign(slider, {
     moves: () => !still?.matches,
+    stop: () => timer && stop(),
     play: () => timer || still?.matches || press(),
     upTo: (most, now) => ((max = most), upTo(most, now)),
     enable(yes) {

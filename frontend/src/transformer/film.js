@@ -53,7 +53,7 @@ export function closeUp({ words, written, looks, names }, { name, query, key }, 
 function render({ model, el }) {
   const ui = card({ model, el, below: true, state: ["sentence", "swapped", "value", "depth", "pick"], fits: { pick: (text) => /^(\w+\.\d+\.\d+)?$/.test(text) } });
   const shared = ui.get("shared");
-  const svg = s("svg", { class: "tfm-film", role: "img", preserveAspectRatio: "xMidYMid meet" });
+  const svg = s("svg", { class: "tfm-film", role: "img" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   const stage = theatre(svg);
   let [all, starts, stops, rest, total, one, made] = [];
@@ -75,7 +75,8 @@ function render({ model, el }) {
   let [picked, since] = [ui.get("pick"), ui.get("value")];
   ui.on("pick", () => ([picked, since] = [ui.get("pick"), ui.get("value")]));
   ui.on("value", () => picked && picked === ui.get("pick") && ui.get("value") !== since && ui.set({ pick: "" }));
-  const atRest = (time) => time || rest; // before it plays, a moment worth seeing
+  let waits = false; // to play by itself, from its first picture
+  const atRest = (time) => time || (waits ? 0 : rest); // a moment worth seeing
   const near = () => {
     const { k, u } = placeOf(all, shown);
     return closeUp(one, all[k].look(u), shown === atRest(since) ? picked : "");
@@ -94,7 +95,7 @@ function render({ model, el }) {
     shown = time;
     const { k, u } = placeOf(all, time);
     const depth = ui.get("depth");
-    set(svg, { style: depth === HEAD && "display:none" });
+    svg.style.display = depth === HEAD ? "none" : "";
     if (depth !== HEAD) map.el.remove();
     else if (!map.el.isConnected) box.append(map.el);
     const close = near();
@@ -117,7 +118,7 @@ function render({ model, el }) {
   const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
   ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-1) : total }) || play.play() });
-  const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
+  const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => (typed && play.stop(), { film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
 
   ui.until(onWidth(box, (width) => {
     const height = Math.round(width * (width < NARROW ? 0.92 : 0.56));
@@ -126,10 +127,12 @@ function render({ model, el }) {
     box.style.minHeight = `${height}px`;
     show(atRest(shown));
   }));
-  if (ui.get("plays")) {
+  waits = ui.get("plays") && play.moves();
+  if (waits) {
     const seen = new IntersectionObserver(([{ isIntersecting }]) => {
       if (!isIntersecting) return;
       seen.disconnect();
+      waits = false;
       if (!ui.get("value")) play.play();
     }, { threshold: 0.6 });
     seen.observe(box);

@@ -84,6 +84,7 @@ export function* film(translator, src, { sentence, most }) {
     between: rounded(rows(add(entered.encoder, added))),
     thought: rounded(rows(seen.get("encoder.0.feed_forward.output"))[focus]),
     units: Array.from({ length: UNITS }, (_, k) => hidden.slice((k * hidden.length) / UNITS, ((k + 1) * hidden.length) / UNITS).filter((x) => x > 0).length),
+    around: rounded(model.encoder.map((_, l) => meanOf(seen.get(`encoder.${l}.self_attention.weights`)))),
     memory: rounded(rows(memory.H)),
     looks_back: rounded(meanOf(weights("own"))),
     rising: rise("decoder"),

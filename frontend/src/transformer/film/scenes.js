@@ -9,11 +9,12 @@ import { mix, over } from "./stage.js";
 
 const [LEFT, STEP, LETTER] = [58, 74, 11]; // of the first word; from one to the next, more if they are long
 const KEPT = 12; // numbers shown of a vector
+const LEAST_STEP = 34; // pixels from one word to the next
 /* How far a scene is when a still picture shows what its captions tell, where that is not at their end. */
 const STILLS = { positions: [0.5, 0.79], pours: [0, 0.72], residual: [0.3, 0.7], word: [0.5, 0.63], removed: [0.1, 0] };
 const [GROUND, FOOT, HIGH] = [400, 372, 84]; // baseline of the words, foot and height of the columns of numbers
 const FLOORS = [372, 292, 212, 132]; // feet of the columns below each layer, and above the last
-const [TOP, SHORT] = [48, 44]; // feet of the memory's columns; height of a column in the tower
+const [TOP, SHORT] = [48, 38]; // feet of the memory's columns; height of a column in the tower
 /* Whole words of the target, each with the row of cross-attention that wrote it. */
 function wholeWords({ written, crossed }) {
   const found = [];
@@ -56,14 +57,14 @@ export function scenes({ one, two, plain }, stage, say) {
   const cells = (i, numbers, more = {}) => stage.strip(`x ${i}`, { x: X(i), y: FOOT, numbers, ...more });
   const ground = (u = 1, from = 0) => words.forEach((text, i) => stage.word(`word ${i}`, { x: X(i), y: mix(GROUND - from, GROUND, u), text, opacity: i === n - 1 ? u : 1, weight: i === focus && !from ? 700 : 500 }));
 
-  /* On a narrow stage, the place that is looked at: a sentence of the reader's own may be long, and is read from left to right. */
-  const reading = (u) => (two ? X(1) : mix(X(1), X(n - 2), u));
+  const fits = () => +(stage.pixels[0] * STEP > LEAST_STEP * width); // the whole row of words, large enough to be read
 
   /* Where a word is that changes its place with another: up or down first, so that it passes the words between them. */
   const trip = (u, from, to, y, lift) => ({ x: mix(from, to, over(u, 0.2, 0.8)), y: y + lift * (over(u, 0, 0.3) - over(u, 0.7, 1)) });
 
   function hook(u) {
-    stage.look(CAMERA.words, reading(over(u, 0.25, 0.6)), stage.isNarrow() ? (two ? over(u, 0.39, 0.48) : 0) : 1);
+    const there = X(heaviest(one.crossed[asked]));
+    stage.look(CAMERA.words, two ? X(1) : mix(mix(X(1), X(n - 2), over(u, 0.1, 0.35)), there, over(u, 0.4, 0.6)), two && stage.isNarrow() ? over(u, 0.39, 0.48) : fits());
     const swap = two ? clamp((u - 0.53) / 0.17, 0, 1) - clamp((u - 0.86) / 0.12, 0, 1) : 0;
     const across = over(swap, 0.2, 0.8);
     const crossing = over(u, 0.1, 0.26);
@@ -83,13 +84,13 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function numbers(u) {
-    stage.look(mix(CAMERA.words, CAMERA.look, over(u, 0, 0.3)), mix(X(0), X(n - 1), over(u, 0.2, 0.9)));
+    stage.look(mix(CAMERA.words, CAMERA.look, over(u, 0, 0.3)), mix(X(0), X(n - 1), over(u, 0.2, 0.9)), fits());
     ground(over(u, 0, 0.2), 20);
     range(n).forEach((i) => cells(i, one.embedded[i], { high: Math.max(4, HIGH * over(u, 0.04 + 0.06 * i, 0.3 + 0.06 * i)), opacity: over(u, 0.04 + 0.06 * i, 0.12 + 0.06 * i) }));
   }
 
   function positions(u) {
-    stage.look(CAMERA.look, mix(X(n - 1), X(0), over(u, 0, 0.3)));
+    stage.look(CAMERA.look, mix(X(n - 1), X(0), over(u, 0, 0.3)), fits());
     ground();
     const down = over(u, 0.58, 0.82);
     range(n).forEach((i) => {
@@ -116,7 +117,7 @@ export function scenes({ one, two, plain }, stage, say) {
     const there = Math.floor(step);
     const home = over(u, 0.66, 0.74);
     const place = u < 0.35 ? mix(X(focus), X(0), over(u, 0.28, 0.35)) : mix(X(there), X(Math.min(n - 1, there + 1)), over(step - there, 0.55, 1));
-    stage.look(CAMERA.look, mix(place, X(focus), home));
+    stage.look(CAMERA.look, mix(place, X(focus), home), fits() * (1 - over(u, 0, 0.1) + over(u, 0.66, 0.76)));
     range(n).forEach((i) => {
       const seen = u >= 0.35 && step >= i - 0.3;
       stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.04, 0.16)), numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: over(u, 0.04, 0.08), top: 1.6 });
@@ -127,7 +128,7 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function pours(u) {
-    stage.look(CAMERA.look, X(focus));
+    stage.look(CAMERA.look, X(focus), fits());
     ground();
     range(n).forEach((i) => {
       cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 });
@@ -135,7 +136,7 @@ export function scenes({ one, two, plain }, stage, say) {
       if (turn < 1) stage.strip(`key ${i}`, { x: X(i), y: 262, numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: 1 - turn, top: 1.6 });
       const go = over(u, 0.3 + 0.03 * i, 0.65 + 0.03 * i);
       stage.strip(`value ${i}`, { x: X(i), y: 262, numbers: one.values[i], colour: "value", wide: 14, high: 62, opacity: turn * mix(1, 0.3, go), top: 1 });
-      stage.line(`pour ${i}`, { from: [X(i), 198], to: [X(focus), 118], wide: 26 * weights[i], colour: "value", opacity: 0.55 * (1 - over(u, 0.85, 1)), drawn: go, bend: 0.6 });
+      stage.line(`pour ${i}`, { from: [X(i), 198], to: [X(focus), 118], wide: 26 * weights[i], colour: "value", opacity: 0.55 * (1 - over(u, 0.85, 1)), drawn: go });
     });
     weightsAbove(1 - over(u, 0.2, 0.32), weights);
     stage.strip("mixed", { x: X(focus), y: 116, numbers: one.mixed.map((x) => x * over(u, 0.45, 0.95)), colour: "value", wide: 16, high: 62, opacity: over(u, 0.4, 0.5), top: 0.6 });
@@ -145,7 +146,7 @@ export function scenes({ one, two, plain }, stage, say) {
   const joined = (opacity) => stage.strip("joined", { x: X(focus), y: BASE, numbers: one.joined, colour: "value", high: TALL, opacity, top: 0.6 });
 
   function heads(u) {
-    stage.look(mix(mix(CAMERA.look, CAMERA.heads, over(u, 0, 0.15)), CAMERA.near, over(u, 0.7, 0.95)), X(focus));
+    stage.look(mix(mix(CAMERA.look, CAMERA.heads, over(u, 0, 0.15)), CAMERA.near, over(u, 0.7, 0.95)), X(focus), fits() * (1 - over(u, 0.7, 0.95)));
     ground();
     range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
     const rows = one.heads.length;
@@ -183,20 +184,24 @@ export function scenes({ one, two, plain }, stage, say) {
     const l = Math.min(FLOORS.length - 2, Math.floor(height));
     return mix(FLOORS[l], FLOORS[l + 1], height - l);
   };
-  const frames = (opacity, left = 14, wide = width, colour = "encoder", name = "e") =>
+  const frames = (opacity, left = 14, wide = width, colour = "encoder", name = "e", woven = () => 0) =>
     range(3).forEach((l) => {
-      const y = FLOORS[l + 1] + 9;
-      const height = FLOORS[l] - SHORT - 9 - y;
-      stage.box(`layer ${name} ${l}`, { x: left, y, width: wide, height, colour, fill: "card", opacity, radius: 6, over: true });
-      stage.word(`layer name ${name} ${l}`, { x: left + wide / 2, y: y + height / 2 + 5, text: told(say.layer, { layer: l + 1 }), size: 14, colour, opacity, over: true });
+      const y = ROOF(l);
+      const height = CEILING(l) - y;
+      stage.box(`layer ${name} ${l}`, { x: left, y, width: wide, height, colour, fill: "card", opacity, over: true });
+      stage.word(`layer name ${name} ${l}`, { x: left + wide / 2, y: y + height / 2 + 5, text: told(say.layer, { layer: l + 1 }), size: 14, colour, opacity: opacity * (1 - woven(l)), over: true });
     });
+  const ROOF = (layer) => FLOORS[layer + 1] + 7; // of a layer's box
+  const CEILING = (layer) => FLOORS[layer] - SHORT - 7; // of what is below it
 
   function tower(u) {
     stage.look(mix(CAMERA.near, CAMERA.tower, over(u, 0, 0.3)), X(focus));
     ground();
-    frames(over(u, 0.16, 0.32));
     const height = over(u, 0.2, 0.3) + 2 * over(u, 0.35, 0.9);
     const numbersAt = (i) => mix(one.states[Math.min(3, Math.floor(height + 1e-9))][i], one.states[Math.min(3, Math.floor(height + 1e-9) + 1)][i], height % 1);
+    const woven = (l) => over(height - l, 0.02, 0.3) - over(height - l, 0.7, 0.98);
+    frames(over(u, 0.16, 0.32), 14, width, "encoder", "e", woven);
+    one.around.forEach((rows, l) => woven(l) && rows.forEach((row, i) => row.forEach((weight, j) => weight > 0.1 && stage.line(`around ${l} ${i} ${j}`, { from: [X(j), CEILING(l)], to: [X(i), ROOF(l)], wide: 6 * weight, opacity: woven(l), over: true }))));
     range(n).forEach((i) => stage.strip(`x ${i}`, { x: X(i), y: floor(Math.min(height, 2.9999)), numbers: height < 1 ? one.states[1][i] : numbersAt(i), opacity: mix(i === focus ? 1 : 0.45, 1, over(u, 0.05, 0.2)), high: mix(HIGH, SHORT, over(u, 0, 0.2)) }));
   }
 
@@ -234,12 +239,11 @@ export function scenes({ one, two, plain }, stage, say) {
     line(written.length - 1, (j) => ({ opacity: over(u, 0.01 * j, 0.04 + 0.01 * j) * (j > seen ? mix(1, 0.25, over(u, 0.5, 0.62)) : 1) }));
     const edge = mix(end + decoded, Y(seen) + 34, over(u, 0.44, 0.64));
     standing(written.length - 1);
-    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: Math.max(0, end + decoded - edge), height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.42, 0.48), radius: 4, over: true });
+    stage.box("card", { x: edge, y: FOOT - SHORT - 12, width: Math.max(0, end + decoded - edge), height: SHORT + 52, colour: "soft", fill: "w0", opacity: 0.92 * over(u, 0.42, 0.48), over: true });
     stage.word("future", { x: stage.isNarrow() ? edge + 10 : Math.max(edge + 20, Y(Math.min(5, m))), y: FOOT - 20, text: say.future, size: 17, colour: "soft", anchor: "start", opacity: over(u, 0.58, 0.66), over: true });
     range(seen + 1).forEach((j) => stage.line(`back ${j}`, { from: [Y(seen), FOOT - SHORT - 4], to: [Y(j) + (j === seen ? 14 : 0), FOOT - SHORT - 4], wide: 1 + 12 * one.looks_back[seen][j], opacity: 0.85, drawn: over(u, 0.66, 0.86), arc: 34, over: true }));
   }
 
-  const ROOF = (layer) => FLOORS[layer + 1] + 9; // of a layer's box
   const WITHIN = 0.5; // of a layer: there its column asks the memory
   const LAST = FLOORS.length - 2; // the last layer
   const asking = (layer, j, weights, drawn, opacity) =>
@@ -296,14 +300,14 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function removed(u) {
-    stage.look(CAMERA.words, reading(0), two || !stage.isNarrow() ? 1 : 0);
+    stage.look(CAMERA.words, X(1), fits());
     const rows = two ? [[one, 0], [two, 150]] : [[one, 75]];
     rows.forEach(([each, down], r) => {
-      each.words.slice(0, -1).forEach((text, i) => stage.word(`plain ${r} ${i}`, { x: X(i) - 6, y: 240 + down, text, size: 19, weight: animals.includes(i) ? 700 : 500 }));
-      each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i) - 6, y: 260 + down + 60 * over(u, 0.08, 0.3), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.08, 0.3) }));
+      each.words.slice(0, -1).forEach((text, i) => stage.word(`plain ${r} ${i}`, { x: X(i), y: 240 + down, text, size: 19, weight: animals.includes(i) ? 700 : 500 }));
+      each.words.slice(0, -1).forEach((_, i) => stage.word(`plain place ${r} ${i}`, { x: X(i), y: 260 + down + 60 * over(u, 0.08, 0.3), text: String(i), size: 13, colour: "three", opacity: 1 - over(u, 0.08, 0.3) }));
       const [now, later] = [each.translation, plain];
       const change = over(u, 0.32, 0.5);
-      stage.word(`plain french ${r}`, { x: X(0) - 30, y: 204 + down, text: change < 0.5 ? now : later, size: two || plain.length < 28 ? 22 : 15, colour: change < 0.5 || now === later ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
+      stage.word(`plain french ${r}`, { x: X(0) - 20, y: 204 + down, text: change < 0.5 ? now : later, size: two || plain.length < 28 ? 22 : 15, colour: change < 0.5 || now === later ? "decoder" : "broken", anchor: "start", weight: 600, opacity: Math.abs(2 * change - 1) });
     });
   }
 

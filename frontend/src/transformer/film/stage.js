@@ -5,10 +5,11 @@
    stage.strip("x 2", { x, y, numbers, wide?, high?, colour?, opacity?, top? })   a column of numbers, its foot at (x, y); above 0 coloured, below 0 grey
    stage.line("a", { from: [x, y], to: [x, y], wide?, colour?, opacity?, drawn?, arc?, over? })   a curve, `drawn` of it from 0 to 1; with `arc`
                                                                       it leaps that high above its start
-   stage.box("layer 1", { x, y, width, height, colour?, fill?, opacity?, dash?, over? })   `over`: in front of the columns
+   stage.box("layer 1", { x, y, width, height, colour, fill, opacity?, over? })   `over`: in front of the columns
    stage.bar("score", { x, y, width, height, colour, opacity? })
    stage.look([x, y, width, height], at?, whole?)                     where the camera looks; on a narrow stage it shows only the part
-                                                                      around the place `at`, at full height, or more the nearer `whole` is to 1
+                                                                      around the place `at`, at full height, or more the nearer `whole` is to 1;
+                                                                      it fades out at a side where there is more
    over(u, a, b)      0 before a, 1 after b, eased between            mix(p, q, u)   numbers or lists of numbers               */
 
 import { clamp, range, s, set } from "../../kit/index.js";
@@ -21,7 +22,7 @@ export const mix = (p, q, u) => (Array.isArray(p) ? p.map((x, i) => mix(x, q[i],
 const near = (x) => Math.round(100 * x) / 100;
 
 export const NARROW = 480; // pixels, below which the stage is nearly square
-const LEAST = 9.5; // pixels: no word is smaller, however far away the camera is
+const LEAST = 12; // pixels: no word is smaller, however far away the camera is
 
 export function theatre(svg) {
   const actors = new Map();
@@ -59,11 +60,13 @@ export function theatre(svg) {
     },
     look([x, y, width, height], at, whole = 0) {
       const wide = Math.min(width, (height * this.pixels[0]) / this.pixels[1]);
+      const [from, to] = [x + 1, x + width - 1];
       if (at !== undefined) [x, width] = mix([clamp(at - wide / 2, x, x + width - wide), wide], [x, width], whole);
+      svg.style.maskImage = `linear-gradient(90deg,${x > from ? "#0000," : ""}#000 7% 93%${x + width < to ? ",#0000" : ""})`;
       scale = Math.min(this.pixels[0] / width, this.pixels[1] / height);
       set(svg, { viewBox: [x, y, width, height].map(near).join(" ") });
     },
-    word(key, { x, y, text, size = 20, colour = "ink", opacity = 1, anchor = "middle", weight = 500, over = false }) {
+    word(key, { x, y, text, size = 20, colour = "ink", opacity = 1, anchor = "middle", weight = 500, over }) {
       const { node } = actor(key, () => s("text", {}), over ? 3 : 2);
       if (node.textContent !== text) node.textContent = text;
       set(node, { transform: `translate(${near(x)} ${near(y)})`, "text-anchor": anchor, style: `font-size:${near(Math.max(size, LEAST / scale))}px;fill:${paint(colour)};font-weight:${weight}`, opacity: near(opacity) });
@@ -79,14 +82,14 @@ export function theatre(svg) {
         set(cell, { y: near(i * each), width: near(wide), height: near(Math.max(0, each - 0.6)), style: `fill:${paint(numbers[i] < 0 ? "soft" : colour)}`, "fill-opacity": near(0.06 + 0.94 * size) });
       });
     },
-    line(key, { from: [a, b], to: [c, d], wide = 2, colour = "query", opacity = 1, drawn = 1, bend = 0.5, arc, over = false }) {
+    line(key, { from: [a, b], to: [c, d], wide = 2, colour = "query", opacity = 1, drawn = 1, arc, over }) {
       const { node } = actor(key, () => s("path", { fill: "none", "stroke-linecap": "round", pathLength: 1 }), over ? 3 : 1);
-      const middle = arc ? Math.min(b, d) - arc : b + (d - b) * bend;
+      const middle = arc ? Math.min(b, d) - arc : (b + d) / 2;
       set(node, { d: `M${near(a)} ${near(b)}C${near(a)} ${near(middle)} ${near(c)} ${near(middle)} ${near(c)} ${near(d)}`, style: `stroke:${paint(colour)}`, "stroke-width": near(wide), opacity: near(drawn ? opacity : 0), "stroke-dasharray": `${near(drawn)} 2` });
     },
-    box(key, { x, y, width, height, colour = "line", fill = "none", opacity = 1, dash = null, radius = 10, over = false }) {
+    box(key, { x, y, width, height, colour, fill, opacity = 1, over }) {
       const { node } = actor(key, () => s("rect", {}), over ? 3 : 0);
-      set(node, { x: near(x), y: near(y), width: near(width), height: near(height), rx: radius, style: `fill:${fill === "none" ? "none" : paint(fill)};stroke:${paint(colour)}`, "stroke-width": 1.5, "stroke-dasharray": dash, opacity: near(opacity) });
+      set(node, { x: near(x), y: near(y), width: near(width), height: near(height), rx: 6, style: `fill:${paint(fill)};stroke:${paint(colour)}`, "stroke-width": 1.5, opacity: near(opacity) });
     },
     bar(key, { x, y, width, height, colour = "w1", opacity = 1 }) {
       const { node } = actor(key, () => s("rect", { rx: 2 }), 2);
