@@ -4,6 +4,7 @@ import { below, card, clamp, fixed, h, live, mean, player, range, s, set, tokenR
 
 const WORDS = {
   layer: "layer {layer} · {step}",
+  row: "{layer} · {step}",
   words: "Words of the source, then of the target: choose one",
   encoder: "source, read by the encoder",
   decoder: "target, read by the decoder",
@@ -53,12 +54,12 @@ export function weightsOf(stage, i, head) {
 
 export const reach = (...vectors) => Math.max(0.01, ...vectors.flat().map(Math.abs));
 
-const nameIn = (steps) => ({ name, layer }) => (layer ? told(WORDS.layer, { layer, step: steps[name] }) : steps[name]);
+const nameIn = (steps, words = WORDS.layer) => ({ name, layer }) => (layer ? told(words, { layer, step: steps[name] }) : steps[name]);
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "word", "value", "head", "number"], fits: { word: below(1000), value: below(1000) } });
   const shared = ui.get("shared");
-  const nameOf = nameIn(shared.steps);
+  const [nameOf, short] = [nameIn(shared.steps), nameIn(shared.steps, WORDS.row)];
   const traits = ["encoder", "decoder", "src_tokens", "tgt_tokens"];
   const now = () => placeOf(Object.fromEntries(traits.map((trait) => [trait, ui.get(trait)])), { value: ui.get("value"), word: ui.get("word") });
   const heads = Math.max(...ui.get("decoder").map(({ weights }) => weights.length));
@@ -93,11 +94,11 @@ function render({ model, el }) {
   /* The first step at the bottom; what lies above the chosen step is not told yet. */
   function fill(stages, step, tokens, i) {
     const rows = [...stages].reverse();
-    const key = JSON.stringify([rows.map(nameOf), tokens]);
+    const key = JSON.stringify([rows.map(short), tokens]);
     if (map.key !== key) {
       map.key = key;
       const line = (kind, name, each) => h("tr", {}, h("th", { scope: "row" }, name), each.map((text) => h(kind, {}, text || null)));
-      map.replaceChildren(caption, h("tbody", {}, rows.map((stage) => line("td", nameOf(stage), tokens.map(() => ""))), line("th", WORDS.reads, tokens)));
+      map.replaceChildren(caption, h("tbody", {}, rows.map((stage) => line("td", short(stage), tokens.map(() => ""))), line("th", WORDS.reads, tokens)));
     }
     [...map.rows].forEach((row, r) => {
       const at = stages.length - 1 - r;

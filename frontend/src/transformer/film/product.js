@@ -4,7 +4,7 @@
 
 import { fixed, range } from "../../kit/index.js";
 
-const [CELL, HIGH, LEFT] = [46, 28, 74]; // size of a number's cell; room for the names of the rows
+const [CELL, HIGH, LEFT] = [46, 28, 94]; // size of a number's cell; room for the names of the rows
 const GAP = 14; // between the bands
 const two = fixed(2);
 
@@ -29,7 +29,7 @@ export function product({ queries, keys, dots, weights, rows, cols, query, key }
       const [band, at] = [Math.floor(i / across), i % across];
       const [left, y] = [LEFT + at * CELL, 12 + band * tall + r * HIGH];
       stage.bar(`${kind} ${i}`, { x: left + 1, y: y + 1, width: CELL - 2, height: HIGH - 2, colour: x < 0 ? "soft" : colour, opacity: 0.08 + 0.5 * Math.min(1, Math.abs(x) / top) });
-      stage.word(`${kind} number ${i}`, { x: left + CELL / 2, y: y + 20, text: two(x), size: 13 });
+      stage.word(`${kind} number ${i}`, { x: left + CELL / 2, y: y + 20, text: fixed(stage.isNarrow() ? 1 : 2)(x), size: 13 });
     };
     q.forEach(cell("q", 0, "query", 2));
     k.forEach(cell("k", 1, "key", 2));
