@@ -37,7 +37,7 @@ PLACES = ("encoder", "decoder", "cross")
 OURS = [
     "The cat drinks the milk and the dog sleeps.",
     "Did you see my sister at the station yesterday?",
-    "I would like two coffees and a glass of water, please.",
+    "He gave her the book that she had lost.",
 ]
 STRIDE = 8  # heads removed before the remaining ones are ranked again
 SEEDS = list(range(10))  # of the random orders
