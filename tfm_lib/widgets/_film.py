@@ -35,6 +35,8 @@ FILM = Words(
             "own": "the decoder’s layer 1, masked, head {head}",
             "cross": "the decoder’s layer {layers}, cross-attention, head {head}",
         },
+        "head_column": "head",
+        "with": " The positions are still there.",
         "head": "This is {place}. Each row is a query, each column a key. The query of {query} gives most weight to {key}.",
         "product": "In {place}, the products of the query of {query} and the key of {key} sum to {dot}. Divided by √{d_k}, this is the score {score}; after the softmax, the weight is {weight}.",
         "masked": "The mask covers {key} for the query of {query}: whatever their dot product, {dot}, the weight is 0.",
@@ -59,35 +61,43 @@ FILM = Words(
         },
         "scenes": {
             "hook": [
-                [0, "The machine writes French. For {next} it looks at {looked}, for {read} at {before}."],
+                [
+                    0,
+                    "The machine writes French. For *{next}* it looks at *{looked}*, for *{read}* at *{before}*.",
+                    "“{sentence}” becomes “{translation}”",
+                ],
                 [0.39, "Who bites whom?"],
-                [0.51, "If we swap the animals, the French changes too."],
+                [0.51, "If we swap the animals, the French changes too.", "“{other}” becomes “{french}”"],
                 [0.755, "How does it do this? Back to the start, slowly."],
             ],
             "hook_own": [
-                [0, "This is your sentence in French. To write {next}, the machine looks mostly at {looked}."],
+                [
+                    0,
+                    "This is your sentence in French. To write *{next}*, the machine looks mostly at *{looked}*.",
+                    "“{sentence}” becomes “{translation}”",
+                ],
                 [0.64, "How does it do this? Back to the start, slowly."],
             ],
-            "numbers": [[0, "Each word, and <eos> at the end, becomes a column of {d_model} numbers."]],
+            "numbers": [[0, "Each word becomes a column of {d_model} numbers. The first {kept} are drawn."]],
             "positions": [
                 [0, "But which word comes first? Each place has a column, too."],
                 [0.65, "It is added to the word’s column."],
             ],
             "asks": [
-                [0, "Words exchange what they know: {focus} makes a query, each word a key."],
+                [0, "Words exchange what they know: *{focus}* makes a query, each word a key."],
                 [0.34, "The query meets each key. Their scaled dot product is the score."],
-                [0.66, "The softmax turns the scores into weights. {seen} gets the largest."],
+                [0.66, "The softmax turns the scores into weights. *{seen}* gets the largest.", "{weights}"],
             ],
             "pours": [
                 [0, "Each word also makes a value."],
                 [0.33, "The values flow together, each in proportion to its weight."],
             ],
             "heads": [
-                [0, "All {heads} heads do this at once, each with its own queries, keys and values."],
-                [0.64, "Their results are joined into one column."],
+                [0, "All {heads} heads do this at once. Each row has the weights of one head."],
+                [0.569, "Their results are joined, and a matrix mixes them."],
             ],
             "residual": [
-                [0, "It is added to the word’s column, so the word is not lost."],
+                [0, "The mixture is added to the word’s column: nothing is lost."],
                 [0.47, "Then a feed-forward network of {hidden} units treats each word alone."],
             ],
             "tower": [[0, "That was one of {layers} layers. In each, the words look at each other again."]],
@@ -96,10 +106,10 @@ FILM = Words(
                 [0, "In training, the decoder gets the whole French sentence."],
                 [0.44, "So a mask hides what comes later: a word sees itself and those before."],
             ],
-            "cross": [[0, "{read} rises and asks the memory. In the last layer, its heads look mostly at {looked}."]],
+            "cross": [[0, "*{read}* rises and asks the memory. In the last layer, its heads look mostly at *{looked}*."]],
             "word": [
-                [0, "At the top, each word of the vocabulary gets a probability."],
-                [0.56, "{next} has the largest, so the machine writes it."],
+                [0, "At the top, each word of the vocabulary gets a probability.", "{ways}"],
+                [0.56, "*{next}* has the largest, so the machine writes it."],
             ],
             "loop": [
                 [0, "Each new word goes in at the bottom, and the next comes out at the top."],
@@ -107,11 +117,19 @@ FILM = Words(
             ],
             "removed": [
                 [0, "Now we take the positions away."],
-                [0.3, "Without positions, both are the same set of words, with the same French."],
+                [
+                    0.3,
+                    "Without positions, both are the same set of words, with the same French.",
+                    "“{sentence}” and “{other}” become “{plain}”",
+                ],
             ],
             "removed_own": [
                 [0, "Now we take the positions away."],
-                [0.31, "Your sentence is now a set of words in no order. This is its French."],
+                [
+                    0.31,
+                    "Your sentence is now a set of words in no order. This is its French.",
+                    "“{sentence}” becomes “{plain}”",
+                ],
             ],
         },
     },
@@ -221,6 +239,7 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
             "next": written[step + 1],
             "looked": words[looked],
             "before": words[int(crossed[step - 1, :-1].argmax())] if step else "",
+            "kept": KEPT,
             "d_model": f"{model.config.d_model:,}",
             "heads": n_heads,
             "layers": top + 1,

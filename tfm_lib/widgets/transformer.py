@@ -400,9 +400,20 @@ class Film(Live):
 
     @property
     def in_sentences(self) -> list[str]:
-        names, scenes = self._one["names"], self.words.shared["scenes"]
-        told = [text for name, scene in scenes.items() if not name.endswith("_own") for _, text in scene]
-        return [text.format(**names) for text in told]
+        one, other = self._one, self.film["one" if self.swapped else "two"]
+        weights = zip(one["words"], one["looks"]["first"]["weights"][one["focus"]])
+        names = {
+            **one["names"],
+            "sentence": one["sentence"],
+            "translation": one["translation"],
+            "other": other["sentence"],
+            "french": other["translation"],
+            "plain": self.film["plain"],
+            "weights": ", ".join(f"{word} {weight:.2f}" for word, weight in weights),
+            "ways": ", ".join(f"{word} {p:.3f}" for word, p in one["next"][one["step"]]),
+        }
+        scenes = [each for name, each in self.words.shared["scenes"].items() if not name.endswith("_own")]
+        return [" ".join(told).replace("*", "").format(**names) for scene in scenes for _, *told in scene]
 
     def figure(self):
         """Draw six moments of the film, from the crossing lines to the translation without positions."""

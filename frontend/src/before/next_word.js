@@ -10,7 +10,7 @@ const WORDS = {
   rate: "length of a step",
   step: "one step downhill",
   taken: ["After {count} step: ", "After {count} steps: "],
-  told: "{taken}“{token}” came, with probability {share}, so the surprise is −ln {share} = {loss} nats. Its slope in each score: {slopes}. A step of length {rate} changes the score of “{token}” by {move}.",
+  told: "{taken}“{came}” came, with probability {share}, so the surprise is −ln {share} = {loss} nats. Its slope in each score: {slopes}. A step of length {rate} changes the score of “{token}” by {move}.",
 };
 
 const LIMIT = 6;
@@ -86,7 +86,8 @@ function render({ model, el }) {
     ui.say(
       ...told(WORDS.told, {
         taken: taken() ? many(WORDS.taken, taken()) : "",
-        token: h("b", { class: "tfm-one" }, tokens[at]),
+        came: h("b", { class: "tfm-one" }, tokens[at]),
+        token: tokens[at],
         share: three(shares[at]),
         loss: h("b", {}, three(surprise(now, at))),
         rate: fixed(1)(rate()),

@@ -24,7 +24,7 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
 
   /* Steps are counted: a trait may be a value between two of them. */
   const values = () => stops?.() ?? options.values;
-  const last = () => (steps ? steps() - 1 : values() ? values().length - 1 : Math.floor((max - min) / step));
+  const last = () => (steps ? steps() - 1 : values() ? values().length - 1 : Math.floor((max - min) / step + 1e-9));
   function reached() {
     const now = ui.get(trait);
     return values() ? Math.max(0, values().findLastIndex((value) => value <= now)) : Math.floor((now - min) / step + 1e-9);
@@ -84,7 +84,9 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
   if (steps) ui.bar.append(group);
   else slider.el.before(group);
   group.append(slider.el);
+  const caption = ui.stage.nextElementSibling; // too fast to be read out
   function name() {
+    if (flow) set(caption, { "aria-live": timer ? "off" : "polite" });
     const now = timer ? "pause" : "play";
     if (still?.matches) return void [play, tempo].forEach((each) => each.remove());
     if (!play.isConnected) group.prepend(play), slider.el.before(tempo);

@@ -28,8 +28,8 @@ export function placeOf(all, time) {
   return { k, u: Math.min(1, left / all[k].seconds) };
 }
 
-/* The last caption that has begun. */
-export const captionAt = (says, u) => says.findLast(([from]) => from <= u)[1];
+/* The last caption that has begun, with what else its picture tells. */
+export const captionAt = (says, u) => says.findLast(([from]) => from <= u);
 
 /* For each caption the second whose picture shows what it tells: that of `stills`, or else the last one before the next caption. */
 export function momentsOf(all) {
@@ -42,13 +42,16 @@ export function momentsOf(all) {
 }
 
 /* The head at work, and its query and key: those of the film, or those that the reader picked in the same head. */
-export function closeUp({ words, written, looks, names }, { name, query, key }, pick) {
+export function closeUp({ of: { words, written, looks, names }, name, query, key, more = "" }, pick) {
   const look = looks[name];
   const [rows, cols] = [name === "first" || name === "last" ? words : written.slice(0, -1), name === "cross" || name === "first" || name === "last" ? words : written.slice(0, -1)];
   const [picked, i, j] = pick.split(".");
   if (picked === name && rows[i] && cols[j]) [query, key] = [+i, +j];
-  return { ...look, name, rows, cols, query, key, layers: names.layers };
+  return { ...look, name, rows, cols, query, key, more, layers: names.layers };
 }
+
+/* A caption, with what only the picture tells, for who does not see it. */
+const heard = (caption, more) => (more ? `${caption} ${more}` : caption);
 
 function render({ model, el }) {
   const ui = card({ model, el, below: true, state: ["sentence", "swapped", "value", "depth", "pick"], fits: { pick: (text) => /^(\w+\.\d+\.\d+)?$/.test(text) } });
@@ -79,7 +82,7 @@ function render({ model, el }) {
   const atRest = (time) => time || (waits ? 0 : rest); // a moment worth seeing
   const near = () => {
     const { k, u } = placeOf(all, shown);
-    return closeUp(one, all[k].look(u), shown === atRest(since) ? picked : "");
+    return closeUp(all[k].look(u), shown === atRest(since) ? picked : "");
   };
   let mapped = near(); // the head whose weights the map shows
   const map = heatmap(ui, {
@@ -101,7 +104,7 @@ function render({ model, el }) {
     const close = near();
     const { rows, cols, weights, query } = close;
     const place = told(shared.places[close.name], { head: close.head + 1, layers: close.layers });
-    const key = depth === HEAD && [close.name, query, one.sentence].join();
+    const key = depth === HEAD && [close.name, query, rows, cols].join();
     if (key && key !== drawn) {
       mapped = close;
       map.update({ rows, cols, values: weights, row: query, hidden: rows.map((_, i) => cols.map((_, j) => close.name === "own" && j > i)) });
@@ -109,9 +112,12 @@ function render({ model, el }) {
     drawn = key || drawn;
     const zoomed = product(close, stage, shared);
     stage.frame(() => (depth === PRODUCT ? zoomed.draw() : all[k].draw(u)));
-    const says = [captionAt(all[k].says, u), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }), told(close.name === "own" && close.key > query ? shared.masked : shared.product, { place, ...zoomed.names })];
-    if (said !== says[depth]) ui.say(h("span", { class: "tfm-film-caption" }, says[depth]));
+    const [, caption, more] = captionAt(all[k].says, u);
+    const says = [caption.join(""), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }) + close.more, told(close.name === "own" && close.key > query ? shared.masked : shared.product, { place, ...zoomed.names }) + close.more];
+    if (said === says[depth]) return;
     said = says[depth];
+    ui.say(h("span", { class: "tfm-film-caption" }, depth ? said : caption.map((part, i) => (i % 2 ? h("i", {}, part) : part))));
+    set(svg, { "aria-label": heard(said, !depth && more) });
   }
   ui.stage.append(box);
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
@@ -121,7 +127,7 @@ function render({ model, el }) {
   const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => (typed && play.stop(), { film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
 
   ui.until(onWidth(box, (width) => {
-    const height = Math.round(width * (width < NARROW ? 0.92 : 0.56));
+    const height = Math.round(width * (width < NARROW ? 0.92 : 0.5));
     stage.pixels = [width, height];
     set(svg, { width, height });
     box.style.minHeight = `${height}px`;
@@ -129,13 +135,15 @@ function render({ model, el }) {
   }));
   waits = ui.get("plays") && play.moves();
   if (waits) {
-    const seen = new IntersectionObserver(([{ isIntersecting }]) => {
-      if (!isIntersecting) return;
+    const inView = new Set(); // the picture and its caption
+    const seen = new IntersectionObserver((changes) => {
+      for (const { target, isIntersecting } of changes) inView[isIntersecting ? "add" : "delete"](target);
+      if (inView.size < 2) return;
       seen.disconnect();
       waits = false;
       if (!ui.get("value")) play.play();
     }, { threshold: 0.6 });
-    seen.observe(box);
+    [box, box.parentElement.nextElementSibling].forEach((each) => seen.observe(each));
     ui.until(() => seen.disconnect());
   }
 
@@ -146,9 +154,8 @@ function render({ model, el }) {
     play.upTo(total, time);
     said = ""; // the readout may have more to say than the caption
     show(atRest(time));
-    set(svg, { "aria-label": said });
   }
-  const csv = () => [["scene", "second", "caption"], ...all.flatMap(({ name, seconds, says }, k) => says.map(([from, words]) => [name, starts[k] + from * seconds, words]))];
+  const csv = () => [["scene", "second", "caption"], ...all.flatMap(({ name, seconds, says }, k) => says.map(([from, words, more]) => [name, starts[k] + from * seconds, heard(words.join(""), more)]))];
   return ui.start(draw, { watch: ["film"], csv });
 }
 

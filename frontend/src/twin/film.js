@@ -70,7 +70,7 @@ export function* film(translator, src, { sentence, most }) {
     names: {
       focus: words[focus], seen: words[heaviest(share)], read: written[step], next: written[step + 1], looked: words[looked],
       before: step ? words[heaviest(crossed[step - 1].slice(0, -1))] : "",
-      d_model: d.toLocaleString("en"), heads: config.n_heads, layers: top + 1, hidden: hidden.length.toLocaleString("en"),
+      kept: KEPT, d_model: d.toLocaleString("en"), heads: config.n_heads, layers: top + 1, hidden: hidden.length.toLocaleString("en"),
     },
     embedded: rounded(embedded.map((row) => row.subarray(0, KEPT))),
     position: rounded(rows(entered.encoder).map((row, i) => row.map((x, j) => x - embedded[i][j]))),

@@ -1,17 +1,19 @@
 /* The film's scenes: one sentence through the whole machine, with the numbers that the shipped model computed for it.
 
-   scenes(film, stage, words)   [{ name, seconds, says: [[u, "caption"], …], draw(u), look(u) }], u from 0 to 1 through the scene;
+   scenes(film, stage, words)   [{ name, seconds, says: [[u, caption, more], …], draw(u), look(u) }], u from 0 to 1 through the scene; of
+                                a caption's parts every second one is a word of the sentences; `more` says what only the picture shows;
                                 film is { one, two, plain }, as tfm_lib.widgets._film.record; a sentence of the reader's own has
-                                no `two`. look(u) tells which attention is at work: { name, query, key }, a key of one.looks     */
+                                no `two`. look(u) tells which attention is at work: { name, query, key, of, more }, `name` a key of the
+                                looks of the sentence `of`                                                                      */
 
 import { clamp, fixed, range, told } from "../../kit/index.js";
 import { mix, over } from "./stage.js";
 
 const [LEFT, STEP, LETTER] = [58, 74, 11]; // of the first word; from one to the next, more if they are long
-const KEPT = 12; // numbers shown of a vector
-const LEAST_STEP = 34; // pixels from one word to the next
+const [KEPT, EACH] = [12, 2]; // numbers shown of a vector, and of each head's
+const LEAST_STEP = 31; // pixels from one word to the next
 /* How far a scene is when a still picture shows what its captions tell, where that is not at their end. */
-const STILLS = { positions: [0.5, 0.79], pours: [0, 0.72], residual: [0.3, 0.7], word: [0.5, 0.63], removed: [0.1, 0] };
+const STILLS = { positions: [0.5, 0.79], pours: [0.19, 0.72], residual: [0.3, 0.7], tower: [0.53], word: [0.5, 0.84], loop: [0.6525], removed: [0.1, 0] };
 const [GROUND, FOOT, HIGH] = [400, 372, 84]; // baseline of the words, foot and height of the columns of numbers
 const FLOORS = [372, 292, 212, 132]; // feet of the columns below each layer, and above the last
 const [TOP, SHORT] = [48, 38]; // feet of the memory's columns; height of a column in the tower
@@ -64,7 +66,7 @@ export function scenes({ one, two, plain }, stage, say) {
 
   function hook(u) {
     const there = X(heaviest(one.crossed[asked]));
-    stage.look(CAMERA.words, two ? X(1) : mix(mix(X(1), X(n - 2), over(u, 0.1, 0.35)), there, over(u, 0.4, 0.6)), two && stage.isNarrow() ? over(u, 0.39, 0.48) : fits());
+    stage.look(CAMERA.words, two ? X(1) : mix(mix(X(1), X(n - 2), over(u, 0.1, 0.35)), there, over(u, 0.4, 0.6)), two && stage.isNarrow() ? over(u, 0.27, 0.38) : fits());
     const swap = two ? clamp((u - 0.53) / 0.17, 0, 1) - clamp((u - 0.86) / 0.12, 0, 1) : 0;
     const across = over(swap, 0.2, 0.8);
     const crossing = over(u, 0.1, 0.26);
@@ -150,14 +152,17 @@ export function scenes({ one, two, plain }, stage, say) {
     ground();
     range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
     const rows = one.heads.length;
-    const join = over(u, 0.64, 0.84);
+    const join = over(u, 0.66, 0.84);
     range(rows).forEach((k) => {
       const shown = over(u, 0.04 + 0.06 * k, 0.12 + 0.06 * k);
       const [y, tall] = [-12 + 25 * k, TALL / rows];
-      stage.word(`head ${k}`, { x: X(0) - 34, y: y + 15, text: String(k + 1), size: 14, colour: k === first.head ? "ink" : "soft", weight: k === first.head ? 700 : 500, opacity: shown * (1 - join) });
-      range(n).forEach((i) => stage.bar(`cell ${k} ${i}`, { x: mix(X(i) - 30, X(focus) - 8, join), y: mix(y, BASE - TALL + tall * k, join), width: mix(60, 16, join), height: mix(21, tall - 1, join), opacity: shown * (0.06 + 0.94 * one.heads[k][i]) * (1 - over(u, 0.78, 0.88)) }));
+      const gone = 1 - over(u, 0.6, 0.7);
+      stage.word(`head ${k}`, { x: X(0) - 34, y: y + 15, text: String(k + 1), size: 14, colour: k === first.head ? "ink" : "soft", weight: k === first.head ? 700 : 500, opacity: shown * gone });
+      range(n).forEach((i) => stage.bar(`cell ${k} ${i}`, { x: X(i) - 30, y, width: 60, height: 21, opacity: shown * gone * (0.06 + 0.94 * one.heads[k][i]) }));
+      stage.strip(`result ${k}`, { x: X(focus), y: mix(y + 21, BASE - TALL + tall * (k + 1), join), numbers: one.joined.slice(k * EACH, (k + 1) * EACH), colour: "value", high: mix(21, tall, join), opacity: over(u, 0.54, 0.62) * (1 - over(u, 0.86, 0.88)), top: 0.6 });
     });
-    joined(over(u, 0.74, 0.86));
+    stage.word("heads", { x: X(0) - 46, y: -20, text: say.head_column, size: 14, colour: "soft", anchor: "start", opacity: over(u, 0.04, 0.1) * (1 - over(u, 0.6, 0.7)) });
+    joined(over(u, 0.84, 0.87));
     const gone = 1 - over(u, 0, 0.1);
     if (gone) stage.strip("mixed", { x: X(focus), y: 116, numbers: one.mixed, colour: "value", wide: 16, high: 62, opacity: gone, top: 0.6 });
   }
@@ -300,7 +305,7 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   function removed(u) {
-    stage.look(CAMERA.words, X(1), fits());
+    stage.look(CAMERA.words, X(1), two ? 1 : fits());
     const rows = two ? [[one, 0], [two, 150]] : [[one, 75]];
     rows.forEach(([each, down], r) => {
       each.words.slice(0, -1).forEach((text, i) => stage.word(`plain ${r} ${i}`, { x: X(i), y: 240 + down, text, size: 19, weight: animals.includes(i) ? 700 : 500 }));
@@ -312,23 +317,29 @@ export function scenes({ one, two, plain }, stage, say) {
   }
 
   const steps = (u) => Math.min(m - 1, asked + 1 + Math.floor(Math.min(0.9999, u / 0.9) * (m - 1 - asked)));
-  const most = (name, query) => ({ name, query, key: heaviest(one.looks[name].weights[query]) });
+  const most = (name, query, of = one) => ({ name, query, key: heaviest(of.looks[name].weights[query]), of });
   const lookAt = {
-    hook: () => most("cross", asked),
-    asks: (u) => ({ name: "first", query: focus, key: u < 0.35 ? 0 : Math.min(n - 1, Math.floor(((u - 0.35) / 0.29) * n)) }),
+    hook: (u) => most("cross", asked, two && u > 0.6 && u < 0.92 ? two : one),
+    asks: (u) => ({ ...most("first", focus), ...(u < 0.64 && { key: Math.max(0, Math.floor(((u - 0.35) / 0.29) * n)) }) }),
     tower: (u) => most(u > 0.5 ? "last" : "first", focus),
     memory: () => most("last", focus),
     card: () => most("own", seen),
     cross: () => most("cross", asked),
     word: () => most("cross", asked),
     loop: (u) => most("cross", steps(u)),
+    removed: () => ({ ...most("first", focus), more: say.with }),
   };
   const drawn = { hook, numbers, positions, asks, pours, heads, residual, tower, memory, card, cross, word, loop, removed };
+  const listed = (pairs, digits) => pairs.map(([word, share]) => `${word} ${share.toFixed(digits)}`).join(", ");
+  const names = {
+    ...one.names, plain, sentence: one.sentence, translation: one.translation, other: two?.sentence, french: two?.translation,
+    weights: listed(words.map((word, i) => [word, weights[i]]), 2), ways: listed(one.next[asked], 3),
+  };
   const own = (name) => (!two && `${name}_own` in say.scenes ? `${name}_own` : name);
   return Object.entries(drawn).map(([name, draw]) => ({
     name, draw, stills: STILLS[name],
     seconds: say.seconds[own(name)],
-    says: say.scenes[own(name)].map(([from, caption]) => [from, told(caption, one.names)]),
+    says: say.scenes[own(name)].map(([from, caption, more = ""]) => [from, caption.split("*").map((part) => told(part, names)), told(more, names)]),
     look: lookAt[name] ?? (() => most("first", focus)),
   }));
 }
