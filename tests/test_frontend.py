@@ -84,7 +84,10 @@ def test_the_machine_of_the_page_is_small(built: Path) -> None:
 
 @pytest.mark.parametrize("name", widgets())
 def test_a_widget_is_small(built: Path, name: str) -> None:
-    larger = {"decoding/translator": (4.5, 20), "transformer/film": (9.5, 24)}  # three widgets' controls; fourteen scenes, told in words too
+    larger = {
+        "decoding/translator": (4.5, 20),
+        "transformer/film": (9.5, 24),
+    }  # three widgets' controls; fourteen scenes, told in words too
     alone, whole = larger.get(name, (4, 18))
     assert compressed(built / f"page/{name}.js") <= alone * KILOBYTE
     assert compressed(built / f"{name}.js") <= whole * KILOBYTE  # with the parts of the kit that it uses

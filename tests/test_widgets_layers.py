@@ -158,6 +158,11 @@ def test_the_alternative_tells_the_stack_and_the_layer() -> None:
     assert f"{stack}: at layer 2 of 12, the words differ by {at:.2g} of" in widget.alt
 
 
+def test_the_norm_is_drawn_on_one_axis_so_that_it_visibly_shrinks_the_features() -> None:
+    axes = [LayerNormByHand(gain=2.0, bias=1.0, done=done).figure().axes for done in range(4)]
+    assert {ax.get_ylim() for _, ax in axes} == {(-12, 12)}
+
+
 # three lives
 
 

@@ -164,7 +164,10 @@ def lab(
 def bench(
     only: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WHAT]...", help="Some of: pages, rhythm, input, motion, machine, import, speed, longer, grading, build."),
+        typer.Argument(
+            metavar="[WHAT]...",
+            help="Some of: pages, rhythm, input, motion, machine, import, speed, longer, grading, build.",
+        ),
     ] = None,
 ) -> None:
     """Measure page weight, build times, import time and latency, each beside its bar; exit code 1 if one is broken."""

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { loss, target } from "../src/training/label_smoothing.js";
-import { rates, stepsOf } from "../src/training/learning_rate.js";
+import { rates, stepsOf, top } from "../src/training/learning_rate.js";
 import { best, weightsOf } from "../src/training/training_replay.js";
 import { close, golden } from "./golden.mjs";
 
@@ -21,6 +21,12 @@ test("the peak lies at the warm-up, as high as one over the root of width times 
   const state = { d_model: 16, warmup: 4, factor: 1, steps: 100, accumulate: 1 };
   const paper = [1, 2, 3, 4, 5, 16].map((step) => rates(step, state).paper);
   close(paper, [1 / 32, 1 / 16, 3 / 32, 1 / 8, 0.25 / Math.sqrt(5), 1 / 16], 1e-12);
+});
+
+test("half the warm-up raises the peak on the same axis, which then grows in steps of 2", () => {
+  const peaks = [8000, 4000, 2000].map((warmup) => (512 * warmup) ** -0.5);
+  assert.equal(new Set(peaks.map(top)).size, 1);
+  for (const peak of [1e-5, ...peaks, 0.002, 0.15]) assert.ok(1.2 * peak <= top(peak) && Number.isInteger(Math.log2(top(peak) / top(0))));
 });
 
 test("counted by micro-batches the peak comes too soon", () => {

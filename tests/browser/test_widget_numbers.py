@@ -155,6 +155,9 @@ def softmax_saturation(widget: Widget) -> None:
                 _, nats, norms = measures(at, *how)
                 assert_close(float(row[f"entropy {name}"]), nats.median().item(), atol=1e-9, rtol=1e-9)
                 assert_close(float(row[f"gradient norm {name}"]), norms.median().item(), atol=1e-9, rtol=1e-9)
+    widget.show({"value": model["value"], "scaled": False, "temperature": 1})
+    widget.box.locator('[data-control="value forth"]').click()
+    assert "√1 =" in widget.readout(), "Play does not begin with the narrowest vectors"
 
 
 def soft_lookup(widget: Widget) -> None:
@@ -276,6 +279,10 @@ def rank_collapse(widget: Widget) -> None:
         pairs = [cosine / 100 for i, row in enumerate(found["cosines"][layer]) for cosine in row[:i]]
         pair = sum(pairs) / len(pairs)
         assert_shows(widget.readout().split("cosine of ")[1].split(". ")[0].rstrip("."), pair)
+    end = next(k for k, most in enumerate(measured["0 0 none"]["apart"][2]) if most < -15_000)
+    widget.show({"value": end, "residual": False, "think": False, "norm": "none"})
+    widget.box.locator('[data-control="value forth"]').click()
+    assert ": layer 0 of 12" in widget.readout(), "Play goes on where nothing changes"
 
 
 def merge_steps(widget: Widget) -> None:
@@ -484,6 +491,7 @@ def beam_tree(widget: Widget) -> None:
             assert abs(float(row["log_p"]) - way.log_p) < 1e-9
             assert abs(float(row["score"]) - way.log_p / length_penalty(step, alpha)) < 1e-9
         assert f"the search ended after {len(steps)} steps" in widget.readout()
+        assert widget.box.locator('[data-control="step"]').get_attribute("max") == str(len(steps))
         best = beam.found[0]
         words, score = widget.readout().split(" finished. ")[1].split(" leads with ")
         assert words == beams.phrase(tokens, best.ids)

@@ -56,7 +56,15 @@ def memory_hops(widget):
     said = widget.readout()
     for hop, row in enumerate(walk["weights"], 1):
         assert f"hop {hop} reads “{story['facts'][row.index(max(row))]}” most, with weight {max(row):.2f}" in said
-    assert ("which is correct." in said) == (walk["answer"] == story["answer"])
+    right = walk["answer"] == story["answer"]
+    assert ("which is correct." in said) == right
+    whole = state["value"] == len(story["walks"])  # fewer hops do not give the answer and its facts away
+    assert (f"the correct answer is {story['answer']}" in said) == (whole and not right)
+    assert picture.count(", needed") == (len(story["needed"]) if whole else 0)
+    frames = widget.box.locator("svg rect[fill=none]").evaluate_all(
+        "all => all.map(one => one.getAttribute('opacity'))"
+    )
+    assert frames == ["1" if whole else "0"] * len(story["needed"])
 
 
 def memory_hops_still(axes, widget):
@@ -65,7 +73,8 @@ def memory_hops_still(axes, widget):
     weights = np.array([[float(row[name]) for name in columns] for row in widget.rows()])
     yield cells(axes[0]), weights
     needed = [(i, 0) for i, row in enumerate(widget.rows()) if row["needed"] == "true"]
-    yield marked(axes[0], "two"), needed
+    whole = state["value"] == len(state["stories"][0]["walks"])
+    yield marked(axes[0], "two"), needed if whole else []
 
 
 SAMPLES = {

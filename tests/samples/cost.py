@@ -36,6 +36,12 @@ def cost_explorer(widget):
         assert rest == [f"{EXPLORER.shared['rows'][name]} {short(x)}" for name, x in found.items()]
     widget.show({"reveal": False, "value": 300, "quantity": "multiplications", "guess": 0})
     assert "cross at 300 words" in widget.readout() and len(widget.rows()) < 10
+    assert widget.box.locator(".tfm-player button:enabled").count() == 0
+    widget.box.locator('input[data-control="value"]').press(" ")
+    widget.page.wait_for_timeout(700)
+    assert "cross at 300 words" in widget.readout(), "Play moved the guess"
+    widget.show({"reveal": True})
+    assert widget.box.locator(".tfm-player button:disabled").count() == 0
 
 
 def cost_explorer_still(axes, widget):

@@ -106,7 +106,9 @@ FILM = Words(
                 [0, "In training, the decoder gets the whole French sentence."],
                 [0.44, "So a mask hides what comes later: a word sees itself and those before."],
             ],
-            "cross": [[0, "*{read}* rises and asks the memory. In the last layer, its heads look mostly at *{looked}*."]],
+            "cross": [
+                [0, "*{read}* rises and asks the memory. In the last layer, its heads look mostly at *{looked}*."]
+            ],
             "word": [
                 [0, "At the top, each word of the vocabulary gets a probability.", "{ways}"],
                 [0.56, "*{next}* has the largest, so the machine writes it."],
@@ -257,9 +259,7 @@ def record(translator: Any, sentence: str) -> dict[str, Any]:
         "between": rounded(between[:, :KEPT]),
         "thought": rounded(seen["encoder.0.feed_forward.output"][0, focus, :KEPT]),
         "units": (hidden > 0).view(UNITS, -1).sum(dim=1).tolist(),
-        "around": [
-            rounded(seen[f"encoder.{layer}.self_attention.weights"][0].mean(dim=0)) for layer in range(top + 1)
-        ],
+        "around": [rounded(seen[f"encoder.{layer}.self_attention.weights"][0].mean(dim=0)) for layer in range(top + 1)],
         "memory": rounded(seen["encoder_norm.output"][0, :, :KEPT]),
         "looks_back": rounded(weights[own].mean(dim=0)),
         "rising": [rounded(Y[:, :KEPT]) for Y in rising],

@@ -32,6 +32,7 @@ WALK = Words(
     hops=("1 hop", "{hops} hops"),
     step="hop {hop} reads “{fact}” most ({weight:.2f})",
     right="correct",
+    missed="wrong",
     wrong="wrong, it is {truth}",
 )
 DIGITS = 3  # decimals of a weight in the page
@@ -160,6 +161,11 @@ class MemoryHops(Widget):
         return self.stories[self.story]["walks"][self.value - 1]
 
     @property
+    def told(self) -> bool:
+        """Whether the story's answer and the facts that it needs are shown: only with all hops, as they are the guess."""
+        return self.value == len(self.stories[self.story]["walks"])
+
+    @property
     def alt(self) -> str:
         say, story, walk = self.words, self.stories[self.story], self.walk
         read = [(int(np.argmax(row)), max(row)) for row in walk["weights"]]
@@ -172,17 +178,17 @@ class MemoryHops(Widget):
                 say.step.format(hop=k, fact=story["facts"][i], weight=weight) for k, (i, weight) in enumerate(read, 1)
             ),
             answer=walk["answer"],
-            verdict=say.right if right else say.wrong.format(truth=story["answer"]),
+            verdict=say.right if right else (say.wrong if self.told else say.missed).format(truth=story["answer"]),
         )
 
     def figure(self):
-        """Draw the weights of each hop over the facts, framing those that the answer needs."""
+        """Draw the weights of each hop over the facts; with all hops, frame those that the answer needs."""
         story, weights = self.stories[self.story], np.array(self.walk["weights"]).T
         hops = [self.words.shared["hop"].format(hop=k + 1) for k in range(weights.shape[1])]
         fig, ax = draw.figure(width=5.4, height=1 + 0.34 * len(weights))
         look = {"title": story["question"], "square": False, "turned": False, "kinds": ("ink", "query")}
         draw.heatmap(ax, weights, story["facts"], hops, text=lambda i, j: f"{weights[i, j]:.2f}", **look)
-        for i in story["needed"]:
+        for i in story["needed"] if self.told else ():
             draw.box(ax, 0, i + 0.04, len(hops), 0.92, edge="two", linewidth=2.2, zorder=3)
         ax.set_xlabel(self.words.shared["answer"].format(answer=self.walk["answer"]))
         return fig

@@ -52,9 +52,9 @@ MOST = 2**16  # words
 GRID = [round(2 ** (i / 2)) for i in range(2, 33)]
 BEGINNING = 16  # how far the curves are drawn before the reader has guessed
 LOOKS = {
-    "attention": ("one", "-"), "gru": ("decoder", "--"), "stacked": ("two", "-."), "dilated": ("encoder", ":"),
-    "window": ("ink", (0, (6, 2, 1, 2))),
-}  # fmt: skip
+    "attention": ("one", "-"), "gru": ("decoder", "--"), "stacked": ("two", (0, (5, 3))),
+    "dilated": ("encoder", (2.5, (2, 6))), "window": ("ink", (0, (1, 3))),
+}  # where curves coincide, the dashes of each leave the others visible  # fmt: skip
 
 
 class CostExplorer(Widget):

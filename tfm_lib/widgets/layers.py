@@ -150,11 +150,9 @@ class LayerNormByHand(Widget):
         heading = say.before.format(mean=draw.number(x.mean()), variance=draw.number(x.var()))
         before = draw.Plane(left, feature, "x", title=heading, xticks=places)
         room = LIMIT * (1 + bool(abs(x - x.mean()).max() > LIMIT))
-        level, sigma, most = ((x.mean(), x.std(), room), (0, x.std(), room), (0, 1, 2.7), (self.bias, self.gain, 7.4))[
-            at
-        ]
+        level, sigma = ((x.mean(), x.std()), (0, x.std()), (0, 1), (self.bias, self.gain))[at]
         name = say.shared["normalised"] if at >= 2 else "x"
-        after = draw.Plane(right, feature, name, title=say.after[at], ylim=(-most, most), xticks=places)
+        after = draw.Plane(right, feature, name, title=say.after[at], ylim=(-room, room), xticks=places)
         for plane, out, middle, spread, stem, colour in (
             (before, x, x.mean(), x.std(), "soft", "one"),
             (after, self.stages[at], level, sigma, "two", "two"),

@@ -200,7 +200,7 @@ class SoftmaxSaturation(Widget):
     value = traitlets.Int(64).tag(sync=True)
     scaled = traitlets.Bool(False).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
-    query = traitlets.Int(7).tag(sync=True)  # near the median of all queries at most values of d_k
+    query = traitlets.Int(6).tag(sync=True)  # its largest weight grows with d_k most steadily, to 1.00 at 128
     sizes = traitlets.List(traitlets.Int()).tag(sync=True)
     scores = Numbers().tag(sync=True)
     histogram = Numbers().tag(sync=True)

@@ -71,6 +71,7 @@ RUNS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 RIVALS = tuple(RATE.shared["rivals"])  # schedules compared with the paper's
 VOCABULARIES = (2, 5, 10, 100, 1000, 37_000)
 CONVENTIONS = tuple(SMOOTHING.conventions)
+ROOM = 0.00145  # least height of the linear axis of learning rates
 PERCENTS = 0.006  # tolerance of a recorded weight: percentages are rounded to integers
 
 
@@ -170,9 +171,14 @@ class LearningRate(Widget):
         if where <= self.steps:
             plane.dot(where, peak, words=say.peak.format(peak=peak, where=where))
         if not self.log:
-            ax.set(ylim=(0, 1.35 * peak))
+            ax.set(ylim=(0, top(peak)))
         plane.key()
         return fig
+
+
+def top(peak: float) -> float:
+    """Return the top of the linear axis, which doubles when the peak would come near."""
+    return ROOM * 2 ** max(0, math.ceil(math.log2(1.2 * peak / ROOM)))
 
 
 def rates(step: int, d_model: int, warmup: int, factor: float, steps: int, accumulate: int = 1) -> dict[str, float]:

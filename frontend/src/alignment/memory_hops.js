@@ -6,7 +6,7 @@ const WORDS = {
   hops: "hops",
   story: "story",
   pick: "{number} · {question}",
-  frame: "Framed: the facts that the answer needs. The line joins the facts that the hops read most.",
+  frame: "Framed, once all hops are made: the facts that the answer needs. The line joins the facts that the hops read most.",
   drawn: "{facts} facts, with their weights in {hops}: {rows}",
   fact: "{fact} {weights}",
   needed: ", needed",
@@ -14,6 +14,7 @@ const WORDS = {
   step: "hop {hop} reads “{fact}” most, with weight {weight}",
   told: "{question} · {steps} · a network with {hops} answers {answer}, which is {verdict} ",
   right: "correct.",
+  missed: "wrong.",
   wrong: "wrong: the correct answer is {truth}.",
 };
 
@@ -52,24 +53,28 @@ function render({ model, el }) {
     const middle = (i) => TOP + (i + 0.5) * ROW - 1;
     const read = path(walk.weights);
     const heads = range(hops).map((k) => s("text", { class: "tfm-axis", x: at(k) + wide / 2, y: TOP - 8, "text-anchor": "middle" }, told(named, { hop: k + 1 })));
-    const cells = walk.weights.flatMap((row, k) =>
-      row.map((weight, i) => {
+    const cells = range(most()).flatMap((k) =>
+      story.facts.map((_, i) => {
+        const weight = walk.weights[k]?.[i];
         const look = read[k] === i ? "stroke:var(--tfm-query);stroke-width:2.5" : null;
-        const rect = s("rect", { class: "tfm-cell", x: at(k), y: middle(i) - ROW / 2 + 1, width: wide, height: ROW - 2, rx: 3, style: look });
-        const cell = s("g", { style: FILL }, rect, s("text", { class: "tfm-in", x: at(k) + wide / 2, y: middle(i) + 4, "text-anchor": "middle" }, share(weight)));
+        const rect = s("rect", { class: "tfm-cell", x: at(k), y: middle(i) - ROW / 2 + 1, width: wide, height: ROW - 2, rx: 3, style: look, opacity: k < hops ? 1 : 0 });
+        const cell = s("g", { style: FILL }, rect, k < hops && s("text", { class: "tfm-in", x: at(k) + wide / 2, y: middle(i) + 4, "text-anchor": "middle" }, share(weight)));
         ramp(cell, weight);
         return cell;
       }),
     );
-    const frames = story.needed.map((i) => s("rect", { x: left - 6, y: TOP + i * ROW, width: widthOf([story.facts[i]], 13) + 10, height: ROW - 2, rx: 4, fill: "none", style: "stroke:var(--tfm-two);stroke-width:2" }));
+    const frames = story.needed.map((i) => s("rect", { x: left - 6, y: TOP + i * ROW, width: widthOf([story.facts[i]], 13) + 10, height: ROW - 2, rx: 4, fill: "none", opacity: hops === most() ? 1 : 0, style: "stroke:var(--tfm-two);stroke-width:2" }));
     const facts = story.facts.map((fact, i) => s("text", { x: left, y: middle(i) + 4.5, "font-size": 13, "font-weight": read.includes(i) ? 650 : null }, fact));
-    const steps = read.map((i, k) => `V${middle(i)}H${at(k)}M${at(k) + wide} ${middle(i)}H${lane(k + 1)}`);
+    const steps = range(most()).map((k) => {
+      const [high, from, to, next] = k < hops ? [middle(read[k]), at(k), at(k) + wide, lane(k + 1)] : [low + 19, ...Array(3).fill(lane(hops))]; // always as many parts, so that the line eases
+      return `V${high}H${from}M${to} ${high}H${next}`;
+    });
     const line = s("path", { class: "tfm-link", "stroke-width": 2.5, d: `M${lane(0)} 20${steps.join("")}V${low + 19}h6` });
     const right = walk.answer === story.answer;
     const end = s("text", { x: lane(hops) + 10, y: low + 24, "font-size": 13.5, "font-weight": 650, style: right ? null : "fill:var(--tfm-broken)" }, told(says, { answer: walk.answer }), right ? " ✓" : " ✗");
     const groups = [heads, cells, frames, facts].map((group) => s("g", {}, group));
     morph(svg, s("text", { class: "tfm-q", x: 0, y: 14, "font-size": 13.5, "font-weight": 650 }, story.question), ...groups, line, end);
-    const rows = story.facts.map((fact, i) => told(WORDS.fact, { fact, weights: walk.weights.map((row) => share(row[i])).join(", ") + (story.needed.includes(i) ? WORDS.needed : "") }));
+    const rows = story.facts.map((fact, i) => told(WORDS.fact, { fact, weights: walk.weights.map((row) => share(row[i])).join(", ") + (hops === most() && story.needed.includes(i) ? WORDS.needed : "") }));
     set(svg, { width, height: low + 32, "aria-label": told(WORDS.drawn, { hops: many(WORDS.some, hops), facts: story.facts.length, rows: rows.join("; ") }) });
   }
   ui.until(onWidth(box, (now) => {
@@ -82,7 +87,7 @@ function render({ model, el }) {
     picture();
     const steps = path(walk.weights).map((i, k) => told(WORDS.step, { hop: k + 1, fact: story.facts[i], weight: share(walk.weights[k][i]) })).join(" · ");
     const right = walk.answer === story.answer;
-    const verdict = right ? WORDS.right : h("span", { class: "tfm-bad" }, told(WORDS.wrong, { truth: story.answer }));
+    const verdict = right ? WORDS.right : h("span", { class: "tfm-bad" }, told(hops === most() ? WORDS.wrong : WORDS.missed, { truth: story.answer }));
     const answer = h("b", {}, walk.answer);
     ui.say(...told(WORDS.told, { question: h("b", { class: "tfm-q" }, story.question), steps, hops: many(WORDS.some, hops), answer, verdict }));
   }

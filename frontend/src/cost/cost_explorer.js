@@ -4,7 +4,7 @@ import { card, clamp, fixed, h, player, plot, range, s, told } from "../kit/inde
 
 const WORDS = {
   quantity: "quantity",
-  guess: "your guess: words n",
+  guess: "your guess",
   d: "width d",
   k: "kernel size k",
   r: "window size r",
@@ -23,7 +23,8 @@ const WORDS = {
   guessed: " · your guess {guess}",
 };
 
-const LOOKS = { attention: ["one"], gru: ["decoder", "8 4"], stacked: ["two", "9 3 2 3"], dilated: ["encoder", "2 3"], window: ["ink", "12 3 2 3"] };
+/* Where curves coincide, the dashes of each leave the others visible. */
+const LOOKS = { attention: ["one"], gru: ["decoder", "8 4"], stacked: ["two", "10 6"], dilated: ["encoder", "0 11 4 1"], window: ["ink", "2 6"] };
 const CHOICES = { d: [16, 32, 64, 128, 256, 512, 1024], k: [2, 3, 5, 7, 9, 15], r: [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] };
 const QUANTITIES = ["multiplications", "memory", "sequential", "path", "time"]; // a page's JSON may hold their labels in another order
 const MOST = 65536;
@@ -110,12 +111,15 @@ function render({ model, el }) {
   const plane = plot(ui, { x: { label: axis, domain: [2, MOST], log: true }, y: { label: WORDS.asked, domain: [1, 1e12], log: true }, height: 300, most: 684, label: WORDS.plane });
   const lines = Object.fromEntries(Object.entries(LOOKS).map(([name, [colour, dash]]) => [name, plane.line({ colour, dash })]));
   const place = plane.rule({ colour: "soft" });
+  const guess = plane.rule({ colour: "soft", name: WORDS.guess });
   const cross = plane.line({ colour: "ink", dash: "1 4" });
+  const dots = Object.fromEntries(Object.entries(LOOKS).map(([name, [colour]]) => [name, plane.dot({ colour, r: 4 })]));
   const mark = ([colour, dash]) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H33", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
   const entry = (name) => h("span", { style: "display:inline-flex;gap:6px;align-items:center;margin-right:14px" }, mark(LOOKS[name]), h("span", {}, rows[name]));
   ui.stage.append(plane.el, h("div", { class: "tfm-legend" }, Object.keys(LOOKS).map(entry)));
 
-  player(ui, "value", { stops: () => range(Math.log2(MOST)).map((k) => 2 ** (k + 1)), pace: 500, label: axis, min: 2, max: MOST, step: 1, log: true, format: grouped });
+  const stops = () => (ui.get("reveal") ? range(Math.log2(MOST)).map((k) => 2 ** (k + 1)) : [ui.get("value")]); // before, n is the guess
+  const n = player(ui, "value", { stops, pace: 500, label: axis, min: 2, max: MOST, step: 1, log: true, format: grouped });
   ui.toggle("reveal", { label: WORDS.reveal });
   ui.select("quantity", { label: WORDS.quantity, options: QUANTITIES.map((name) => [name, quantities[name]]) });
   const d = ui.slider("d", { label: WORDS.d, values: CHOICES.d, format: String });
@@ -136,18 +140,23 @@ function render({ model, el }) {
     r.enable(one("multiplications", "memory", "path"));
     matrices.enable(state.quantity !== "sequential" && state.quantity !== "path");
     joined.enable(state.quantity !== "path" && !timed);
-    const all = Object.values(drawn).flat().map(([, y]) => y);
-    const [least, most] = all.length ? [Math.min(...all), Math.max(...all)] : [0.1, 1000];
+    for (const button of n.el.parentElement.querySelectorAll("button")) button.disabled = !state.reveal;
+    const all = Object.values(curves({ ...state, reveal: true })).flat().map(([, y]) => y); // the same before and after
+    const [least, most] = [Math.min(...all), Math.max(...all)];
     const [low, high] = [10 ** Math.floor(Math.log10(least)), 10 ** Math.max(1, Math.ceil(Math.log10(most)))];
     plane.domain({ y: [low, high] });
-    for (const name in lines) lines[name](drawn[name] ?? []);
+    const full = (line) => line.concat(Array(GRID.length - line.length).fill(line.at(-1))); // as many points, so that they ease
+    for (const name in lines) lines[name](drawn[name] ? full(drawn[name]) : []);
     const words = (n) => told(WORDS.words, { n: grouped(n) });
     const where = state.reveal ? crossing(state, measured()) : null;
     place({ x: state.n });
     cross(where === null || where > MOST ? [] : [[where, low], [where, high]]);
+    guess(state.reveal && state.guess ? { x: state.guess } : null);
+    for (const name in dots) dots[name](null);
     if (!state.reveal) return ui.say(...told(WORDS.hidden, { ...state, n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
     const at = timed ? nearest(measured().n, state.n) : state.n;
     const found = timed ? Object.entries(drawn).map(([name, line]) => [name, line.find(([n]) => n === at)[1]]) : Object.entries(asked(at, state));
+    for (const [name, y] of found) dots[name]([at, y]);
     const widths = Object.keys(measured().layers).map(Number);
     const note = timed ? told(WORDS.measured, { d: nearest(widths, state.d), k: state.k < 5 ? 3 : 7 }) : "";
     const guessed = state.guess ? told(WORDS.guessed, { guess: grouped(state.guess) }) : "";

@@ -60,7 +60,7 @@ export function begun(groups, count) {
 }
 
 const percent = (x) => `${fixed(1)(100 * x)}%`;
-const [ROW, BELOW, BETWEEN, FALL] = [6, 22, 12, 40];
+const [BELOW, BETWEEN, FALL] = [22, 12, 40];
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "pool", "size", "places", "waiting"], fits: { waiting: below(() => lengths.length + 1) } });
@@ -108,28 +108,29 @@ function render({ model, el }) {
   function layout(groups) {
     if (!width) return;
     const unit = Math.min(width < 460 ? 3 : 4, (width - 2) / longest);
+    const high = width < 460 ? 8 : 12;
     const pad = fit(pads, groups.length, () => s("rect", { style: `fill:url(#${hatch});stroke:var(--tfm-soft)`, "stroke-width": 0.8 }));
-    const bar = fit(bars, lengths.length, () => s("rect", { style: "fill:var(--tfm-decoder)", height: ROW - 1 }));
+    const bar = fit(bars, lengths.length, () => s("rect", { style: "fill:var(--tfm-decoder)" }));
     const name = fit(names, groups.length, () => s("text", { class: "tfm-axis", "text-anchor": "start" }));
     let [x, y, tallest, left] = [1, 1, 0, count()];
     groups.forEach((group, k) => {
       const wide = longestOf(group, lengths);
       const room = Math.max(wide * unit, 46);
-      if (x > 1 && x + room > width) [x, y, tallest] = [1, y + tallest * ROW + BELOW + 8, 0];
+      if (x > 1 && x + room > width) [x, y, tallest] = [1, y + tallest * high + BELOW + 8, 0];
       const here = group.slice(0, Math.max(0, left));
       const now = here.length && longestOf(here, lengths);
-      set(pad[k], { x, y, width: (now * unit).toFixed(1), height: here.length * ROW, opacity: here.length ? null : 0 });
+      set(pad[k], { x, y, width: (now * unit).toFixed(1), height: here.length * high, opacity: here.length ? null : 0 });
       group.forEach((i, row) => {
         const waits = row >= here.length;
-        set(bar[i], { x, y: y + row * ROW + 0.5 - (waits ? FALL : 0), width: (lengths[i] * unit).toFixed(1), opacity: waits ? 0 : null });
+        set(bar[i], { x, y: y + row * high + 0.5 - (waits ? FALL : 0), width: (lengths[i] * unit).toFixed(1), height: high - 1, opacity: waits ? 0 : null });
       });
       left -= group.length;
-      set(name[k], { x, y: y + group.length * ROW + 15 });
+      set(name[k], { x, y: y + group.length * high + 15 });
       name[k].textContent = here.length ? `${here.length} × ${now}` : "";
       tallest = Math.max(tallest, group.length);
       x += room + BETWEEN;
     });
-    set(svg, { width, height: y + tallest * ROW + BELOW });
+    set(svg, { width, height: y + tallest * high + BELOW });
   }
 
   function draw() {

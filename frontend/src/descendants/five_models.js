@@ -58,11 +58,14 @@ export function family(words, model, epoch, signs) {
 
 const seenIn = (mask) => mask.flat().filter(Boolean).length;
 
-/* Draw the mask as a small square: one path for all visible cells. */
-function thumbnail(mask) {
-  const [n, m] = [mask.length, mask[0].length];
-  const d = mask.flatMap((row, i) => row.map((seen, j) => (seen ? `M${j} ${i}h.9v.9h-.9z` : ""))).join("");
-  return s("svg", { viewBox: `0 0 ${m} ${n}`, "aria-hidden": "true" }, s("rect", { width: m, height: n, style: "fill:var(--tfm-w0)" }), s("path", { d, style: "fill:var(--tfm-w1)" }));
+/* Draw the mask as a small square, whose cells stay so that they ease from mask to mask. */
+function draft(svg, mask) {
+  const m = mask[0].length;
+  const cells = mask.flat();
+  const shape = `0 0 ${m} ${mask.length}`;
+  if (svg.getAttribute("viewBox") !== shape) svg.replaceChildren(s("rect", { width: m, height: mask.length, style: "fill:var(--tfm-w0)" }), ...cells.map((_, at) => s("rect", { x: at % m, y: Math.floor(at / m), width: 0.9, height: 0.9 })));
+  set(svg, { viewBox: shape });
+  cells.forEach((seen, at) => set(svg.childNodes[at + 1], { opacity: seen ? 1 : 0 }));
 }
 
 function render({ model, el }) {
@@ -73,7 +76,8 @@ function render({ model, el }) {
   const labels = ({ rows, targets }) => rows.map((read, i) => (targets[i] ? told(WORDS.reads, { query: read, target: targets[i] }) : read));
   let shown = now();
 
-  const tiles = MODELS.map(() => h("div", { class: "tfm-head" }));
+  const thumbnails = MODELS.map(() => s("svg", { "aria-hidden": "true", style: "fill:var(--tfm-w1)" }));
+  const tiles = MODELS.map((name, k) => h("div", { class: "tfm-head" }, thumbnails[k], h("small", {}, names[name])));
   const row = h("div", { role: "radiogroup", "aria-label": WORDS.models }, h("div", { class: "tfm-heads-grid", style: "grid-template-columns:repeat(5,minmax(0,92px))" }, tiles));
   const group = radios(row, { name: "value", onFocus: (i) => ui.set({ value: MODELS[i] }) });
   group.adopt(tiles, MODELS.map((name) => names[name]), MODELS.length);
@@ -98,7 +102,7 @@ function render({ model, el }) {
     if (empty) return ui.say(WORDS.empty);
     MODELS.forEach((each, k) => {
       const { mask, targets } = now(each);
-      tiles[k].replaceChildren(thumbnail(mask), h("small", {}, names[each]));
+      draft(thumbnails[k], mask);
       set(tiles[k], { "aria-label": told(WORDS.tile, { name: names[each], seen: seenIn(mask), cells: mask.flat().length, asked: targets.filter(Boolean).length }) });
     });
     group.check(MODELS.indexOf(name));

@@ -5,7 +5,7 @@ import { below, card, clamp, fixed, general, h, mean, player, plot, range, retex
 const WORDS = {
   word: "Features of one word; drag them, or use the arrow keys.",
   norm: "The same features after each step of the norm.",
-  before: "The features of one word, to drag. Lines: mean, mean ± σ",
+  before: "Features to drag. Lines: mean, mean ± σ",
   after: [
     "The same features. Lines: mean, mean ± σ",
     "Minus the mean. Lines: 0, ± σ",
@@ -66,13 +66,13 @@ function render({ model, el }) {
   const { feature, normalised } = ui.get("shared");
   const axis = { label: feature, domain: [0.4, count + 0.6] };
   const left = plot(ui, { x: axis, y: { label: "x", domain: [-LIMIT, LIMIT] }, height: 260, label: WORDS.word });
-  const upright = { label: normalised, domain: [-2.6, 2.6] };
+  const upright = { label: normalised, domain: [-LIMIT, LIMIT] };
   const right = plot(ui, { x: axis, y: upright, height: 260, label: WORDS.norm });
   const stems = range(count).map(() => left.line({ colour: "soft" }));
   const meanRule = left.rule({ colour: "ink" });
   const [upper, lower] = [0, 1].map(() => left.rule({ colour: "soft" }));
   const outStems = range(count).map(() => right.line({ colour: "two" }));
-  const outs = range(count).map(() => right.dot({ colour: "two", r: 6 }));
+  const outs = range(count).map(() => right.dot({ colour: "two", r: 5 }));
   const zero = right.rule({ colour: "ink" });
   const ones = [1, -1].map(() => right.rule({ colour: "soft" }));
   const knobs = range(count).map((i) =>
@@ -133,10 +133,10 @@ function render({ model, el }) {
     const out = stages(x, eps(), gain, bias)[at];
     const sigma = Math.sqrt(variance);
     const [middle, aside] = [[mu, sigma], [0, sigma], [0, 1], [bias, gain]][at];
+    // The same at every step, so that the division visibly shrinks the features.
     const room = Math.max(...x.map((feature) => Math.abs(feature - mu))) > LIMIT ? 2 * LIMIT : LIMIT;
-    const most = [room, room, 2.6, 7.4][at];
     upright.label = at < 2 ? "x" : normalised;
-    right.domain({ y: [-most, most] });
+    right.domain({ y: [-room, room] });
     retext(after, WORDS.after[at]);
     meanRule({ y: mu }, "");
     upper({ y: mu + sigma }, "");

@@ -11,11 +11,13 @@ const WORDS = {
   residual: "residual connections",
   think: "feed-forward network",
   norm: "norm",
-  told: "{stack}: at layer {layer} of {depth}, the words differ by {difference} of their length (seeds from {least} to {most}), and two words have a mean cosine of {cosine}.{former}",
+  told: "{stack}: layer {layer} of {depth}",
+  apart: "The words differ by {difference} of their length (seeds {least} to {most}).",
+  pairs: "Two words have a mean cosine of {cosine}.{former}",
   former: " In the previous stack they differed by {difference}.",
 };
 
-const [DECADE, SMALLEST] = [1000, 1e-17]; // as in tfm_lib.widgets.layers
+const [DECADE, SMALLEST, ROUNDING] = [1000, 1e-17, 1e-15]; // the first two as in tfm_lib.widgets.layers
 
 /* Geometric mean, minimum and maximum over the seeds at each layer, the bottom first, and the cosines at each, of which a page has
    those of a word with the words before it. */
@@ -53,7 +55,9 @@ function render({ model, el }) {
   const dashed = h("span", {}, WORDS.before);
   ui.stage.append(h("div", { class: "tfm-columns" }, h("div", {}, title, grid), h("div", {}, plane.el, h("p", { class: "tfm-caption" }, WORDS.key, dashed))));
 
-  player(ui, "value", { label: layer, min: 0, max: depth, format: String });
+  /* Play ends where only the rounding error is left. */
+  const end = () => chosen(measured, stack()).most.findIndex((x) => x < ROUNDING);
+  player(ui, "value", { label: layer, min: 0, max: depth, stops: () => range(1 + (end() < 0 ? depth : end())), format: String });
   ui.toggle("residual", { label: WORDS.residual });
   ui.toggle("think", { label: WORDS.think });
   ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) });
@@ -86,16 +90,9 @@ function render({ model, el }) {
     rule({ x: at });
     dot([at, mean[at]]);
     ui.say(
-      ...told(WORDS.told, {
-        stack: h("b", {}, told(named, { thinks: thinks[+now.think], residuals: residuals[+now.residual], norm: norms[now.norm] })),
-        layer: at,
-        depth,
-        difference: number(mean[at]),
-        least: number(least[at]),
-        most: number(most[at]),
-        cosine: fixed(2)(meanCosine(cosines[at])),
-        former: same ? "" : told(WORDS.former, { difference: number(former[at]) }),
-      }),
+      h("div", {}, told(WORDS.told, { stack: h("b", {}, told(named, { thinks: thinks[+now.think], residuals: residuals[+now.residual], norm: norms[now.norm] })), layer: at, depth })),
+      h("div", {}, told(WORDS.apart, { difference: number(mean[at]), least: number(least[at]), most: number(most[at]) })),
+      h("div", {}, told(WORDS.pairs, { cosine: fixed(2)(meanCosine(cosines[at])), former: same ? "" : told(WORDS.former, { difference: number(former[at]) }) })),
     );
   }
 

@@ -12,7 +12,7 @@ const WORDS = {
   on: "on",
   loss: "loss in nats per token",
   curve: "Loss against the number of heads that are off",
-  key: "{greedy} · dotted: ranked once · grey: three random orders · dashed: {added}",
+  key: "{greedy} · dotted: ranked once · grey: {random} random orders · dashed: {added}",
   greedy: "solid: least important first, ranked again after every eight",
   alone: "BLEU lost",
   restore: "All heads on",
@@ -28,7 +28,7 @@ const WORDS = {
   found: "{count} of {all} heads cost more than {worth} BLEU, one at a time{yours}",
   yours: " · your guess {guess}",
   guessed: "your guess: {guess} of {all} heads cost more than {worth} BLEU, one at a time",
-  asked: "Guess first, with the slider. Then set “off” to one head, and press heads: the cost of each stays written on it.",
+  asked: "Guess with the slider, then set “off” to one head and press heads: each shows what it costs.",
   all: "all {all} heads on",
   whole: "{all} · loss {loss} nats · BLEU {bleu}",
   without: {
@@ -122,7 +122,7 @@ function render({ model, el }) {
   const once = curve.line({ colour: "ink", dash: "1.5 4" });
   const line = curve.line({ colour: "one" });
   const here = curve.dot({ colour: "one", r: 6 });
-  const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { greedy: h("span", { class: "tfm-one" }, WORDS.greedy), added: ifAdded }));
+  const key = h("p", { class: "tfm-caption" }, told(WORDS.key, { greedy: h("span", { class: "tfm-one" }, WORDS.greedy), random: data.random.length, added: ifAdded }));
   const pruning = h("div", {}, key, curve.el);
   const said = [...data.ours, ""].map((source, k) => {
     const [asked, whole, changed] = [h("span", { class: "tfm-caption" }, source), h("div", {}, data.whole[2][k]), h("b", { class: "tfm-bad" })];
@@ -132,6 +132,7 @@ function render({ model, el }) {
   const caption = h("p", { class: "tfm-caption" });
   const scale = legend({ max: one(top), unit: WORDS.alone });
   ui.stage.append(
+    h("p", { class: "tfm-caption" }, WORDS.asked),
     h("div", { class: "tfm-columns" }, h("div", {}, caption, grid, scale), h("div", {}, pruning, mine.el, ...said.map((line) => line.el))),
   );
 
@@ -186,7 +187,8 @@ function render({ model, el }) {
     const change = cost(data, entry, off);
     const guess = ui.get("guess");
     const counts = { count: worth(data), all: n, worth: WORTH, guess, yours: guess >= 0 && told(WORDS.yours, { guess }) };
-    const guessed = [h("div", {}, told(ui.get("reveal") ? WORDS.found : guess < 0 ? WORDS.asked : WORDS.guessed, counts))];
+    const reveal = ui.get("reveal");
+    const guessed = reveal || guess >= 0 ? [h("div", {}, told(reveal ? WORDS.found : WORDS.guessed, counts))] : [];
     if (!off.length) return [h("div", {}, told(WORDS.whole, { all: h("b", {}, told(WORDS.all, counts)), loss: three(entry[0]), bleu: one(entry[1]) })), ...guessed];
     const name = told(WORDS.without[mode], { ...nameOf(data, mode === "order" ? 0 : value, shared), count: off.length, all: n });
     const losses = { whole: three(data.whole[0]), loss: three(entry[0]), grown: signed(3)(change.loss) };

@@ -88,7 +88,8 @@ function render({ model, el }) {
     ),
   );
 
-  player(ui, "value", { steps: () => tokens().length, pace: 1000 });
+  if (heads > 1 && ui.get("one_is") !== "head") player(ui, "head", { steps: () => heads, pace: 1600 }); // heads look at once, looks in turn
+  else player(ui, "value", { steps: () => tokens().length, pace: 1000 });
   if (kinds.length) ui.text("sentence", { label: WORDS.sentence });
   ui.on("sentence", () => {
     read();

@@ -97,7 +97,9 @@ function render({ model, el }) {
     ),
     legend,
   );
-  player(ui, "value", { pace: 900, label: [WORDS.size, sub("d", "k")], values: sizes, format: String });
+  /* Play goes from the narrowest vectors to the d_k that the widget opens with, so its first press begins at the left. */
+  const stops = sizes.slice(0, 1 + (sizes.indexOf(model.get("value")) || sizes.length));
+  player(ui, "value", { pace: 900, stops: () => stops, label: [WORDS.size, sub("d", "k")], values: sizes, format: String });
   ui.slider("temperature", { label: WORDS.temperature, values: TEMPERATURES });
   ui.slider("query", { label: WORDS.query, min: 0, max: queries - 1, format: (i) => told(WORDS.some, { query: i + 1, queries }) });
   ui.toggle("scaled", { label: h("span", {}, WORDS.divide, sub("d", "k")) });

@@ -1,6 +1,6 @@
 /* Learning-rate widget: the paper's schedule with its peak, miscounted by micro-batches, and compared with other schedules. */
 
-import { card, clamp, fixed, general, h, linspace, logspace, player, plot, range, s, sub, told } from "../kit/index.js";
+import { card, clamp, fixed, general, h, linspace, logspace, player, plot, range, s, set, sub, told } from "../kit/index.js";
 
 const WORDS = {
   rivals: { constant: "constant", "inverse root": "inverse root, no warm-up", cosine: "cosine", linear: "linear" },
@@ -30,6 +30,11 @@ const WORDS = {
 const RIVALS = ["constant", "inverse root", "cosine", "linear"];
 const LOOKS = { constant: ["soft", "2 3"], "inverse root": ["two", "8 4"], cosine: ["one", "9 3 2 3"], linear: ["ink", "5 3"] };
 const [POINTS, STOPS] = [240, 60];
+const ROOM = 0.00145; // least height of the linear axis; at its doubles too, the labels of the ticks are short
+
+/* The top of the linear axis: it doubles when the peak would come near, so that up to there the peak visibly rises; as in
+   tfm_lib.widgets.training. */
+export const top = (peak) => ROOM * 2 ** Math.max(0, Math.ceil(Math.log2((1.2 * peak) / ROOM)));
 
 /* The rate at a step of every schedule, as tfm_lib.widgets.training.rates; the others have the paper's peak. */
 export function rates(step, { d_model, warmup, factor, steps, accumulate }) {
@@ -118,23 +123,33 @@ function build(ui, log) {
   const others = Object.fromEntries(RIVALS.map((name) => [name, plane.line({ colour: LOOKS[name][0], dash: LOOKS[name][1] })]));
   const miscounted = plane.line({ colour: "broken", dash: "10 3" });
   const paper = plane.line({ colour: "three" });
-  const top = plane.dot({ colour: "ink", r: 5 });
+  const highest = plane.dot({ colour: "ink", r: 5 });
   const drag = plane.handle({ control: "value", colour: "three", label: WORDS.step, along: "x", r: 7, onmove: ([x]) => ui.set({ value: Math.max(1, Math.round(x)) }) });
+  const words = plane.layer.lastChild.firstChild; // the handle's label, left out where it would meet that of the peak
+  let [here, peaks] = [];
+  const spare = ({ x, y }) => {
+    if (!x || !here) return;
+    const [aside, above] = [x(here[0]) - x(peaks[0]), y(here[1]) - y(peaks[1])];
+    set(words, { display: aside > -60 && aside < 120 && Math.abs(above) < 24 ? "none" : null });
+  };
+  plane.custom(spare);
   return {
     el: plane.el,
     update(state, names) {
       const peak = state.factor * (state.d_model * state.warmup) ** -0.5;
       const lowest = rates(1, state).paper;
       const low = log ? 10 ** Math.floor(Math.log10(lowest) + 0.001) : 0;
-      const high = log ? 10 ** Math.ceil(Math.log10(names.includes("inverse root") ? rates(1, state)["inverse root"] : peak) + 0.02) : 1.3 * peak;
+      const high = log ? 10 ** Math.ceil(Math.log10(names.includes("inverse root") ? rates(1, state)["inverse root"] : peak) + 0.02) : top(peak);
       plane.domain({ x: [1, state.steps], y: [low, high] });
       const all = stepsOf(state.steps).map((at) => [at, rates(at, state)]);
       const points = (name) => all.map(([at, found]) => [at, found[name]]).filter(([, y]) => low <= y && y <= high);
       paper(points("paper"));
       miscounted(state.accumulate > 1 ? points("miscounted") : []);
       for (const name of RIVALS) others[name](names.includes(name) ? points(name) : []);
-      top(state.warmup <= state.steps ? [state.warmup, peak] : null, told(WORDS.top, { rate: rate(peak) }));
-      drag([state.step, rates(state.step, state).paper]);
+      highest(state.warmup <= state.steps ? [state.warmup, peak] : null, told(WORDS.top, { rate: rate(peak) }));
+      [here, peaks] = [[state.step, rates(state.step, state).paper], [state.warmup, peak]];
+      drag(here);
+      spare(plane.at);
     },
   };
 }
