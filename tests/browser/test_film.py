@@ -37,7 +37,7 @@ def visible(widget: Widget) -> list[str]:
 def landing(visit, motion: str = "no-preference") -> tuple[Page, Widget]:
     page = visit("chapters/intro")
     page.emulate_media(reduced_motion=motion)
-    page.set_viewport_size({"width": 1200, "height": 360})  # most of the film lies below it
+    page.set_viewport_size({"width": 1200, "height": 150})  # the film and its caption do not fit in
     page.reload()
     settled(page)
     return page, first(page, HERE[1])

@@ -132,9 +132,13 @@ def test_label_smoothing_keeps_its_answer_until_it_is_found(visit, built_book: P
 
 def test_no_widget_opens_on_its_answer(visit, built_book: Path) -> None:
     (follow, *_) = opened(visit, built_book, "transformer/follow_token")
-    assert follow.box.locator('[data-control="value"]').input_value() == "0", "it does not begin at the bottom"
+    state = follow.model()
     told = follow.box.locator(".tfm-lens td").all_text_contents()
-    assert any(told) and not any(told[: -len(follow.model()["tgt_tokens"])]), "it tells what higher steps say"
+    n, i = len(state["tgt_tokens"]), state["word"] - len(state["src_tokens"])
+    at = int(follow.box.locator('[data-control="value"]').input_value())
+    assert any(told) and not any(told[: -n * (at + 1)]), "it tells what higher steps say"
+    answer = state["decoder"][-1]["says"][i][0][0]
+    assert answer == "noir" and answer not in told[i::n], "it tells where the answer comes to mind"
     (heads, *_) = opened(visit, built_book, "multihead/head_ablation")
     assert "?" not in heads.box.locator('[data-control="value"]').inner_text()
     assert "your guess" not in heads.readout()

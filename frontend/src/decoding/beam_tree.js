@@ -134,7 +134,7 @@ function render({ model, el }) {
         if (old.delete(key)) go();
         else {
           put(left - wide, high, left, 0);
-          edges.append(shown.edge);
+          edges.insertBefore(shown.edge, edges.childNodes[marks.length]);
           before.after(shown.node);
           grow.push(go);
         }
