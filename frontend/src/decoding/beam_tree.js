@@ -134,7 +134,7 @@ function render({ model, el }) {
         if (old.delete(key)) go();
         else {
           put(left - wide, high, left, 0);
-          edges.insertBefore(shown.edge, edges.childNodes[marks.length]);
+          edges.append(shown.edge);
           before.after(shown.node);
           grow.push(go);
         }
@@ -155,6 +155,7 @@ function render({ model, el }) {
     set(start, { cy: y(0) + HIGH / 2, visibility: first === 1 ? "visible" : "hidden" });
     set(svg, { width: room, height: TOP + (width() + PRUNED) * ROW + 12 });
     for (const { edge, node } of old.values()) [edge, node].forEach((gone) => gone.remove());
+    if (marks.some(({ edge }, i) => edge !== edges.childNodes[i])) edges.append(...marks.map(({ edge }) => edge));
     if (grow.length) svg.getBoundingClientRect(); // they ease from the places that they have now
     grow.forEach((go) => go());
     const place = ({ way, name, lost }) => told(WORDS.way, { word: name, step: way.length, text: text(way), log: two(way.total), fate: lost ? WORDS.pruned : WORDS.kept });

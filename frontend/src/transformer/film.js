@@ -127,7 +127,7 @@ function render({ model, el }) {
   const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => (typed && play.stop(), { film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
 
   ui.until(onWidth(box, (width) => {
-    const height = Math.round(Math.min(width * (width < NARROW ? 0.92 : 0.5), Math.max(240, 0.46 * innerHeight))); // the caption in view with it
+    const height = Math.round(width < NARROW ? width * 0.92 : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
     stage.pixels = [width, height];
     set(svg, { width, height });
     box.style.minHeight = `${height}px`;
