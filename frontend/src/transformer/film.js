@@ -130,7 +130,7 @@ function render({ model, el }) {
     const height = Math.round(width < NARROW ? width * 0.92 : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
     stage.pixels = [width, height];
     set(svg, { width, height });
-    box.style.minHeight = `${height}px`;
+    box.style.minHeight = `${height + (width < NARROW && 76)}px`; // of the map, which is taller there
     show(atRest(shown));
   }));
   waits = ui.get("plays") && play.moves();
