@@ -116,7 +116,7 @@ function render({ model, el }) {
     const says = [caption.join(""), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }) + close.more, told(close.name === "own" && close.key > query ? shared.masked : shared.product, { place, ...zoomed.names }) + close.more];
     if (said === says[depth]) return;
     said = says[depth];
-    ui.say(h("span", { class: "tfm-film-caption" }, depth ? said : caption.map((part, i) => (i % 2 ? h("i", {}, part) : part))));
+    ui.say(h("span", { class: `tfm-film-caption${depth ? " tfm-film-near" : ""}` }, depth ? said : caption.map((part, i) => (i % 2 ? h("i", {}, part) : part))));
     set(svg, { "aria-label": heard(said, !depth && more) });
   }
   ui.stage.append(box);
@@ -127,10 +127,10 @@ function render({ model, el }) {
   const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => (typed && play.stop(), { film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
 
   ui.until(onWidth(box, (width) => {
-    const height = Math.round(width < NARROW ? width * 0.92 : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
+    const height = Math.round(width < NARROW ? width * 1.08 : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
     stage.pixels = [width, height];
     set(svg, { width, height });
-    box.style.minHeight = `${height + (width < NARROW && 76)}px`; // of the map, which is taller there
+    box.style.minHeight = `${height}px`; // of the map too
     show(atRest(shown));
   }));
   waits = ui.get("plays") && play.moves();
