@@ -18,14 +18,14 @@ FILM = Words(
     "{next}, the heads of the decoder’s last layer look mostly at {looked}.",
     weight="weight",
     probability="probability",
-    stills=[
-        "where it looks to write each word",
-        "the weights of {focus}, in one head",
-        "the weights of {focus}, in each head",
-        "the decoder’s words look back",
-        "what comes after {read}",
-        "without positions",
-    ],
+    stills={  # by the first scene of those that each stands for
+        "hook": "1. Where it looks to write each word",
+        "numbers": "2. The weights of {focus}, in one head",
+        "pours": "3. The weights of {focus}, in each head",
+        "memory": "4. The decoder’s words look back",
+        "cross": "5. What comes after {read}",
+        "removed": "6. Without positions",
+    },
     shared={
         "layer": "layer {layer}",
         "future": "what comes later",
@@ -86,7 +86,7 @@ FILM = Words(
             "asks": [
                 [0, "Words exchange what they know: *{focus}* makes a query, each word a key."],
                 [0.34, "The query meets each key. Their scaled dot product is the score."],
-                [0.66, "The softmax turns the scores into weights. *{seen}* gets the largest.", "{weights}"],
+                [0.66, "The softmax turns the scores into weights. *{seen}* gets the largest.", "{weights}."],
             ],
             "pours": [
                 [0, "Each word also makes a value."],
@@ -110,7 +110,7 @@ FILM = Words(
                 [0, "*{read}* rises and asks the memory. In the last layer, its heads look mostly at *{looked}*."]
             ],
             "word": [
-                [0, "At the top, each word of the vocabulary gets a probability.", "{ways}"],
+                [0, "At the top, each word of the vocabulary gets a probability.", "{ways}."],
                 [0.56, "*{next}* has the largest, so the machine writes it."],
             ],
             "loop": [

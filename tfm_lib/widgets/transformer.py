@@ -412,26 +412,34 @@ class Film(Live):
             "weights": ", ".join(f"{word} {weight:.2f}" for word, weight in weights),
             "ways": ", ".join(f"{word} {p:.3f}" for word, p in one["next"][one["step"]]),
         }
-        scenes = [each for name, each in self.words.shared["scenes"].items() if not name.endswith("_own")]
-        return [" ".join(told).replace("*", "").format(**names) for scene in scenes for _, *told in scene]
+        told: list[str] = []  # for each picture of the figure
+        for name, scene in self.words.shared["scenes"].items():
+            if name.endswith("_own"):
+                continue
+            if name in self.words.stills:
+                told.append("")
+            for _, *says in scene:
+                told[-1] += " ".join(says).replace("*", "").format(**names) + " "
+        return [each.strip() for each in told]
 
     def figure(self):
         """Draw six moments of the film, from the crossing lines to the translation without positions."""
         one, say = self._one, self.words
+        stills = [title.format(**one["names"]) for title in say.stills.values()]
         fig, axes = draw.figure(rows=3, cols=2, width=7.4, height=7.6, height_ratios=[1, 1.6, 1.2])
         crossing, weighing, heads, masked, chances, removed = axes.flat
-        for ax, title in zip(axes.flat, say.stills):
-            ax.set_title(title.format(**one["names"]))
+        for ax, title in zip(axes.flat, stills):
+            ax.set_title(title)
         self._draw_crossing(crossing, one)
         words, look = one["words"], one["looks"]["first"]
         weighing.bar(range(len(words)), look["weights"][one["focus"]], color=draw.colours()["w1"])
         weighing.set(xticks=range(len(words)), ylabel=say.weight)
         weighing.set_xticklabels(words, rotation=60)
         rows = [str(k + 1) for k in range(len(one["heads"]))]
-        draw.heatmap(heads, one["heads"], rows, words, title=say.stills[2].format(**one["names"]), square=False)
+        draw.heatmap(heads, one["heads"], rows, words, title=stills[2], square=False)
         read = one["written"][:-1]
         hidden = [[j > i for j in range(len(read))] for i in range(len(read))]
-        draw.heatmap(masked, one["looks_back"], read, read, hidden=hidden, title=say.stills[3], square=False)
+        draw.heatmap(masked, one["looks_back"], read, read, hidden=hidden, title=stills[3], square=False)
         ways = one["next"][one["step"]][::-1]
         chances.barh([word for word, _ in ways], [p for _, p in ways], color=draw.colours()["decoder"])
         chances.set(xlim=(0, 1), xlabel=say.probability)

@@ -90,7 +90,7 @@ function render({ model, el }) {
     describe: (i, j) => told(WORDS.cell, { query: mapped.rows[i], key: mapped.cols[j], weight: two(mapped.weights[i][j]) }),
     onToggle(i, j) {
       ui.set({ pick: `${mapped.name}.${i}.${j}`, depth: PRODUCT });
-      zoom.el.querySelector("select").focus(); // the map goes, and with it the focus
+      setTimeout(() => zoom.el.querySelector("select").focus()); // the map goes, and with it the focus
     },
   });
 
@@ -116,7 +116,7 @@ function render({ model, el }) {
     const says = [caption.join(""), told(shared.head, { place, query: rows[query], key: cols[weights[query].indexOf(Math.max(...weights[query]))] }) + close.more, told(close.name === "own" && close.key > query ? shared.masked : shared.product, { place, ...zoomed.names }) + close.more];
     if (said === says[depth]) return;
     said = says[depth];
-    ui.say(h("span", { class: `tfm-film-caption${depth ? " tfm-film-near" : ""}` }, depth ? said : caption.map((part, i) => (i % 2 ? h("i", {}, part) : part))));
+    ui.say(h("span", { class: "tfm-film-caption" + (depth ? " tfm-film-near" : "") }, depth ? said : caption.map((part, i) => (i % 2 ? h("i", { lang: one.words.includes(part) ? null : "fr" }, part) : part))));
     set(svg, { "aria-label": heard(said, !depth && more) });
   }
   ui.stage.append(box);
@@ -124,7 +124,7 @@ function render({ model, el }) {
   const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
   ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-1) : total }) || play.play() });
-  const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => (typed && play.stop(), { film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
+  const own = live(ui, { into: ui.bar, most: MOST, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => (typed && play.stop(), { film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
 
   ui.until(onWidth(box, (width) => {
     const height = Math.round(width < NARROW ? width * 1.08 : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
@@ -133,7 +133,7 @@ function render({ model, el }) {
     box.style.minHeight = `${height}px`; // of the map too
     show(atRest(shown));
   }));
-  waits = ui.get("plays") && play.moves();
+  waits = ui.get("plays") && !ui.get("depth") && !ui.get("swapped") && play.moves();
   if (waits) {
     const inView = new Set(); // the picture and its caption
     const seen = new IntersectionObserver((changes) => {

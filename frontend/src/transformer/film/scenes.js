@@ -51,7 +51,7 @@ export function scenes({ one, two, plain }, stage, say) {
     decoder: [end - 16, -30, decoded + 40, 446],
   };
   const [french, other] = [wholeWords(one), two && wholeWords(two)];
-  const shown = places(french.map(({ text }) => text), 46, two ? STEP + 8 : STEP); // two of them are bold
+  const shown = places(french.map(({ text }) => text), two ? 34 : 46, two ? STEP + 5 : STEP); // two of them are bold
   const F = (k) => shown[k];
   const heaviest = (row) => row.indexOf(Math.max(...row));
   const animals = two ? words.flatMap((word, i) => (word === two.words[i] ? [] : [i])) : []; // the two that are swapped
