@@ -57,7 +57,7 @@ def memory_hops(widget):
     for hop, row in enumerate(walk["weights"], 1):
         assert f"hop {hop} reads “{story['facts'][row.index(max(row))]}” most, with weight {max(row):.2f}" in said
     right = walk["answer"] == story["answer"]
-    assert ("which is correct." in said) == right
+    assert ("This is correct." in said) == right
     whole = state["value"] == len(story["walks"])  # fewer hops do not give the answer and its facts away
     assert (f"the correct answer is {story['answer']}" in said) == (whole and not right)
     assert picture.count(", needed") == (len(story["needed"]) if whole else 0)

@@ -12,10 +12,10 @@ const WORDS = {
   needed: ", needed",
   some: ["{count} hop", "{count} hops"],
   step: "hop {hop} reads “{fact}” most, with weight {weight}",
-  told: "{question} · {steps} · a network with {hops} answers {answer}, which is {verdict} ",
-  right: "correct.",
-  missed: "wrong.",
-  wrong: "wrong: the correct answer is {truth}.",
+  told: "{question} · {steps} · a network with {hops} answers {answer}. {verdict}",
+  right: "This is correct.",
+  missed: "This is wrong.",
+  wrong: "This is wrong: the correct answer is {truth}.",
 };
 
 const [ROW, TOP, LANE, WIDE] = [30, 46, 16, 48]; // pixels; the path runs in lanes beside the columns
@@ -30,7 +30,7 @@ function render({ model, el }) {
   const stories = () => ui.get("stories");
   const most = () => stories()[0].walks.length;
   const { answer: says, hop: named } = ui.get("shared");
-  const svg = s("svg", { class: "tfm-heatmap", role: "img", style: "--inside:11px" });
+  const svg = s("svg", { class: "tfm-heatmap", role: "img" });
   const box = h("div", { class: "tfm-figure-box" }, svg);
   ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.frame));
   player(ui, "value", { pace: 1200, label: WORDS.hops, min: 1, max: most(), format: String, heard: (count) => many(WORDS.some, count) });

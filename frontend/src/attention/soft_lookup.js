@@ -142,7 +142,7 @@ function render({ model, el }) {
 /* Named points, each linked to its end point. Names are placed away from `centre` if there is room, and avoid each other. */
 function star(plane, names, shape, colour) {
   const ties = names.map(() => s("path", { class: "tfm-line", "stroke-opacity": 0.5 }));
-  const words = names.map((name) => s("text", { class: "tfm-mark-label tfm-strong" }, name));
+  const words = names.map((name) => s("text", { class: "tfm-mark-label tfm-strong", style: "stroke-width:7px" }, name)); // lines pass behind it
   const points = words.map((word) => s("g", { style: tint(colour) }, s("path", { class: "tfm-dot", d: shape }), word));
   plane.layer.append(...ties, ...points);
   let last;

@@ -1,15 +1,15 @@
 /* Cost explorer: counted and measured costs of layers against the number of words, and where two of them cross. */
 
-import { card, clamp, fixed, h, player, plot, range, s, told } from "../kit/index.js";
+import { card, clamp, fixed, h, player, plot, range, s, set, told } from "../kit/index.js";
 
 const WORDS = {
   quantity: "quantity",
   guess: "your guess",
   d: "width d",
-  k: "kernel size k",
-  r: "window size r",
-  matrices: "attention’s matrices",
-  joined: "until any two words are joined",
+  k: "kernel k",
+  r: "window r",
+  projections: "projections",
+  joined: "join any two words",
   reveal: "show the curves",
   asked: "cost",
   plane: "Cost of a layer against the number of words, logarithmic axes",
@@ -109,9 +109,16 @@ function render({ model, el }) {
   };
 
   const plane = plot(ui, { x: { label: axis, domain: [2, MOST], log: true }, y: { label: WORDS.asked, domain: [1, 1e12], log: true }, height: 300, most: 684, label: WORDS.plane });
+  const cover = s("rect", { style: "fill:var(--tfm-w0)" }); // over what the reader is to guess
+  plane.layer.append(cover);
+  plane.custom(({ x, y }) => {
+    const [low, high] = y.domain.map(y);
+    set(cover, { x: x(BEGINNING), y: high, width: x(MOST) - x(BEGINNING), height: low - high });
+  });
   const lines = Object.fromEntries(Object.entries(LOOKS).map(([name, [colour, dash]]) => [name, plane.line({ colour, dash })]));
-  const place = plane.rule({ colour: "soft" });
-  const guess = plane.rule({ colour: "soft", name: WORDS.guess });
+  const guess = plane.rule({ colour: "soft" });
+  const place = plane.line({ colour: "ink" });
+  const named = plane.dot({ colour: "ink", r: 0, name: WORDS.guess }); // above the plane, where no curve is
   const cross = plane.line({ colour: "ink", dash: "1 4" });
   const dots = Object.fromEntries(Object.entries(LOOKS).map(([name, [colour]]) => [name, plane.dot({ colour, r: 4 })]));
   const mark = ([colour, dash]) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("path", { d: "M1 6H33", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
@@ -121,12 +128,12 @@ function render({ model, el }) {
   const stops = () => (ui.get("reveal") ? range(Math.log2(MOST)).map((k) => 2 ** (k + 1)) : [ui.get("value")]); // before, n is the guess
   const n = player(ui, "value", { stops, pace: 500, label: axis, min: 2, max: MOST, step: 1, log: true, format: grouped });
   ui.toggle("reveal", { label: WORDS.reveal });
+  const joined = ui.toggle("joined", { label: WORDS.joined });
   ui.select("quantity", { label: WORDS.quantity, options: QUANTITIES.map((name) => [name, quantities[name]]) });
   const d = ui.slider("d", { label: WORDS.d, values: CHOICES.d, format: String });
   const k = ui.slider("k", { label: WORDS.k, values: CHOICES.k, format: String });
   const r = ui.slider("r", { label: WORDS.r, values: CHOICES.r, format: String });
-  const matrices = ui.slider("projections", { label: WORDS.matrices, values: [0, 3], format: String });
-  const joined = ui.toggle("joined", { label: WORDS.joined });
+  const projections = ui.slider("projections", { label: WORDS.projections, values: [0, 3], format: String });
   ui.on("reveal", () => ui.get("reveal") && !ui.get("guess") && ui.set({ guess: now().n }));
 
   function draw() {
@@ -138,7 +145,7 @@ function render({ model, el }) {
     d.enable(state.quantity !== "sequential" && state.quantity !== "path");
     k.enable(one("multiplications", "path", "time"));
     r.enable(one("multiplications", "memory", "path"));
-    matrices.enable(state.quantity !== "sequential" && state.quantity !== "path");
+    projections.enable(state.quantity !== "sequential" && state.quantity !== "path");
     joined.enable(state.quantity !== "path" && !timed);
     for (const button of n.el.parentElement.querySelectorAll("button")) button.disabled = !state.reveal;
     const all = Object.values(curves({ ...state, reveal: true })).flat().map(([, y]) => y); // the same before and after
@@ -149,19 +156,21 @@ function render({ model, el }) {
     for (const name in lines) lines[name](drawn[name] ? full(drawn[name]) : []);
     const words = (n) => told(WORDS.words, { n: grouped(n) });
     const where = state.reveal ? crossing(state, measured()) : null;
-    place({ x: state.n });
+    set(cover, { opacity: state.reveal ? 0 : 1 });
+    place([[state.n, low], [state.n, high]]);
     cross(where === null || where > MOST ? [] : [[where, low], [where, high]]);
-    guess(state.reveal && state.guess ? { x: state.guess } : null);
-    for (const name in dots) dots[name](null);
+    const guessed = state.reveal ? state.guess : state.n;
+    guess(guessed ? { x: guessed } : null);
+    named(guessed ? [guessed, high] : null);
+    for (const name in dots) dots[name](state.reveal || !drawn[name] ? null : drawn[name].at(-1));
     if (!state.reveal) return ui.say(...told(WORDS.hidden, { ...state, n: h("b", {}, words(state.n)), reveal: WORDS.reveal }));
     const at = timed ? nearest(measured().n, state.n) : state.n;
     const found = timed ? Object.entries(drawn).map(([name, line]) => [name, line.find(([n]) => n === at)[1]]) : Object.entries(asked(at, state));
     for (const [name, y] of found) dots[name]([at, y]);
     const widths = Object.keys(measured().layers).map(Number);
     const note = timed ? told(WORDS.measured, { d: nearest(widths, state.d), k: state.k < 5 ? 3 : 7 }) : "";
-    const guessed = state.guess ? told(WORDS.guessed, { guess: grouped(state.guess) }) : "";
     ui.say(
-      h("div", {}, h("b", {}, where === null ? WORDS.apart : told(WORDS.cross, { n: words(where) })), guessed),
+      h("div", {}, h("b", {}, where === null ? WORDS.apart : told(WORDS.cross, { n: words(where) })), guessed ? told(WORDS.guessed, { guess: grouped(guessed) }) : ""),
       h("div", {}, told(WORDS.here, { n: words(at), rows: found.map(([name, x]) => told(WORDS.row, { name: rows[name], x: short(x) })).join(" · ") }), note),
     );
   }

@@ -3,7 +3,7 @@
 import { below, card, clamp, fixed, h, many, onWidth, player, range, s, set, stripes, sum, told, uid } from "../kit/index.js";
 
 const WORDS = {
-  caption: "Each rectangle is a batch, each bar a sentence, and the hatched part is padding. Below a batch: sentences × longest.",
+  caption: "The upper bar is all batches together; hatched: padding. Below it, each bar is a sentence; under a batch: sentences × longest.",
   rule: "rule",
   pool: "pool",
   count: ["{count} sentence", "{count} sentences"],
@@ -60,7 +60,7 @@ export function begun(groups, count) {
 }
 
 const percent = (x) => `${fixed(1)(100 * x)}%`;
-const [BELOW, BETWEEN, FALL] = [22, 12, 40];
+const [BELOW, BETWEEN, FALL, UPPER] = [22, 12, 40, 62];
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "pool", "size", "places", "waiting"], fits: { waiting: below(() => lengths.length + 1) } });
@@ -76,10 +76,12 @@ function render({ model, el }) {
   const count = () => lengths.length - whole("waiting", 0, lengths.length); // sentences that are packed
 
   const hatch = uid("hatch");
+  const all = [`fill:url(#${hatch});stroke:var(--tfm-soft)`, "fill:var(--tfm-decoder)"].map((style) => s("rect", { x: 1, y: 22, height: 24, style }));
+  const lost = s("text", { y: 15, "text-anchor": "end", style: "font-size:16px;font-weight:650" });
   const pads = s("g", {});
   const bars = s("g", {});
   const names = s("g", {});
-  const svg = s("svg", { role: "img" }, s("defs", {}, stripes(hatch, "tfm-hatch", false)), pads, bars, names);
+  const svg = s("svg", { role: "img" }, s("defs", {}, stripes(hatch, "tfm-hatch", false)), all, lost, pads, bars, names);
   const box = h("div", { class: "tfm-figure-box" }, svg);
   ui.stage.append(box, h("p", { class: "tfm-caption" }, WORDS.caption));
 
@@ -109,10 +111,14 @@ function render({ model, el }) {
     if (!width) return;
     const unit = Math.min(width < 460 ? 3 : 4, (width - 2) / longest);
     const high = width < 460 ? 8 : 12;
+    const share = waste(lengths, begun(groups, count()));
+    all.forEach((rect, k) => set(rect, { width: ((width - 2) * (k ? 1 - share : 1)).toFixed(1) }));
+    set(lost, { x: width - 1 });
+    lost.textContent = told(WORDS.padding, { waste: percent(share) });
     const pad = fit(pads, groups.length, () => s("rect", { style: `fill:url(#${hatch});stroke:var(--tfm-soft)`, "stroke-width": 0.8 }));
     const bar = fit(bars, lengths.length, () => s("rect", { style: "fill:var(--tfm-decoder)" }));
     const name = fit(names, groups.length, () => s("text", { class: "tfm-axis", "text-anchor": "start" }));
-    let [x, y, tallest, left] = [1, 1, 0, count()];
+    let [x, y, tallest, left] = [1, UPPER, 0, count()];
     groups.forEach((group, k) => {
       const wide = longestOf(group, lengths);
       const room = Math.max(wide * unit, 46);

@@ -6,7 +6,7 @@ import * as kit from "../kit/index.js";
 
 const WORDS = {
   sentence: "English",
-  examples: "or an example",
+  examples: "example",
   failing: "where it fails",
   fails: "It fails here: {why}.",
   own: "your own",
@@ -105,7 +105,7 @@ function render({ model, el }) {
   const part = h("p", { class: "tfm-caption" });
   const [rivalsOf, rivals, beam] = [h("p", { class: "tfm-caption" }), h("div", { class: "tfm-rivals", lang: "fr" }), h("div", { hidden: true }, h("p", { class: "tfm-caption" }, WORDS.branches.tree))];
   const panel = h("div", { class: "tfm-fold", role: "group", "aria-label": WORDS.breaking, "data-control": "off" });
-  const inside = [h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", {}, reads, source),
+  const inside = [h("div", {}, h("p", { class: "tfm-caption" }, WORDS.write), target.el), h("div", { class: "tfm-again" }, reads, source),
     h("div", { class: "tfm-columns" }, h("div", {}, places, map.el, part), h("div", {}, rivalsOf, rivals, beam))];
   ui.stage.append(state, chance, outcome, panel, ...inside);
   const into = (box, ...made) => (box.append(...made.map(({ el }) => el)), made);

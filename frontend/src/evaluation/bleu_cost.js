@@ -22,7 +22,7 @@ const DOMAIN = { de: [22, 30], fr: [36, 43] };
 const BUDGET = [1e18, 2e21];
 /* Position of a name beside its point: 1 to the right, −1 to the left; and its vertical offset. */
 const BESIDE = {
-  de: { "ConvS2S single": [-1, 4], "MoE single": [-1, 4], "ConvS2S ensemble": [-1, -7] },
+  de: { "MoE single": [-1, 4], "ConvS2S ensemble": [-1, -7] },
   fr: { "MoE single": [-1, -4], "Deep-Att + PosUnk single": [-1, 4], "GNMT + RL single": [-1, 4], "Deep-Att + PosUnk ensemble": [-1, 17], "GNMT + RL ensemble": [-1, 13], "ConvS2S ensemble": [-1, -5] },
 };
 const one = fixed(1);
@@ -79,7 +79,7 @@ function render({ model, el }) {
       const [a, b] = [at.x(cost), at.y(score)];
       const colour = `--c:var(--tfm-${cost > state.budget ? "soft" : kind === "transformer" ? "one" : "ink"})`;
       const circle = s("circle", { class: kind === "ensemble" ? "tfm-line" : "tfm-dot", cx: a, cy: b, r: 5, fill: "none", style: colour });
-      const words = s("text", { class: "tfm-mark-label", style: colour, x: a + 9 * side, y: b + down, "text-anchor": side > 0 ? "start" : "end" }, name);
+      const words = s("text", { class: "tfm-mark-label", style: `${colour};stroke-width:6px`, x: a + 9 * side, y: b + down, "text-anchor": side > 0 ? "start" : "end" }, name);
       return s("g", {}, circle, words);
     });
     circles.replaceChildren(...marks);

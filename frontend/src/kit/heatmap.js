@@ -108,7 +108,6 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     set(svg, { width: wide, height: high, viewBox: `0 0 ${wide} ${high}` }); // in print it may be narrower, and nothing is measured there
     set(light, { x: left - 2, width: cols.length * size - gap + 4, height: size - gap + 4 });
     svg.classList.toggle("tfm-tiny", size < 10);
-    svg.style.setProperty("--inside", size >= 34 ? "11px" : "9.5px");
     svg.geometry = { left, top, size, gap };
     if (last) update(last);
     placeRing();
@@ -141,7 +140,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
         if (!each.words) return;
         const inside = String(text(i, j) ?? "");
         if (each.inside !== inside) each.words.textContent = each.inside = inside;
-        set(each.words, { display: size >= Math.max(25, 7 + 5.8 * inside.length) ? null : "none" }); // at 9.5 px a sign is 5.8 wide
+        set(each.words, { display: size >= Math.max(25, 5 + 7.25 * inside.length) ? null : "none" }); // at 12 px a sign is 7.2 wide
       }),
     );
     heads.forEach((head, i) => {

@@ -1,6 +1,6 @@
 /* Plot: axes on which lines, bars and points are drawn.
 
-   const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, square?, label });   label: for aria;
+   const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, low?, square?, label });   label: for aria; low: its height on a narrow card;
                          an axis adds “linear scale” or “log scale” to its label
    ui.stage.append(p.el);
    const line = p.line({ colour: "one", dash?, name? });  line([[x, y], …]);      name: at the line's right end; not moved
@@ -24,7 +24,7 @@ import { WORDS } from "./words.js";
 
 const [TOP, RIGHT, BOTTOM, LEFT] = [26, 20, 40, 46];
 
-export function plot(ui, { x, y, height = 220, square = false, label, most = 560 }) {
+export function plot(ui, { x, y, height = 220, low = height, square = false, label, most = 560 }) {
   const frame = s("g", { class: "tfm-axes", "aria-hidden": "true" });
   const layer = s("g", {});
   const svg = s("svg", { class: "tfm-plot", role: "img", "aria-label": label }, frame, layer);
@@ -35,7 +35,7 @@ export function plot(ui, { x, y, height = 220, square = false, label, most = 560
 
   function layout(total) {
     at.width = Math.min(total, most);
-    at.height = square ? at.width - LEFT - RIGHT + TOP + BOTTOM : height;
+    at.height = square ? at.width - LEFT - RIGHT + TOP + BOTTOM : low < height && ui.stage.clientWidth < 430 ? low : height;
     at.x = scale(limits.x, [LEFT, at.width - RIGHT], x.log);
     at.y = scale(limits.y, [at.height - BOTTOM, TOP], y.log);
     set(svg, { width: at.width, height: at.height });

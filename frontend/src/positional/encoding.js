@@ -51,6 +51,7 @@ function render({ model, el }) {
   });
   const zero = curve.rule({ colour: "soft" });
   const own = curve.rule({ colour: "one" });
+  const foot = curve.dot({ colour: "one", r: 0, name: "a" });
   const line = curve.line({ colour: "ink" });
   const drag = curve.handle({
     control: "other",
@@ -83,7 +84,8 @@ function render({ model, el }) {
     dial.update({ omegas, a, b });
     curve.domain({ x: [0, n - 1] });
     zero({ y: 0 }, "");
-    own({ x: a }, "a");
+    own({ x: a });
+    foot([a, -1]);
     line(range(n).map((pos) => [pos, likeness(pos - a, omegas)]));
     const alike = likeness(b - a, omegas);
     drag([b, alike]);
@@ -170,7 +172,7 @@ function picture(ui, choose) {
     const [high, wide] = [(HEIGHT - TOP) / n, width - LEFT - 2];
     const area = { x: LEFT, y: TOP, width: wide, height: HEIGHT - TOP };
     for (const node of [image, mask, ...fields]) set(node, area);
-    set(svg, { width, height: HEIGHT + 4 });
+    set(svg, { width, height: HEIGHT + 16 });
     set(axes[1], { x: width - 2 });
     axes[1].textContent = told(WORDS.across, { last: d - 1 });
     [a, b].forEach((pos, k) => {

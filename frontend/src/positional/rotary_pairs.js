@@ -30,7 +30,7 @@ export const products = (query, key) => query.map(([a, b], i) => a * key[i][0] +
 /* The angle from key to query in each pair, from −π to π. */
 export const between = (query, key) => query.map(([a, b], i) => Math.atan2(key[i][0] * b - key[i][1] * a, products(query, key)[i]));
 
-const [SIZE, R] = [132, 46];
+const [SIZE, R] = [132, 50];
 const number = signed(2);
 const degrees = (angle) => fixed(0)((angle * 180) / Math.PI);
 const turn = ([x, y]) => Math.atan2(y, x);
@@ -48,11 +48,11 @@ function render({ model, el }) {
   const scoreOf = (position, distance) => sum(products(turned(q, position, omegas), turned(k, position - distance, omegas)));
   const curve = range(4 * farthest + 1).map((step) => [step / 4, scoreOf(0, step / 4)]);
   const highest = Math.ceil(Math.max(...curve.map(([, y]) => Math.abs(y))));
-  const plane = plot(ui, { x: { label: distanceWord, domain: [0, farthest] }, y: { label: scoreWord, domain: [-highest, highest] }, height: 190, label: WORDS.plane });
+  const plane = plot(ui, { x: { label: distanceWord, domain: [0, farthest] }, y: { label: scoreWord, domain: [-highest, highest] }, height: 190, most: 684, label: WORDS.plane });
   const line = plane.line({ colour: "ink" });
   const dot = plane.dot({ colour: "query", r: 6 });
   ui.stage.append(
-    h("div", { style: "display:flex;flex-wrap:wrap;gap:10px" }, faces.map(({ el }) => el)),
+    h("div", { style: "display:grid;grid-template-columns:repeat(auto-fit,minmax(132px,1fr));gap:10px" }, faces.map(({ el }) => el)),
     h("p", { class: "tfm-caption" }, told(WORDS.legend, { query: named("q", queryWord), key: named("k", keyWord) })),
     plane.el,
   );
@@ -90,9 +90,9 @@ function face(i, longest) {
   const hands = ["query", "key"].map((colour) => s("g", { style: `--c:var(--tfm-${colour})` }, s("path", { class: "tfm-line" }), s("circle", { class: "tfm-dot", r: 5 })));
   const arc = s("path", { fill: "none", "stroke-width": 2, style: "stroke:var(--tfm-ink)" });
   const ring = s("circle", { cx: c, cy: middle, r: R, fill: "none", style: "stroke:var(--tfm-line)", "stroke-width": 1.5 });
-  const words = [14, SIZE + 14, SIZE + 31].map((y, row) => s("text", { class: row ? "tfm-axis" : null, x: c, y, "text-anchor": "middle", "font-weight": row ? null : 650 }));
+  const words = [14, SIZE + 10, SIZE + 27].map((y, row) => s("text", { class: row ? "tfm-axis" : null, x: c, y, "text-anchor": "middle", "font-weight": row ? null : 650 }));
   words[0].textContent = told(WORDS.pair, { pair: i });
-  const svg = s("svg", { width: SIZE, height: SIZE + 38, role: "img" }, ring, arc, hands, words);
+  const svg = s("svg", { viewBox: `0 0 ${SIZE} ${SIZE + 33}`, style: "width:100%", role: "img" }, ring, arc, hands, words);
   return {
     el: svg,
     update(query, key, angle, product) {

@@ -36,7 +36,7 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "shift", "base", "pair"], fits: { pair: below(() => model.get("d_model") / 2) } });
   const d = ui.get("d_model");
   const faces = range(d / 2).map((i) => face(i));
-  const row = h("div", { role: "radiogroup", "aria-label": WORDS.pairs, style: "display:flex;flex-wrap:wrap;gap:10px" }, faces.map(({ el }) => el));
+  const row = h("div", { role: "radiogroup", "aria-label": WORDS.pairs, style: "display:grid;grid-template-columns:repeat(auto-fit,minmax(132px,1fr));gap:10px" }, faces.map(({ el }) => el));
   const group = radios(row, { name: "pair", onFocus: (i) => ui.set({ pair: i }) });
   group.adopt(faces.map(({ el }) => el), faces.map((_, pair) => told(WORDS.pair, { pair })));
   const written = equation();
@@ -76,8 +76,8 @@ function face(i) {
   const name = s("text", { x: c, y: 14, "text-anchor": "middle", "font-weight": 650 }, told(WORDS.pair, { pair: i }));
   const says = s("text", { class: "tfm-axis", x: c, y: SIZE + 12, "text-anchor": "middle" });
   const ring = s("circle", { cx: c, cy: c + 6, r: R, fill: "none", style: "stroke:var(--tfm-line)", "stroke-width": 1.5 });
-  const svg = s("svg", { width: SIZE, height: SIZE + 18, "aria-hidden": "true" }, s("defs", {}, arrow), ring, arc, hands, name, says);
-  const el = h("div", { style: "border:2px solid var(--tfm-line);border-radius:8px;cursor:pointer;line-height:0" }, svg);
+  const svg = s("svg", { viewBox: `0 0 ${SIZE} ${SIZE + 18}`, style: "width:100%;max-width:180px", "aria-hidden": "true" }, s("defs", {}, arrow), ring, arc, hands, name, says);
+  const el = h("div", { style: "border:2px solid var(--tfm-line);border-radius:8px;cursor:pointer;line-height:0;text-align:center" }, svg);
   const at = (angle, r = R) => `${(c + r * Math.sin(angle)).toFixed(1)} ${(c + 6 - r * Math.cos(angle)).toFixed(1)}`;
   return {
     el,
@@ -106,7 +106,7 @@ function equation() {
   const bracket = (x, wide) => s("path", { class: "tfm-axis-line", d: `M${x + 5} 22h-5v46h5M${x + wide - 5} 22h5v46h-5` });
   const heads = [[WORDS.heads.matrix, 58], [WORDS.heads.before, 162], [WORDS.heads.after, 252]].map(([words, x]) => s("text", { class: "tfm-axis", x, y: 14, "text-anchor": "middle" }, words));
   const equals = s("text", { x: 204, y: 50, "text-anchor": "middle" }, "=");
-  const svg = s("svg", { role: "img", width: 296, height: 74, style: "max-width:100%" }, heads, bracket(0, 118), bracket(132, 58), bracket(220, 58), equals, matrix, before, after);
+  const svg = s("svg", { role: "img", viewBox: "0 0 282 74", style: "width:100%;max-width:440px;margin:auto" }, heads, bracket(0, 118), bracket(132, 58), bracket(220, 58), equals, matrix, before, after);
   const put = (node, x, line, value) => {
     set(node, { x, y: 40 + 22 * line });
     node.textContent = number(value);

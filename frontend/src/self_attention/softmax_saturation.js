@@ -27,7 +27,7 @@ const WORDS = {
 };
 
 const TEMPERATURES = range(15).map((i) => +(2 ** (i / 2 - 2)).toPrecision(3)); // 0.25 … 32
-const HEIGHT = 220;
+const [HEIGHT, LOW] = [220, 160]; // on a wide card and on a narrow one
 
 /* The divisor of the scores before the softmax. */
 export const divisor = (d_k, scaled, temperature) => temperature * (scaled ? Math.sqrt(d_k) : 1);
@@ -73,6 +73,7 @@ function render({ model, el }) {
     x: { label: ui.get("shared").score, domain: [-1, 1] },
     y: { label: ui.get("shared").density, domain: [0, 1] },
     height: HEIGHT,
+    low: LOW,
     label: WORDS.scores,
   });
   const bars = spreads.bars({ colour: "one" });
@@ -159,7 +160,7 @@ export function columns(counts, reach, spread) {
 
 /* A measure against d_k: with the scale, without it, and with the current settings; at the current d_k every query's value. */
 function curvePlot(ui, y, withScale, without, queries) {
-  const plane = plot(ui, { x: { label: "d_k", domain: [1, 1024], log: true }, y, height: HEIGHT, label: told(WORDS.curve, { measure: y.label }) });
+  const plane = plot(ui, { x: { label: "d_k", domain: [1, 1024], log: true }, y, height: HEIGHT, low: LOW, label: told(WORDS.curve, { measure: y.label }) });
   const here = plane.rule({ colour: "soft" });
   plane.line({ colour: "one" })(withScale);
   plane.line({ colour: "broken", dash: "7 4" })(without);

@@ -16,7 +16,7 @@ const WORDS = {
   decoder: "decoder",
   table: "words",
   unit: "{count} parameters",
-  key: "Each area is a number of parameters; every part is as wide or as high as d_model. Dashed: {base}.",
+  key: "Area: number of parameters. One side of every part is d_model. Dashed: {base}.",
   drawn: "Encoder and decoder, of {layers}, on their table of words",
   layers: ["{count} layer", "{count} layers"],
   preset: "model",
@@ -34,7 +34,7 @@ const WORDS = {
   times: "× {times}",
   work: "{operations} operations for a word, in sentences of {words}",
   heads: ["{count} head", "{count} heads"],
-  told: "{total} · {against} · in 32 bits {held}B, in 16 bits {half}B, to train with Adam {trained}B and what the layers must remember · {heads} of {wide} · all attention together holds {weights} weights for a pair of sentences · scores and means are {share} of the work",
+  told: "{total} · {against} · in 32 bits {held}B, in 16 bits {half}B, to train with Adam {trained}B and what the layers must remember · {heads} of {wide} · all attention together holds {weights} weights for a pair of sentences",
 };
 
 const FIELDS = ["n_layers", "value", "d_ff", "n_heads", "vocab_size", "norm"];
@@ -163,8 +163,8 @@ function render({ model, el }) {
   ui.slider("n_layers", { label: WORDS.depth, min: 1, max: 24, format: String });
   ui.slider("vocab_size", { label: WORDS.words, min: 100, max: 200000, log: true, step: 100, format: grouped });
   ui.slider("n_heads", { label: WORDS.split, values: CHOICES.n_heads, format: String });
-  ui.select("norm", { label: WORDS.norm, options: Object.entries(WORDS.norms) });
   ui.slider("length", { label: WORDS.length, min: 1, max: 4096, log: true, step: 1, format: String });
+  ui.select("norm", { label: WORDS.norm, options: Object.entries(WORDS.norms) });
 
   /* A preset sets the sizes; another size changes the preset to "own". */
   ui.on("preset", () => presets[ui.get("preset")] && ui.set({ ...presets[ui.get("preset")] }));
@@ -227,7 +227,6 @@ function render({ model, el }) {
         heads: many(WORDS.heads, now.n_heads),
         wide: now.value / now.n_heads,
         weights: short(weightsHeld(now)),
-        share: percent(flops["scores and means"] / operations),
       }),
     );
   }
