@@ -39,7 +39,7 @@ report(outputs);
 
 async function findWidgets() {
   const files = (await readdir(source, { recursive: true })).map((file) => file.replaceAll("\\", "/")).sort();
-  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !/^(kit|twin)\//.test(file)).map((file) => file.slice(0, -3));
+  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !/^(kit|playground|twin)\//.test(file)).map((file) => file.slice(0, -3));
 }
 
 async function bundle(options) {

@@ -45,7 +45,7 @@ def built(tmp_path_factory) -> Path:
 
 def widgets() -> list[str]:
     sources = [path.relative_to(FRONTEND / "src") for path in FRONTEND.glob("src/*/*.js")]
-    return sorted(path.with_suffix("").as_posix() for path in sources if path.parts[0] not in ("kit", "twin"))
+    return sorted(path.with_suffix("").as_posix() for path in sources if path.parts[0] not in ("kit", "playground", "twin"))
 
 
 def golden_writers() -> list[Path]:

@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 from project import CHAPTERS, ROOT
 
 from tfm_book.notebooks.contents import pages
-from tfm_book.notebooks.scoreboard import PIECES, listed, rows
+from tfm_book.notebooks.scoreboard import PIECES, listed, longer, rows
 from tfm_lib.drawing.recorded import recorded
 
 STEMS = list(PIECES)
@@ -31,6 +31,8 @@ def test_the_page_and_the_notebook_tell_what_was_recorded(built_book, stem):
     chapters = recorded("scoreboard")["chapters"]
     until = STEMS[: STEMS.index(stem) + 1]
     scores = [[run["test"]["bleu"] for run in chapters[name]["runs"]] for name in until]
+    if stem == STEMS[-1]:
+        scores += [[run["test"]["bleu"] for run in runs] for runs in recorded("scoreboard_long")["chapters"].values()]
     told = [f"{sum(each) / len(each):.1f} ({', '.join(f'{score:.1f}' for score in each)})" for each in scores]
     assert [
         row.select("td")[-1].get_text() for row in table.select("tr")
@@ -61,3 +63,5 @@ def test_the_sentences_below_the_board_say_what_the_rows_show():
     )
     assert most["layers"] < least["positional"]
     assert most["transformer"] < least["layers"]
+    gru, whole = longer("transformer")
+    assert (gru.stem, whole.stem) == ("alignment", "transformer") and min(whole.scores) > max(gru.scores)

@@ -208,8 +208,9 @@ def test_a_link_brings_the_sentence(visit, built_book: Path, module: str) -> Non
     widget = opened(visit, built_book, module)
     typed(widget, SENTENCE)
     for name in [*widget.usable()][1:]:
-        widget.reach(name)
-        widget.press(*widget.moves(name)[0])
+        if name in widget.usable():  # one before it may have switched it off
+            widget.reach(name)
+            widget.press(*widget.moves(name)[0])
     left, address = widget.look(), widget.link()
     other = opened(visit, built_book, module, hash="#" + address.split("#")[1])
     assert other.look() == left
@@ -265,7 +266,7 @@ def test_the_translators_pieces_stand_beside_those_of_the_story(visit, built_boo
     place = places(built_book, "data/merge_steps")[0]
     widget = Widget(visit(place.page, "file"), place.index)
     fresh, ours = widget.look(), len(widget.rows())
-    assert "another list" in state(widget) and fetched(widget.page) == []
+    assert "its own list" in state(widget) and fetched(widget.page) == []
     widget.reach("beside")
     widget.press("Space")
     for sentence in (widget.model()["value"], "Keeperless, isn't it? 1988 ☃", "THAT IS MY HAT"):
@@ -274,8 +275,8 @@ def test_the_translators_pieces_stand_beside_those_of_the_story(visit, built_boo
         widget.page.keyboard.type(sentence)
         assert state(widget) == RUNS
         pieces = library.tokenizer.pieces(library.as_read(sentence))
-        shown = widget.box.locator(".tfm-figure-box svg[role='img']").nth(1).locator("text").all_text_contents()
-        assert shown == pieces
+        shown = widget.box.locator(".tfm-figure-box svg[role='img']").nth(1)
+        assert "".join(shown.locator("text").all_text_contents()) == "".join(pieces)
         assert f"{len(library.tokenizer)} sub-words: {len(pieces)} pieces" in widget.box.inner_text()
         theirs = [row["pieces"].split() for row in widget.rows() if row["word"].startswith("▁")]
         assert [piece for word in theirs for piece in word] == pieces

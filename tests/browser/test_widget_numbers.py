@@ -491,6 +491,7 @@ def beam_tree(widget: Widget) -> None:
             assert abs(float(row["log_p"]) - way.log_p) < 1e-9
             assert abs(float(row["score"]) - way.log_p / length_penalty(step, alpha)) < 1e-9
         assert f"the search ended after {len(steps)} steps" in widget.readout()
+        assert widget.box.locator('[data-control="step"]').get_attribute("max") == str(len(steps))
         best = beam.found[0]
         words, score = widget.readout().split(" finished. ")[1].split(" leads with ")
         assert words == beams.phrase(tokens, best.ids)

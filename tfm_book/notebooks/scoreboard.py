@@ -24,6 +24,8 @@ TASK = (
     "BLEU compares translations with a reference, from 0 to 100 (see the chapter Evaluation), here for {sentences} test sentences of the "
     "Tatoeba collection, English to French, written greedily. All rows were trained alike ({basis})."
 )
+LONGER = "{piece}, trained longer"
+LONGER_TASK = " The last two had more time ({basis}), and are otherwise the same."
 
 
 @dataclass(frozen=True)
@@ -56,18 +58,31 @@ def rows(stem: str) -> list[Row]:
     return [Row(name, PIECES[name], [run["test"]["bleu"] for run in chapters[name]["runs"]]) for name in until]
 
 
-def task() -> str:
+def longer(stem: str) -> list[Row]:
+    """Return the two rows that end the last board, of models that trained ten times as long; none on the boards before it."""
+    if stem != list(PIECES)[-1]:
+        return []
+    chapters = recorded("scoreboard_long")["chapters"]
+    return [
+        Row(name, LONGER.format(piece=PIECES[name]), [run["test"]["bleu"] for run in runs])
+        for name, runs in chapters.items()
+    ]
+
+
+def task(stem: str) -> str:
     """Describe the task and the scores' basis."""
     record = recorded("scoreboard")
-    return TASK.format(sentences=f"{record['judged']:,}", basis=basis(record, *PIECES))
+    told = TASK.format(sentences=f"{record['judged']:,}", basis=basis(record, *PIECES))
+    return told + (LONGER_TASK.format(basis=basis(recorded("scoreboard_long"))) if longer(stem) else "")
 
 
 def listed(stem: str) -> str:
     """Return the table in Markdown, for a notebook."""
-    lines = [f"| {row.name} | {row.piece} | {row.mean:.1f} ({row.by_seed}) |" for row in rows(stem)]
+    shown = rows(stem) + longer(stem)
+    lines = [f"| {row.name} | {row.piece} | {row.mean:.1f} ({row.by_seed}) |" for row in shown]
     return "\n".join(
         [
-            f"**{TITLE}.** {task()}",
+            f"**{TITLE}.** {task(stem)}",
             "",
             "| chapter | what is new | BLEU (one number per seed) |",
             "|---|---|---|",

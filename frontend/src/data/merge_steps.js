@@ -146,36 +146,47 @@ function render({ model, el }) {
 const line = (words) => words.map((word) => word.join(" ")).join(" | ");
 
 /* Place words side by side while there is room, each as a row of boxes; one of the boxes may be new. Each letter has a box and a
-   text of its own, so that letters can slide together: a joined letter's box lies, unseen, over that of its piece. */
+   text of its own, so that letters can slide together: a joined letter's box lies, unseen, over that of its piece. The picture is
+   as high as the same words in letters need, so that nothing below it moves. */
 function boxes() {
   const [frames, letters] = [s("g", {}), s("g", {})];
   const svg = s("svg", { role: "img" }, frames, letters);
   let [width, words, fresh] = [0, [], null];
-  function draw() {
-    if (!width) return;
-    const long = (text) => widthOf([text], 15);
-    const room = (text) => Math.max(20, long(text) + 2 * PAD);
-    const [rects, texts] = [[], []];
+  const long = (text) => widthOf([text], 15);
+  const room = (text) => Math.max(20, long(text) + 2 * PAD);
+  /* The boxes' places [piece, x, y, width], and the height of all. */
+  function place(words) {
+    const placed = [];
     let [x, y] = [1, 1];
     for (const word of words) {
       const sizes = word.map(room);
       if (x > 1 && x + sum(sizes) + GAP * (sizes.length - 1) > width) [x, y] = [1, y + LINE];
       word.forEach((piece, i) => {
         if (x > 1 && x + sizes[i] > width) [x, y] = [1, y + LINE]; // a word is longer than the line
-        const lost = piece === UNKNOWN;
-        const kind = lost ? "broken" : piece === fresh ? "one" : "soft";
-        const parts = lost ? [piece] : [...piece];
-        let at = x + (sizes[i] - sum(parts.map(long))) / 2;
-        parts.forEach((part, k) => {
-          rects.push(s("rect", { x: x.toFixed(1), y, width: sizes[i].toFixed(1), height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null, ...(k ? { opacity: 0 } : { "data-piece": piece }) }));
-          texts.push(s("text", { transform: `translate(${at.toFixed(1)} ${y + 20})`, style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, part));
-          at += long(part);
-        });
+        placed.push([piece, x, y, sizes[i]]);
         x += sizes[i] + GAP;
       });
       x += APART - GAP;
     }
-    set(svg, { width, height: Math.max(LINE, y + HIGH + 2), "aria-label": words.length ? told(WORDS.drawn, { pieces: words.map((word) => word.join(" ")).join(", ") }) : WORDS.empty });
+    return [placed, y + HIGH + 2];
+  }
+  function draw() {
+    if (!width) return;
+    const [rects, texts] = [[], []];
+    const [placed, high] = place(words);
+    for (const [piece, x, y, size] of placed) {
+      const lost = piece === UNKNOWN;
+      const kind = lost ? "broken" : piece === fresh ? "one" : "soft";
+      const parts = lost ? [piece] : [...piece];
+      let at = x + (size - sum(parts.map(long))) / 2;
+      parts.forEach((part, k) => {
+        rects.push(s("rect", { x: x.toFixed(1), y, width: size.toFixed(1), height: HIGH, rx: 6, style: `fill:var(--tfm-card);stroke:var(--tfm-${kind})`, "stroke-width": kind === "soft" ? 1.2 : 2.4, "stroke-dasharray": lost ? "5 3" : null, ...(k ? { opacity: 0 } : { "data-piece": piece }) }));
+        texts.push(s("text", { transform: `translate(${at.toFixed(1)} ${y + 20})`, style: `font-size:15px${kind === "soft" ? "" : `;fill:var(--tfm-${kind});font-weight:600`}` }, part));
+        at += long(part);
+      });
+    }
+    const [, most] = place(words.map((word) => word.flatMap((piece) => (piece === UNKNOWN ? piece : piece.match(/.·?/gu)))));
+    set(svg, { width, height: Math.max(LINE, high, most), "aria-label": words.length ? told(WORDS.drawn, { pieces: words.map((word) => word.join(" ")).join(", ") }) : WORDS.empty });
     morph(frames, rects);
     morph(letters, texts);
   }

@@ -21,6 +21,7 @@ const WORDS = {
   sentences: ["{count} sentence", "{count} sentences"],
   place: " · {sum} = {total} · rank {place}, {fate}",
   leads: "{text} leads with score {score}",
+  ahead: "{text} is the most probable so far, with log P {log}",
 };
 
 const END = 0; // the token that ends a sentence
@@ -32,7 +33,7 @@ export const penalty = (length, alpha) => ((5 + length) / 6) ** alpha;
    steps[i] = { kept, pruned }, each way = { from, token, more, total, score, path, ended, rank };
    found = the finished hypotheses, best first, or the open ones if there are none. */
 export function search(tree, width, alpha, maxLen) {
-  let open = [{ node: 0, total: 0, path: [], from: null }];
+  let open = [{ node: 0, total: 0, path: [], from: null, rank: 0 }];
   const [steps, finished] = [[], []];
   let over = false;
   while (!over) {
@@ -72,7 +73,7 @@ function render({ model, el }) {
   const width = () => clamp(Math.round(Number(ui.get("value")) || 1), 1, widest());
   const alpha = () => clamp(Number(ui.get("alpha")) || 0, 0, 1);
   const run = () => search(ui.get("tree"), width(), alpha(), ui.get("max_len"));
-  const upTo = () => clamp(Math.round(Number(ui.get("step")) || 1), 1, ui.get("depth"));
+  const upTo = (most = run().steps.length) => clamp(Math.round(Number(ui.get("step")) || 1), 1, most);
   const text = (way) => phrase(tokens(), way.path) || ui.get("shared").nothing;
 
   live(ui, { ask: () => ({ do: "tree", widest: widest() }), take: (found, typed) => ({ ...found, ...(typed && whole(found)) }) });
@@ -85,22 +86,22 @@ function render({ model, el }) {
   ui.stage.append(source, box, list);
   ui.slider("value", { label: WORDS.beam, min: 1, max: widest() });
   ui.slider("alpha", { label: WORDS.penalty, min: 0, max: 1, step: 0.1, format: fixed(1) });
-  const stepper = player(ui, "step", { pace: 1200, label: WORDS.step, min: 1, max: ui.get("depth"), open: true });
+  const stepper = player(ui, "step", { pace: 1200, label: WORDS.step, min: 1, max: ui.get("depth"), open: true, at: () => upTo() - 1 });
 
-  let marks = []; // what is drawn: { way, lost } and their SVG nodes, which are reused
-  const pool = [];
+  let marks = []; // what is drawn: { way, lost } and their SVG nodes
+  const pool = new Map(); // the nodes by the path of their way, so that a way keeps its own
   const edges = s("g", { fill: "none" });
   const line = s("path", { class: "tfm-axis-line", style: "stroke-dasharray:2 4" });
   const start = s("circle", { cx: 5, r: 4, style: "fill:var(--tfm-soft)" });
   const heads = s("g", { "aria-hidden": "true" }); // hidden, since each label names its step
   svg.append(edges, heads, line, start);
+  const still = svg.children.length;
   let room = 0;
   let drawn = "";
 
-  function mark(i) {
-    if (pool[i]) return pool[i];
+  function mark() {
     const [edge, frame, word, total] = [s("path", {}), s("rect", { height: HIGH }), s("text", { x: 7, y: 14 }), s("text", { x: 7, y: 27 })];
-    return (pool[i] = { edge, frame, word, total, node: s("g", { style: "cursor:pointer" }, frame, word, total) });
+    return { edge, frame, word, total, node: s("g", { style: "cursor:pointer" }, frame, word, total) };
   }
 
   function build(now, last) {
@@ -110,6 +111,10 @@ function render({ model, el }) {
     const wide = across - 26;
     const x = (step) => 16 + (step - first) * across;
     const y = (rank) => TOP + rank * ROW + (rank >= width() ? 12 : 0);
+    const had = svg.contains(document.activeElement);
+    const old = new Map(pool);
+    const grow = []; // what moves the new ones from their parents to their places
+    pool.clear();
     marks = [];
     for (const step of range(last - first + 1).map((i) => first + i)) {
       const { kept, pruned } = now.steps[step - 1];
@@ -117,17 +122,26 @@ function render({ model, el }) {
         const lost = way.rank >= width();
         const name = way.ended ? ui.get("shared").end : asRead(tokens()[way.token], tokens());
         const most = Math.max(3, Math.floor(((wide - 10) * name.length) / Math.max(1, widthOf([name], 13))));
-        const [a, b] = [x(step), y(way.rank) + HIGH / 2];
-        const from = step > first ? [a - across + wide, y(way.from.rank) + HIGH / 2] : first === 1 ? [5, y(0) + HIGH / 2] : [0, y(way.from.rank) + HIGH / 2];
-        const middle = ((from[0] + a) / 2).toFixed(1);
-        const shown = mark(marks.length);
-        set(shown.edge, { d: `M${from[0].toFixed(1)} ${from[1]}C${middle} ${from[1]} ${middle} ${b} ${a.toFixed(1)} ${b}` });
+        const [left, high] = [step > first ? x(step - 1) + wide : first === 1 ? 5 : 0, y(way.from.rank)];
+        const key = way.path.join();
+        const shown = old.get(key) ?? mark();
+        const put = (a, b, end, opacity) => {
+          const [middle, low] = [((left + end) / 2).toFixed(1), b + HIGH / 2];
+          set(shown.edge, { d: `M${left.toFixed(1)} ${high + HIGH / 2}C${middle} ${high + HIGH / 2} ${middle} ${low} ${end.toFixed(1)} ${low}` });
+          set(shown.node, { transform: `translate(${a.toFixed(1)} ${b})`, opacity });
+        };
+        const go = () => put(x(step), y(way.rank), x(step));
+        if (old.delete(key)) go();
+        else {
+          put(left - wide, high, left, 0);
+          grow.push(go);
+        }
         set(shown.frame, { width: wide.toFixed(1), rx: way.ended ? 15 : 5 });
-        set(shown.node, { transform: `translate(${a.toFixed(1)} ${y(way.rank)})` });
         set(shown.word, { style: `fill:var(--tfm-${lost ? "soft" : "ink"})` });
         set(shown.total, { style: "font-size:11.5px;fill:var(--tfm-soft)" });
         retext(shown.word, short(name, most));
         retext(shown.total, two(way.total));
+        pool.set(key, shown);
         marks.push({ way, name, lost, ...shown });
       }
     }
@@ -137,12 +151,13 @@ function render({ model, el }) {
     set(line, { d: `M0 ${y(width()) - 9}H${room}` });
     set(start, { cy: y(0) + HIGH / 2, visibility: first === 1 ? "visible" : "hidden" });
     set(svg, { width: room, height: TOP + (width() + PRUNED) * ROW + 12 });
-    const had = svg.contains(document.activeElement);
-    for (const { edge, node } of pool.slice(marks.length)) [edge, node].forEach((old) => old.remove());
-    for (const { edge, node } of marks) {
-      if (!edge.parentNode) edges.append(edge);
-      if (!node.parentNode) svg.append(node);
-    }
+    for (const { edge, node } of old.values()) [edge, node].forEach((gone) => gone.remove());
+    marks.forEach(({ edge, node }, i) => {
+      if (edge !== edges.children[i]) edges.insertBefore(edge, edges.children[i]);
+      if (node !== svg.children[still + i]) svg.insertBefore(node, svg.children[still + i]);
+    });
+    if (grow.length) svg.getBoundingClientRect(); // they ease from the places that they have now
+    grow.forEach((go) => go());
     const place = ({ way, name, lost }) => told(WORDS.way, { word: name, step: way.length, text: text(way), log: two(way.total), fate: lost ? WORDS.pruned : WORDS.kept });
     group.adopt(marks.map(({ node }) => node), marks.map(place));
     return had;
@@ -150,8 +165,8 @@ function render({ model, el }) {
 
   function draw() {
     const now = run();
-    stepper.upTo(ui.get("depth"), upTo());
-    const last = Math.min(upTo(), now.steps.length); // the slider's range covers the longest search
+    const last = upTo(now.steps.length);
+    stepper.upTo(now.steps.length, last);
     const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // changes need a new drawing
     const fresh = state !== drawn && room > 0;
     const had = fresh && build(now, last);
@@ -184,21 +199,23 @@ function render({ model, el }) {
 
   function tell(now, last, ended, chosen) {
     const sum = (way) => `${two(way.total)} / ${two(penalty(way.length, alpha()))} = ${two(way.score)}`;
+    list.style.minHeight = `${1 + Math.min(width(), now.finished.length)}lh`; // the room that it needs in the end
     list.replaceChildren(
       h("b", {}, ended.length ? WORDS.finished : WORDS.none),
       ...ended.slice(0, width()).map((way, i) => h("div", i ? {} : { style: "color:var(--tfm-decoder);font-weight:650" }, `${i + 1}. ${text(way)} · ${sum(way)}`)),
     );
     const here = last === now.steps.length ? told(WORDS.over, { steps: many(WORDS.steps, last) }) : many(WORDS.continuations, now.steps[last - 1].count);
-    const state = told(WORDS.told, { width: width(), alpha: fixed(1)(alpha()), step: upTo(), here, sentences: many(WORDS.sentences, ended.length) });
+    const state = told(WORDS.told, { width: width(), alpha: fixed(1)(alpha()), step: last, here, sentences: many(WORDS.sentences, ended.length) });
     const parts = [];
     if (chosen) {
       for (let way = chosen; way.from; way = way.from) parts.unshift(two(way.more));
       const fate = chosen.rank >= width() ? WORDS.pruned : WORDS.kept;
       ui.say(state, h("b", {}, text(chosen)), told(WORDS.place, { sum: parts.join(" + "), total: two(chosen.total), place: chosen.rank + 1, fate }));
-    } else if (ended.length) {
-      ui.say(state, ...told(WORDS.leads, { text: h("b", { style: "color:var(--tfm-decoder)" }, text(ended[0])), score: two(ended[0].score) }));
+    } else {
+      const [leads] = [...ended, ...now.steps[last - 1].kept];
+      const said = { text: h("b", { style: "color:var(--tfm-decoder)" }, text(leads)), score: two(leads.score), log: two(leads.total) };
+      ui.say(state, ...told(ended.length ? WORDS.leads : WORDS.ahead, said));
     }
-    else ui.say(state);
   }
 
   ui.until(

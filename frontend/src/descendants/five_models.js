@@ -15,18 +15,20 @@ const WORDS = {
   told: "{name}: {how} It predicts {asked} of {words} words{which}. ",
   which: ": {words}",
   row: "Row “{row}” sees {seen} of {keys}.",
+  turn: "Turn {turn} of {turns}: row “{row}” sees {seen} of {keys}.",
   empty: "Type a word.",
 };
 
 export const MODELS = ["bert", "roberta", "xlnet", "gpt2", "t5"];
+const ATONCE = ["bert", "roberta"]; // these have no turns
 export const LONGEST = 12; // words; a longer sentence is truncated
-const [PRIME, STEP, FIRST, TURN] = [101, 7, 3, 31];
+const [PRIME, STEP, FIRST] = [101, 53, 12]; // no order is almost from left to right
 
 export const wordsOf = (sentence) => sentence.split(/\s+/).filter(Boolean).slice(0, LONGEST);
 
 /* Order of n positions in a pass, permuted by multiples modulo a prime: the same on every machine. */
 export function orderOf(n, epoch) {
-  const key = (i) => ((i + 1) * (epoch * STEP + FIRST) * TURN) % PRIME;
+  const key = (i) => ((i + 1) * (epoch * STEP + FIRST)) % PRIME;
   return range(n).sort((a, b) => key(a) - key(b));
 }
 
@@ -75,6 +77,11 @@ function render({ model, el }) {
   const now = (name = ui.get("value")) => family(words(), name, ui.get("epoch"), signs);
   const labels = ({ rows, targets }) => rows.map((read, i) => (targets[i] ? told(WORDS.reads, { query: read, target: targets[i] }) : read));
   let shown = now();
+  /* The rows that predict a word, in the order of their turns. */
+  const turns = () => {
+    const asked = range(shown.targets.length).filter((i) => shown.targets[i]);
+    return ui.get("value") === "xlnet" ? orderOf(asked.length, ui.get("epoch")) : asked;
+  };
 
   const thumbnails = MODELS.map(() => s("svg", { "aria-hidden": "true", style: "fill:var(--tfm-w1)" }));
   const tiles = MODELS.map((name, k) => h("div", { class: "tfm-head" }, thumbnails[k], h("small", {}, names[name])));
@@ -93,7 +100,8 @@ function render({ model, el }) {
   });
   ui.stage.append(row, map.el);
   ui.text("sentence", { label: WORDS.sentence, most: 90 });
-  player(ui, "epoch", { label: WORDS.epoch, min: 1, max: 9 });
+  player(ui, "focus", { steps: () => turns().length, at: () => turns().indexOf(ui.get("focus")), go: (turn) => ui.set({ focus: turns()[turn] }), pace: 1000 });
+  ui.slider("epoch", { label: WORDS.epoch, min: 1, max: 9 });
 
   function draw() {
     const name = ui.get("value");
@@ -113,9 +121,10 @@ function render({ model, el }) {
     const asked = targets.filter((target) => target && !Object.values(signs).includes(target));
     const which = asked.length < words().length ? told(WORDS.which, { words: asked.join(" ") }) : "";
     const read = labels(shown)[focus];
+    const turn = turns().indexOf(focus) + 1;
     ui.say(
       h("b", {}, told(WORDS.told, { name: names[name], how: how[name], asked: asked.length, words: words().length, which })),
-      told(WORDS.row, { row: read, seen: mask[focus].filter(Boolean).length, keys: cols.length }),
+      told(turn && !ATONCE.includes(name) ? WORDS.turn : WORDS.row, { turn, turns: turns().length, row: read, seen: mask[focus].filter(Boolean).length, keys: cols.length }),
     );
   }
 

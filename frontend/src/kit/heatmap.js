@@ -47,8 +47,8 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   let at = [0, 0];
 
   function build() {
-    heads = rows.map((word, i) => s("text", { class: "tfm-word", "text-anchor": "end", role: "rowheader", "aria-label": word, "data-row": i }));
-    tops = cols.map((word) => s("text", { class: "tfm-word", role: "columnheader", "aria-label": word }));
+    heads = rows.map((_, i) => s("text", { class: "tfm-word", "text-anchor": "end", role: "rowheader", "data-row": i }));
+    tops = cols.map(() => s("text", { class: "tfm-word", role: "columnheader" }));
     cells = rows.map((_, i) => cols.map((_, j) => cell(i, j)));
     const lines = rows.map((_, i) => s("g", { role: "row" }, heads[i], cells[i].map(({ node }) => node)));
     field.replaceChildren(s("g", { role: "row" }, axes[0], tops), ...lines);
@@ -88,13 +88,13 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
     set(axes[1], { x: Math.max(left, 72) });
     rows.forEach((word, i) => {
       heads[i].textContent = short(word, letters);
-      set(heads[i], { x: left - 8, y: top + (i + 0.5) * size + 4.5, "fill-opacity": labelled ? null : 0 });
+      set(heads[i], { x: left - 8, y: top + (i + 0.5) * size + 4.5, "aria-label": word, "fill-opacity": labelled ? null : 0 });
     });
     cols.forEach((word, j) => {
       const [x, y] = [left + (j + 0.5) * size, top - 7];
       const turn = over ? { "text-anchor": "start", transform: `translate(${x + 3} ${y}) rotate(${-TILT})`, x: 0, y: 0 } : { "text-anchor": "middle", x, y, transform: null };
       tops[j].textContent = short(word, letters);
-      set(tops[j], { ...turn, "fill-opacity": labelled ? null : 0 });
+      set(tops[j], { ...turn, "aria-label": word, "fill-opacity": labelled ? null : 0 });
     });
     cells.forEach((row, i) =>
       row.forEach(({ rect, slip, words }, j) => {
@@ -114,10 +114,12 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   }
 
   function update(now) {
-    if ((now.rows && now.rows.join("\n") !== rows.join("\n")) || (now.cols && now.cols.join("\n") !== cols.join("\n"))) {
-      [rows, cols] = [now.rows ?? rows, now.cols ?? cols];
+    const words = JSON.stringify([rows, cols]);
+    [rows, cols] = [now.rows ?? rows, now.cols ?? cols];
+    if (JSON.stringify([rows, cols]) !== words) {
       last = null;
-      build();
+      if (rows.length !== cells.length || cols.length !== cells[0].length) build();
+      else layout(width); // other words for the same cells, which ease
     }
     last = now;
     const { values, hidden, broken, row, max = 1 } = now;

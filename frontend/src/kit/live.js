@@ -2,16 +2,16 @@
    result for the sentence. Call it before other controls; `sentence` must be in the card's `state`, so that a link keeps it.
    The Python side is a tfm_lib.widgets._live.Live.
 
-   const own = live(ui, { ask, take?, into?, most?, watch?, beside? });
+   const own = live(ui, { ask, take?, into?, says?, watch?, beside? });
      ask(typed)           the request: { do: "tree", widest: 6 }, a name of twin/views.js with its settings; `typed` is true if
                           the sentence was typed and not brought by a link
      take(found, typed)   the traits to set from the result, by default all of it.
                           They are restored when the line is emptied, by hand or by Reset
      into                 where the line goes that tells what is shown; the stage, if it is not given
-     most                 sub-words of a sentence, if there is such a limit; `ask` gives it too
+     says                 what is shown until a sentence is typed
      watch                traits whose change repeats the request
      beside               { of, label, says }: the widget has its own input line, the trait `of`, which works without a model;
-                          a toggle, the trait `beside`, also runs the model. `says` is shown until then
+                          a toggle, the trait `beside`, also runs the model
    own()                  whether the reader's own sentence is shown; without a model there is no input line */
 
 import { h, retext, told } from "./dom.js";
@@ -23,7 +23,7 @@ const WAIT = 120; // milliseconds between key presses, until the model is loaded
 /* In quarters, since a screen reader announces each. */
 export const arriving = (share) => told(WORDS.coming, { percent: 25 * Math.floor(4 * share) });
 
-export function live(ui, { ask, take = (found) => found, into = ui.stage, most, beside, watch = beside ? ["beside", beside.of] : [] }) {
+export function live(ui, { ask, take = (found) => found, into = ui.stage, beside, says = beside?.says ?? WORDS.recorded, watch = beside ? ["beside", beside.of] : [] }) {
   const which = ui.get("machine");
   if (!which || (globalThis.tfmKit && which !== "shipped")) return () => false; // a page has only the shipped model
   const state = h("p", { class: "tfm-caption tfm-state", role: "status" });
@@ -46,7 +46,7 @@ export function live(ui, { ask, take = (found) => found, into = ui.stage, most, 
     delete ui.stage.dataset.busy;
     retext(state, text);
   }
-  const rest = (why) => settle(why ? [why, ...(beside ? [] : [WORDS.stays])].join(" ") : told(beside?.says ?? WORDS.recorded, { size: megabytes(ui.get("size")) }) + (most ? ` ${told(WORDS.most, { most })}` : ""), false);
+  const rest = (why) => settle(why ? [why, ...(beside ? [] : [WORDS.stays])].join(" ") : told(says, { size: megabytes(ui.get("size")) }), false);
 
   /* Only the newest request counts; results of older ones are dropped. */
   async function answer() {

@@ -24,7 +24,6 @@ export const WORDS = {
   nothing: "not a number",
   own: "your own sentence",
   recorded: "A recorded example. Type a sentence to load the model: {size} MB, once.",
-  most: "At most {most} sub-words.",
   coming: "Loading the model: {percent} %",
   failed: "The model could not be loaded. {error}",
   damaged: "{path} came damaged. Change the sentence to fetch it again.",

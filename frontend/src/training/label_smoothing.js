@@ -106,7 +106,7 @@ function render({ model, el }) {
     const seen = (f) => GRID.map((x) => [x, f(x)]).filter(([, y]) => y <= top);
     plain(seen((x) => -Math.log(x)));
     curve(seen(at));
-    least(found ? [right, floor] : null, "");
+    least(found ? [right, floor] : null, nats(floor), true);
     drag([p, Math.min(top, here)]);
     ui.say(
       h("div", {}, told(WORDS.target, { target: h("b", { class: "tfm-two" }, shared.target), right: shared.right, share: share(right), others: vocabulary === 2 ? WORDS.other : told(WORDS.others, { count: vocabulary - 1 }), rest: share(wrong) })),

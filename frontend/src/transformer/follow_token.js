@@ -78,11 +78,13 @@ function render({ model, el }) {
   const head = ui.select("head", { label: WORDS.head, options: [[0, told(WORDS.all, { heads })], ...range(heads).map((k) => [k + 1, told(WORDS.one, { head: k + 1 })])] });
   const caption = h("caption", { class: "tfm-caption" });
   const map = h("table", { class: "tfm-lens", onclick: choose }, caption);
-  const play = player(ui, "value", { pace: 1000, label: WORDS.step, min: 0, max: now().stages.length - 1, format: (step) => nameOf(now().stages[step] ?? now().stage) });
+  const heard = (step) => nameOf(now().stages[step] ?? now().stage);
+  const longest = Math.max(...ui.get("decoder").map((stage) => nameOf(stage).length)); // the encoder's names are shorter
+  const play = player(ui, "value", { pace: 1000, label: WORDS.step, min: 0, max: now().stages.length - 1, heard, format: (step) => heard(step).padEnd(longest, "\u00a0") });
 
   const shapes = h("p", { class: "tfm-caption", style: "font-family:var(--tfm-mono);overflow-wrap:anywhere" });
   const [first, second] = [vectorOf(shared.vector), vectorOf(shared.added)];
-  const looks = h("div", {});
+  const looks = h("div", { style: "min-height:72px" }); // the room of a line of words with weights
   ui.stage.append(words.el, map, looks, h("div", { style: "display:flex;flex-wrap:wrap;gap:0 26px" }, [first, second].map(({ el }) => h("div", { style: "flex:1 1 17rem" }, el))), shapes);
 
   function choose({ target }) {
@@ -115,7 +117,7 @@ function render({ model, el }) {
 
   /* Bars up and down from 0; pointing at one selects it. */
   function vectorOf(label) {
-    const caption = h("p", { class: "tfm-caption" });
+    const caption = h("p", { class: "tfm-caption", style: "min-height:2lh" });
     const zero = s("path", { class: "tfm-axis-line" });
     const group = s("g", { class: "tfm-bars" });
     const svg = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, style: "width:100%;height:auto", role: "img" }, group, zero);
@@ -170,8 +172,8 @@ function render({ model, el }) {
     const width = ui.get("width");
     shapes.textContent = stage.shapes;
     first.draw(vector, top, source ? "encoder" : "decoder", told(logits ? WORDS.logits : WORDS.vector, { token, count: vector.length, width, top: two(top) }), chosen);
-    second.el.hidden = !added;
-    second.draw(added ?? [], top, "soft", stage.active[i] === undefined ? shared.added : told(WORDS.active, { added: shared.added, count: stage.active[i] }), chosen);
+    set(second.el, { style: added ? null : "visibility:hidden" });
+    second.draw(added ?? [], top, "soft", !added ? "" : stage.active[i] === undefined ? shared.added : told(WORDS.active, { added: shared.added, count: stage.active[i] }), chosen);
     const meant = stage.says[i];
     const key = JSON.stringify([at, step, row, asked]);
     if (key !== shown) {

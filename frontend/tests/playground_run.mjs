@@ -1,0 +1,45 @@
+/* node tests/playground_run.mjs job.json result.json: what the playground's engine makes of given weights and batches, for those
+   who hold it against the library.
+
+   A job is { config, weights, batches, doubles, plain, smoothing, rate }: in 64 bits with `doubles`, in 32 without the kernel with
+   `plain`. The result has the loss of each batch, with an update of Adam after each, the gradients of the first, and the weights
+   in the end.                                                                                                                  */
+
+import { build } from "esbuild";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { assembled } from "../wat.mjs";
+
+const here = import.meta.dirname ?? new URL(".", import.meta.url).pathname;
+const [, , from, to] = process.argv;
+
+const folder = await mkdtemp(join(tmpdir(), "playground-"));
+const outfile = join(folder, "playground.mjs");
+await build({ entryPoints: [join(here, "../src/playground/index.js")], bundle: true, format: "esm", target: "es2022", outfile, plugins: [assembled], logLevel: "warning" });
+const { Adam, Doubles, kernel, Space, Tape, Transformer } = await import(pathToFileURL(outfile));
+await rm(folder, { recursive: true });
+
+const numbers = (parameters, of) => Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, [...value[of]]]));
+
+function run({ config, weights, batches, doubles, plain, smoothing, rate }) {
+  const space = doubles ? new Doubles() : new Space(plain ? undefined : kernel);
+  const tape = new Tape(space);
+  const model = new Transformer(tape, config, weights);
+  const adam = new Adam(space, model.parameters);
+  space.keep();
+  const result = { fast: Boolean(space.isFast), losses: [] };
+  for (const batch of batches) {
+    const loss = tape.crossEntropy(model.forward(batch), batch.out, { smoothing, skip: batch.pad });
+    tape.back(loss);
+    result.losses.push(loss.data[0]);
+    result.gradients ??= numbers(model.parameters, "grad");
+    adam.step(rate);
+    tape.clear();
+  }
+  return { ...result, weights: numbers(model.parameters, "data") };
+}
+
+const jobs = JSON.parse(await readFile(from, "utf8"));
+await writeFile(to, JSON.stringify(jobs.map(run)));
