@@ -63,10 +63,11 @@ ROOMS = {
         True,
     ),
     "twin": Room(
-        r"frontend/src/twin/.*|tfm_lib/engine/translator\w*\.py",
+        r"frontend/src/(playground|twin)/.*|tfm_lib/engine/translator\w*\.py",
         (
             "test_twin.py",
             "test_translator_behaviour.py",
+            "test_playground.py",
             *browser("translator", "own_sentence", "foreign_widgets", "firefox", "jupyterlab"),
         ),
         True,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from samples import MODULES
 
 ROOT = Path(__file__).parents[1]
 FRONTEND = ROOT / "frontend"
@@ -43,11 +44,6 @@ def built(tmp_path_factory) -> Path:
     return target
 
 
-def widgets() -> list[str]:
-    sources = [path.relative_to(FRONTEND / "src") for path in FRONTEND.glob("src/*/*.js")]
-    return sorted(path.with_suffix("").as_posix() for path in sources if path.parts[0] not in ("kit", "playground", "twin"))
-
-
 def golden_writers() -> list[Path]:
     return sorted(Path(__file__).parent.glob("golden_*.py"))
 
@@ -67,7 +63,7 @@ def test_numbers_in_the_browser_are_those_of_the_library() -> None:
     assert "# fail 0" in report and "# skipped 0" in report, report
 
 
-@pytest.mark.parametrize("stem", sorted({name.split("/")[0] for name in widgets()}))
+@pytest.mark.parametrize("stem", sorted({name.split("/")[0] for name in MODULES}))
 def test_every_chapter_with_a_widget_compares_its_numbers(stem: str) -> None:
     assert (Path(__file__).parent / f"golden_{stem}.py").exists()
     assert f'golden("{stem}")' in (FRONTEND / "tests" / f"{stem}.test.mjs").read_text(encoding="utf-8")
@@ -82,7 +78,7 @@ def test_the_machine_of_the_page_is_small(built: Path) -> None:
     assert compressed(built / "page/twin.js") <= 25 * KILOBYTE
 
 
-@pytest.mark.parametrize("name", widgets())
+@pytest.mark.parametrize("name", MODULES)
 def test_a_widget_is_small(built: Path, name: str) -> None:
     larger = {
         "decoding/translator": (4.5, 20),

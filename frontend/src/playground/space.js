@@ -5,41 +5,46 @@
 
    .floats(n)           n numbers, all 0
    .keep()              what was made up to here stays; the rest is taken back by .clear()
-   .dots(A, B, C, rows, n, outputs)                         C (rows, outputs) += A (rows, n) · B (outputs, n)ᵀ
-   .product(A, B, C, rows, inner, columns, transposed)      C (rows, columns) += A (rows, inner) · B (inner, columns);
-                                                            `transposed`: A lies as (inner, rows)                  */
+   .dots(A, B, C, { rows, n, outputs, many })               C (rows, outputs) += A (rows, n) · B (outputs, n)ᵀ
+   .product(A, B, C, { rows, n, columns, many, turned })    C (rows, columns) += A (rows, n) · B (n, columns); `turned`: A lies as (n, rows)
+   `many` matrices lie one behind the other in each of A, B and C                                                         */
 
 const PAGE = 65536;
 const MOST = 96 * 1024 * 1024; // bytes
 const STEP = 4; // numbers per instruction
 
-/* Both products, whatever the numbers; the loops run along the rows of memory. */
-function dots(A, B, C, rows, n, outputs) {
+/* Both products of one matrix each, whatever the numbers, from a, b and c on. */
+function dots(A, B, C, { rows, n, outputs }, a, b, c) {
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < outputs; j++) {
       let sum = 0;
-      for (let k = 0; k < n; k++) sum += A[i * n + k] * B[j * n + k];
-      C[i * outputs + j] += sum;
+      for (let k = 0; k < n; k++) sum += A[a + i * n + k] * B[b + j * n + k];
+      C[c + i * outputs + j] += sum;
     }
   }
 }
 
-function product(A, B, C, rows, inner, columns, transposed) {
-  const [down, right] = transposed ? [1, rows] : [inner, 1];
+function product(A, B, C, { rows, n, columns, turned }, a, b, c) {
+  const [down, right] = turned ? [1, rows] : [n, 1];
   for (let i = 0; i < rows; i++) {
-    for (let k = 0; k < inner; k++) {
-      const a = A[i * down + k * right];
-      for (let j = 0; j < columns; j++) C[i * columns + j] += a * B[k * columns + j];
+    for (let k = 0; k < n; k++) {
+      const x = A[a + i * down + k * right];
+      for (let j = 0; j < columns; j++) C[c + i * columns + j] += x * B[b + k * columns + j];
     }
   }
 }
+
+const each = (work) => (A, B, C, sizes) => {
+  const { many, rows, n, outputs, columns = outputs } = sizes;
+  for (let m = 0; m < many; m++) work(A, B, C, sizes, m * rows * n, m * n * columns, m * rows * columns);
+};
 
 export class Doubles {
   floats = (n) => new Float64Array(n);
   keep() {}
   clear() {}
-  dots = dots;
-  product = product;
+  dots = each(dots);
+  product = each(product);
 }
 
 export class Space {
@@ -72,13 +77,15 @@ export class Space {
     this.#end = this.#kept;
   }
 
-  dots(A, B, C, rows, n, outputs) {
-    if (!this.#fast || n % STEP) return dots(A, B, C, rows, n, outputs);
-    this.#fast.dots(A.byteOffset, B.byteOffset, C.byteOffset, rows, n, outputs);
-  }
+  dots = each((A, B, C, sizes, a, b, c) => {
+    const { rows, n, outputs } = sizes;
+    if (!this.#fast || n % STEP) return dots(A, B, C, sizes, a, b, c);
+    this.#fast.dots(A.byteOffset + 4 * a, B.byteOffset + 4 * b, C.byteOffset + 4 * c, rows, n, outputs);
+  });
 
-  product(A, B, C, rows, inner, columns, transposed) {
-    if (!this.#fast || columns % STEP) return product(A, B, C, rows, inner, columns, transposed);
-    this.#fast.product(A.byteOffset, B.byteOffset, C.byteOffset, rows, inner, columns, ...(transposed ? [1, rows] : [inner, 1]));
-  }
+  product = each((A, B, C, sizes, a, b, c) => {
+    const { rows, n, columns, turned } = sizes;
+    if (!this.#fast || columns % STEP) return product(A, B, C, sizes, a, b, c);
+    this.#fast.product(A.byteOffset + 4 * a, B.byteOffset + 4 * b, C.byteOffset + 4 * c, rows, n, columns, ...(turned ? [1, rows] : [n, 1]));
+  });
 }

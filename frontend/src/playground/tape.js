@@ -49,33 +49,25 @@ export class Tape {
     this.space.clear();
   }
 
-  /* The derivatives of C = AB are dC Bᵀ for A, and Aᵀ dC for B. */
+  /* The derivatives of Z = XY are dZ Yᵀ for X, and Xᵀ dZ for Y; those of Z = XYᵀ are dZ Y, and dZᵀ X. */
   product(X, Y, { transposed = false } = {}) {
     const { space } = this;
-    const inner = X.shape.at(-1);
-    const columns = Y.shape.at(transposed ? -2 : -1);
-    const matrices = sizeOf(Y.shape) / (inner * columns);
-    const rows = sizeOf(X.shape) / (inner * matrices);
-    const Z = this.value([...X.shape.slice(0, -1), columns]);
-    const each = (work) => {
-      for (let b = 0; b < matrices; b++) {
-        const part = (numbers, size) => numbers.subarray(b * size, (b + 1) * size);
-        const both = ({ data, grad }, size) => [part(data, size), part(grad, size)];
-        work(...both(X, rows * inner), ...both(Y, inner * columns), ...both(Z, rows * columns));
+    const n = X.shape.at(-1);
+    const outputs = Y.shape.at(transposed ? -2 : -1);
+    const many = sizeOf(Y.shape) / (n * outputs);
+    const rows = sizeOf(X.shape) / (n * many);
+    const Z = this.value([...X.shape.slice(0, -1), outputs]);
+    if (transposed) space.dots(X.data, Y.data, Z.data, { many, rows, n, outputs });
+    else space.product(X.data, Y.data, Z.data, { many, rows, n, columns: outputs });
+    this.#back.push(() => {
+      if (transposed) {
+        space.product(Z.grad, Y.data, X.grad, { many, rows, n: outputs, columns: n });
+        space.product(Z.grad, X.data, Y.grad, { many, rows: outputs, n: rows, columns: n, turned: true });
+      } else {
+        space.dots(Z.grad, Y.data, X.grad, { many, rows, n: outputs, outputs: n });
+        space.product(X.data, Z.grad, Y.grad, { many, rows: n, n: rows, columns: outputs, turned: true });
       }
-    };
-    each((A, _a, B, _b, C) => (transposed ? space.dots(A, B, C, rows, inner, columns) : space.product(A, B, C, rows, inner, columns)));
-    this.#back.push(() =>
-      each((A, dA, B, dB, _, dC) => {
-        if (transposed) {
-          space.product(dC, B, dA, rows, columns, inner);
-          space.product(dC, A, dB, columns, rows, inner, true);
-        } else {
-          space.dots(dC, B, dA, rows, columns, inner);
-          space.product(A, dC, dB, inner, rows, columns, true);
-        }
-      }),
-    );
+    });
     return Z;
   }
 
@@ -193,22 +185,25 @@ export class Tape {
 
   split(X, heads) {
     const [batch, n, d] = X.shape;
-    return this.#moved(X, [batch, heads, n, d / heads], headwise(batch, n, heads, d / heads));
+    return this.#turned(X, [batch, heads, n, d / heads], [batch, n, heads, d / heads]);
   }
 
   join(X, heads) {
     const [batch, , n, d] = X.shape;
-    return this.#moved(X, [batch, n, heads * d], headwise(batch, heads, n, d));
+    return this.#turned(X, [batch, n, heads * d], [batch, heads, n, d]);
   }
 
-  /* Both change the order of the second and the third of four axes; runs of d numbers stay together. */
-  #moved(X, shape, order) {
+  /* (batch, a, b, d) to (batch, b, a, d). */
+  #turned(X, shape, [batch, a, b, d]) {
     const Z = this.value(shape);
-    order((from, to, d) => {
-      for (let k = 0; k < d; k++) Z.data[to + k] = X.data[from + k];
+    const each = (work) => {
+      for (let i = 0; i < batch; i++) for (let j = 0; j < a; j++) for (let k = 0; k < b; k++) work(((i * a + j) * b + k) * d, ((i * b + k) * a + j) * d);
+    };
+    each((from, to) => {
+      for (let l = 0; l < d; l++) Z.data[to + l] = X.data[from + l];
     });
-    this.#back.push(() => order((from, to, d) => {
-      for (let k = 0; k < d; k++) X.grad[from + k] += Z.grad[to + k];
+    this.#back.push(() => each((from, to) => {
+      for (let l = 0; l < d; l++) X.grad[from + l] += Z.grad[to + l];
     }));
     return Z;
   }
@@ -284,10 +279,3 @@ export class Tape {
     return Z;
   }
 }
-
-/* (batch, a, b, d) to (batch, b, a, d): move(from, to, d) for each run of d numbers. */
-const headwise = (batch, a, b, d) => (move) => {
-  for (let i = 0; i < batch; i++) {
-    for (let j = 0; j < a; j++) for (let k = 0; k < b; k++) move(((i * a + j) * b + k) * d, ((i * b + k) * a + j) * d, d);
-  }
-};

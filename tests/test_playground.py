@@ -1,0 +1,239 @@
+"""The engine that trains in the page equals PyTorch: gradients of every switch, and two hundred updates as the library makes them."""
+
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from project import ROOT
+from torch import Tensor
+from torch.nn import functional as F
+
+from tfm_lib.training import label_smoothed_loss
+from tfm_lib.transformer import Transformer, TransformerConfig
+
+FRONTEND = ROOT / "frontend"
+SIZES = {"vocab_size": 11, "d_model": 16, "n_heads": 2, "d_ff": 24, "n_layers": 1}
+SWITCHES = {
+    "norm": ("pre", "post", "none"),
+    "positions": ("sinusoidal", "learned", "rotary", "none"),
+    **dict.fromkeys(("scale", "residuals", "feed_forward", "causal", "padding"), (True, False)),
+}
+PAD, BOS, EOS, LONGEST = 0, 1, 2, 64
+
+
+def ran(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """What `frontend/tests/playground_run.mjs` makes of the jobs."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
+    command = ["node", "tests/playground_run.mjs", str(folder / "jobs.json"), str(folder / "told.json")]
+    subprocess.run(command, cwd=FRONTEND, env={**os.environ, "PATH": path}, check=True, timeout=400)
+    return json.loads((folder / "told.json").read_text(encoding="utf-8"))
+
+
+def drawn_batch(
+    draw: random.Random, size: int = 5, longest: int = 6, vocab: int = SIZES["vocab_size"]
+) -> dict[str, Any]:
+    """Letters and the same letters reversed, some sentences shorter than others."""
+    letters = [[draw.randrange(4, vocab) for _ in range(draw.randint(2, longest))] for _ in range(size)]
+    n = 1 + max(map(len, letters))
+
+    def rows(make: Any) -> list[int]:
+        return [id for each in letters for id in (make(each) + [PAD] * n)[:n]]
+
+    src, tgt, out = rows(lambda x: [*x, EOS]), rows(lambda x: [BOS, *x[::-1]]), rows(lambda x: [*x[::-1], EOS])
+    return {"size": size, "src": src, "m": n, "tgt": tgt, "n": n, "out": out, "pad": PAD}
+
+
+def drawn_config(draw: random.Random) -> dict[str, Any]:
+    config = {name: draw.choice(values) for name, values in SWITCHES.items()}
+    sizes = {"d_model": draw.choice((8, 16, 32)), "n_heads": draw.choice((1, 2)), "n_layers": draw.choice((1, 2))}
+    return {**SIZES, **sizes, **config}
+
+
+def drawn_weights(config: dict[str, Any], seed: int) -> dict[str, Tensor]:
+    """Weights by the library's names, and those that only the playground has; gains and biases are off their start."""
+    sizes = {name: config[name] for name in SIZES}
+    names = dict(Transformer(TransformerConfig(**sizes, dropout=0.0, norm="pre")).named_parameters())
+    shapes = {name: value.shape for name, value in names.items()}
+    if config["norm"] != "pre":
+        shapes = {name: shape for name, shape in shapes.items() if "coder_norm" not in name}
+    if config["norm"] == "none":
+        shapes = {name: shape for name, shape in shapes.items() if "norm" not in name}
+    if not config["feed_forward"]:
+        shapes = {name: shape for name, shape in shapes.items() if "feed_forward" not in name}
+    if config["positions"] == "learned":
+        shapes["embedding.places.weight"] = torch.Size([LONGEST, config["d_model"]])
+    generator = torch.Generator().manual_seed(seed)
+    made = {name: torch.randn(shape, generator=generator, dtype=torch.float64) for name, shape in shapes.items()}
+    return {name: value * shapes[name][-1] ** -0.5 + name.endswith("gain") for name, value in made.items()}
+
+
+class Oracle:
+    """The same machine out of PyTorch's operations, for every switch."""
+
+    def __init__(self, config: dict[str, Any], weights: dict[str, Tensor]):
+        self.config, self.weights = config, weights
+
+    def logits(self, batch: dict[str, Any]) -> Tensor:
+        src, tgt = (torch.tensor(batch[name]).view(batch["size"], -1) for name in ("src", "tgt"))
+        shown = (src != PAD)[:, None, None, :] if self.config["padding"] else torch.tensor(True)
+        n = tgt.shape[1]
+        earlier = torch.ones(n, n).tril().bool() if self.config["causal"] else torch.tensor(True)
+        X = self.embed(src)
+        for i in range(self.config["n_layers"]):
+            X = self.around(
+                f"encoder.{i}.residuals.0", X, lambda x, i=i: self.attend(f"encoder.{i}.self_attention", x, x, shown)
+            )
+            X = self.feed(f"encoder.{i}", 1, X)
+        memory = self.last("encoder_norm", X)
+        Y = self.embed(tgt)
+        for i in range(self.config["n_layers"]):
+            path = f"decoder.{i}"
+            Y = self.around(
+                f"{path}.residuals.0", Y, lambda y, p=path: self.attend(f"{p}.self_attention", y, y, earlier)
+            )
+            Y = self.around(
+                f"{path}.residuals.1", Y, lambda y, p=path: self.attend(f"{p}.cross_attention", y, memory, shown)
+            )
+            Y = self.feed(path, 2, Y)
+        return self.last("decoder_norm", Y) @ self.weights["embedding.tokens.weight"].T
+
+    def embed(self, ids: Tensor) -> Tensor:
+        d = self.config["d_model"]
+        X = self.weights["embedding.tokens.weight"][ids] * math.sqrt(d)
+        if self.config["positions"] == "sinusoidal":
+            X = X + waves(ids.shape[1], d)
+        if self.config["positions"] == "learned":
+            X = X + self.weights["embedding.places.weight"][: ids.shape[1]]
+        return X
+
+    def linear(self, path: str, X: Tensor) -> Tensor:
+        return F.linear(X, self.weights[f"{path}.weight"], self.weights[f"{path}.bias"])
+
+    def norm(self, path: str, X: Tensor) -> Tensor:
+        gain, bias = self.weights[f"{path}.gain"], self.weights[f"{path}.bias"]
+        return F.layer_norm(X, gain.shape, gain, bias)
+
+    def last(self, path: str, X: Tensor) -> Tensor:
+        return self.norm(path, X) if self.config["norm"] == "pre" else X
+
+    def around(self, path: str, X: Tensor, sublayer: Any) -> Tensor:
+        change = sublayer(self.norm(f"{path}.norm", X) if self.config["norm"] == "pre" else X)
+        total = X + change if self.config["residuals"] else change
+        return self.norm(f"{path}.norm", total) if self.config["norm"] == "post" else total
+
+    def feed(self, path: str, k: int, X: Tensor) -> Tensor:
+        if not self.config["feed_forward"]:
+            return X
+        within = f"{path}.feed_forward"
+        return self.around(
+            f"{path}.residuals.{k}", X, lambda x: self.linear(f"{within}.W_2", self.linear(f"{within}.W_1", x).relu())
+        )
+
+    def attend(self, path: str, X: Tensor, memory: Tensor, seen: Tensor) -> Tensor:
+        h = self.config["n_heads"]
+        Q, K, V = (
+            self.linear(f"{path}.{name}", of).unflatten(-1, (h, -1)).transpose(1, 2)
+            for name, of in (("W_Q", X), ("W_K", memory), ("W_V", memory))
+        )
+        if self.config["positions"] == "rotary" and path.endswith("self_attention"):
+            Q, K = turned(Q), turned(K)
+        scores = Q @ K.mT / (math.sqrt(Q.shape[-1]) if self.config["scale"] else 1)
+        weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+        return self.linear(f"{path}.W_O", (weights @ V).transpose(1, 2).flatten(2))
+
+
+def waves(n: int, d: int) -> Tensor:
+    """Section 3.5 in 64 bits; the library's are in 32."""
+    angles = torch.arange(n, dtype=torch.float64)[:, None] / 10000 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+
+
+def turned(X: Tensor) -> Tensor:
+    """Each pair of numbers as a complex number, turned by its position."""
+    d = X.shape[-1]
+    angles = torch.arange(X.shape[-2])[:, None] / 10000 ** (torch.arange(0, d, 2).to(X) / d)
+    pairs = torch.view_as_complex(X.contiguous().unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles, dtype=X.dtype), angles.to(X))).flatten(-2)
+
+
+def gradients(
+    config: dict[str, Any], weights: dict[str, Tensor], batch: dict[str, Any], smoothing: float
+) -> tuple[float, dict[str, Tensor]]:
+    leaves = {name: value.clone().requires_grad_() for name, value in weights.items()}
+    logits = Oracle(config, leaves).logits(batch)
+    loss = label_smoothed_loss(logits.flatten(0, -2), torch.tensor(batch["out"]), smoothing, PAD)
+    loss.backward()
+    return loss.item(), {
+        name: value.grad if value.grad is not None else torch.zeros_like(value) for name, value in leaves.items()
+    }
+
+
+def job(
+    config: dict[str, Any], weights: dict[str, Tensor], batches: list[dict[str, Any]], **more: Any
+) -> dict[str, Any]:
+    numbers = {name: value.flatten().tolist() for name, value in weights.items()}
+    return {"config": config, "weights": numbers, "batches": batches, "smoothing": 0.1, "rate": 1e-3, **more}
+
+
+def test_gradients_equal_those_of_pytorch_in_forty_settings(tmp_path):
+    draw = random.Random(0)
+    cases = []
+    for seed in range(40):
+        config = drawn_config(draw)
+        cases.append((config, drawn_weights(config, seed), drawn_batch(draw)))
+    for name, values in SWITCHES.items():
+        assert {case[0][name] for case in cases} == set(values), f"{name} is not drawn in each of its ways"
+    kinds = {"doubles": {"doubles": True}, "fast": {}, "plain": {"plain": True}}
+    told = ran([job(*case[:2], [case[2]], **kind) for case in cases for kind in kinds.values()], tmp_path)
+    for k, (config, weights, batch) in enumerate(cases):
+        loss, expected = gradients(config, weights, batch, 0.1)
+        for (kind, _), found in zip(kinds.items(), told[3 * k : 3 * k + 3], strict=True):
+            bound = 1e-9 if kind == "doubles" else 1e-4
+            assert found["fast"] == (kind == "fast")
+            assert found["losses"][0] == pytest.approx(loss, rel=bound)
+            assert found["gradients"].keys() == expected.keys()
+            for name, gradient in expected.items():
+                ours = torch.tensor(found["gradients"][name], dtype=torch.float64).view_as(gradient)
+                apart = (ours - gradient).abs().max().item()
+                assert apart <= bound * (largest(name, expected) + 1e-3), (kind, config, name, apart)
+
+
+def largest(name: str, gradients: dict[str, Tensor]) -> float:
+    """The largest gradient of a tensor; of a bias of W_K, whose own is exactly 0 without positions that turn, that of its matrix."""
+    name = name.replace("W_K.bias", "W_K.weight")
+    return gradients[name].abs().max().item()
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_two_hundred_updates_equal_the_librarys(tmp_path, norm):
+    draw = random.Random(1)
+    batches = [drawn_batch(draw, size=8) for _ in range(200)]
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(**SIZES, dropout=0.0, norm=norm)).double()
+    weights = {name: value.detach().clone() for name, value in model.named_parameters()}
+    config = {**SIZES, "norm": norm}
+    doubles, fast = ran([job(config, weights, batches, doubles=True), job(config, weights, batches)], tmp_path)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9)
+    losses = []
+    for batch in batches:
+        src, tgt = (torch.tensor(batch[name]).view(batch["size"], -1) for name in ("src", "tgt"))
+        loss = label_smoothed_loss(model(src, tgt).flatten(0, -2), torch.tensor(batch["out"]), 0.1, PAD)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.8 * losses[0]
+    assert doubles["losses"] == pytest.approx(losses, rel=1e-6)
+    assert fast["losses"] == pytest.approx(losses, rel=1e-2)
+    for name, value in model.named_parameters():
+        assert torch.tensor(doubles["weights"][name], dtype=torch.float64) == pytest.approx(
+            value.detach().flatten(), abs=1e-6
+        ), name
