@@ -100,9 +100,7 @@ export function card({ model, el, state, grows, fits = {}, below }) {
       bubble.style.transform = `translate(calc(${x}px - 50%), calc(${at.top - home.top - 6}px - 100%))`;
     });
   }
-  stops.push(onWidth(root, () => (tip(), (readout.style.minHeight = "")))); // they depend on the width
-  /* The readout keeps the room that it once needed, so that what lies below does not move back and forth while something plays. */
-  new ResizeObserver(() => (readout.style.minHeight = `${readout.offsetHeight}px`)).observe(readout);
+  stops.push(onWidth(root, () => tip())); // its position depends on the width
 
   let noteTimer;
   function tell(text) {

@@ -22,6 +22,7 @@ import { ramp } from "./scale.js";
 import { WORDS } from "./words.js";
 
 const TILT = 48; // degrees, for labels that are wider than their column
+const SLANTED = 16; // pixels from one slanted label to the next: of narrower columns some stay without
 const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
 const AXIS = 18; // height of the line that names the axes
 
@@ -94,7 +95,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
       const [x, y] = [left + (j + 0.5) * size, top - 7];
       const turn = over ? { "text-anchor": "start", transform: `translate(${x + 3} ${y}) rotate(${-TILT})`, x: 0, y: 0 } : { "text-anchor": "middle", x, y, transform: null };
       tops[j].textContent = short(word, letters);
-      set(tops[j], { ...turn, "aria-label": word, "fill-opacity": labelled ? null : 0 });
+      set(tops[j], { ...turn, "aria-label": word, "fill-opacity": labelled && !(over && j % Math.ceil(SLANTED / size)) ? null : 0 });
     });
     cells.forEach((row, i) =>
       row.forEach(({ rect, slip, words }, j) => {

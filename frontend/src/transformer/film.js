@@ -7,7 +7,7 @@ import { NARROW, theatre } from "./film/stage.js";
 import { scenes } from "./film/scenes.js";
 
 const WORDS = {
-  recorded: "This is recorded. Type up to 15 sub-words to load the model: {size} MB, once.",
+  recorded: "A recording. Type up to 15 sub-words to load the model: {size} MB.",
   time: "seconds",
   depth: "zoom",
   depths: ["the whole machine", "one head", "one dot product"],
@@ -125,7 +125,8 @@ function render({ model, el }) {
   const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
   ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-1) : total }) || play.play() });
-  const own = live(ui, { into: ui.bar, says: WORDS.recorded, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => (typed && play.stop(), { film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
+  const own = live(ui, { into: ui.bar, says: WORDS.recorded, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
+  ui.on("sentence", play.stop);
 
   ui.until(onWidth(box, (width) => {
     const height = Math.round(width < NARROW ? width * 1.08 : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it

@@ -112,14 +112,14 @@ export function scenes({ one, two, plain }, stage, say) {
     });
 
   function asks(u) {
-    ground();
-    range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
     const rise = over(u, 0.02, 0.12);
     const step = Math.min(n - 1, Math.max(0, (u - 0.35) / 0.29) * n);
     const there = Math.floor(step);
     const home = over(u, 0.66, 0.74);
     const place = u < 0.35 ? mix(X(focus), X(0), over(u, 0.28, 0.35)) : mix(X(there), X(Math.min(n - 1, there + 1)), over(step - there, 0.55, 1));
     stage.look(CAMERA.look, mix(place, X(focus), home), fits() * (1 - over(u, 0, 0.1) + over(u, 0.66, 0.76)));
+    ground();
+    range(n).forEach((i) => cells(i, one.states[0][i], { opacity: i === focus ? 1 : 0.45 }));
     range(n).forEach((i) => {
       const seen = u >= 0.35 && step >= i - 0.3;
       stage.strip(`key ${i}`, { x: X(i), y: mix(FOOT, 262, over(u, 0.04, 0.16)), numbers: first.keys[i].slice(0, KEPT), colour: "key", wide: 14, high: 62, opacity: over(u, 0.04, 0.08), top: 1.6 });
