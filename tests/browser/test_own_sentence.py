@@ -276,6 +276,8 @@ def test_the_translators_pieces_stand_beside_those_of_the_story(visit, built_boo
         assert state(widget) == RUNS
         pieces = library.tokenizer.pieces(library.as_read(sentence))
         shown = widget.box.locator(".tfm-figure-box svg[role='img']").nth(1)
+        boxes = shown.locator("[data-piece]").all()
+        assert [box.get_attribute("data-piece") for box in boxes] == pieces
         assert "".join(shown.locator("text").all_text_contents()) == "".join(pieces)
         assert f"{len(library.tokenizer)} sub-words: {len(pieces)} pieces" in widget.box.inner_text()
         theirs = [row["pieces"].split() for row in widget.rows() if row["word"].startswith("▁")]

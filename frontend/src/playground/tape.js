@@ -9,14 +9,12 @@
    tape.clear()                         forget the operations, and take back their numbers
 
    product(X, Y, { transposed })        XY, or XYᵀ; Y is one matrix, or has a matrix for each of X
-   add(X, Y), multiply(X, Y)            element by element; Y may be shorter and is then repeated, as a bias is
-   scale(X, number)
-   relu(X), tanh(X), sigmoid(X)
+   add(X, Y)                            element by element; Y may be shorter and is then repeated, as a bias is
+   scale(X, number), relu(X)
    softmax(X, hidden)                   along rows; what is hidden (1 in a Uint8Array, shorter than X if heads share it) gets weight 0
    layerNorm(X, gain, bias)             γ (x − μ) / √(σ² + ε) + β
    gather(X, ids, shape)                rows of a table
    split(X, heads), join(X, heads)      (batch, n, heads · d) to (batch, heads, n, d), and back
-   columns(X, from, to), beside(X, Y)   a part of each row; two values side by side
    rotate(X, angle)                     pairs of numbers of each row turned by angle(row, pair), as rotary positions do
    crossEntropy(X, ids, { smoothing, skip })   mean over all rows but those whose id is `skip`                            */
 
@@ -82,25 +80,8 @@ export class Tape {
     return Z;
   }
 
-  multiply(X, Y) {
-    const [n, many] = [X.data.length, Y.data.length];
-    const Z = this.value(X.shape);
-    for (let at = 0; at < n; at += many) for (let j = 0; j < many; j++) Z.data[at + j] = X.data[at + j] * Y.data[j];
-    this.#back.push(() => {
-      for (let at = 0; at < n; at += many) {
-        for (let j = 0; j < many; j++) {
-          X.grad[at + j] += Z.grad[at + j] * Y.data[j];
-          Y.grad[j] += Z.grad[at + j] * X.data[at + j];
-        }
-      }
-    });
-    return Z;
-  }
-
   scale = (X, number) => this.#one(X, (x) => number * x, () => number);
   relu = (X) => this.#one(X, (x) => (x > 0 ? x : 0), (y) => (y > 0 ? 1 : 0));
-  tanh = (X) => this.#one(X, Math.tanh, (y) => 1 - y * y);
-  sigmoid = (X) => this.#one(X, (x) => 1 / (1 + Math.exp(-x)), (y) => y * (1 - y));
 
   /* A function of one number, whose slope can be told from its result. */
   #one(X, f, slope) {
@@ -205,32 +186,6 @@ export class Tape {
     this.#back.push(() => each((from, to) => {
       for (let l = 0; l < d; l++) X.grad[from + l] += Z.grad[to + l];
     }));
-    return Z;
-  }
-
-  columns(X, from, to) {
-    const [d, wide] = [X.shape.at(-1), to - from];
-    const rows = X.data.length / d;
-    const Z = this.value([...X.shape.slice(0, -1), wide]);
-    for (let r = 0; r < rows; r++) for (let j = 0; j < wide; j++) Z.data[r * wide + j] = X.data[r * d + from + j];
-    this.#back.push(() => {
-      for (let r = 0; r < rows; r++) for (let j = 0; j < wide; j++) X.grad[r * d + from + j] += Z.grad[r * wide + j];
-    });
-    return Z;
-  }
-
-  beside(X, Y) {
-    const [a, b] = [X.shape.at(-1), Y.shape.at(-1)];
-    const rows = X.data.length / a;
-    const Z = this.value([...X.shape.slice(0, -1), a + b]);
-    const each = (work) => {
-      for (let r = 0; r < rows; r++) {
-        for (let j = 0; j < a; j++) work(X, r * a + j, r * (a + b) + j);
-        for (let j = 0; j < b; j++) work(Y, r * b + j, r * (a + b) + a + j);
-      }
-    };
-    each((from, i, to) => (Z.data[to] = from.data[i]));
-    this.#back.push(() => each((from, i, to) => (from.grad[i] += Z.grad[to])));
     return Z;
   }
 
