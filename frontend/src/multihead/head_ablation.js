@@ -172,6 +172,7 @@ function render({ model, el }) {
     said.forEach(({ changed }, k) => {
       const text = entry[2][k] == null ? "" : told(WORDS.changed, { text: entry[2][k] });
       if (changed.textContent !== text) changed.textContent = text;
+      changed.style.minHeight = mode === "order" ? "2lh" : ""; // the controls stay where they are while it plays
     });
     mine.el.hidden = !own();
     if (own()) {

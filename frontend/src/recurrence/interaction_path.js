@@ -31,7 +31,7 @@ export const path = {
 };
 
 const EDGE = 10;
-const [TILT, LEAN, RISE] = [48, 0.67, 0.75]; // degrees of a word, its cosine and its sine
+const [TILT, LEAN, RISE] = [60, 0.5, 0.87]; // degrees of a word, its cosine and its sine
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "word", "window", "k", "hop"], fits: { word: below(() => tokens().length) } });
@@ -60,7 +60,7 @@ function render({ model, el }) {
     }
     const end = names.length - 1;
     const step = (width - 2 * EDGE) / end;
-    const size = step < 18 ? 11 : 13;
+    const size = step < 18 ? 12 : 13;
     const wide = names.map((word) => widthOf([short(word, 10)], size) + 4);
     const right = Math.max(EDGE, ...wide.map((w, i) => LEAN * w + 8 - (end - i) * step));
     const x = (i) => EDGE + (i * (width - EDGE - right)) / end;

@@ -1,0 +1,9 @@
+/* The playground's engine: machines that learn in a page. */
+
+export { Adam } from "./adam.js";
+export { Doubles, Space } from "./space.js";
+export * as tasks from "./tasks.js";
+export { Tape } from "./tape.js";
+export { SETTINGS, Training } from "./training.js";
+export { Transformer } from "./transformer.js";
+export { default as kernel } from "./kernel.wat";
