@@ -4,6 +4,7 @@
    page/<stem>/<widget>.js   a classic script for the book's pages, which registers itself in globalThis.tfmWidgets
    page/kit.js               the kit as globalThis.tfmKit, once a page
    page/twin.js              the translator as globalThis.tfmTwin, which a page loads on its reader's wish
+   page/engine.js            the playground's engine as globalThis.tfmPlayground, which a page loads on its reader's wish
    page/host.js              the page's runtime, if frontend/host/host.js exists
    widgets.css, page/widgets.css   colours and kit                                                              */
 
@@ -31,7 +32,7 @@ const kitFromPage = {
 };
 
 const widgets = await findWidgets();
-const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), twin(), ...host()]));
+const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), ...withWorkers(), ...host()]));
 const css = await styles();
 outputs.set("widgets.css", css).set("page/widgets.css", css);
 await write(outputs);
@@ -39,7 +40,7 @@ report(outputs);
 
 async function findWidgets() {
   const files = (await readdir(source, { recursive: true })).map((file) => file.replaceAll("\\", "/")).sort();
-  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !/^(kit|playground|twin)\//.test(file)).map((file) => file.slice(0, -3));
+  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !/^(kit|twin)\//.test(file)).map((file) => file.slice(0, -3));
 }
 
 async function bundle(options) {
@@ -61,17 +62,21 @@ async function kit() {
   return ["page/kit.js", await bundle({ entryPoints: [join(source, "kit/index.js")], format: "iife", globalName: "globalThis.tfmKit" })];
 }
 
+function withWorkers() {
+  return [withWorker("page/twin.js", "twin/index.js", "twin/worker.js", "tfmTwin"), withWorker("page/engine.js", "playground/engine/page.js", "playground/engine/worker.js", "tfmPlayground")];
+}
+
 /* The worker's code stands in the script as text: a page from a folder may start a worker only from that. */
-async function twin() {
-  const worker = await bundle({ entryPoints: [join(source, "twin/worker.js")], format: "iife", globalName: "tfmTwinWorker", plugins: [assembled] });
+async function withWorker(name, entry, worker, globalName) {
+  const code = await bundle({ entryPoints: [join(source, worker)], format: "iife", globalName: `${globalName}Worker`, plugins: [assembled] });
   const asText = {
     name: "worker-as-text",
     setup(build) {
-      build.onResolve({ filter: /^twin-worker$/ }, () => ({ path: "worker", namespace: "text" }));
-      build.onLoad({ filter: /.*/, namespace: "text" }, () => ({ contents: worker, loader: "text" }));
+      build.onResolve({ filter: /-worker$/ }, () => ({ path: "worker", namespace: "text" }));
+      build.onLoad({ filter: /.*/, namespace: "text" }, () => ({ contents: code, loader: "text" }));
     },
   };
-  return ["page/twin.js", await bundle({ entryPoints: [join(source, "twin/index.js")], format: "iife", globalName: "globalThis.tfmTwin", plugins: [asText] })];
+  return [name, await bundle({ entryPoints: [join(source, entry)], format: "iife", globalName: `globalThis.${globalName}`, plugins: [asText] })];
 }
 
 function host() {

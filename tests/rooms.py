@@ -45,7 +45,7 @@ ROOMS = {
         r"chapters/.*", ("test_export.py", "test_taught.py", *browser("asks", "predictions", "readable", "paper")), True
     ),
     "widgets": Room(
-        r"tfm_lib/widgets/.*|frontend/src/(?!kit|playground|twin)\w+/.*|tests/samples/.*",
+        r"tfm_lib/widgets/.*|frontend/src/(?!kit|twin)\w+/.*|tests/samples/.*",
         (
             *("test_frontend.py", "test_widgets.py"),
             *browser("widgets_live", "widget_numbers", "own_sentence", "translator", "fingers", "jumps"),
@@ -63,7 +63,7 @@ ROOMS = {
         True,
     ),
     "twin": Room(
-        r"frontend/src/(playground|twin)/.*|tfm_lib/engine/translator\w*\.py",
+        r"frontend/src/(playground/engine|twin)/.*|tfm_lib/engine/translator\w*\.py|tfm_lib/corpora/words\.py|experiments/playground\.py",
         (
             "test_twin.py",
             "test_translator_behaviour.py",

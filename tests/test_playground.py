@@ -1,24 +1,20 @@
 """The engine that trains in the page equals PyTorch: gradients of every switch, and two hundred updates as the library makes them."""
 
-import json
 import math
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from project import ROOT
 from torch import Tensor
 from torch.nn import functional as F
 
+from experiments.playground import WORD, ran
+from tfm_lib.corpora.words import ANSWERS
 from tfm_lib.training import label_smoothed_loss
 from tfm_lib.transformer import Transformer, TransformerConfig
 
-FRONTEND = ROOT / "frontend"
 SIZES = {"vocab_size": 11, "d_model": 16, "n_heads": 2, "d_ff": 24, "n_layers": 1}
 SWITCHES = {
     "norm": ("pre", "post", "none"),
@@ -26,15 +22,6 @@ SWITCHES = {
     **dict.fromkeys(("scale", "residuals", "feed_forward", "causal", "padding"), (True, False)),
 }
 PAD, BOS, EOS, LONGEST = 0, 1, 2, 64
-
-
-def ran(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """What `frontend/tests/playground_run.mjs` makes of the jobs."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    command = ["node", "tests/playground_run.mjs", str(folder / "jobs.json"), str(folder / "told.json")]
-    subprocess.run(command, cwd=FRONTEND, env={**os.environ, "PATH": path}, check=True, timeout=400)
-    return json.loads((folder / "told.json").read_text(encoding="utf-8"))
 
 
 def drawn_batch(
@@ -237,3 +224,32 @@ def test_two_hundred_updates_equal_the_librarys(tmp_path, norm):
         assert torch.tensor(doubles["weights"][name], dtype=torch.float64) == pytest.approx(
             value.detach().flatten(), abs=1e-6
         ), name
+
+
+def test_a_run_learns_and_what_it_names_is_what_it_writes(tmp_path):
+    """Without positions, sorting is still learned, and reversing is not."""
+    tasks, positions = ("reverse", "sort"), ("sinusoidal", "none")
+    changes = [{"task": task, "positions": kind} for task in tasks for kind in positions]
+    told = ran([{"train": {**change, "updates": 450}, "every": 150, "look": WORD} for change in changes], tmp_path)
+    exact = {tuple(change.values()): run["moments"][-1]["exact"] for change, run in zip(changes, told, strict=True)}
+    assert exact["reverse", "sinusoidal"] > 0.4 > 0.15 > exact["reverse", "none"]
+    assert min(exact["sort", "sinusoidal"], exact["sort", "none"]) > 0.7
+    for run in told:
+        assert run["spelled"] == run["moments"][-1]["exact"]  # letter by letter, and in one pass
+        assert [moment["step"] for moment in run["moments"]] == [0, 150, 300, 450]
+        assert run["moments"][-1]["loss"] < 0.8 * run["moments"][1]["loss"]
+        heads = torch.tensor(run["moments"][-1]["weights"]["decoder.0.cross_attention"])
+        assert heads.shape == (2, len(WORD) + 1, len(WORD) + 1)
+        assert heads.sum(-1) == pytest.approx(torch.ones(2, len(WORD) + 1), abs=1e-5)
+
+
+def test_without_a_mask_it_is_judged_by_what_it_writes(tmp_path):
+    """The loss falls because the model copies what it must say; by itself it then writes nonsense."""
+    [told] = ran([{"train": {"causal": False, "updates": 200}, "every": 200, "look": WORD}], tmp_path)
+    [before, after] = told["moments"]
+    assert after["exact"] == told["spelled"] < 0.2
+    assert after["loss"] < 2
+
+
+def test_answers():
+    assert {task: answer(WORD) for task, answer in ANSWERS.items()} == {"reverse": "desserts", "sort": "deerssst", "copy": WORD}

@@ -3,7 +3,9 @@
 
    A job is { config, weights, batches, doubles, plain, smoothing, rate }: in 64 bits with `doubles`, in 32 without the kernel with
    `plain`. The result has the loss of each batch, with an update of Adam after each, the gradients of the first, and the weights
-   in the end.                                                                                                                  */
+   in the end.
+
+   A job { train, every, look } is a whole run by these settings: what it looks at every so many updates, the word `look` among it. */
 
 import { build } from "esbuild";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -17,8 +19,8 @@ const [, , from, to] = process.argv;
 
 const folder = await mkdtemp(join(tmpdir(), "playground-"));
 const outfile = join(folder, "playground.mjs");
-await build({ entryPoints: [join(here, "../src/playground/index.js")], bundle: true, format: "esm", target: "es2022", outfile, plugins: [assembled], logLevel: "warning" });
-const { Adam, Doubles, kernel, Space, Tape, Transformer } = await import(pathToFileURL(outfile));
+await build({ entryPoints: [join(here, "../src/playground/engine/index.js")], bundle: true, format: "esm", target: "es2022", outfile, plugins: [assembled], logLevel: "warning" });
+const { Adam, Doubles, kernel, SETTINGS, Space, Tape, tasks, Training, Transformer } = await import(pathToFileURL(outfile));
 await rm(folder, { recursive: true });
 
 const numbers = (parameters, of) => Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, [...value[of]]]));
@@ -41,5 +43,35 @@ function run({ config, weights, batches, doubles, plain, smoothing, rate }) {
   return { ...result, weights: numbers(model.parameters, "data") };
 }
 
+function trained({ train, every, look }) {
+  const settings = { ...SETTINGS, ...train };
+  const run = new Training(space, settings);
+  const moments = [];
+  const judged = () => {
+    const judging = run.exactness();
+    for (;;) {
+      const { done, value } = judging.next();
+      if (done) return value;
+    }
+  };
+  const seen = (loss) => {
+    const { ids, weights } = run.write(tasks.read(look));
+    moments.push({ step: run.steps, loss, exact: judged(), written: tasks.written(ids), weights });
+  };
+  let [sum, count, seconds] = [0, 0, 0];
+  seen(null);
+  while (run.steps < settings.updates) {
+    const before = performance.now();
+    sum += run.step();
+    seconds += (performance.now() - before) / 1000;
+    count++;
+    if (run.steps % every) continue;
+    seen(sum / count);
+    [sum, count] = [0, 0];
+  }
+  return { settings, moments, seconds, spelled: run.spelled(run.unseen) / run.unseen.length };
+}
+
+const space = new Space(kernel);
 const jobs = JSON.parse(await readFile(from, "utf8"));
-await writeFile(to, JSON.stringify(jobs.map(run)));
+await writeFile(to, JSON.stringify(jobs.map((job) => (job.train ? trained : run)(job))));

@@ -5,7 +5,7 @@
 
    .floats(n)           n numbers, all 0
    .reset()             take all of them back
-   .keep()              what was made up to here stays; the rest is taken back by .clear()
+   .keep()              what was made up to here stays; the rest is taken back by .clear(), or by .clear(end) what was made since .end
    .dots(A, B, C, { rows, n, outputs, many })               C (rows, outputs) += A (rows, n) · B (outputs, n)ᵀ
    .product(A, B, C, { rows, n, columns, many, turned })    C (rows, columns) += A (rows, n) · B (n, columns); `turned`: A lies as (n, rows)
    `many` matrices lie one behind the other in each of A, B and C                                                         */
@@ -51,7 +51,7 @@ export class Doubles {
 
 export class Space {
   #memory = new WebAssembly.Memory({ initial: 1, maximum: MOST / PAGE });
-  #end = 0; // bytes in use
+  end = 0; // bytes in use
   #kept = 0;
   #fast;
 
@@ -65,22 +65,22 @@ export class Space {
   }
 
   floats(n) {
-    const at = this.#end;
-    this.#end += Math.ceil(n / STEP) * STEP * 4;
-    if (this.#end > MOST) throw new RangeError(`The machine needs more than ${MOST / 1024 / 1024} MB. Make it smaller, or its batches.`);
+    const at = this.end;
+    this.end += Math.ceil(n / STEP) * STEP * 4;
+    if (this.end > MOST) throw new RangeError(`The machine needs more than ${MOST / 1024 / 1024} MB. Make it smaller, or its batches.`);
     return new Float32Array(this.#memory.buffer, at, n).fill(0);
   }
 
   reset() {
-    this.#end = this.#kept = 0;
+    this.end = this.#kept = 0;
   }
 
   keep() {
-    this.#kept = this.#end;
+    this.#kept = this.end;
   }
 
-  clear() {
-    this.#end = this.#kept;
+  clear(end = this.#kept) {
+    this.end = end;
   }
 
   dots = each((A, B, C, sizes, a, b, c) => {

@@ -6,7 +6,7 @@
    const tape = new Tape(space)         a Space or a Doubles, which hold the numbers
    tape.value(shape, numbers?)          a value that depends on nothing: a constant, or a parameter
    tape.back(loss)                      the derivatives of `loss`, from the last operation to the first
-   tape.clear()                         forget the operations, and take back their numbers
+   tape.clear(end?)                     forget the operations, and take back their numbers (see space.js)
 
    product(X, Y, { transposed })        XY, or XYᵀ; Y is one matrix, or has a matrix for each of X
    add(X, Y)                            element by element; Y may be shorter and is then repeated, as a bias is
@@ -42,9 +42,9 @@ export class Tape {
     this.#back = [];
   }
 
-  clear() {
+  clear(end) {
     this.#back = [];
-    this.space.clear();
+    this.space.clear(end);
   }
 
   /* The derivatives of Z = XY are dZ Yᵀ for X, and Xᵀ dZ for Y; those of Z = XYᵀ are dZ Y, and dZᵀ X. */

@@ -1,7 +1,0 @@
-/* The playground's engine: machines that learn in a page. */
-
-export { Adam } from "./adam.js";
-export { Doubles, Space } from "./space.js";
-export { Tape } from "./tape.js";
-export { Transformer } from "./transformer.js";
-export { default as kernel } from "./kernel.wat";
