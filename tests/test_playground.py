@@ -2,7 +2,6 @@
 
 import math
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -232,7 +231,8 @@ def test_a_run_learns_and_what_it_names_is_what_it_writes(tmp_path):
     changes = [{"task": task, "positions": kind} for task in tasks for kind in positions]
     told = ran([{"train": {**change, "updates": 450}, "every": 150, "look": WORD} for change in changes], tmp_path)
     exact = {tuple(change.values()): run["moments"][-1]["exact"] for change, run in zip(changes, told, strict=True)}
-    assert exact["reverse", "sinusoidal"] > 0.4 > 0.15 > exact["reverse", "none"]
+    assert exact["reverse", "sinusoidal"] > 0.4
+    assert exact["reverse", "none"] < 0.15
     assert min(exact["sort", "sinusoidal"], exact["sort", "none"]) > 0.7
     for run in told:
         assert run["spelled"] == run["moments"][-1]["exact"]  # letter by letter, and in one pass
@@ -246,10 +246,14 @@ def test_a_run_learns_and_what_it_names_is_what_it_writes(tmp_path):
 def test_without_a_mask_it_is_judged_by_what_it_writes(tmp_path):
     """The loss falls because the model copies what it must say; by itself it then writes nonsense."""
     [told] = ran([{"train": {"causal": False, "updates": 200}, "every": 200, "look": WORD}], tmp_path)
-    [before, after] = told["moments"]
+    after = told["moments"][-1]
     assert after["exact"] == told["spelled"] < 0.2
     assert after["loss"] < 2
 
 
 def test_answers():
-    assert {task: answer(WORD) for task, answer in ANSWERS.items()} == {"reverse": "desserts", "sort": "deerssst", "copy": WORD}
+    assert {task: answer(WORD) for task, answer in ANSWERS.items()} == {
+        "reverse": "desserts",
+        "sort": "deerssst",
+        "copy": WORD,
+    }

@@ -1,0 +1,127 @@
+/* One training run of the playground.
+
+   const run = new Training(space, settings)   `settings` are SETTINGS, or others of the same names
+     .step()              one update; returns its loss
+     .steps, .rate()      updates made so far, and the rate of the next
+     .exactness()         a generator, so that others may run between its steps; it returns the share of unseen words of which
+                          the model writes every letter
+     .write(ids)          what it writes by itself for a word, and where it looked: { ids, weights: { path: rows of each head } } */
+
+import { random } from "../../twin/random.js";
+import { Adam } from "./adam.js";
+import { BOS, EOS, PAD, TASKS, VOCABULARY, batch, unseen, word } from "./tasks.js";
+import { Tape } from "./tape.js";
+import { Transformer } from "./transformer.js";
+
+export const SETTINGS = {
+  task: "reverse", shortest: 2, longest: 8,
+  d_model: 32, d_ff: 64, n_heads: 2, n_layers: 1, norm: "post", positions: "sinusoidal",
+  scale: true, residuals: true, feed_forward: true, causal: true, padding: true,
+  updates: 1500, batch: 32, rate: 0.004, warmup: 50, smoothing: 0, seed: 0,
+};
+const LEAST = 0.02; // of the rate, at the end
+const AT_ONCE = 50; // words written together
+
+export class Training {
+  steps = 0;
+
+  constructor(space, settings) {
+    space.reset();
+    this.settings = settings;
+    this.tape = new Tape(space);
+    this.model = new Transformer(this.tape, { ...settings, vocab_size: VOCABULARY });
+    this.adam = new Adam(space, this.model.parameters);
+    space.keep();
+    this.draw = random(settings.seed + 1); // the words; the weights are drawn by another
+    this.unseen = unseen(settings);
+    this.kept = new Set(this.unseen.map(String));
+  }
+
+  /* Up in a warm-up, then down along a line. */
+  rate() {
+    const { rate, warmup, updates } = this.settings;
+    const step = this.steps + 1;
+    return rate * Math.min(1, step / warmup) * Math.max(LEAST, 1 - step / updates);
+  }
+
+  step() {
+    const { tape, model, settings } = this;
+    const given = batch(this.words(settings.batch), settings.task);
+    const loss = tape.crossEntropy(model.forward(given), given.out, { smoothing: settings.smoothing, skip: PAD });
+    tape.back(loss);
+    const told = loss.data[0];
+    this.adam.step(this.rate());
+    this.steps++;
+    tape.clear();
+    return told;
+  }
+
+  words(count) {
+    const found = [];
+    while (found.length < count) {
+      const ids = word(this.draw, this.settings);
+      if (!this.kept.has(String(ids))) found.push(ids);
+    }
+    return found;
+  }
+
+  *exactness() {
+    let right = 0;
+    for (let at = 0; at < this.unseen.length; at += AT_ONCE) {
+      right += this.settings.causal ? this.foretold(this.unseen.slice(at, at + AT_ONCE)) : this.spelled(this.unseen.slice(at, at + AT_ONCE));
+      yield;
+    }
+    return right / this.unseen.length;
+  }
+
+  /* How many words it writes correctly, letter after letter. */
+  spelled(words) {
+    const answers = words.map((ids) => String(TASKS[this.settings.task](ids)));
+    return this.greedy(words).filter((ids, i) => String(ids) === answers[i]).length;
+  }
+
+  /* The same in one pass: behind a causal mask, a model writes a word correctly exactly if it names each next letter of the right
+     answer. Without the mask this would count what it copies from there. */
+  foretold(words) {
+    const given = batch(words, this.settings.task);
+    const { data } = this.model.forward(given);
+    const wrong = (at) => given.out[at] !== PAD && given.out[at] !== best(data, at * VOCABULARY);
+    const right = words.filter((_, i) => !range(given.n).some((k) => wrong(i * given.n + k)));
+    this.tape.clear();
+    return right.length;
+  }
+
+  write(ids) {
+    const [written] = this.greedy([ids], (path, { data, shape: [, , n, m] }) => {
+      const rows = Array.from({ length: data.length / m }, (_, i) => Array.from(data.subarray(i * m, (i + 1) * m)));
+      return Array.from({ length: rows.length / n }, (_, head) => rows.slice(head * n, (head + 1) * n));
+    });
+    return { ids: written, weights: this.seen };
+  }
+
+  /* Each model's own next letter is fed back to it, until <eos> or one letter too many. */
+  greedy(words, look) {
+    const { tape, model } = this;
+    const given = batch(words, "copy");
+    const memory = model.encode(given);
+    const { end } = tape.space;
+    let rows = words.map(() => [BOS]);
+    for (let n = 1; n <= given.m; n++) {
+      tape.clear(end);
+      const logits = model.decode({ ...given, tgt: rows.flat(), n }, memory);
+      rows = rows.map((ids, i) => [...ids, best(logits.data, (i * n + n - 1) * VOCABULARY)]);
+    }
+    if (look) this.seen = Object.fromEntries(Object.entries(model.weights).map(([path, weights]) => [path, look(path, weights)]));
+    tape.clear();
+    return rows.map((ids) => until(ids.slice(1), EOS));
+  }
+}
+
+const range = (n) => [...Array(n).keys()];
+const until = (ids, end) => (ids.includes(end) ? ids.slice(0, ids.indexOf(end)) : ids);
+
+function best(numbers, from) {
+  let top = 0;
+  for (let j = 1; j < VOCABULARY; j++) if (numbers[from + j] > numbers[from + top]) top = j;
+  return top;
+}

@@ -1,0 +1,63 @@
+/* The playground's worker: it trains while the page stays free. What the page says is
+
+   { train: settings, ids }   begin a run, and look at the word `ids` on the way
+   { go: true or false }      go on, or rest; { once: true } makes a single update
+   { ids }                    look at another word
+
+   What it answers: { step, loss, rate, pace, look, exact?, rests } after each slice of time; `loss` is the mean since the last
+   of the KEPT updates, `look` is as Training.write gives it, `exact` comes with each of those, `rests` when nothing runs any more.
+   { failed } where the machine does not start.                                                                             */
+
+import kernel from "./kernel.wat";
+import { Space } from "./space.js";
+import { Training } from "./training.js";
+
+export const KEPT = 25;
+const SLICE = 60; // milliseconds
+
+const space = new Space(kernel);
+let [run, ids, going, turning, losses] = [];
+
+const pause = () => new Promise((go) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => (port1.close(), go());
+  port2.postMessage(0);
+});
+
+async function turn(once) {
+  if (turning) return;
+  turning = true;
+  do {
+    const mine = run;
+    const [from, before] = [run.steps, performance.now()];
+    if (from % KEPT === 0) losses = [];
+    do losses.push(run.step());
+    while (!once && run.steps % KEPT && performance.now() - before < SLICE);
+    const pace = (1000 * (run.steps - from)) / (performance.now() - before);
+    const told = { step: run.steps, loss: losses.reduce((a, b) => a + b) / losses.length, rate: run.rate(), pace };
+    if (run.steps % KEPT === 0) {
+      const judging = run.exactness();
+      let next;
+      while (!(next = judging.next()).done && mine === run) await pause();
+      told.exact = next.value;
+    }
+    await pause();
+    if (mine !== run) continue; // another run has begun meanwhile
+    going &&= Number.isFinite(told.loss) && run.steps < run.settings.updates;
+    globalThis.postMessage({ ...told, look: run.write(ids), rests: !going });
+    await pause();
+  } while (going);
+  turning = false;
+}
+
+globalThis.onmessage = ({ data }) => {
+  try {
+    if (data.ids) ids = data.ids;
+    if (data.train) run = new Training(space, data.train);
+    if ("go" in data) going = data.go;
+    if (data.train || !turning) globalThis.postMessage({ step: run.steps, look: run.write(ids), rests: !going });
+    if (data.once || going) turn(data.once);
+  } catch (error) {
+    globalThis.postMessage({ failed: String(error.message ?? error) });
+  }
+};

@@ -1,0 +1,101 @@
+"""The playground trains in the page: it learns what the same run learns in node, stops at once, and can be steered."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from browser.bench import Bench, bench
+from browser.driving import Widget
+from tfm_lib.drawing import recorded
+from tfm_lib.widgets.playground import Playground
+
+
+@pytest.fixture(scope="module")
+def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
+    with bench(tmp_path_factory.mktemp("bench"), serve, contexts) as made_bench:
+        yield made_bench
+
+
+def update(widget: Widget) -> int:
+    """The newest update, as the readout says it."""
+    return int(widget.readout().split()[1])
+
+
+def until(holds: Callable[[], bool], seconds: float = 60) -> float:
+    """Wait until something holds, and return how long that took."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() < began + seconds, "it never holds"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def button(widget: Widget) -> str:
+    return widget.box.locator('[data-control="train"]').inner_text()
+
+
+def press(widget: Widget, name: str) -> None:
+    widget.box.locator(f'[data-control="{name}"]').click()
+
+
+def test_the_page_learns_what_node_learned_stops_at_once_and_goes_on(stand: Bench):
+    (widget,) = stand.show(Playground())
+    before = widget.look()
+    assert update(widget) == 1500 and button(widget) == "Train"
+    press(widget, "train")
+    until(lambda: button(widget) == "Pause" and 100 < update(widget) < 1500)
+    press(widget, "train")
+    until(lambda: button(widget) == "Go on", 1)
+    time.sleep(0.2)  # its last slice of time
+    rests = update(widget)
+    time.sleep(0.3)
+    assert update(widget) == rests
+    press(widget, "once")
+    until(lambda: update(widget) == rests + 1)
+    kept = {int(row["update"]): row for row in widget.rows()}
+    node = {moment["step"]: moment for moment in recorded("playground")["moments"]}
+    for step in (25, 50, 75, 100):
+        assert float(kept[step]["exact"]) == pytest.approx(node[step]["exact"], abs=0.01)
+        assert float(kept[step]["loss"]) == pytest.approx(node[step]["loss"], rel=0.02)
+    press(widget, "train")
+    until(lambda: update(widget) > rests + 1)
+    widget.reset()
+    until(lambda: widget.look() == before)
+    time.sleep(0.5)
+    assert widget.look() == before, "a run goes on after Reset"
+
+
+def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench):
+    (widget,) = stand.show(Playground(positions="none"))
+    assert "Press “Train” for these settings" in widget.readout()
+    press(widget, "train")
+    until(lambda: button(widget) == "Pause" and update(widget) > 50)
+    said = widget.box.locator("[data-stage]").inner_text
+    assert "the run before, reverse, positions sinusoidal, heads: 2" in said()
+    widget.box.locator('[data-control="task"]').select_option("sort")
+    until(lambda: 0 < update(widget) < 50)
+    assert "the run before, reverse, positions none, heads: 2" in said() and button(widget) == "Pause"
+    until(lambda: update(widget) > 50)
+    widget.box.locator('[data-control="causal"]').uncheck()
+    until(lambda: "the run before, sort, positions none" in said())
+    widget.box.locator('[data-control="value"]').fill("a Map!")
+    until(lambda: len(widget.cells("head 1")) == 5 * 5)  # amap, and its end
+    until(lambda: update(widget) > 50)
+    widget.box.locator('[data-control="step"]').fill("30")
+    until(lambda: update(widget) == 25)  # the moment that was kept, while the training goes on
+    time.sleep(0.3)
+    assert update(widget) == 25 and button(widget) == "Pause"
+
+
+@pytest.mark.long
+def test_the_page_is_exact_within_a_minute(stand: Bench):
+    (widget,) = stand.show(Playground())
+    press(widget, "train")
+    seconds = until(
+        lambda: (
+            "of 200 unseen" in widget.readout() and int(widget.readout().split()[4]) >= 198 and update(widget) < 1500
+        ),
+        100,
+    )
+    assert seconds < 100

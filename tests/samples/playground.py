@@ -1,0 +1,55 @@
+"""Samples of the widget of page `playground`."""
+
+import numpy as np
+from reading import cells, column, points
+
+from samples import Sample, changed
+from tfm_lib.widgets.playground import Playground
+
+
+def playground_still(axes, widget):
+    rows = widget.rows()
+    yield points(axes[0])[0], column(rows, "update", "exact") * [1, 100]
+    shown = widget.model()["moments"]
+    now = max(
+        (moment for moment in shown if moment["step"] <= widget.model()["step"]), key=lambda moment: moment["step"]
+    )
+    for ax, weights in zip(axes[1:], now["weights"], strict=True):
+        yield cells(ax).ravel(), np.array(weights).ravel()
+
+
+def playground(widget):
+    """The recorded run, at each update that is shown; what was written comes out of the readout and the cells."""
+    own = Playground()
+    assert [float(row["exact"]) for row in widget.rows()] == [moment["exact"] for moment in own.moments]
+    for own.step in (0, 100, 600, 1500):
+        widget.show({"step": own.step})
+        now = own.moment
+        assert f"{round(200 * now['exact'])} of 200" in widget.readout()
+        for head, weights in enumerate(now["weights"]):
+            ends = [*now["written"], "·"][: len(weights)]
+            for row, letter in enumerate(ends):
+                label = widget.cells(f"head {head + 1}")[row * len(weights[0])]
+                assert label == f"writing {letter}, looking at s: {weights[row][0]:.2f}"
+
+
+SAMPLES = {
+    "playground": Sample(
+        code="Playground()",
+        change="step = 300",
+        says="Update 300 of 1500",
+        states=[{"step": 100}, {"step": 0}],
+        still=playground_still,
+        refused={
+            "value must be made of the letters adeilmnoprst; it has x, z": lambda: changed(Playground(), value="xz"),
+            "value must be a word of a length from 1 to 8; it is 0": lambda: changed(Playground(), value=""),
+            "task must be one of reverse, sort, copy; it is 'add'": lambda: Playground(task="add"),
+            "positions must be one of sinusoidal, learned, rotary, none; it is 'relative'": lambda: Playground(
+                positions="relative"
+            ),
+            "n_heads must be one of 1, 2, 4; it is 3": lambda: Playground(n_heads=3),
+            "seed must be from 0 to 9; it is 10": lambda: Playground(seed=10),
+            "step must be from 0 to 1500; it is 1501": lambda: changed(Playground(), step=1501),
+        },
+    ),
+}

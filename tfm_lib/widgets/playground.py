@@ -1,0 +1,185 @@
+"""The widget of page `playground`: a Transformer that is trained in the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from tfm_lib.corpora.words import ANSWERS, COUNT, LETTERS, LONGEST
+from tfm_lib.widgets import _figures as draw
+from tfm_lib.widgets.base import Widget, Words, built, one_of, to_list, within
+
+WORDS = Words(
+    title="Playground",
+    question="Take the positions away: can it still learn to reverse a word? And to sort one?",
+    shared={
+        "tasks": {"reverse": "reverse", "sort": "sort", "copy": "copy"},
+        "positions": {"sinusoidal": "sinusoidal", "learned": "learned", "rotary": "rotary", "none": "none"},
+        "norms": {"post": "after (post)", "pre": "before (pre)", "none": "none"},
+        "update": "update",
+        "steps": ["{count} update", "{count} updates"],
+        "exact": "unseen words written exactly, %",
+        "head": "head {head}",
+    },
+    alt="After {step} updates of the task {task} it reads “{word}” and writes “{written}”; {exact} of {count} unseen words "
+    "are written exactly.",
+    heading="“{word}” → “{written}”",
+)
+HEADS = (1, 2, 4)
+SEEDS = 10
+SWITCHES = (
+    *("task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "padding"),
+    *("n_layers", "rate", "warmup", "smoothing", "seed"),
+)
+CROSS = "decoder.0.cross_attention"
+
+
+class Playground(Widget):
+    """A Transformer that learns to reverse, sort or copy words, in the browser: `value` is the word that it is watched on.
+
+    It rests on a recorded run. Once *Train* is pressed, a run of the chosen settings takes its place: `moments` holds
+    what was kept of it (`step`, `loss`, `exact`, the `word`, what is `written` for it, the `weights` of each head of the
+    cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that is shown.
+    """
+
+    _module = traitlets.Unicode("playground/playground").tag(sync=True)
+    words = WORDS
+    value = traitlets.Unicode().tag(sync=True)
+    task = traitlets.Unicode("reverse").tag(sync=True)
+    positions = traitlets.Unicode("sinusoidal").tag(sync=True)
+    n_heads = traitlets.Int(2).tag(sync=True)
+    residuals = traitlets.Bool(True).tag(sync=True)
+    causal = traitlets.Bool(True).tag(sync=True)
+    norm = traitlets.Unicode("post").tag(sync=True)
+    scale = traitlets.Bool(True).tag(sync=True)
+    feed_forward = traitlets.Bool(True).tag(sync=True)
+    padding = traitlets.Bool(True).tag(sync=True)
+    n_layers = traitlets.Int(1).tag(sync=True)
+    rate = traitlets.Float(0.004).tag(sync=True)
+    warmup = traitlets.Int(50).tag(sync=True)
+    smoothing = traitlets.Float(0.0).tag(sync=True)
+    seed = traitlets.Int(0).tag(sync=True)
+    more = traitlets.Bool(False).tag(sync=True)
+    step = traitlets.Int().tag(sync=True)
+    updates = traitlets.Int().tag(sync=True)
+    moments = traitlets.List(traitlets.Dict()).tag(sync=True)
+    ran = traitlets.Dict().tag(sync=True)
+    trained = traitlets.Bool(False).tag(sync=True)
+    wanted = traitlets.Bool(False).tag(sync=True)
+    engine = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, **kwargs: Any):
+        from tfm_lib.drawing import recorded
+
+        record = recorded("playground")
+        word, updates = record["word"], record["settings"]["updates"]
+        moments = [_moment(moment, word) for moment in record["moments"]]
+        about = {
+            "value": word,
+            "updates": updates,
+            "step": updates,
+            "moments": moments,
+            "ran": {name: record["settings"][name] for name in SWITCHES},
+        }
+        super().__init__(**{**about, **kwargs})
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        word = proposal["value"]
+        if strange := sorted(set(word) - set(LETTERS)):
+            raise ValueError(f"value must be made of the letters {LETTERS}; it has {', '.join(strange)}")
+        within("value", len(word), 1, LONGEST, "a word of a length ")
+        return word
+
+    @traitlets.validate("task")
+    def _valid_task(self, proposal):
+        return one_of("task", proposal["value"], ANSWERS)
+
+    @traitlets.validate("positions")
+    def _valid_positions(self, proposal):
+        return one_of("positions", proposal["value"], self.words.shared["positions"])
+
+    @traitlets.validate("n_heads")
+    def _valid_n_heads(self, proposal):
+        return one_of("n_heads", proposal["value"], HEADS)
+
+    @traitlets.validate("norm")
+    def _valid_norm(self, proposal):
+        return one_of("norm", proposal["value"], self.words.shared["norms"])
+
+    @traitlets.validate("n_layers")
+    def _valid_n_layers(self, proposal):
+        return within("n_layers", proposal["value"], 1, 2)
+
+    @traitlets.validate("rate")
+    def _valid_rate(self, proposal):
+        return within("rate", proposal["value"], 0.0005, 0.064)
+
+    @traitlets.validate("warmup")
+    def _valid_warmup(self, proposal):
+        return within("warmup", proposal["value"], 1, 400)
+
+    @traitlets.validate("smoothing")
+    def _valid_smoothing(self, proposal):
+        return within("smoothing", proposal["value"], 0, 0.3)
+
+    @traitlets.validate("seed")
+    def _valid_seed(self, proposal):
+        return within("seed", proposal["value"], 0, SEEDS - 1)
+
+    @traitlets.validate("step")
+    def _valid_step(self, proposal):
+        return within("step", proposal["value"], 0, self.updates)
+
+    @traitlets.observe("wanted")
+    def _hand_over(self, change: Any) -> None:
+        if change["new"]:
+            self.engine = built("page/engine.js") or ""
+
+    @property
+    def moment(self) -> Mapping[str, Any]:
+        """The kept moment that is shown."""
+        return [moment for moment in self.moments if moment["step"] <= max(self.step, self.moments[0]["step"])][-1]
+
+    @property
+    def alt(self) -> str:
+        now = self.moment
+        task = self.words.shared["tasks"][self.ran["task"]]
+        exact = round(COUNT * now["exact"])
+        shown = {name: now[name] for name in ("step", "word", "written")}
+        return self.words.alt.format(task=task, exact=exact, count=COUNT, **shown)
+
+    def figure(self):
+        """Draw how often unseen words were exact, and where each head looked."""
+        say, now = self.words, self.moment
+        heads = now["weights"] or [np.zeros((1, 1))]
+        fig, axes = draw.figure(cols=1 + len(heads), width=2.6 * (1 + len(heads)), height=3)
+        plane = draw.Plane(axes[0], say.shared["update"], say.shared["exact"])
+        kept = [(moment["step"], 100 * moment["exact"]) for moment in self.moments]
+        plane.line(*zip(*kept, strict=True), "one")
+        plane.rule(x=now["step"])
+        axes[0].set(ylim=(0, 105), title=say.heading.format(**now))
+        for head, (ax, weights) in enumerate(zip(axes[1:], heads, strict=True)):
+            rows = _rows(now["written"], len(weights))
+            draw.heatmap(
+                ax,
+                np.array(weights),
+                rows,
+                [*now["word"], "·"],
+                title=say.shared["head"].format(head=head + 1),
+                square=False,
+            )
+        return fig
+
+
+def _rows(written: str, count: int) -> list[str]:
+    """Return the labels of the rows: the letters that were written, and where they end."""
+    return [*written, "·", *[" "] * count][:count]
+
+
+def _moment(moment: Mapping[str, Any], word: str) -> dict[str, Any]:
+    weights = [[[int(share) / 100 for share in row.split()] for row in head] for head in moment["weights"]]
+    return {**moment, "word": word, "weights": to_list("weights", weights, ("heads", "rows", len(word) + 1), 2)}
