@@ -158,8 +158,8 @@ class Playground(Widget):
         heads = now["weights"] or [np.zeros((1, 1))]
         fig, axes = draw.figure(cols=1 + len(heads), width=2.6 * (1 + len(heads)), height=3)
         plane = draw.Plane(axes[0], say.shared["update"], say.shared["exact"])
-        kept = [(moment["step"], 100 * moment["exact"]) for moment in self.moments]
-        plane.line(*zip(*kept, strict=True), "one")
+        exact = [100 * moment["exact"] for moment in self.moments]
+        plane.line([moment["step"] for moment in self.moments], exact, "one")
         plane.rule(x=now["step"])
         axes[0].set(ylim=(0, 105), title=say.heading.format(**now))
         for head, (ax, weights) in enumerate(zip(axes[1:], heads, strict=True)):
