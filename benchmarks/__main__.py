@@ -1,4 +1,4 @@
-"""`python -m benchmarks [pages] [rhythm] [machine] [build] [import] [input] [motion] [speed] [longer] [grading]`: a table of measurements; exit code 1 if a bar is broken."""
+"""`python -m benchmarks [pages] [rhythm] [machine] [playground] [build] [import] [input] [motion] [speed] [longer] [grading]`: a table of measurements; exit code 1 if a bar is broken."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from benchmarks import (
     machine,
     motion,
     page_weight,
+    playground,
     rhythm,
     speed,
 )
@@ -31,6 +32,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "input": input_latency.measure,
     "motion": motion.measure,
     "machine": machine.measure,
+    "playground": playground.measure,
     "import": import_time.measure,
     "speed": speed.measure,
     "longer": longer.measure,

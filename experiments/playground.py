@@ -30,6 +30,8 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "sort": {"task": "sort"},
     "reverse, no positions": {"positions": "none"},
     "sort, no positions": {"task": "sort", "positions": "none"},
+    "GRU with attention": {"machine": "gru attention"},
+    "GRU": {"machine": "gru"},
     "no causal mask": {"causal": False},
     "no residuals": {"residuals": False},
     "sort, no residuals": {"task": "sort", "residuals": False},

@@ -20,7 +20,7 @@ const [, , from, to] = process.argv;
 const folder = await mkdtemp(join(tmpdir(), "playground-"));
 const outfile = join(folder, "playground.mjs");
 await build({ entryPoints: [join(here, "../src/playground/engine/index.js")], bundle: true, format: "esm", target: "es2022", outfile, plugins: [assembled], logLevel: "warning" });
-const { Adam, Doubles, kernel, SETTINGS, Space, Tape, tasks, Training, Transformer } = await import(pathToFileURL(outfile));
+const { Adam, Doubles, kernel, made, SETTINGS, Space, Tape, tasks, Training } = await import(pathToFileURL(outfile));
 await rm(folder, { recursive: true });
 
 const numbers = (parameters, of) => Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, [...value[of]]]));
@@ -28,7 +28,7 @@ const numbers = (parameters, of) => Object.fromEntries(Object.entries(parameters
 function run({ config, weights, batches, doubles, plain, smoothing, rate }) {
   const space = doubles ? new Doubles() : new Space(plain ? undefined : kernel);
   const tape = new Tape(space);
-  const model = new Transformer(tape, config, weights);
+  const model = made(tape, config, weights);
   const adam = new Adam(space, model.parameters);
   space.keep();
   const result = { fast: Boolean(space.isFast), losses: [] };

@@ -72,13 +72,13 @@ def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench)
     press(widget, "train")
     until(lambda: button(widget) == "Pause" and update(widget) > 50)
     said = widget.box.locator("[data-stage]").inner_text
-    assert "the run before, reverse, positions sinusoidal, heads: 2" in said()
+    assert said().endswith("the run before, reverse")
     widget.box.locator('[data-control="task"]').select_option("sort")
     until(lambda: 0 < update(widget) < 50)
-    assert "the run before, reverse, positions none, heads: 2" in said() and button(widget) == "Pause"
+    assert said().endswith("the run before, reverse, positions none") and button(widget) == "Pause"
     until(lambda: update(widget) > 50)
     widget.box.locator('[data-control="causal"]').uncheck()
-    until(lambda: "the run before, sort, positions none" in said())
+    until(lambda: said().endswith("the run before, sort, positions none"))
     widget.box.locator('[data-control="value"]').fill("a Map!")
     until(lambda: len(widget.cells("head 1")) == 5 * 5)  # amap, and its end
     until(lambda: update(widget) > 50)

@@ -16,6 +16,7 @@ WORDS = Words(
     title="Playground",
     question="Take the positions away: can it still learn to reverse a word? And to sort one?",
     shared={
+        "machines": {"transformer": "Transformer", "gru attention": "GRU with attention", "gru": "GRU"},
         "tasks": {"reverse": "reverse", "sort": "sort", "copy": "copy"},
         "positions": {"sinusoidal": "sinusoidal", "learned": "learned", "rotary": "rotary", "none": "none"},
         "norms": {"post": "after (post)", "pre": "before (pre)", "none": "none"},
@@ -31,7 +32,7 @@ WORDS = Words(
 HEADS = (1, 2, 4)
 SEEDS = 10
 SWITCHES = (
-    *("task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "padding"),
+    *("machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "padding"),
     *("n_layers", "rate", "warmup", "smoothing", "seed"),
 )
 CROSS = "decoder.0.cross_attention"
@@ -48,6 +49,7 @@ class Playground(Widget):
     _module = traitlets.Unicode("playground/playground").tag(sync=True)
     words = WORDS
     value = traitlets.Unicode().tag(sync=True)
+    machine = traitlets.Unicode("transformer").tag(sync=True)
     task = traitlets.Unicode("reverse").tag(sync=True)
     positions = traitlets.Unicode("sinusoidal").tag(sync=True)
     n_heads = traitlets.Int(2).tag(sync=True)
@@ -93,6 +95,10 @@ class Playground(Widget):
             raise ValueError(f"value must be made of the letters {LETTERS}; it has {', '.join(strange)}")
         within("value", len(word), 1, LONGEST, "a word of a length ")
         return word
+
+    @traitlets.validate("machine")
+    def _valid_machine(self, proposal):
+        return one_of("machine", proposal["value"], self.words.shared["machines"])
 
     @traitlets.validate("task")
     def _valid_task(self, proposal):

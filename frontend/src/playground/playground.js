@@ -9,6 +9,7 @@ const WORDS = {
   on: "Go on",
   again: "Train again",
   once: "One update",
+  machine: "machine",
   task: "task",
   positions: "positions",
   heads: "heads",
@@ -29,6 +30,7 @@ const WORDS = {
   loss: "loss in nats per letter",
   falling: "Training loss against the updates",
   where: "Where it looks · rows: letters written, columns: letters read",
+  nowhere: "It looks at nothing: one vector is all that its decoder gets of the word.",
   map: "Cross-attention of head {head}: letters that are written down, letters of the word across",
   cell: "writing {letter}, looking at {source}: {weight}",
   end: "·",
@@ -45,19 +47,20 @@ const WORDS = {
   damaged: "engine.js is not the file that this book was built with.",
 };
 
-const SWITCHES = ["task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "padding", "n_layers", "rate", "warmup", "smoothing", "seed"];
+const SWITCHES = ["machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "padding", "n_layers", "rate", "warmup", "smoothing", "seed"];
 const HEADS = [1, 2, 4];
 const RATES = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064];
 const WARMUPS = [1, 10, 25, 50, 100, 200, 400];
 const SMOOTHINGS = [0, 0.05, 0.1, 0.2, 0.3];
 const LONGEST = 8;
+const TRANSFORMER = "transformer";
 const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
 const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["trained", ...SWITCHES, "value", "step", "more"] }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
-  const { tasks, positions, update, exact: learnt, head: number, norms, steps } = ui.get("shared");
+  const { machines, tasks, positions, update, exact: learnt, head: number, norms, steps } = ui.get("shared");
   const updates = ui.get("updates");
   const settings = () => Object.fromEntries(SWITCHES.map((name) => [name, ui.get(name)]));
   const same = (a, b) => SWITCHES.every((name) => a[name] === b[name]);
@@ -83,12 +86,14 @@ function render({ model, el }) {
   const learning = plot(ui, { x: axis, y: { label: learnt, domain: [0, 100] }, height: 210, label: WORDS.learning });
   const falling = plot(ui, { x: axis, y: { label: WORDS.loss, domain: [0, 3] }, height: 210, label: WORDS.falling });
   const [exact, loss] = [learning, falling].map((each) => ({ before: each.line({ colour: "soft", dash: "5 4" }), line: each.line({ colour: "one" }), here: each.dot({ colour: "one", r: 6 }) }));
+  const scale = legend({ max: 1 });
+  const where = h("p", { class: "tfm-caption" });
   const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
   ui.stage.append(
     h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px;min-height:48px" }, told(WORDS.spelled, { asked, answered })),
-    h("p", { class: "tfm-caption" }, WORDS.where),
+    where,
     h("div", { style: "display:flex;flex-wrap:wrap;gap:0 16px" }, maps.map(({ box }) => box)),
-    legend({ max: 1 }),
+    scale,
     h("div", { class: "tfm-columns" }, learning.el, falling.el),
     note,
   );
@@ -97,18 +102,26 @@ function render({ model, el }) {
   train.el.style = "font-weight:700;font-size:17px;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
   const step = ui.slider("step", { label: update, min: 0, max: updates, format: String });
+  ui.select("machine", { label: WORDS.machine, options: Object.entries(machines) });
   ui.select("task", { label: WORDS.task, options: Object.entries(tasks) });
-  ui.select("positions", { label: WORDS.positions, options: Object.entries(positions) });
-  ui.select("n_heads", { label: WORDS.heads, options: HEADS });
-  ui.toggle("residuals", { label: WORDS.residuals });
-  ui.toggle("causal", { label: WORDS.causal });
+  /* Parts that only a Transformer has. */
+  const its = [
+    ui.select("positions", { label: WORDS.positions, options: Object.entries(positions) }),
+    ui.select("n_heads", { label: WORDS.heads, options: HEADS }),
+    ui.toggle("residuals", { label: WORDS.residuals }),
+    ui.toggle("causal", { label: WORDS.causal }),
+  ];
   ui.toggle("more", { label: WORDS.more });
-  const drawer = [
+  const drawn = [
     ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) }),
     ui.toggle("scale", { label: indexed(WORDS.scale) }),
     ui.toggle("feed_forward", { label: WORDS.forward }),
     ui.toggle("padding", { label: WORDS.padding }),
     ui.slider("n_layers", { label: WORDS.layers, min: 1, max: 2, format: String }),
+  ];
+  its.push(...drawn);
+  const drawer = [
+    ...drawn,
     ui.slider("rate", { label: WORDS.rate, values: RATES, format: String }),
     ui.slider("warmup", { label: WORDS.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
     ui.slider("smoothing", { label: WORDS.smoothing, values: SMOOTHINGS, format: String }),
@@ -152,10 +165,11 @@ function render({ model, el }) {
       if (rests) going = false;
       pace = told.pace ?? pace;
       const follows = ui.get("step") >= last().step; // otherwise a hand went back to a kept moment
-      const now = { ...last(), step, ...told, word: written(ids()), written: written(look.ids), weights: look.weights["decoder.0.cross_attention"] };
+      const now = { ...last(), step, ...told, word: written(ids()), written: written(look.ids), weights: look.weights[`decoder.${run.settings.n_layers - 1}.cross_attention`] ?? look.weights.attention ?? [] };
       run.now = now;
       if (told.exact != null) run.moments = [...run.moments.filter((moment) => moment.step < step), now];
       ui.set({ ...(follows && { step }), ...(rests && { moments: run.moments, ran: run.settings }) });
+      if (follows && !rests) return; // it is drawn already
     }
     draw();
   }
@@ -171,10 +185,10 @@ function render({ model, el }) {
   ui.until(() => (document.removeEventListener("visibilitychange", hidden), engine?.close()));
 
   /* A run by what differs from the recorded one. */
-  const NAMES = { positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, padding: WORDS.padding, n_layers: WORDS.layers, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
+  const NAMES = { machine: WORDS.machine, positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, padding: WORDS.padding, n_layers: WORDS.layers, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
   const named = (of) => {
     const changed = Object.entries(NAMES).filter(([trait]) => of[trait] !== recorded.settings[trait]);
-    const parts = changed.map(([trait, name]) => told(of[trait] === false ? WORDS.not : WORDS.as, { name, value: positions[of[trait]] ?? norms[of[trait]] ?? String(of[trait]) }));
+    const parts = changed.map(([trait, name]) => told(of[trait] === false ? WORDS.not : WORDS.as, { name, value: machines[of[trait]] ?? positions[of[trait]] ?? norms[of[trait]] ?? String(of[trait]) }));
     return [tasks[of.task], ...parts].join(", ");
   };
   const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
@@ -183,6 +197,7 @@ function render({ model, el }) {
     const now = shown();
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last().step < updates && !run.broken ? WORDS.on : WORDS.again;
     once.enable(!going);
+    its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer[0].isConnected !== ui.get("more")) ui.get("more") ? ui.bar.append(...drawer) : drawer.forEach((each) => each.remove());
     const [line, other] = ui.get("trained") ? [word.el, asked] : [asked, word.el];
     if (other.isConnected) other.replaceWith(line);
@@ -190,8 +205,12 @@ function render({ model, el }) {
     spell(asked, now.word, now.word);
     spell(answered, now.written, answer);
     const places = (text) => [...text, WORDS.end];
+    const { machine, n_heads } = run.settings;
+    const heads = machine === TRANSFORMER ? n_heads : machine === "gru" ? 0 : 1;
+    scale.hidden = !heads;
+    where.textContent = heads ? WORDS.where : WORDS.nowhere;
     maps.forEach(({ box, update }, head) => {
-      box.hidden = head >= run.settings.n_heads;
+      box.hidden = head >= heads;
       if (!now.weights[head]) return;
       const [values, rows] = [now.weights[head], places(now.written)]; // what comes after the end counts for nothing
       update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), max: 1 });

@@ -4,6 +4,5 @@ export { Adam } from "./adam.js";
 export { Doubles, Space } from "./space.js";
 export * as tasks from "./tasks.js";
 export { Tape } from "./tape.js";
-export { SETTINGS, Training } from "./training.js";
-export { Transformer } from "./transformer.js";
+export { made, SETTINGS, Training } from "./training.js";
 export { default as kernel } from "./kernel.wat";

@@ -10,11 +10,15 @@
 
    product(X, Y, { transposed })        XY, or XYᵀ; Y is one matrix, or has a matrix for each of X
    add(X, Y)                            element by element; Y may be shorter and is then repeated, as a bias is
-   scale(X, number), relu(X)
+   multiply(X, Y)                       element by element, of equal shapes
+   scale(X, number), relu(X), tanh(X), sigmoid(X)
    softmax(X, hidden)                   along rows; what is hidden (1 in a Uint8Array, shorter than X if heads share it) gets weight 0
    layerNorm(X, gain, bias)             γ (x − μ) / √(σ² + ε) + β
    gather(X, ids, shape)                rows of a table
    split(X, heads), join(X, heads)      (batch, n, heads · d) to (batch, heads, n, d), and back
+   columns(X, from, to)                 some of the numbers of each row
+   concat(X, Y)                         rows of X, each followed by the row of Y
+   stack(states)                        n values (batch, d) as one (batch, n, d)
    rotate(X, angle)                     pairs of numbers of each row turned by angle(row, pair), as rotary positions do
    crossEntropy(X, ids, { smoothing, skip })   mean over all rows but those whose id is `skip`                            */
 
@@ -80,8 +84,24 @@ export class Tape {
     return Z;
   }
 
+  multiply(X, Y) {
+    const Z = this.value(X.shape);
+    const n = X.data.length;
+    for (let i = 0; i < n; i++) Z.data[i] = X.data[i] * Y.data[i];
+    this.#back.push(() => {
+      for (let i = 0; i < n; i++) {
+        X.grad[i] += Z.grad[i] * Y.data[i];
+        Y.grad[i] += Z.grad[i] * X.data[i];
+      }
+    });
+    return Z;
+  }
+
   scale = (X, number) => this.#one(X, (x) => number * x, () => number);
   relu = (X) => this.#one(X, (x) => (x > 0 ? x : 0), (y) => (y > 0 ? 1 : 0));
+
+  tanh = (X) => this.#one(X, Math.tanh, (y) => 1 - y * y);
+  sigmoid = (X) => this.#one(X, (x) => 1 / (1 + Math.exp(-x)), (y) => y * (1 - y));
 
   /* A function of one number, whose slope can be told from its result. */
   #one(X, f, slope) {
@@ -164,6 +184,43 @@ export class Tape {
     return Z;
   }
 
+  columns(X, from, to) {
+    const d = X.shape.at(-1);
+    const Z = this.value([...X.shape.slice(0, -1), to - from]);
+    this.#moved(X, Z, X.data.length / d, (r) => [r * d + from, r * (to - from)], to - from);
+    return Z;
+  }
+
+  concat(X, Y) {
+    const [dX, dY] = [X.shape.at(-1), Y.shape.at(-1)];
+    const Z = this.value([...X.shape.slice(0, -1), dX + dY]);
+    const rows = X.data.length / dX;
+    this.#moved(X, Z, rows, (r) => [r * dX, r * (dX + dY)], dX);
+    this.#moved(Y, Z, rows, (r) => [r * dY, r * (dX + dY) + dX], dY);
+    return Z;
+  }
+
+  stack(states) {
+    const [batch, d] = states[0].shape;
+    const Z = this.value([batch, states.length, d]);
+    states.forEach((X, t) => this.#moved(X, Z, batch, (b) => [b * d, (b * states.length + t) * d], d));
+    return Z;
+  }
+
+  /* Pieces of d numbers from X into Z; places(i) gives where each begins in both. */
+  #moved(X, Z, pieces, places, d) {
+    for (let i = 0; i < pieces; i++) {
+      const [from, to] = places(i);
+      for (let j = 0; j < d; j++) Z.data[to + j] = X.data[from + j];
+    }
+    this.#back.push(() => {
+      for (let i = 0; i < pieces; i++) {
+        const [from, to] = places(i);
+        for (let j = 0; j < d; j++) X.grad[from + j] += Z.grad[to + j];
+      }
+    });
+  }
+
   split(X, heads) {
     const [batch, n, d] = X.shape;
     return this.#turned(X, [batch, heads, n, d / heads], [batch, n, heads, d / heads]);
@@ -177,15 +234,10 @@ export class Tape {
   /* (batch, a, b, d) to (batch, b, a, d). */
   #turned(X, shape, [batch, a, b, d]) {
     const Z = this.value(shape);
-    const each = (work) => {
-      for (let i = 0; i < batch; i++) for (let j = 0; j < a; j++) for (let k = 0; k < b; k++) work(((i * a + j) * b + k) * d, ((i * b + k) * a + j) * d);
-    };
-    each((from, to) => {
-      for (let l = 0; l < d; l++) Z.data[to + l] = X.data[from + l];
-    });
-    this.#back.push(() => each((from, to) => {
-      for (let l = 0; l < d; l++) X.grad[from + l] += Z.grad[to + l];
-    }));
+    this.#moved(X, Z, batch * a * b, (at) => {
+      const [i, j, k] = [Math.floor(at / (a * b)), Math.floor(at / b) % a, at % b];
+      return [at * d, ((i * b + k) * a + j) * d];
+    }, d);
     return Z;
   }
 

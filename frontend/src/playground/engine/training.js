@@ -11,10 +11,11 @@ import { random } from "../../twin/random.js";
 import { Adam } from "./adam.js";
 import { BOS, EOS, PAD, TASKS, VOCABULARY, batch, unseen, word } from "./tasks.js";
 import { Tape } from "./tape.js";
+import { Seq2Seq } from "./recurrent.js";
 import { Transformer } from "./transformer.js";
 
 export const SETTINGS = {
-  task: "reverse", shortest: 2, longest: 8,
+  machine: "transformer", task: "reverse", shortest: 2, longest: 8,
   d_model: 32, d_ff: 64, n_heads: 2, n_layers: 1, norm: "post", positions: "sinusoidal",
   scale: true, residuals: true, feed_forward: true, causal: true, padding: true,
   updates: 1500, batch: 32, rate: 0.004, warmup: 50, smoothing: 0, seed: 0,
@@ -29,7 +30,7 @@ export class Training {
     space.reset();
     this.settings = settings;
     this.tape = new Tape(space);
-    this.model = new Transformer(this.tape, { ...settings, vocab_size: VOCABULARY });
+    this.model = made(this.tape, { ...settings, vocab_size: VOCABULARY });
     this.adam = new Adam(space, this.model.parameters);
     space.keep();
     this.draw = random(settings.seed + 1); // the words; the weights are drawn by another
@@ -68,7 +69,7 @@ export class Training {
   *exactness() {
     let right = 0;
     for (let at = 0; at < this.unseen.length; at += AT_ONCE) {
-      right += this.settings.causal ? this.foretold(this.unseen.slice(at, at + AT_ONCE)) : this.spelled(this.unseen.slice(at, at + AT_ONCE));
+      right += this.settings.causal || this.settings.machine !== "transformer" ? this.foretold(this.unseen.slice(at, at + AT_ONCE)) : this.spelled(this.unseen.slice(at, at + AT_ONCE));
       yield;
     }
     return right / this.unseen.length;
@@ -92,7 +93,8 @@ export class Training {
   }
 
   write(ids) {
-    const [written] = this.greedy([ids], (path, { data, shape: [, , n, m] }) => {
+    const [written] = this.greedy([ids], (path, { data, shape }) => {
+      const [n, m] = shape.slice(-2);
       const rows = Array.from({ length: data.length / m }, (_, i) => Array.from(data.subarray(i * m, (i + 1) * m)));
       return Array.from({ length: rows.length / n }, (_, head) => rows.slice(head * n, (head + 1) * n));
     });
@@ -116,6 +118,9 @@ export class Training {
     return rows.map((ids) => until(ids.slice(1), EOS));
   }
 }
+
+/* The machine that a config names. */
+export const made = (tape, config, weights) => new (config.machine && config.machine !== "transformer" ? Seq2Seq : Transformer)(tape, config, weights);
 
 const range = (n) => [...Array(n).keys()];
 const until = (ids, end) => (ids.includes(end) ? ids.slice(0, ids.indexOf(end)) : ids);

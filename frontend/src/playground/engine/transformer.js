@@ -159,7 +159,7 @@ function layerNorm(model, path) {
 const same = (X) => X;
 
 /* (batch, n, m): 1 where query i of sentence b must not see key j. */
-function mask(size, n, m, isHidden) {
+export function mask(size, n, m, isHidden) {
   const made = new Uint8Array(size * n * m);
   for (let b = 0, at = 0; b < size; b++) for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) made[at++] = isHidden(b, i, j) ? 1 : 0;
   return made;

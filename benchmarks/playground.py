@@ -1,0 +1,58 @@
+"""The playground in a browser, at its default: time of an update, time until it is exact, and what is left of the page's thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.row import Row
+from benchmarks.served import served_book
+from tfm_lib.corpora.words import COUNT
+
+UPDATE, SECONDS, EVENT = 25, 60, 8  # ms: forty updates a second; s until 99 % are exact; ms
+UPDATES, LONGEST = 1500, 120  # of a run; seconds
+# What each message of the worker costs the page's thread, with the drawing that follows at once.
+SPENT = """(() => {
+  window.spent = [];
+  const own = Object.getOwnPropertyDescriptor(Worker.prototype, "onmessage");
+  Object.defineProperty(Worker.prototype, "onmessage", { set(hear) {
+    own.set.call(this, (event) => {
+      const before = performance.now();
+      hear(event);
+      queueMicrotask(() => window.spent.push(performance.now() - before));
+    });
+  } });
+})()"""
+
+
+def measure(root: Path) -> Iterator[Row]:
+    with served_book(root) as (browser, address):
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.add_init_script(SPENT)
+        page.goto(f"{address}/chapters/playground.html", wait_until="networkidle")
+        readout = page.locator('[data-module="playground/playground"] .tfm-readout').first
+        page.locator('[data-control="train"]').first.click()
+        began = time.monotonic()
+        seen = [(0.0, 0, 0)]  # seconds, updates, words that are exact
+        while seen[-1][1] < UPDATES and seen[-1][0] < LONGEST:
+            time.sleep(0.2)
+            words = readout.inner_text().split()
+            if int(words[1]) < UPDATES or len(seen) > 1:  # before, the recorded run is shown
+                seen.append((time.monotonic() - began, int(words[1]), int(words[4])))
+        spent = sorted(page.evaluate("window.spent"))
+    (start, first, _), (end, last, _) = seen[1], seen[-1]
+    exact = next((seconds for seconds, _, right in seen if right >= 0.99 * COUNT), LONGEST)
+    yield Row(
+        f"playground: an update of 32 words, mean of {last - first}",
+        1000 * (end - start) / (last - first),
+        UPDATE,
+        "ms",
+    )
+    yield Row("playground: until 99 % of the unseen words are exact", exact, SECONDS, "s")
+    yield Row(
+        f"playground: an answer of the worker on the page's thread, 95th of 100 of {len(spent)}",
+        spent[int(0.95 * len(spent))],
+        EVENT,
+        "ms",
+    )
