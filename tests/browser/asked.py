@@ -178,6 +178,7 @@ QUERIES_KEYS_VALUES = {
     "alignment/alignment": "qk", "alignment/memory_hops": "q", "attention/soft_lookup": "qkv",
     "decoding/translator": "qk", "descendants/five_models": "qk", "efficient/online_softmax": "v",
     "efficient/sparsity": "qk", "masking/mask_editor": "qk", "multihead/heads": "qk", "positional/rotary_pairs": "qk",
+    "playground/playground": "qk",
     "self_attention/attention_weights": "qk", "self_attention/softmax_saturation": "qk",
     "training/training_replay": "qk", "transformer/follow_token": "k", "transformer/film": "qkv",
     "alignment-stages": "qkv", "alignment-two-dates": "qk", "decoding-kept": "k", "efficient-ideas": "qk", "cost-growth": "qk",

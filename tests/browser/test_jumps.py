@@ -58,7 +58,7 @@ MOVED = """async (box) => {
     if (control.disabled) throw new Error(`nothing enables ${control.dataset.control}`);
   }
   const kind = (node) => ({ range: "range", checkbox: "checkbox", text: "text" })[node.type] ?? { SELECT: "select", BUTTON: "button" }[node.tagName] ?? node.getAttribute("role");
-  for (const control of [...box.querySelectorAll("[data-control]")]) {
+  for (const control of [...box.querySelectorAll("[data-control]:not([data-process])")]) {
     const [name, what] = [control.dataset.control, kind(control)];
     await enable(control);
     if (what === "radiogroup" || what === "grid") {

@@ -68,7 +68,7 @@ def test_the_page_learns_what_node_learned_stops_at_once_and_goes_on(stand: Benc
 
 def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench):
     (widget,) = stand.show(Playground(positions="none"))
-    assert "Press “Train” for these settings" in widget.readout()
+    assert "Press “Train” for: reverse, positions none" in widget.readout()
     press(widget, "train")
     until(lambda: button(widget) == "Pause" and update(widget) > 50)
     said = widget.box.locator("[data-stage]").inner_text

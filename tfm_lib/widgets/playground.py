@@ -32,7 +32,7 @@ WORDS = Words(
 HEADS = (1, 2, 4)
 SEEDS = 10
 SWITCHES = (
-    *("machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "padding"),
+    *("machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward"),
     *("n_layers", "rate", "warmup", "smoothing", "seed"),
 )
 CROSS = "decoder.0.cross_attention"
@@ -58,7 +58,6 @@ class Playground(Widget):
     norm = traitlets.Unicode("post").tag(sync=True)
     scale = traitlets.Bool(True).tag(sync=True)
     feed_forward = traitlets.Bool(True).tag(sync=True)
-    padding = traitlets.Bool(True).tag(sync=True)
     n_layers = traitlets.Int(1).tag(sync=True)
     rate = traitlets.Float(0.004).tag(sync=True)
     warmup = traitlets.Int(50).tag(sync=True)

@@ -1,6 +1,6 @@
 /* Playground widget: a Transformer is trained in the page; its attention, what it writes and how often it is right, while it learns. */
 
-import { card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, told } from "../kit/index.js";
+import { card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, set, told } from "../kit/index.js";
 import { COUNT, LETTERS, TASKS, read, written } from "./engine/tasks.js";
 
 const WORDS = {
@@ -18,7 +18,6 @@ const WORDS = {
   more: "more switches",
   scale: "divide by √d_k",
   forward: "feed-forward",
-  padding: "padding mask",
   norm: "norm",
   layers: "layers on each side",
   rate: "highest rate",
@@ -41,13 +40,13 @@ const WORDS = {
   at: "Update {step} of {all}: {exact} of {count} unseen words are written exactly",
   lost: "loss {loss} nats",
   pace: "{pace} updates a second",
-  rests: "Press “{train}” for these settings.",
+  rests: "Press “{train}” for: {run}.",
   broken: "After update {step} the loss is no longer a number. The picture shows the last update that was kept.",
   failed: "The training stopped: {error}",
   damaged: "engine.js is not the file that this book was built with.",
 };
 
-const SWITCHES = ["machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "padding", "n_layers", "rate", "warmup", "smoothing", "seed"];
+const SWITCHES = ["machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "n_layers", "rate", "warmup", "smoothing", "seed"];
 const HEADS = [1, 2, 4];
 const RATES = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064];
 const WARMUPS = [1, 10, 25, 50, 100, 200, 400];
@@ -86,22 +85,25 @@ function render({ model, el }) {
   const learning = plot(ui, { x: axis, y: { label: learnt, domain: [0, 100] }, height: 210, label: WORDS.learning });
   const falling = plot(ui, { x: axis, y: { label: WORDS.loss, domain: [0, 3] }, height: 210, label: WORDS.falling });
   const [exact, loss] = [learning, falling].map((each) => ({ before: each.line({ colour: "soft", dash: "5 4" }), line: each.line({ colour: "one" }), here: each.dot({ colour: "one", r: 6 }) }));
+  const looks = h("div", { style: "display:flex;flex-wrap:wrap;gap:0 16px" });
   const scale = legend({ max: 1 });
   const where = h("p", { class: "tfm-caption" });
   const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
   ui.stage.append(
     h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px;min-height:48px" }, told(WORDS.spelled, { asked, answered })),
     where,
-    h("div", { style: "display:flex;flex-wrap:wrap;gap:0 16px" }, maps.map(({ box }) => box)),
+    looks,
     scale,
     h("div", { class: "tfm-columns" }, learning.el, falling.el),
     note,
   );
 
   const train = ui.button("train", { label: WORDS.train, onclick: () => begun({ go: !going }) });
+  const readout = ui.stage.nextElementSibling;
   train.el.style = "font-weight:700;font-size:17px;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
-  const step = ui.slider("step", { label: update, min: 0, max: updates, format: String });
+  [train, once].forEach(({ el: button }) => set(button, { "data-process": "" })); // what follows takes its time
+  const step = ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String });
   ui.select("machine", { label: WORDS.machine, options: Object.entries(machines) });
   ui.select("task", { label: WORDS.task, options: Object.entries(tasks) });
   /* Parts that only a Transformer has. */
@@ -116,17 +118,17 @@ function render({ model, el }) {
     ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) }),
     ui.toggle("scale", { label: indexed(WORDS.scale) }),
     ui.toggle("feed_forward", { label: WORDS.forward }),
-    ui.toggle("padding", { label: WORDS.padding }),
     ui.slider("n_layers", { label: WORDS.layers, min: 1, max: 2, format: String }),
   ];
   its.push(...drawn);
-  const drawer = [
+  const rest = [
     ...drawn,
     ui.slider("rate", { label: WORDS.rate, values: RATES, format: String }),
     ui.slider("warmup", { label: WORDS.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
     ui.slider("smoothing", { label: WORDS.smoothing, values: SMOOTHINGS, format: String }),
     ui.slider("seed", { label: WORDS.seed, min: 0, max: 9, format: String }),
-  ].map(({ el }) => el);
+  ];
+  const drawer = h("div", { class: "tfm-bar", style: "padding:0 0 12px;position:static" }, rest.map(({ el }) => el));
   const word = ui.text("value", { label: WORDS.word, most: LONGEST });
   word.el.style = "flex:0 1 20rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
@@ -185,7 +187,7 @@ function render({ model, el }) {
   ui.until(() => (document.removeEventListener("visibilitychange", hidden), engine?.close()));
 
   /* A run by what differs from the recorded one. */
-  const NAMES = { machine: WORDS.machine, positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, padding: WORDS.padding, n_layers: WORDS.layers, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
+  const NAMES = { machine: WORDS.machine, positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, n_layers: WORDS.layers, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
   const named = (of) => {
     const changed = Object.entries(NAMES).filter(([trait]) => of[trait] !== recorded.settings[trait]);
     const parts = changed.map(([trait, name]) => told(of[trait] === false ? WORDS.not : WORDS.as, { name, value: machines[of[trait]] ?? positions[of[trait]] ?? norms[of[trait]] ?? String(of[trait]) }));
@@ -197,8 +199,9 @@ function render({ model, el }) {
     const now = shown();
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last().step < updates && !run.broken ? WORDS.on : WORDS.again;
     once.enable(!going);
+    set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
-    if (drawer[0].isConnected !== ui.get("more")) ui.get("more") ? ui.bar.append(...drawer) : drawer.forEach((each) => each.remove());
+    if (drawer.isConnected !== ui.get("more")) ui.get("more") ? ui.stage.prepend(drawer) : drawer.remove();
     const [line, other] = ui.get("trained") ? [word.el, asked] : [asked, word.el];
     if (other.isConnected) other.replaceWith(line);
     const answer = written(TASKS[run.settings.task](read(now.word)));
@@ -209,8 +212,8 @@ function render({ model, el }) {
     const heads = machine === TRANSFORMER ? n_heads : machine === "gru" ? 0 : 1;
     scale.hidden = !heads;
     where.textContent = heads ? WORDS.where : WORDS.nowhere;
-    maps.forEach(({ box, update }, head) => {
-      box.hidden = head >= heads;
+    if (looks.children.length !== heads) looks.replaceChildren(...maps.slice(0, heads).map(({ box }) => box));
+    maps.slice(0, heads).forEach(({ update }, head) => {
       if (!now.weights[head]) return;
       const [values, rows] = [now.weights[head], places(now.written)]; // what comes after the end counts for nothing
       update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), max: 1 });
@@ -231,11 +234,11 @@ function render({ model, el }) {
       h("div", {}, said),
       h("div", {}, more.join(" · ")),
       ...(run.broken ? [h("div", { class: "tfm-bad" }, told(WORDS.broken, { step: run.broken }))] : []),
-      ...(trouble ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble }))] : fits() ? [] : [h("div", {}, told(WORDS.rests, WORDS))]),
+      ...(trouble ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble }))] : fits() ? [] : [h("div", {}, indexed(told(WORDS.rests, { train: WORDS.train, run: named(settings()) })))]),
     ];
   }
 
-  const csv = () => [["update", "loss", "exact"], ...run.moments.map(({ step, loss: x, exact: share }) => [step, x ?? "", share])];
+  const csv = () => [["update", "loss", "exact"], ...run.moments.filter(({ loss: x }) => x != null).map(({ step, loss: x, exact: share }) => [step, x, share])];
   return ui.start(draw, { csv });
 }
 
