@@ -23,6 +23,7 @@ from tfm_lib.corpora.words import COUNT
 FRONTEND = Path(__file__).parents[1] / "frontend"
 WORD = "stressed"
 SEEDS = [0, 1, 2, 3, 4]
+UPDATES = 1500
 EVERY = 50  # updates between two looks of the runs that are compared
 #: The default, reverse, and what is changed of it, by the name of the row.
 SWITCHES: dict[str, dict[str, Any]] = {
@@ -48,6 +49,12 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "no warm-up": {"warmup": 1},
     "smoothing": {"smoothing": 0.1},
     "two layers": {"n_layers": 2},
+    "two layers, no residuals": {"n_layers": 2, "residuals": False},
+    "one head, no √d_k": {"n_heads": 1, "scale": False},
+    "rate 0.016": {"rate": 0.016},
+    "rate 0.016, no warm-up": {"rate": 0.016, "warmup": 1},
+    "rate 0.032": {"rate": 0.032},
+    "rate 0.032, pre-norm": {"rate": 0.032, "norm": "pre"},
 }
 LOOKS = [0, 25, 50, 75, 100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 800, 900, 1000, 1200, 1500]
 
@@ -78,10 +85,12 @@ def shown(moment: dict[str, Any]) -> dict[str, Any]:
 def switched(change: dict[str, Any], seed: int) -> tuple[dict[str, Any], None]:
     """Return how exact a run with a changed setting is in the end, and when it was first 99 % exact."""
     with tempfile.TemporaryDirectory() as folder:
-        [run] = ran([{"train": {**change, "seed": seed}, "every": EVERY, "look": WORD}], Path(folder))
+        [run] = ran(
+            [{"train": {**change, "seed": seed, "updates": UPDATES}, "every": EVERY, "look": WORD}], Path(folder)
+        )
     exact = {moment["step"]: moment["exact"] for moment in run["moments"]}
     first = next((step for step, share in exact.items() if share >= 0.99), None)
-    return {"exact": exact[1500], "first": first, "loss": short(run["moments"][-1]["loss"])}, None
+    return {"exact": exact[UPDATES], "first": first, "loss": short(run["moments"][-1]["loss"])}, None
 
 
 def main() -> None:
@@ -89,19 +98,19 @@ def main() -> None:
     parser.add_argument("--name", default="playground", help="of the result; another one for a trial")
     chosen = parser.parse_args()
     what = (
-        f"The playground's engine, run in node as in the page: words of 2 to 8 letters out of 12, batches of 32, 1,500 updates. shown: "
+        f"The playground's engine, run in node as in the page: words of 2 to 8 letters out of 12, batches of 32, {UPDATES:,} updates. shown: "
         f'one run, with its cross-attention for "{WORD}". switches: for each change of the default the share of {COUNT} unseen '
         f"words that are exact at the end, the first update (looked at every {EVERY}) from which 99 % are, and the mean training loss of the last {EVERY}, for each seed."
     )
     with record(chosen.name, what) as numbers, tempfile.TemporaryDirectory() as folder:
-        with numbers.run("shown", 0, updates=1500, group="shown"):
-            [run] = ran([{"train": {}, "every": 25, "look": WORD}], Path(folder))
+        with numbers.run("shown", 0, updates=UPDATES, group="shown"):
+            [run] = ran([{"train": {"updates": UPDATES}, "every": 25, "look": WORD}], Path(folder))
         numbers["settings"] = run["settings"]
         numbers["word"] = WORD
         numbers["moments"] = [shown(moment) for moment in run["moments"] if moment["step"] in LOOKS]
         numbers["switches"] = {}
         for name, change in SWITCHES.items():
-            numbers["switches"][name] = numbers.pieces(name, SEEDS, partial(switched, change), updates=1500)
+            numbers["switches"][name] = numbers.pieces(name, SEEDS, partial(switched, change), updates=UPDATES)
             numbers.rows(name, f"switches/{name}")
             print(name, numbers["switches"][name], flush=True)
 

@@ -68,7 +68,7 @@ ROOMS = {
             "test_twin.py",
             "test_translator_behaviour.py",
             "test_playground.py",
-            *browser("translator", "own_sentence", "foreign_widgets", "firefox", "jupyterlab"),
+            *browser("playground", "translator", "own_sentence", "foreign_widgets", "firefox", "jupyterlab"),
         ),
         True,
     ),

@@ -228,6 +228,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "translator_switches": {"SENTENCES": 2, "switches": From(some_switches)},
     "translator_training": {"LONG": 5},
+    "playground": {"SEEDS": [0], "UPDATES": 2, "EVERY": 1, "SWITCHES": {"sort": {"task": "sort"}}},
     "translator_twin": {"SENTENCES": 2},
 }
 
@@ -241,7 +242,7 @@ ARGUMENTS = {
 }
 
 #: Those that take many seconds even so, or node.
-SLOW = {"evaluation_ablations", "evaluation_translator", "multihead_ablation", "translator_twin"}
+SLOW = {"evaluation_ablations", "evaluation_translator", "multihead_ablation", "playground", "translator_twin"}
 
 
 # corpora of a few sentences
@@ -328,7 +329,7 @@ def test_every_experiment_has_its_small_constants() -> None:
 def test_an_experiment_runs_to_its_record(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in ("cost_table", "efficient_scaling") and not Path("/proc/self/clear_refs").is_file():
         pytest.skip("memory is measured on Linux only")
-    if name == "translator_twin" and not (ROOT / "frontend" / "node_modules").is_dir():
+    if name in ("playground", "translator_twin") and not (ROOT / "frontend" / "node_modules").is_dir():
         pytest.skip("needs the page's parts: `npm ci` in frontend/")
     recording = importlib.import_module("experiments.record")
     module = made_tiny(name, monkeypatch)  # imported before RESULTS is another folder, so that it reads the real one

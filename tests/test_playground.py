@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from tiers import params
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -218,7 +219,7 @@ def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
     return label_smoothed_loss(model(src, tgt).flatten(0, -2), torch.tensor(batch["out"]), 0.1, PAD)
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", params(machines(), ("post", "gru attention")))
 def test_two_hundred_updates_equal_the_librarys(tmp_path, machine):
     draw = random.Random(1)
     batches = [drawn_batch(draw, size=8) for _ in range(200)]
@@ -249,6 +250,7 @@ def test_two_hundred_updates_equal_the_librarys(tmp_path, machine):
         assert written == pytest.approx(value.detach().flatten(), abs=1e-6), name
 
 
+@pytest.mark.long
 def test_a_run_learns_and_what_it_names_is_what_it_writes(tmp_path):
     """Without positions, sorting is still learned, and reversing is not."""
     tasks, positions = ("reverse", "sort"), ("sinusoidal", "none")

@@ -134,3 +134,15 @@ def test_every_widget_comes_to_life_and_fits_a_phone(browser: Firefox, built_boo
         )
         assert failed == [], page
         assert browser.run("() => document.documentElement.scrollWidth") <= PHONE["width"], page
+
+
+def test_the_playground_trains_in_firefox(browser: Firefox, built_book: Path) -> None:
+    """From a folder: its worker is made of a text, and learns what Chromium's learns."""
+    browser.go((built_book / "chapters/playground.html").as_uri())
+    browser.until(LIVE)
+    browser.point('[data-control="train"]')
+    browser.until(
+        "() => /^Update (2[5-9]|[3-9][0-9]|[0-9]{3}) of/.test(document.querySelector('.tfm-readout').innerText)"
+    )
+    browser.point('[data-control="train"]')
+    browser.until("() => document.querySelector('[data-control=\"train\"]').innerText === 'Go on'")

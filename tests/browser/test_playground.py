@@ -88,6 +88,30 @@ def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench)
     assert update(widget) == 25 and button(widget) == "Pause"
 
 
+def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
+    (widget,) = stand.show(Playground(updates=75, step=75))
+    choose, outcome = "[data-control='{}']", widget.box.locator(".tfm-outcome")
+    guess = widget.box.locator(choose.format("guess"))
+    assert guess.is_disabled()
+    widget.box.locator(choose.format("experiment")).select_option("3. no causal mask")
+    assert outcome.inner_text() == "Choose what you expect, then press “Train”."
+    assert not widget.box.locator(choose.format("causal")).is_checked()
+    guess.select_option("hardly any word")
+    assert outcome.inner_text() == "You expect that it will write hardly any word. Press “Train”."
+    assert update(widget) == 1500, "it trains before the button is pressed"
+    press(widget, "train")
+    until(lambda: update(widget) == 75 and button(widget) == "Train again")
+    assert outcome.inner_text().startswith("As you expected, it writes hardly any word. In training, it copies")
+    guess.select_option("almost every word")
+    assert outcome.inner_text().startswith("You expected almost every word, but it writes hardly any word.")
+    widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions")
+    time.sleep(0.3)
+    assert button(widget) == "Train", "an experiment waits for the guess"
+    widget.box.locator(choose.format("task")).select_option("sort")  # a hand ends the experiment, and trains at once
+    until(lambda: button(widget) == "Pause" and not outcome.inner_text())
+    assert widget.box.locator(choose.format("experiment")).input_value() == "none, play freely"
+
+
 @pytest.mark.long
 def test_the_page_is_exact_within_a_minute(stand: Bench):
     (widget,) = stand.show(Playground())

@@ -38,7 +38,7 @@ SAMPLES = {
         code="Playground()",
         change="step = 300",
         says="Update 300 of 1500",
-        states=[{"step": 100}, {"step": 0}],
+        states=[{"step": 100}, {"step": 0}, {"experiment": 3, "machine": "gru"}],
         still=playground_still,
         refused={
             "value must be made of the letters adeilmnoprst; it has x, z": lambda: changed(Playground(), value="xz"),
@@ -48,6 +48,10 @@ SAMPLES = {
                 positions="relative"
             ),
             "n_heads must be one of 1, 2, 4; it is 3": lambda: Playground(n_heads=3),
+            "experiment must be from -1 to 11; it is 12": lambda: Playground(experiment=12),
+            "guess must be from -1 to 2; it is 3": lambda: Playground(guess=3),
+            "norm must be one of post, pre, none; it is 'layer'": lambda: Playground(norm="layer"),
+            "machine must be one of transformer, gru attention, gru; it is 'lstm'": lambda: Playground(machine="lstm"),
             "seed must be from 0 to 9; it is 10": lambda: Playground(seed=10),
             "step must be from 0 to 1500; it is 1501": lambda: changed(Playground(), step=1501),
         },

@@ -12,6 +12,68 @@ from tfm_lib.corpora.words import ANSWERS, COUNT, LETTERS, LONGEST
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Widget, Words, built, one_of, to_list, within
 
+EXPERIMENTS = [
+    {
+        "title": "reverse without positions",
+        "change": {"positions": "none"},
+        "why": "Without positions, the encoder can't tell a word from the same word backwards.",
+    },
+    {
+        "title": "sort without positions",
+        "change": {"task": "sort", "positions": "none"},
+        "why": "To sort the letters, it only has to know which letters there are.",
+    },
+    {
+        "title": "no causal mask",
+        "change": {"causal": False},
+        "why": "In training, it copies the letter that it should predict. When it writes, that letter isn't there yet. Now look at the loss.",
+    },
+    {
+        "title": "a GRU that gets one vector",
+        "change": {"machine": "gru"},
+        "why": "One vector must hold the whole word. Type short words of your own, then long ones.",
+    },
+    {
+        "title": "a GRU that can look back",
+        "change": {"machine": "gru attention"},
+        "why": "It can look back at each letter, so a single vector no longer has to hold the whole word.",
+    },
+    {
+        "title": "one layer, no residual connections",
+        "change": {"residuals": False},
+        "why": "It learns more slowly without them. How far it gets depends on the seed: try another one.",
+    },
+    {
+        "title": "two layers, no residual connections",
+        "change": {"n_layers": 2, "residuals": False},
+        "why": "Each sub-layer passes on only what it computes itself. Little of the word survives, and little of the gradient comes back.",
+    },
+    {
+        "title": "one head, scores not divided",
+        "change": {"n_heads": 1, "scale": False},
+        "why": "With d_k = 32, the scores vary more, and the softmax saturates sooner. How much this costs depends on the seed.",
+    },
+    {
+        "title": "four times the rate, no warm-up",
+        "change": {"rate": 0.016, "warmup": 1},
+        "why": "The first large steps can lead to a place from which the model doesn't recover. Try other seeds, and a warm-up.",
+    },
+    {
+        "title": "eight times the rate",
+        "change": {"rate": 0.032},
+        "why": "The steps are too large. Does it help to put the norm before the sub-layers?",
+    },
+    {
+        "title": "sort with a GRU that gets one vector",
+        "change": {"machine": "gru", "task": "sort"},
+        "why": "This isn't in the book. What did you find, and why is it so?",
+    },
+    {
+        "title": "copy without positions",
+        "change": {"task": "copy", "positions": "none"},
+        "why": "This isn't in the book either. Does the causal mask tell the decoder how far it has come?",
+    },
+]
 WORDS = Words(
     title="Playground",
     question="Take the positions away: can it still learn to reverse a word? And to sort one?",
@@ -24,10 +86,12 @@ WORDS = Words(
         "steps": ["{count} update", "{count} updates"],
         "exact": "unseen words written exactly, %",
         "head": "head {head}",
+        "experiments": EXPERIMENTS,
     },
     alt="After {step} updates of the task {task} it reads “{word}” and writes “{written}”; {exact} of {count} unseen words "
     "are written exactly.",
     heading="“{word}” → “{written}”",
+    asked="How many words will it write after training with this change: {title}?",
 )
 HEADS = (1, 2, 4)
 SEEDS = 10
@@ -43,7 +107,8 @@ class Playground(Widget):
 
     It rests on a recorded run. Once *Train* is pressed, a run of the chosen settings takes its place: `moments` holds
     what was kept of it (`step`, `loss`, `exact`, the `word`, what is `written` for it, the `weights` of each head of the
-    cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that is shown.
+    cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that is shown. `experiment` is one of
+    EXPERIMENTS, or −1, and `guess` what the reader expects of it: 0 almost every word, 1 some, 2 hardly any, −1 nothing yet.
     """
 
     _module = traitlets.Unicode("playground/playground").tag(sync=True)
@@ -68,6 +133,8 @@ class Playground(Widget):
     updates = traitlets.Int().tag(sync=True)
     moments = traitlets.List(traitlets.Dict()).tag(sync=True)
     ran = traitlets.Dict().tag(sync=True)
+    experiment = traitlets.Int(-1).tag(sync=True)
+    guess = traitlets.Int(-1).tag(sync=True)
     trained = traitlets.Bool(False).tag(sync=True)
     wanted = traitlets.Bool(False).tag(sync=True)
     engine = traitlets.Unicode().tag(sync=True)
@@ -85,6 +152,9 @@ class Playground(Widget):
             "moments": moments,
             "ran": {name: record["settings"][name] for name in SWITCHES},
         }
+        if 0 <= kwargs.get("experiment", -1) < len(EXPERIMENTS):
+            plan = EXPERIMENTS[kwargs["experiment"]]
+            about |= {**plan["change"], "question": self.words.asked.format(**plan)}
         super().__init__(**{**about, **kwargs})
 
     @traitlets.validate("value")
@@ -94,6 +164,14 @@ class Playground(Widget):
             raise ValueError(f"value must be made of the letters {LETTERS}; it has {', '.join(strange)}")
         within("value", len(word), 1, LONGEST, "a word of a length ")
         return word
+
+    @traitlets.validate("experiment")
+    def _valid_experiment(self, proposal):
+        return within("experiment", proposal["value"], -1, len(EXPERIMENTS) - 1)
+
+    @traitlets.validate("guess")
+    def _valid_guess(self, proposal):
+        return within("guess", proposal["value"], -1, 2)
 
     @traitlets.validate("machine")
     def _valid_machine(self, proposal):

@@ -1,6 +1,6 @@
 /* Playground widget: a Transformer is trained in the page; its attention, what it writes and how often it is right, while it learns. */
 
-import { card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, set, told } from "../kit/index.js";
+import { card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, retext, set, told } from "../kit/index.js";
 import { COUNT, LETTERS, TASKS, read, written } from "./engine/tasks.js";
 
 const WORDS = {
@@ -15,6 +15,17 @@ const WORDS = {
   heads: "heads",
   residuals: "residual connections",
   causal: "causal mask",
+  experiment: "experiment",
+  free: "none, play freely",
+  numbered: "{number}. {title}",
+  guess: "it will write",
+  unsure: "…",
+  outcomes: ["almost every word", "some of the words", "hardly any word"],
+  planned: "Choose what you expect, then press “{train}”.",
+  guessed: "You expect that it will write {guess}. Press “{train}”.",
+  as: "As you expected, it writes {found}.",
+  other: "You expected {guess}, but it writes {found}.",
+  found: "It writes {found}.",
   more: "more switches",
   scale: "divide by √d_k",
   forward: "feed-forward",
@@ -35,7 +46,7 @@ const WORDS = {
   end: "·",
   spelled: "It reads {asked} and writes {answered}",
   ghost: "dashed: the run before, {run}",
-  as: "{name} {value}",
+  with: "{name} {value}",
   not: "no {name}",
   at: "Update {step} of {all}: {exact} of {count} unseen words are written exactly",
   lost: "loss {loss} nats",
@@ -54,12 +65,13 @@ const SMOOTHINGS = [0, 0.05, 0.1, 0.2, 0.3];
 const LONGEST = 8;
 const TRANSFORMER = "transformer";
 const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
+const BOUNDS = [0.97, 0.2]; // of the outcomes: shares of exact words
 const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["trained", ...SWITCHES, "value", "step", "more"] }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
-  const { machines, tasks, positions, update, exact: learnt, head: number, norms, steps } = ui.get("shared");
+  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "value", "step", "more"] }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
+  const { machines, tasks, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
   const updates = ui.get("updates");
   const settings = () => Object.fromEntries(SWITCHES.map((name) => [name, ui.get(name)]));
   const same = (a, b) => SWITCHES.every((name) => a[name] === b[name]);
@@ -68,7 +80,8 @@ function render({ model, el }) {
   /* A run is { settings, word, moments }: what was kept of it, and `now`, the newest moment. */
   const recorded = { settings: ui.get("ran"), moments: ui.get("moments") };
   let run = recorded;
-  let [former, engine, opening, going, trouble, pace] = [];
+  let [former, engine, opening, going, trouble, pace, changing] = [];
+  let serial = 0;
   const last = () => run.now ?? run.moments.at(-1);
   const shown = () => (ui.get("step") >= last().step ? last() : run.moments.findLast(({ step }) => step <= ui.get("step")) ?? run.moments[0]);
   const fits = () => same(run.settings, settings());
@@ -128,7 +141,17 @@ function render({ model, el }) {
     ui.slider("smoothing", { label: WORDS.smoothing, values: SMOOTHINGS, format: String }),
     ui.slider("seed", { label: WORDS.seed, min: 0, max: 9, format: String }),
   ];
-  const drawer = h("div", { class: "tfm-bar", style: "padding:0 0 12px;position:static" }, rest.map(({ el }) => el));
+  const row = (controls) => h("div", { class: "tfm-bar", style: "padding:0 0 12px;position:static" }, controls.map(({ el }) => el));
+  const drawer = row(rest);
+  const choices = WORDS.outcomes.map((words, i) => [i, words]);
+  const planned = [
+    ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...experiments.map(({ title }, i) => [i, told(WORDS.numbered, { number: i + 1, title })])] }),
+    ui.select("guess", { label: WORDS.guess, options: [[-1, WORDS.unsure], ...choices] }),
+  ];
+  const outcome = h("p", { class: "tfm-outcome", role: "status", style: "margin:0;font-size:15px" });
+  const plans = row(planned);
+  plans.append(outcome);
+  ui.stage.prepend(plans);
   const word = ui.text("value", { label: WORDS.word, most: LONGEST });
   word.el.style = "flex:0 1 20rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
@@ -150,6 +173,7 @@ function render({ model, el }) {
         if (run.moments.length > 1) former = run;
         run = { settings: settings(), moments: [{ step: 0, exact: 0, word: written(ids()), written: "", weights: [] }] };
         ui.set({ trained: true });
+        message.serial = run.serial = ++serial;
         message.train = { ...globalThis.tfmPlayground.SETTINGS, ...run.settings, updates };
       }
       engine.tell({ ...message, ids: ids() });
@@ -158,9 +182,9 @@ function render({ model, el }) {
       hear({ failed: error.message });
     }
   }
-  function hear({ failed, step, look, rests, ...told }) {
+  function hear({ failed, step, look, rests, serial: of, ...told }) {
     delete ui.stage.dataset.busy;
-    if (!failed && !ui.get("trained")) return; // of a run that Reset has ended
+    if (!failed && (!ui.get("trained") || of !== run.serial)) return; // of a run that has ended
     if (failed) [trouble, going] = [failed, false];
     else if (Number.isNaN(told.loss)) [run.broken, run.now, going] = [step, null, false];
     else {
@@ -180,7 +204,21 @@ function render({ model, el }) {
     if (engine) engine.tell({ go: (going = false) });
     [run, former, trouble] = [recorded];
   });
-  for (const name of SWITCHES) ui.on(name, () => ui.get("trained") && !fits() && begun({ go: true }, true));
+
+  /* What an experiment changes waits for the guess and the button; what a hand changes is trained at once. */
+  const plan = () => experiments[ui.get("experiment")];
+  const asPlanned = () => same({ ...recorded.settings, ...plan().change, seed: ui.get("seed") }, settings());
+  ui.on("experiment", () => {
+    if (!plan()) return;
+    ui.set({ ...recorded.settings, ...plan().change, guess: -1 });
+    if (going) begun({ go: false });
+  });
+  const changed = () => {
+    changing = false;
+    if (plan() && !asPlanned()) ui.set({ experiment: -1 });
+    if (!plan() && ui.get("trained") && !fits()) begun({ go: true }, true);
+  };
+  for (const name of SWITCHES) ui.on(name, () => changing || queueMicrotask(changed, (changing = true)));
   ui.on("value", () => ui.get("trained") && ids().length && engine.tell({ ids: ids() }));
   const hidden = () => document.hidden && going && begun({ go: false });
   document.addEventListener("visibilitychange", hidden);
@@ -190,7 +228,7 @@ function render({ model, el }) {
   const NAMES = { machine: WORDS.machine, positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, n_layers: WORDS.layers, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
   const named = (of) => {
     const changed = Object.entries(NAMES).filter(([trait]) => of[trait] !== recorded.settings[trait]);
-    const parts = changed.map(([trait, name]) => told(of[trait] === false ? WORDS.not : WORDS.as, { name, value: machines[of[trait]] ?? positions[of[trait]] ?? norms[of[trait]] ?? String(of[trait]) }));
+    const parts = changed.map(([trait, name]) => told(of[trait] === false ? WORDS.not : WORDS.with, { name, value: machines[of[trait]] ?? positions[of[trait]] ?? norms[of[trait]] ?? String(of[trait]) }));
     return [tasks[of.task], ...parts].join(", ");
   };
   const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
@@ -199,6 +237,7 @@ function render({ model, el }) {
     const now = shown();
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last().step < updates && !run.broken ? WORDS.on : WORDS.again;
     once.enable(!going);
+    planned[1].enable(Boolean(plan()));
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer.isConnected !== ui.get("more")) ui.get("more") ? ui.stage.prepend(drawer) : drawer.remove();
@@ -224,7 +263,17 @@ function render({ model, el }) {
       here(now[name] == null ? null : [now.step, scale(now[name])], "");
     }
     note.replaceChildren(...(former ? indexed(told(WORDS.ghost, { run: named(former.settings) })) : []));
+    retext(outcome, verdict());
     ui.say(...sentences(now));
+  }
+
+  /* What was expected of an experiment, and what has happened. */
+  function verdict() {
+    if (!plan()) return "";
+    const guess = WORDS.outcomes[ui.get("guess")];
+    if (!ui.get("trained") || !fits() || last().step < updates) return told(guess ? WORDS.guessed : WORDS.planned, { guess, train: WORDS.train });
+    const found = WORDS.outcomes[BOUNDS.filter((bound) => last().exact < bound).length];
+    return `${told(!guess ? WORDS.found : guess === found ? WORDS.as : WORDS.other, { guess, found })} ${plan().why}`;
   }
 
   function sentences(now) {
@@ -234,7 +283,7 @@ function render({ model, el }) {
       h("div", {}, said),
       h("div", {}, more.join(" · ")),
       ...(run.broken ? [h("div", { class: "tfm-bad" }, told(WORDS.broken, { step: run.broken }))] : []),
-      ...(trouble ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble }))] : fits() ? [] : [h("div", {}, indexed(told(WORDS.rests, { train: WORDS.train, run: named(settings()) })))]),
+      ...(trouble ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble }))] : fits() || plan() ? [] : [h("div", {}, indexed(told(WORDS.rests, { train: WORDS.train, run: named(settings()) })))]),
     ];
   }
 

@@ -1,6 +1,6 @@
 /* The playground's worker: it trains while the page stays free. What the page says is
 
-   { train: settings, ids }   begin a run, and look at the word `ids` on the way
+   { train: settings, serial, ids }   begin a run, whose answers bear that number, and look at the word `ids` on the way
    { go: true or false }      go on, or rest; { once: true } makes a single update
    { ids }                    look at another word
 
@@ -16,7 +16,8 @@ export const KEPT = 25;
 const SLICE = 60; // milliseconds
 
 const space = new Space(kernel);
-let [run, ids, going, turning, losses] = [];
+let [run, ids, going, turning, losses, serial] = [];
+const post = (told) => globalThis.postMessage({ serial, ...told });
 
 const pause = () => new Promise((go) => {
   const { port1, port2 } = new MessageChannel();
@@ -44,7 +45,7 @@ async function turn(once) {
     await pause();
     if (mine !== run) continue; // another run has begun meanwhile
     going &&= Number.isFinite(told.loss) && run.steps < run.settings.updates;
-    globalThis.postMessage({ ...told, look: run.write(ids), rests: !going });
+    post({ ...told, look: run.write(ids), rests: !going });
     await pause();
   } while (going);
   turning = false;
@@ -53,11 +54,11 @@ async function turn(once) {
 globalThis.onmessage = ({ data }) => {
   try {
     if (data.ids) ids = data.ids;
-    if (data.train) run = new Training(space, data.train);
+    if (data.train) [run, serial] = [new Training(space, data.train), data.serial];
     if ("go" in data) going = data.go;
-    if (data.train || !turning) globalThis.postMessage({ step: run.steps, look: run.write(ids), rests: !going });
+    if (data.train || !turning) post({ step: run.steps, look: run.write(ids), rests: !going });
     if (data.once || going) turn(data.once);
   } catch (error) {
-    globalThis.postMessage({ failed: String(error.message ?? error) });
+    post({ failed: String(error.message ?? error) });
   }
 };
