@@ -19,7 +19,9 @@ from tfm_book.notebooks.taught import Part, Taught, statements
 from tfm_lib.drawing.measured import LATER, Measured
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
-TEACHING = [path for path in NOTEBOOKS if path.stem not in ("intro", "playground")]  # which show, and have no code to read
+TEACHING = [
+    path for path in NOTEBOOKS if path.stem not in ("intro", "playground")
+]  # which show, and have no code to read
 
 
 # --- how a cell is parted -----------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ SAMPLES = {
             ),
             "n_heads must be one of 1, 2, 4; it is 3": lambda: Playground(n_heads=3),
             "experiment must be from -1 to 11; it is 12": lambda: Playground(experiment=12),
+            "focus must be from 0 to 8; it is 9": lambda: changed(Playground(), focus=9),
             "guess must be from -1 to 2; it is 3": lambda: Playground(guess=3),
             "norm must be one of post, pre, none; it is 'layer'": lambda: Playground(norm="layer"),
             "machine must be one of transformer, gru attention, gru; it is 'lstm'": lambda: Playground(machine="lstm"),

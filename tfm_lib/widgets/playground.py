@@ -108,7 +108,8 @@ class Playground(Widget):
     It rests on a recorded run. Once *Train* is pressed, a run of the chosen settings takes its place: `moments` holds
     what was kept of it (`step`, `loss`, `exact`, the `word`, what is `written` for it, the `weights` of each head of the
     cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that is shown. `experiment` is one of
-    EXPERIMENTS, or −1, and `guess` what the reader expects of it: 0 almost every word, 1 some, 2 hardly any, −1 nothing yet.
+    EXPERIMENTS, or −1, and `guess` what the reader expects of it: 0 almost every word, 1 some, 2 hardly any, −1 nothing yet. `focus` is
+    the letter written whose row is lit.
     """
 
     _module = traitlets.Unicode("playground/playground").tag(sync=True)
@@ -129,6 +130,7 @@ class Playground(Widget):
     smoothing = traitlets.Float(0.0).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
     more = traitlets.Bool(False).tag(sync=True)
+    focus = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int().tag(sync=True)
     updates = traitlets.Int().tag(sync=True)
     moments = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -154,7 +156,8 @@ class Playground(Widget):
         }
         if 0 <= kwargs.get("experiment", -1) < len(EXPERIMENTS):
             plan = EXPERIMENTS[kwargs["experiment"]]
-            about |= {**plan["change"], "question": self.words.asked.format(**plan)}
+            few = [*moments[:-1:4], moments[-1]]  # a chapter has other widgets beside it
+            about |= {**plan["change"], "question": self.words.asked.format(**plan), "moments": few}
         super().__init__(**{**about, **kwargs})
 
     @traitlets.validate("value")
@@ -212,6 +215,10 @@ class Playground(Widget):
     @traitlets.validate("seed")
     def _valid_seed(self, proposal):
         return within("seed", proposal["value"], 0, SEEDS - 1)
+
+    @traitlets.validate("focus")
+    def _valid_focus(self, proposal):
+        return within("focus", proposal["value"], 0, LONGEST)
 
     @traitlets.validate("step")
     def _valid_step(self, proposal):

@@ -1,6 +1,6 @@
 /* Playground widget: a Transformer is trained in the page; its attention, what it writes and how often it is right, while it learns. */
 
-import { card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, retext, set, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, retext, set, told } from "../kit/index.js";
 import { COUNT, LETTERS, TASKS, read, written } from "./engine/tasks.js";
 
 const WORDS = {
@@ -70,7 +70,7 @@ const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "value", "step", "more"] }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
+  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "value", "step", "more", "focus"], fits: { focus: below(LONGEST + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
   const { machines, tasks, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
   const updates = ui.get("updates");
   const settings = () => Object.fromEntries(SWITCHES.map((name) => [name, ui.get(name)]));
@@ -91,7 +91,7 @@ function render({ model, el }) {
     const names = told(WORDS.map, { head: head + 1 });
     const weight = (i, j) => two(shown().weights[head][i][j]);
     const letter = (i) => shown().written[i] ?? WORDS.end;
-    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus() {}, describe: (i, j) => told(WORDS.cell, { letter: letter(i), source: shown().word[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
+    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { letter: letter(i), source: shown().word[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
     return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
   });
   const axis = { label: update, domain: [0, updates] };
@@ -141,7 +141,7 @@ function render({ model, el }) {
     ui.slider("smoothing", { label: WORDS.smoothing, values: SMOOTHINGS, format: String }),
     ui.slider("seed", { label: WORDS.seed, min: 0, max: 9, format: String }),
   ];
-  const row = (controls) => h("div", { class: "tfm-bar", style: "padding:0 0 12px;position:static" }, controls.map(({ el }) => el));
+  const row = (controls) => h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:8px 22px;padding-bottom:12px" }, controls.map(({ el }) => el));
   const drawer = row(rest);
   const choices = WORDS.outcomes.map((words, i) => [i, words]);
   const planned = [
@@ -255,7 +255,7 @@ function render({ model, el }) {
     maps.slice(0, heads).forEach(({ update }, head) => {
       if (!now.weights[head]) return;
       const [values, rows] = [now.weights[head], places(now.written)]; // what comes after the end counts for nothing
-      update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), max: 1 });
+      update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), row: Math.min(ui.get("focus"), values.length - 1), max: 1 });
     });
     for (const [{ before, line, here }, name, scale] of [[exact, "exact", percent], [loss, "loss", (x) => clamp(x, 0, 3)]]) {
       before(former ? curve(former, name, scale) : []);
