@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -233,6 +234,19 @@ def test_what_a_cell_sets_reaches_the_screen(notebook: Notebook, module: str) ->
     assert tried.says not in widget.readout()
     assert notebook.run(f"{name}.{tried.change}") == ""
     widget.box.locator(".tfm-readout", has_text=tried.says).wait_for()
+
+
+def test_the_playground_trains_and_the_kernel_gets_its_run(notebook: Notebook) -> None:
+    """The kernel sends the engine once, and a saved notebook does not hold it."""
+    widget, name = card(notebook, "playground/playground"), f"w{place('playground/playground')}"
+    widget.reset()
+    train = widget.box.locator('[data-control="train"]')
+    train.click()
+    widget.box.locator(".tfm-readout", has_text=re.compile(r"Update (2[5-9]|[3-9]\d|\d{3}) of")).wait_for()
+    train.click()
+    notebook.until(f"{name}.trained and len({name}.moments) > 1 and {name}.moments[-1]['step'] >= 25", True)
+    notebook.until(f"[{name}.engine, {name}.wanted]", ["", False])
+    widget.reset()
 
 
 def test_widgets_follow_the_theme_of_jupyterlab(notebook: Notebook) -> None:
