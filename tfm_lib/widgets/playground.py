@@ -99,7 +99,6 @@ SWITCHES = (
     *("machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward"),
     *("n_layers", "rate", "warmup", "smoothing", "seed"),
 )
-CROSS = "decoder.0.cross_attention"
 
 
 class Playground(Widget):
@@ -107,9 +106,9 @@ class Playground(Widget):
 
     It rests on a recorded run. Once *Train* is pressed, a run of the chosen settings takes its place: `moments` holds
     what was kept of it (`step`, `loss`, `exact`, the `word`, what is `written` for it, the `weights` of each head of the
-    cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that is shown. `experiment` is one of
-    EXPERIMENTS, or −1, and `guess` what the reader expects of it: 0 almost every word, 1 some, 2 hardly any, −1 nothing yet. `focus` is
-    the letter written whose row is lit.
+    cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that
+    is shown. `experiment` is one of EXPERIMENTS, or −1, and `guess` what the reader expects of it: 0 almost every word,
+    1 some, 2 hardly any, −1 nothing yet. `focus` is the letter written whose row is lit.
     """
 
     _module = traitlets.Unicode("playground/playground").tag(sync=True)

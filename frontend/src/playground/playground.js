@@ -1,6 +1,6 @@
 /* Playground widget: a Transformer is trained in the page; its attention, what it writes and how often it is right, while it learns. */
 
-import { below, card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, retext, set, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, retext, set, told, WORDS as KIT } from "../kit/index.js";
 import { COUNT, LETTERS, TASKS, read, written } from "./engine/tasks.js";
 
 const WORDS = {
@@ -50,6 +50,7 @@ const WORDS = {
   not: "no {name}",
   at: "Update {step} of {all}: {exact} of {count} unseen words are written exactly",
   lost: "loss {loss} nats",
+  rated: "rate {rate}",
   pace: "{pace} updates a second",
   rests: "Press “{train}” for: {run}.",
   broken: "After update {step} the loss is no longer a number. The picture shows the last update that was kept.",
@@ -63,6 +64,7 @@ const RATES = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064];
 const WARMUPS = [1, 10, 25, 50, 100, 200, 400];
 const SMOOTHINGS = [0, 0.05, 0.1, 0.2, 0.3];
 const LONGEST = 8;
+const PATIENCE = 20_000; // milliseconds to wait for a kernel
 const TRANSFORMER = "transformer";
 const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
 const BOUNDS = [0.97, 0.2]; // of the outcomes: shares of exact words
@@ -116,7 +118,7 @@ function render({ model, el }) {
   train.el.style = "font-weight:700;font-size:17px;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
   [train, once].forEach(({ el: button }) => set(button, { "data-process": "" })); // what follows takes its time
-  const step = ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String });
+  ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String });
   ui.select("machine", { label: WORDS.machine, options: Object.entries(machines) });
   ui.select("task", { label: WORDS.task, options: Object.entries(tasks) });
   /* Parts that only a Transformer has. */
@@ -143,10 +145,9 @@ function render({ model, el }) {
   ];
   const row = (controls) => h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:8px 22px;padding-bottom:12px" }, controls.map(({ el }) => el));
   const drawer = row(rest);
-  const choices = WORDS.outcomes.map((words, i) => [i, words]);
   const planned = [
     ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...experiments.map(({ title }, i) => [i, told(WORDS.numbered, { number: i + 1, title })])] }),
-    ui.select("guess", { label: WORDS.guess, options: [[-1, WORDS.unsure], ...choices] }),
+    ui.select("guess", { label: WORDS.guess, options: [[-1, WORDS.unsure], ...WORDS.outcomes.map((words, i) => [i, words])] }),
   ];
   const outcome = h("p", { class: "tfm-outcome", role: "status", style: "margin:0;font-size:15px" });
   const plans = row(planned);
@@ -278,7 +279,7 @@ function render({ model, el }) {
 
   function sentences(now) {
     const said = told(WORDS.at, { step: h("b", {}, String(now.step)), all: updates, exact: h("b", {}, String(Math.round(COUNT * (now.exact ?? 0)))), count: COUNT });
-    const more = [now.loss != null && told(WORDS.lost, { loss: two(now.loss) }), going && pace && told(WORDS.pace, { pace: Math.round(pace) })].filter(Boolean);
+    const more = [now.loss != null && told(WORDS.lost, { loss: two(now.loss) }), now.rate && told(WORDS.rated, { rate: now.rate.toPrecision(2) }), going && pace && told(WORDS.pace, { pace: Math.round(pace) })].filter(Boolean);
     return [
       h("div", {}, said),
       h("div", {}, more.join(" · ")),
@@ -299,9 +300,11 @@ function spell(line, text, right) {
 
 /* In Jupyter the kernel sends the engine once. */
 function fromKernel(ui) {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => (ui.set({ wanted: false }), reject(new Error(KIT.silent))), PATIENCE);
     ui.on("engine", () => {
       if (!ui.get("engine")) return;
+      clearTimeout(late);
       (0, globalThis.eval)(ui.get("engine"));
       ui.set({ wanted: false, engine: "" });
       resolve();

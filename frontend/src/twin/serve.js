@@ -2,13 +2,8 @@
    an older one is dropped. A request asks for a translation, or for the view that `do` names.
    serve(translator, post) → (request) => …; post gets { who, id, grown }, then { who, id, found } or { who, id, error }       */
 
+import { pause } from "./pause.js";
 import { view } from "./views.js";
-
-const pause = () => new Promise((go) => {
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => (port1.close(), go());
-  port2.postMessage(0);
-});
 
 export function serve(translator, post) {
   const newest = new Map();

@@ -2,22 +2,17 @@
    As tfm_lib.recurrence.Seq2Seq and tfm_lib.alignment.AttentiveSeq2Seq (score "dot"); names and shapes of the weights are theirs.
    Used as the Transformer is, with the config { machine, vocab_size, d_model, seed }.                                     */
 
-import { random } from "../../twin/random.js";
+import { Machine } from "./machine.js";
 import { mask } from "./transformer.js";
-import { sizeOf } from "./tape.js";
 
-export class Seq2Seq {
+export class Seq2Seq extends Machine {
   constructor(tape, config, weights) {
-    Object.assign(this, { tape, config, given: weights, parameters: {}, weights: {}, draw: random(config.seed ?? 0) });
+    super(tape, config, weights);
     const { vocab_size: v, d_model: d } = config;
     [this.read, this.written] = ["src", "tgt"].map((side) => this.parameter(`${side}_embedding.weight`, [v, d], () => this.normal()));
     [this.encoder, this.decoder] = ["encoder", "decoder"].map((side) => new GRU(this, side, d));
     this.output = this.linear("output", d, v);
     this.W_c = config.machine === "gru attention" && this.linear("W_c", 2 * d, d);
-  }
-
-  forward(batch) {
-    return this.decode(batch, this.encode(batch));
   }
 
   /* Every state of the encoder, and the last one before each padding. */
@@ -43,12 +38,6 @@ export class Seq2Seq {
     return tape.tanh(this.W_c(tape.concat(h, tape.product(weights, H))));
   }
 
-  parameter(name, shape, draw) {
-    const numbers = this.given ? this.given[name] : Float64Array.from({ length: sizeOf(shape) }, draw);
-    if (numbers?.length !== sizeOf(shape)) throw new Error(`The weights lack ${name} of ${shape.join(" × ")}.`);
-    return (this.parameters[name] = this.tape.value(shape, numbers));
-  }
-
   /* Drawn as PyTorch draws them: uniform up to 1 / √inputs. */
   affine(weight, bias, inputs, outputs) {
     const draw = () => (2 * this.draw() - 1) / Math.sqrt(inputs);
@@ -57,10 +46,6 @@ export class Seq2Seq {
   }
 
   linear = (path, inputs, outputs) => this.affine(`${path}.weight`, `${path}.bias`, inputs, outputs);
-
-  normal() {
-    return Math.sqrt(-2 * Math.log(1 - this.draw())) * Math.cos(2 * Math.PI * this.draw());
-  }
 }
 
 /* r = σ(…), z = σ(…), n = tanh(W x + r ⊙ U h), and the next state n + z ⊙ (h − n). */

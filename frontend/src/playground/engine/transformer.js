@@ -9,19 +9,13 @@
      norm: "pre", "post" or "none"              positions: "sinusoidal", "learned", "rotary" or "none"
      scale, residuals, feed_forward, causal, padding: false switches √d_k, the residual connections … off                     */
 
-import { random } from "../../twin/random.js";
-import { sizeOf } from "./tape.js";
+import { Machine } from "./machine.js";
 
 const LONGEST = 64; // positions that are learned
 
-export class Transformer {
+export class Transformer extends Machine {
   constructor(tape, config, weights) {
-    this.tape = tape;
-    this.config = { norm: "pre", positions: "sinusoidal", scale: true, residuals: true, feed_forward: true, causal: true, padding: true, ...config };
-    this.parameters = {};
-    this.weights = {};
-    this.given = weights;
-    this.draw = random(config.seed ?? 0);
+    super(tape, { norm: "pre", positions: "sinusoidal", scale: true, residuals: true, feed_forward: true, causal: true, padding: true, ...config }, weights);
     const { vocab_size, d_model, n_layers, positions, norm } = this.config;
     this.tokens = this.parameter("embedding.tokens.weight", [vocab_size, d_model], () => this.normal() / Math.sqrt(d_model));
     if (positions === "learned") this.places = this.parameter("embedding.places.weight", [LONGEST, d_model], () => this.normal() / Math.sqrt(d_model));
@@ -29,10 +23,6 @@ export class Transformer {
     this.encoder = stack("encoder", (path) => new EncoderLayer(this, path));
     this.decoder = stack("decoder", (path) => new DecoderLayer(this, path));
     [this.encoderNorm, this.decoderNorm] = ["encoder_norm", "decoder_norm"].map((path) => (norm === "pre" ? layerNorm(this, path) : same));
-  }
-
-  forward(batch) {
-    return this.decode(batch, this.encode(batch));
   }
 
   encode({ size, src, m, pad }) {
@@ -60,22 +50,12 @@ export class Transformer {
     return positions === "sinusoidal" ? tape.add(X, tape.value([n, d_model], waves(n, d_model))) : X;
   }
 
-  parameter(name, shape, draw) {
-    const numbers = this.given ? this.given[name] : Float64Array.from({ length: sizeOf(shape) }, draw);
-    if (numbers?.length !== sizeOf(shape)) throw new Error(`The weights lack ${name} of ${shape.join(" × ")}.`);
-    return (this.parameters[name] = this.tape.value(shape, numbers));
-  }
-
   /* xWᵀ + b, with W (outputs, inputs) drawn as Xavier and Glorot did. */
   linear(path, inputs, outputs) {
     const most = Math.sqrt(6 / (inputs + outputs));
     const W = this.parameter(`${path}.weight`, [outputs, inputs], () => most * (2 * this.draw() - 1));
     const b = this.parameter(`${path}.bias`, [outputs], () => 0);
     return (X) => this.tape.add(this.tape.product(X, W, { transposed: true }), b);
-  }
-
-  normal() {
-    return Math.sqrt(-2 * Math.log(1 - this.draw())) * Math.cos(2 * Math.PI * this.draw());
   }
 }
 

@@ -8,6 +8,7 @@
    of the KEPT updates, `look` is as Training.write gives it, `exact` comes with each of those, `rests` when nothing runs any more.
    { failed } where the machine does not start.                                                                             */
 
+import { pause } from "../../twin/pause.js";
 import kernel from "./kernel.wat";
 import { Space } from "./space.js";
 import { Training } from "./training.js";
@@ -18,12 +19,7 @@ const SLICE = 60; // milliseconds
 const space = new Space(kernel);
 let [run, ids, going, turning, losses, serial] = [];
 const post = (told) => globalThis.postMessage({ serial, ...told });
-
-const pause = () => new Promise((go) => {
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => (port1.close(), go());
-  port2.postMessage(0);
-});
+const fail = (error) => ([going, turning] = [], post({ failed: String(error.message ?? error) }));
 
 async function turn(once) {
   if (turning) return;
@@ -57,8 +53,8 @@ globalThis.onmessage = ({ data }) => {
     if (data.train) [run, serial] = [new Training(space, data.train), data.serial];
     if ("go" in data) going = data.go;
     if (data.train || !turning) post({ step: run.steps, look: run.write(ids), rests: !going });
-    if (data.once || going) turn(data.once);
+    if (data.once || going) turn(data.once).catch(fail);
   } catch (error) {
-    post({ failed: String(error.message ?? error) });
+    fail(error);
   }
 };
