@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
+from tfm_book.site.nursery import Nursery
+
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
@@ -86,14 +88,13 @@ def run_notebooks(
         return []
     workers = min(workers or cores(), len(jobs), 4)  # each kernel loads torch: memory runs out before cores do
 
-    async def work(folder: Path) -> list[Run]:
+    async def work(folder: Path, environment: dict[str, str], nursery: Nursery) -> list[Run]:
         turn = asyncio.Semaphore(workers)
-        environment = kernel_environment(folder)
         stopping = asyncio.Event()
 
         async def one(number: int, job: Job) -> Run:
             async with turn:
-                run = await _execute(job, watcher, environment, folder / str(number), timeout, stopping)
+                run = await _execute(job, watcher, environment, folder / str(number), timeout, stopping, nursery)
             done(run)
             return run
 
@@ -104,7 +105,9 @@ def run_notebooks(
         return runs
 
     with tempfile.TemporaryDirectory(prefix="tfm-") as folder:
-        return asyncio.run(work(Path(folder)))
+        environment = kernel_environment(Path(folder))
+        with Nursery(environment) as nursery:
+            return asyncio.run(work(Path(folder), environment, nursery))
 
 
 def kernel_environment(profile: Path) -> dict[str, str]:
@@ -125,7 +128,13 @@ def kernel_environment(profile: Path) -> dict[str, str]:
 
 
 async def _execute(
-    job: Job, watcher: Watcher, environment: dict[str, str], socket: Path, timeout: float, stopping: asyncio.Event
+    job: Job,
+    watcher: Watcher,
+    environment: dict[str, str],
+    socket: Path,
+    timeout: float,
+    stopping: asyncio.Event,
+    nursery: Nursery,
 ) -> Run:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -148,6 +157,7 @@ async def _execute(
         job.notebook,
         # Sockets as files, because another program may take a port between its choice and its binding.
         config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket), "client_class": PATIENT}}),
+        kernel_manager_class=nursery.manager,
         timeout=None,  # checked below, by processor time
         shutdown_kernel="immediate",
         kernel_name="python3",
