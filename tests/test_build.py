@@ -308,6 +308,56 @@ def test_what_a_cell_may_take_is_time_of_the_processor(tmp_path: Path, monkeypat
     assert endless.failure is not None and "used 1 seconds of the processor" in endless.failure.message
 
 
+def test_kernels_are_forked_with_torch_and_end_with_the_build(tmp_path: Path) -> None:
+    """Each is a process of its own, whose parent has run no chapter; none is left, nor is the one that forked them."""
+    import psutil
+
+    if sys.platform != "linux":
+        pytest.skip("kernels are forked on Linux only")
+    tell = "import os, sys; print(os.getpid(), os.getppid(), 'to' + 'rch' in sys.modules, any('tfm' in name for name in sys.modules))"
+    told = [
+        _printed(run).split()
+        for run in runner.run_notebooks(
+            [_job("a", tmp_path, tell), _job("b", tmp_path, tell), _job("c", tmp_path, tell)], runner.Lines(3)
+        )
+    ]
+    assert len({pid for pid, *_ in told}) == 3
+    assert len({parent for _, parent, *_ in told}) == 1
+    assert [loaded for _, _, *loaded in told] == [["True", "False"]] * 3
+    assert not any(psutil.pid_exists(int(pid)) for pid in {number for one in told for number in one[:2]})
+
+
+def test_without_the_process_that_forks_them_no_kernel_starts(tmp_path: Path, monkeypatch) -> None:
+    from tfm_book.site import nursery
+
+    if sys.platform != "linux":
+        pytest.skip("kernels are forked on Linux only")
+    monkeypatch.setattr(nursery, "__file__", str(tmp_path / "no-such-file.py"))
+    (run,) = runner.run_notebooks([_job("none", tmp_path, "1")], runner.Lines(1))
+    assert run.failure is not None and run.failure.cell == 0 and "has ended" in run.failure.message
+
+
+def test_elsewhere_kernels_are_started_one_by_one(tmp_path: Path, monkeypatch) -> None:
+    from tfm_book.site import nursery
+
+    monkeypatch.setattr(nursery.sys, "platform", "darwin")
+    (run,) = runner.run_notebooks(
+        [_job("alone", tmp_path, "import sys; print('to' + 'rch' in sys.modules)")], runner.Lines(1)
+    )
+    assert run.failure is None and _printed(run) == "False\n"
+
+
+def test_garbage_is_searched_for_as_before_when_the_build_ends() -> None:
+    import gc
+
+    from tfm_book.site.build import rarely_collected
+
+    before = gc.get_threshold()
+    with rarely_collected():
+        assert gc.get_threshold()[0] > before[0]
+    assert gc.get_threshold() == before
+
+
 def test_a_kernel_that_dies_is_said_to_have_died(tmp_path: Path) -> None:
     (run,) = runner.run_notebooks([_job("dead", tmp_path, "import os; os._exit(1)")], runner.Lines(1))
     assert run.failure is not None and "kernel died" in run.failure.message

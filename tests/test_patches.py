@@ -60,7 +60,12 @@ def test_reaching_in_would_be_seen():
 def test_each_patch_has_its_reason_and_the_version_it_was_seen_with():
     doing = [node for node in ast.parse(HOME.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)]
     told = {node.name: ast.get_docstring(node) or "" for node in doing}
-    seen = {"build_sphinx": "jupyter-book 1.0.4", "stylesheet": "Sphinx 7.4", "set_figure_numbers": "Sphinx 7.4"}
+    seen = {
+        "build_sphinx": "jupyter-book 1.0.4",
+        "stylesheet": "Sphinx 7.4",
+        "set_figure_numbers": "Sphinx 7.4",
+        "find_plugins_once": "pybtex 0.26",
+    }
     for name, version in seen.items():
         assert version in told[name]
 
@@ -81,6 +86,18 @@ def test_whether_jsonschema_still_compiles_grammars_when_it_is_imported():
     assert "rfc3987_syntax" in formats.read_text(encoding="utf-8"), (
         "jsonschema no longer imports rfc3987_syntax: patches.require_sphinx need not hide it."
     )
+
+
+def test_whether_pybtex_still_searches_every_package_for_each_plugin(monkeypatch):
+    import pybtex.plugin
+
+    searched = []
+    monkeypatch.setattr(pybtex.plugin, "entry_points", lambda **asked: searched.append(asked) or ())
+    find = getattr(pybtex.plugin._load_entry_point, "__wrapped__", pybtex.plugin._load_entry_point)
+    for _ in range(2):
+        with pytest.raises(pybtex.plugin.PluginNotFound):
+            find("pybtex.backends", "none")
+    assert len(searched) == 2, "pybtex remembers its plugins itself: patches.find_plugins_once can go."
 
 
 def test_whether_sphinx_serves_assets_from_a_folder_of_ours(tmp_path):

@@ -7,11 +7,13 @@ every page is made again, from the outputs that are still valid.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tfm_book.notebooks.contents import pages, pages_named
@@ -53,22 +55,23 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
     anew = (
         before.get("machinery") != now["machinery"]
     )  # also true after a build with faults, so that they are reported again
-    result = build_sphinx(
-        root,
-        html,
-        noconfig=True,  # no conf.py: _config.yml takes its place
-        confoverrides={
-            "external_toc_path": str(root / "_toc.yml"),
-            "tfm_only": tuple(only),
-            "tfm_force": force and bool(only),
-            "latex_individualpages": False,
-        },
-        quiet=True,
-        warningiserror=True,
-        keep_going=True,
-        freshenv=anew,
-        force_all=anew,
-    )
+    with rarely_collected():
+        result = build_sphinx(
+            root,
+            html,
+            noconfig=True,  # no conf.py: _config.yml takes its place
+            confoverrides={
+                "external_toc_path": str(root / "_toc.yml"),
+                "tfm_only": tuple(only),
+                "tfm_force": force and bool(only),
+                "latex_individualpages": False,
+            },
+            quiet=True,
+            warningiserror=True,
+            keep_going=True,
+            freshenv=anew,
+            force_all=anew,
+        )
     if isinstance(result, KeyboardInterrupt):
         raise KeyboardInterrupt
     if isinstance(result, BaseException):
@@ -81,6 +84,19 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
         del now["sources"]  # the other chapters may be stale
     (out / STATE).write_text(json.dumps(now), encoding="utf-8")
     return 0
+
+
+@contextlib.contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Search for garbage less often than usual. Sphinx keeps millions of nodes, and each search visits them all:
+    with Python's own thresholds it takes a quarter of the time of a build without execution.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _read(state: Path) -> dict:

@@ -13,8 +13,7 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 NEEDED = ("ipykernel.ipkernel", "ipykernel.kernelapp", "torch", "numpy", "matplotlib.pyplot", "anywidget")
 
@@ -28,10 +27,10 @@ class Nursery:
         self.manager: type[AsyncKernelManager] = AsyncKernelManager
         self._environment = {**environment, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
-    def __enter__(self) -> Nursery:
+    def __enter__(self) -> Self:
         if sys.platform == "linux":
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__],
+                [sys.executable, "-P", __file__],  # as a file, so that nothing of ours is imported
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self._environment,
                 start_new_session=True,  # Ctrl-C is for the build, which then ends the kernels
             )  # fmt: skip

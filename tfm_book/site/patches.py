@@ -5,6 +5,7 @@ Each gives its reason and the version that it was written for; `tests/test_patch
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,19 @@ def require_sphinx() -> Callable[..., int | BaseException]:
     sys.modules.setdefault("rfc3987_syntax", None)
     from jupyter_book.sphinx import build_sphinx as build
 
+    find_plugins_once()
     return build
+
+
+def find_plugins_once() -> None:
+    """Let pybtex remember where its plugins are.
+
+    pybtex 0.26: it goes through the entry points of every installed package for each citation, 300 times in this book.
+    """
+    import pybtex.plugin
+
+    if not hasattr(pybtex.plugin._load_entry_point, "cache_info"):
+        pybtex.plugin._load_entry_point = functools.cache(pybtex.plugin._load_entry_point)
 
 
 def stylesheet(path: str, **attributes: Any) -> Any:
