@@ -50,7 +50,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   function build() {
     heads = rows.map((_, i) => s("text", { class: "tfm-word", "text-anchor": "end", role: "rowheader", "data-row": i }));
     tops = cols.map(() => s("text", { class: "tfm-word", role: "columnheader" }));
-    cells = rows.map((_, i) => cols.map((_, j) => cell(i, j)));
+    cells = rows.map((_, i) => cols.map((_, j) => cells?.[i]?.[j] ?? cell(i, j))); // those that were there stay
     const lines = rows.map((_, i) => s("g", { role: "row" }, heads[i], cells[i].map(({ node }) => node)));
     field.replaceChildren(s("g", { role: "row" }, axes[0], tops), ...lines);
     at = [clamp(at[0], 0, rows.length - 1), clamp(at[1], 0, cols.length - 1)];
@@ -143,7 +143,8 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
         if (!each.words) return;
         const inside = String(text(i, j) ?? "");
         if (each.inside !== inside) each.words.textContent = each.inside = inside;
-        set(each.words, { display: size >= Math.max(25, 5 + 7.25 * inside.length) ? null : "none" }); // at 12 px a sign is 7.2 wide
+        const fits = size >= Math.max(25, 5 + 7.25 * inside.length); // at 12 px a sign is 7.2 wide
+        if (each.fits !== fits) set(each.words, { display: (each.fits = fits) ? null : "none" });
       }),
     );
     heads.forEach((head, i) => {

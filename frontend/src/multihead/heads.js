@@ -67,19 +67,20 @@ function render({ model, el }) {
   const focus = (i) => ui.set({ focus: i });
   let hidden; // the future positions, if no head looks ahead
   let shown, max;
+  let [queries, keys, head] = [...words(), place().head]; // of the last drawing: the matrix asks for each cell
 
   live(ui, { ask: () => ({ do: "heads" }), take: (found, typed) => ({ ...found, ...(typed && { focus: 0 }) }) });
   const overview = squares(ui.get("shared").head, (layer, value) => ui.set({ layer, value }));
   const map = heatmap(ui, {
-    rows: words()[0],
-    cols: words()[1],
+    rows: queries,
+    cols: keys,
     name: "weights",
     label: WORDS.map,
     onFocus: focus,
-    text: (i, j) => (hidden?.[i][j] ? "" : share(place().head[i][j])),
-    describe: (i, j) => told(WORDS.cell, { query: words()[0][i], key: words()[1][j], weight: hidden?.[i][j] ? WORDS.hidden : share(place().head[i][j]) }),
+    text: (i, j) => (hidden?.[i][j] ? "" : share(head[i][j])),
+    describe: (i, j) => told(WORDS.cell, { query: queries[i], key: keys[j], weight: hidden?.[i][j] ? WORDS.hidden : share(head[i][j]) }),
   });
-  const net = links(ui, { queries: words()[0], keys: words()[1], name: "focus", label: WORDS.net, onFocus: focus });
+  const net = links(ui, { queries, keys, name: "focus", label: WORDS.net, onFocus: focus });
   const caption = h("p", { class: "tfm-caption" }, told(WORDS.caption, { query: h("span", { class: "tfm-q" }, WORDS.query), keys: h("span", { class: "tfm-k" }, WORDS.keys) }));
   const linked = h("div", {}, caption, net.el);
   const scale = h("div", {});
@@ -96,8 +97,8 @@ function render({ model, el }) {
   });
 
   function draw() {
-    const [queries, keys] = words();
-    const { l, k, i, head } = place();
+    const { l, k, i } = place();
+    [queries, keys, head] = [...words(), place().head];
     if (shown !== layers()) {
       shown = layers();
       max = darkest(shown);
@@ -144,12 +145,14 @@ function render({ model, el }) {
 function squares(headName, onChoose) {
   const el = h("div", { role: "radiogroup", "aria-label": WORDS.grid });
   let across = 1;
+  const drawn = new WeakMap(); // who compares two kinds of attention goes to and fro
   const group = radios(el, { name: "value", onFocus: (at) => onChoose(Math.floor(at / across), at % across) });
   return {
     el,
     build(layers, max) {
       across = layers[0].length;
-      const items = layers.map((heads) => heads.map((head, k) => h("div", { class: "tfm-head" }, square(shrink(head, FINEST), max), h("small", {}, String(k + 1)))));
+      if (!drawn.has(layers)) drawn.set(layers, layers.map((heads) => heads.map((head, k) => h("div", { class: "tfm-head" }, square(shrink(head, FINEST), max), h("small", {}, String(k + 1))))));
+      const items = drawn.get(layers);
       const name = (l) => layers.length > 1 && h("span", { class: "tfm-caption" }, told(WORDS.row, { layer: l + 1 }));
       const grid = `grid-template-columns:${layers.length > 1 ? "auto " : ""}repeat(${across},minmax(0,66px))`;
       el.replaceChildren(h("div", { class: "tfm-heads-grid", style: grid }, items.flatMap((row, l) => [name(l), ...row])));
