@@ -55,6 +55,13 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "rate 0.016, no warm-up": {"rate": 0.016, "warmup": 1},
     "rate 0.032": {"rate": 0.032},
     "rate 0.032, pre-norm": {"rate": 0.032, "norm": "pre"},
+    "up to 16 letters": {"longest": 16},
+    "up to 16 letters, GRU": {"longest": 16, "machine": "gru"},
+    "up to 16 letters, GRU with attention": {"longest": 16, "machine": "gru attention"},
+    "d_model 8": {"d_model": 8, "d_ff": 16},
+    "sort, d_model 8": {"task": "sort", "d_model": 8, "d_ff": 16},
+    "d_model 64, one head": {"d_model": 64, "d_ff": 128, "n_heads": 1},
+    "d_model 64, one head, no √d_k": {"d_model": 64, "d_ff": 128, "n_heads": 1, "scale": False},
 }
 LOOKS = [0, 25, 50, 75, 100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 800, 900, 1000, 1200, 1500]
 
@@ -79,6 +86,7 @@ def shown(moment: dict[str, Any]) -> dict[str, Any]:
         "exact": moment["exact"],
         "written": moment["written"],
         "weights": weights,
+        "norms": {layer: float(short(norm)) for layer, norm in moment.get("norms", {}).items()},
     }
 
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COUNT, LETTERS, PAD, TASKS, batch, random, read, unseen, word, written } from "../src/playground/engine/tasks.js";
+import { norms } from "../src/playground/engine/training.js";
 import { golden } from "./golden.mjs";
 
 const { drawn, unseen: kept, long, answers } = golden("playground");
@@ -36,3 +37,10 @@ test("a batch is rows of one length, shifted by one", () => {
 });
 
 test("letters that the alphabet lacks are left out", () => assert.equal(written(read("Quiz: Stressed!")), "istressed"));
+
+test("the gradient of a layer is as long as those of all its parameters together", () => {
+  const of = (...grad) => ({ grad });
+  const parameters = { "embedding.tokens.weight": of(7), "encoder.0.W": of(3, 0), "encoder.0.b": of(4), "encoder.1.W": of(-2), "decoder.0.W": of(0), "encoder_norm.gain": of(9) };
+  assert.deepEqual(norms(parameters), { "encoder.0": 5, "encoder.1": 2, "decoder.0": 0 });
+  assert.deepEqual(norms({ "encoder.weight_ih_l0": of(6), "encoder.bias_ih_l0": of(8), "output.weight": of(1) }), { "encoder.0": 10 });
+});

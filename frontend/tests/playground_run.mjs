@@ -56,7 +56,7 @@ function trained({ train, every, look }) {
   };
   const seen = (loss) => {
     const { ids, weights } = run.write(tasks.read(look));
-    moments.push({ step: run.steps, loss, exact: judged(), written: tasks.written(ids), weights });
+    moments.push({ step: run.steps, loss, exact: judged(), written: tasks.written(ids), weights, norms: run.norms });
   };
   let [sum, count, seconds] = [0, 0, 0];
   seen(null);

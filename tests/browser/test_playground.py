@@ -102,6 +102,8 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     press(widget, "train")
     until(lambda: update(widget) == 75 and button(widget) == "Train again")
     assert outcome.inner_text().startswith("As you expected, it writes hardly any word. In training, it copies")
+    option = widget.box.locator(choose.format("experiment")).locator("option").nth(3)
+    until(lambda: option.inner_text() == "✓ 3. no causal mask")
     guess.select_option("almost every word")
     assert outcome.inner_text().startswith("You expected almost every word, but it writes hardly any word.")
     widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions")
@@ -110,6 +112,41 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     widget.box.locator(choose.format("task")).select_option("sort")  # a hand ends the experiment, and trains at once
     until(lambda: button(widget) == "Pause" and not outcome.inner_text())
     assert widget.box.locator(choose.format("experiment")).input_value() == "none, play freely"
+    (again,) = stand.show(Playground())
+    kept = again.box.locator(choose.format("experiment")).locator("option").all_inner_texts()
+    assert [words for words in kept if "✓" in words] == ["✓ 3. no causal mask"], (
+        "it isn't there when the reader comes back"
+    )
+
+
+def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
+    (widget,) = stand.show(Playground(more=True))
+    before = widget.look()
+
+    def drawn(colour: str) -> int:
+        styles = widget.box.locator("path.tfm-line[d]").evaluate_all(
+            "all => all.filter((l) => l.getAttribute('d')).map((l) => l.getAttribute('style'))"
+        )
+        return sum(f"--tfm-{colour})" in style for style in styles)
+
+    assert [drawn(colour) for colour in ("one", "two", "encoder", "decoder")] == [2, 0, 1, 1]
+    press(widget, "train")
+    until(lambda: update(widget) > 50)
+    widget.box.locator('[data-control="rival"]').select_option("GRU with attention")
+    until(lambda: 0 < update(widget) < 50)  # both begin together
+    until(lambda: update(widget) > 60 and "GRU with attention:" in widget.readout())
+    assert [drawn(colour) for colour in ("one", "two", "soft", "encoder", "decoder")] == [2, 2, 2, 1, 1]
+    press(widget, "train")
+    until(lambda: button(widget) == "Go on", 1)
+    time.sleep(0.3)
+    rests = widget.readout()
+    time.sleep(0.3)
+    assert widget.readout() == rests, "the rival goes on without it"
+    assert "GRU with attention writes" in " ".join(widget.box.locator("[data-stage]").inner_text().split())
+    widget.reset()
+    until(lambda: "GRU" not in widget.readout())
+    widget.box.locator('[data-control="more"]').check()
+    until(lambda: widget.look() == before)
 
 
 @pytest.mark.long

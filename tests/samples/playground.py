@@ -42,14 +42,17 @@ SAMPLES = {
         still=playground_still,
         refused={
             "value must be made of the letters adeilmnoprst; it has x, z": lambda: changed(Playground(), value="xz"),
-            "value must be a word of a length from 1 to 8; it is 0": lambda: changed(Playground(), value=""),
+            "value must be a word of a length from 1 to 16; it is 0": lambda: changed(Playground(), value=""),
             "task must be one of reverse, sort, copy; it is 'add'": lambda: Playground(task="add"),
             "positions must be one of sinusoidal, learned, rotary, none; it is 'relative'": lambda: Playground(
                 positions="relative"
             ),
             "n_heads must be one of 1, 2, 4; it is 3": lambda: Playground(n_heads=3),
             "experiment must be from -1 to 11; it is 12": lambda: Playground(experiment=12),
-            "focus must be from 0 to 8; it is 9": lambda: changed(Playground(), focus=9),
+            "focus must be from 0 to 16; it is 17": lambda: changed(Playground(), focus=17),
+            "d_model must be one of 8, 16, 32, 64; it is 48": lambda: Playground(d_model=48),
+            "longest must be from 4 to 16; it is 17": lambda: Playground(longest=17),
+            "rival must be one of transformer, gru attention, gru; it is 'lstm'": lambda: Playground(rival="lstm"),
             "guess must be from -1 to 2; it is 3": lambda: Playground(guess=3),
             "norm must be one of post, pre, none; it is 'layer'": lambda: Playground(norm="layer"),
             "machine must be one of transformer, gru attention, gru; it is 'lstm'": lambda: Playground(machine="lstm"),

@@ -94,10 +94,12 @@ WORDS = Words(
     asked="How many words will it write after training with this change: {title}?",
 )
 HEADS = (1, 2, 4)
+SIZES = (8, 16, 32, 64)
+SHORT, LONG = 4, 16  # the longest words that can be asked for
 SEEDS = 10
 SWITCHES = (
     *("machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward"),
-    *("n_layers", "rate", "warmup", "smoothing", "seed"),
+    *("n_layers", "d_model", "longest", "rate", "warmup", "smoothing", "seed"),
 )
 
 
@@ -108,7 +110,7 @@ class Playground(Widget):
     what was kept of it (`step`, `loss`, `exact`, the `word`, what is `written` for it, the `weights` of each head of the
     cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that
     is shown. `experiment` is one of EXPERIMENTS, or −1, and `guess` what the reader expects of it: 0 almost every word,
-    1 some, 2 hardly any, −1 nothing yet. `focus` is the letter written whose row is lit.
+    1 some, 2 hardly any, −1 nothing yet. `rival` is another machine that learns the same task beside it. `focus` is the letter written whose row is lit.
     """
 
     _module = traitlets.Unicode("playground/playground").tag(sync=True)
@@ -124,10 +126,13 @@ class Playground(Widget):
     scale = traitlets.Bool(True).tag(sync=True)
     feed_forward = traitlets.Bool(True).tag(sync=True)
     n_layers = traitlets.Int(1).tag(sync=True)
+    d_model = traitlets.Int(32).tag(sync=True)
+    longest = traitlets.Int(LONGEST).tag(sync=True)
     rate = traitlets.Float(0.004).tag(sync=True)
     warmup = traitlets.Int(50).tag(sync=True)
     smoothing = traitlets.Float(0.0).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
+    rival = traitlets.Unicode().tag(sync=True)
     more = traitlets.Bool(False).tag(sync=True)
     focus = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int().tag(sync=True)
@@ -164,7 +169,7 @@ class Playground(Widget):
         word = proposal["value"]
         if strange := sorted(set(word) - set(LETTERS)):
             raise ValueError(f"value must be made of the letters {LETTERS}; it has {', '.join(strange)}")
-        within("value", len(word), 1, LONGEST, "a word of a length ")
+        within("value", len(word), 1, LONG, "a word of a length ")
         return word
 
     @traitlets.validate("experiment")
@@ -199,6 +204,18 @@ class Playground(Widget):
     def _valid_n_layers(self, proposal):
         return within("n_layers", proposal["value"], 1, 2)
 
+    @traitlets.validate("d_model")
+    def _valid_d_model(self, proposal):
+        return one_of("d_model", proposal["value"], SIZES)
+
+    @traitlets.validate("longest")
+    def _valid_longest(self, proposal):
+        return within("longest", proposal["value"], SHORT, LONG)
+
+    @traitlets.validate("rival")
+    def _valid_rival(self, proposal):
+        return proposal["value"] and one_of("rival", proposal["value"], self.words.shared["machines"])
+
     @traitlets.validate("rate")
     def _valid_rate(self, proposal):
         return within("rate", proposal["value"], 0.0005, 0.064)
@@ -217,7 +234,7 @@ class Playground(Widget):
 
     @traitlets.validate("focus")
     def _valid_focus(self, proposal):
-        return within("focus", proposal["value"], 0, LONGEST)
+        return within("focus", proposal["value"], 0, LONG)
 
     @traitlets.validate("step")
     def _valid_step(self, proposal):

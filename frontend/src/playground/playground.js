@@ -35,6 +35,16 @@ const WORDS = {
   warmup: "warm-up",
   smoothing: "smoothing",
   seed: "seed",
+  size: "d_model",
+  longest: "longest word",
+  rival: "race against",
+  nobody: "nobody",
+  rivals: "{machine} writes {answered}",
+  raced: "{machine}: {exact} of {count} after update {step}",
+  gradient: "length of the gradient",
+  gradients: "Length of the gradient of each layer against the updates",
+  done: "✓ {title}",
+  layers_key: "{encoder} and {decoder}; dashed: the second layer",
   word: "your word",
   learning: "Unseen words written exactly against the updates",
   loss: "loss in nats per letter",
@@ -58,62 +68,45 @@ const WORDS = {
   damaged: "engine.js is not the file that this book was built with.",
 };
 
-const SWITCHES = ["machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "n_layers", "rate", "warmup", "smoothing", "seed"];
+const SWITCHES = ["machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "n_layers", "d_model", "longest", "rate", "warmup", "smoothing", "seed"];
 const HEADS = [1, 2, 4];
+const SIZES = [8, 16, 32, 64];
 const RATES = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064];
 const WARMUPS = [1, 10, 25, 50, 100, 200, 400];
 const SMOOTHINGS = [0, 0.05, 0.1, 0.2, 0.3];
-const LONGEST = 8;
+const [SHORT, LONG] = [4, 16]; // the longest words that can be asked for
 const PATIENCE = 20_000; // milliseconds to wait for a kernel
 const TRANSFORMER = "transformer";
+const TRIED = "tfm-experiments"; // where a browser keeps them
+const SAID = "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px;min-height:48px";
 const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
 const BOUNDS = [0.97, 0.2]; // of the outcomes: shares of exact words
 const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "value", "step", "more", "focus"], fits: { focus: below(LONGEST + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
+  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "rival", "value", "step", "more", "focus"], fits: { focus: below(LONG + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
   const { machines, tasks, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
   const updates = ui.get("updates");
   const settings = () => Object.fromEntries(SWITCHES.map((name) => [name, ui.get(name)]));
   const same = (a, b) => SWITCHES.every((name) => a[name] === b[name]);
-  const ids = () => read(ui.get("value")).slice(0, LONGEST);
+  const ids = () => read(ui.get("value")).slice(0, ui.get("longest"));
 
-  /* A run is { settings, word, moments }: what was kept of it, and `now`, the newest moment. */
+  /* A run is { settings, moments, now?, broken? }, as the engine's course.js keeps it. */
   const recorded = { settings: ui.get("ran"), moments: ui.get("moments") };
-  let run = recorded;
-  let [former, engine, opening, going, trouble, pace, changing] = [];
-  let serial = 0;
-  const last = () => run.now ?? run.moments.at(-1);
-  const shown = () => (ui.get("step") >= last().step ? last() : run.moments.findLast(({ step }) => step <= ui.get("step")) ?? run.moments[0]);
-  const fits = () => same(run.settings, settings());
+  let [course, rival, opening, former, failure, changing] = [];
+  let newest = recorded.moments.at(-1).step; // the update up to which the picture has followed the run
+  const run = () => (ui.get("trained") && course?.run) || recorded;
+  const last = ({ now, moments }) => now ?? moments.at(-1);
+  const at = (run, step) => (step >= last(run).step ? last(run) : run.moments.findLast((moment) => moment.step <= step) ?? run.moments[0]);
+  const shown = () => at(run(), ui.get("step"));
+  const fits = () => same(run().settings, settings());
+  const trouble = () => failure ?? course?.trouble;
 
-  const [asked, answered] = ["", ""].map(() => h("b", { style: SPELLED }));
-  const maps = range(Math.max(...HEADS)).map((head) => {
-    const names = told(WORDS.map, { head: head + 1 });
-    const weight = (i, j) => two(shown().weights[head][i][j]);
-    const letter = (i) => shown().written[i] ?? WORDS.end;
-    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { letter: letter(i), source: shown().word[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
-    return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
-  });
-  const axis = { label: update, domain: [0, updates] };
-  const learning = plot(ui, { x: axis, y: { label: learnt, domain: [0, 100] }, height: 210, label: WORDS.learning });
-  const falling = plot(ui, { x: axis, y: { label: WORDS.loss, domain: [0, 3] }, height: 210, label: WORDS.falling });
-  const [exact, loss] = [learning, falling].map((each) => ({ before: each.line({ colour: "soft", dash: "5 4" }), line: each.line({ colour: "one" }), here: each.dot({ colour: "one", r: 6 }) }));
-  const looks = h("div", { style: "display:flex;flex-wrap:wrap;gap:0 16px" });
-  const scale = legend({ max: 1 });
-  const where = h("p", { class: "tfm-caption" });
-  const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
-  ui.stage.append(
-    h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px;min-height:48px" }, told(WORDS.spelled, { asked, answered })),
-    where,
-    looks,
-    scale,
-    h("div", { class: "tfm-columns" }, learning.el, falling.el),
-    note,
-  );
+  const picture = pictureOf(ui, { number, update, learnt, updates, shown });
+  ui.stage.append(picture.el);
 
-  const train = ui.button("train", { label: WORDS.train, onclick: () => begun({ go: !going }) });
+  const train = ui.button("train", { label: WORDS.train, onclick: () => begun({ go: !course?.going }) });
   const readout = ui.stage.nextElementSibling;
   train.el.style = "font-weight:700;font-size:17px;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
@@ -136,74 +129,83 @@ function render({ model, el }) {
     ui.slider("n_layers", { label: WORDS.layers, min: 1, max: 2, format: String }),
   ];
   its.push(...drawn);
-  const rest = [
+  const drawer = row([
     ...drawn,
+    ui.select("d_model", { label: indexed(WORDS.size), options: SIZES }),
+    ui.slider("longest", { label: WORDS.longest, min: SHORT, max: LONG, format: String }),
     ui.slider("rate", { label: WORDS.rate, values: RATES, format: String }),
     ui.slider("warmup", { label: WORDS.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
     ui.slider("smoothing", { label: WORDS.smoothing, values: SMOOTHINGS, format: String }),
     ui.slider("seed", { label: WORDS.seed, min: 0, max: 9, format: String }),
-  ];
-  const row = (controls) => h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:8px 22px;padding-bottom:12px" }, controls.map(({ el }) => el));
-  const drawer = row(rest);
+    ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] }),
+  ]);
+  const titles = experiments.map(({ title }, i) => told(WORDS.numbered, { number: i + 1, title }));
   const planned = [
-    ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...experiments.map(({ title }, i) => [i, told(WORDS.numbered, { number: i + 1, title })])] }),
+    ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...titles.map((title, i) => [i, title])] }),
     ui.select("guess", { label: WORDS.guess, options: [[-1, WORDS.unsure], ...WORDS.outcomes.map((words, i) => [i, words])] }),
   ];
+  const ticks = planned[0].el.querySelectorAll("option");
   const outcome = h("p", { class: "tfm-outcome", role: "status", style: "margin:0;font-size:15px" });
   const plans = row(planned);
   plans.append(outcome);
-  ui.stage.prepend(plans);
-  const word = ui.text("value", { label: WORDS.word, most: LONGEST });
+  picture.plots.before(plans);
+  const word = ui.text("value", { label: WORDS.word, most: LONG });
   word.el.style = "flex:0 1 20rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
 
   async function open() {
-    await (globalThis.tfmKit ? lazy("engine.js") : fromKernel(ui));
+    if (!globalThis.tfmPlayground) await (globalThis.tfmKit ? lazy("engine.js") : fromKernel(ui));
     if (!globalThis.tfmPlayground) throw new Error(WORDS.damaged);
-    engine = globalThis.tfmPlayground.open(hear);
+    course = globalThis.tfmPlayground.course(heard);
   }
 
   /* The run of these settings goes on, or a new one begins, and the former stays as a ghost. */
   async function begun(message, anew) {
-    trouble = undefined;
-    going = Boolean(message.go);
     ui.stage.dataset.busy = "";
+    failure = undefined;
     try {
-      if (!engine) await (opening ??= open());
-      if (anew || !ui.get("trained") || !fits() || last().step >= updates || run.broken) {
-        if (run.moments.length > 1) former = run;
-        run = { settings: settings(), moments: [{ step: 0, exact: 0, word: written(ids()), written: "", weights: [] }] };
-        ui.set({ trained: true });
-        message.serial = run.serial = ++serial;
-        message.train = { ...globalThis.tfmPlayground.SETTINGS, ...run.settings, updates };
+      if (!course) await (opening ??= open());
+      const fresh = anew || !ui.get("trained") || !fits() || last(run()).step >= updates || run().broken;
+      if (fresh) {
+        if (run().moments.length > 1) former = run();
+        newest = 0;
       }
-      engine.tell({ ...message, ids: ids() });
+      course.tell({ ...message, ids: ids() }, fresh ? { ...settings(), updates } : undefined);
+      ui.set({ trained: true });
+      race(message, fresh);
     } catch (error) {
       opening = null; // it may be tried again
-      hear({ failed: error.message });
-    }
-  }
-  function hear({ failed, step, look, rests, serial: of, ...told }) {
-    delete ui.stage.dataset.busy;
-    if (!failed && (!ui.get("trained") || of !== run.serial)) return; // of a run that has ended
-    if (failed) [trouble, going] = [failed, false];
-    else if (Number.isNaN(told.loss)) [run.broken, run.now, going] = [step, null, false];
-    else {
-      if (rests) going = false;
-      pace = told.pace ?? pace;
-      const follows = ui.get("step") >= last().step; // otherwise a hand went back to a kept moment
-      const now = { ...last(), step, ...told, word: written(ids()), written: written(look.ids), weights: look.weights[`decoder.${run.settings.n_layers - 1}.cross_attention`] ?? look.weights.attention ?? [] };
-      run.now = now;
-      if (told.exact != null) run.moments = [...run.moments.filter((moment) => moment.step < step), now];
-      ui.set({ ...(follows && { step }), ...(rests && { moments: run.moments, ran: run.settings }) });
-      if (follows && !rests) return; // it is drawn already
+      failure = error.message;
     }
     draw();
   }
+
+  /* The same task for another machine, whose parts are all there. */
+  function race(message, fresh) {
+    const machine = ui.get("rival");
+    if (!machine) return;
+    rival ??= globalThis.tfmPlayground.course(() => course.going || draw());
+    const begins = fresh || !rival.run;
+    if (!begins && last(rival.run).step >= updates) return;
+    const { task, d_model, longest, seed } = settings();
+    rival.tell({ ...message, ids: ids() }, begins ? { ...recorded.settings, machine, task, d_model, longest, seed, updates } : undefined);
+  }
+
+  function heard({ run: now, going, trouble }) {
+    delete ui.stage.dataset.busy;
+    const follows = ui.get("step") >= newest; // otherwise a hand went back to a kept moment
+    if (now) newest = last(now).step;
+    if (now && !trouble) ui.set({ ...(follows && { step: newest }), ...(!going && { moments: now.moments, ran: now.settings }) });
+    if (!follows || !going) draw(); // otherwise it is drawn already
+  }
   ui.on("trained", () => {
-    if (ui.get("trained")) return void (engine || ui.set({ trained: false })); // a link brings settings, but no weights
-    if (engine) engine.tell({ go: (going = false) });
-    [run, former, trouble] = [recorded];
+    if (ui.get("trained")) return void (course?.run || ui.set({ trained: false })); // a link brings settings, but no weights
+    [course, rival].forEach((each) => each?.rest());
+    [former, failure] = [];
+  });
+  ui.on("rival", () => {
+    rival?.rest();
+    if (ui.get("trained") && ui.get("rival")) begun({ go: true }, true);
   });
 
   /* What an experiment changes waits for the guess and the button; what a hand changes is trained at once. */
@@ -212,7 +214,7 @@ function render({ model, el }) {
   ui.on("experiment", () => {
     if (!plan()) return;
     ui.set({ ...recorded.settings, ...plan().change, guess: -1 });
-    if (going) begun({ go: false });
+    if (course?.going) begun({ go: false });
   });
   const changed = () => {
     changing = false;
@@ -220,33 +222,110 @@ function render({ model, el }) {
     if (!plan() && ui.get("trained") && !fits()) begun({ go: true }, true);
   };
   for (const name of SWITCHES) ui.on(name, () => changing || queueMicrotask(changed, (changing = true)));
-  ui.on("value", () => ui.get("trained") && ids().length && engine.tell({ ids: ids() }));
-  const hidden = () => document.hidden && going && begun({ go: false });
+  ui.on("value", () => ui.get("trained") && ids().length && [course, rival].forEach((each) => each?.run && each.tell({ ids: ids() })));
+  const hidden = () => document.hidden && course?.going && begun({ go: false });
   document.addEventListener("visibilitychange", hidden);
-  ui.until(() => (document.removeEventListener("visibilitychange", hidden), engine?.close()));
+  ui.until(() => (document.removeEventListener("visibilitychange", hidden), [course, rival].forEach((each) => each?.close())));
 
   /* A run by what differs from the recorded one. */
-  const NAMES = { machine: WORDS.machine, positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, n_layers: WORDS.layers, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
+  const NAMES = { machine: WORDS.machine, positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, n_layers: WORDS.layers, d_model: WORDS.size, longest: WORDS.longest, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
   const named = (of) => {
     const changed = Object.entries(NAMES).filter(([trait]) => of[trait] !== recorded.settings[trait]);
     const parts = changed.map(([trait, name]) => told(of[trait] === false ? WORDS.not : WORDS.with, { name, value: machines[of[trait]] ?? positions[of[trait]] ?? norms[of[trait]] ?? String(of[trait]) }));
     return [tasks[of.task], ...parts].join(", ");
   };
-  const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
 
   function draw() {
-    const now = shown();
-    train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last().step < updates && !run.broken ? WORDS.on : WORDS.again;
+    const [now, going] = [shown(), course?.going];
+    train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last(run()).step < updates && !run().broken ? WORDS.on : WORDS.again;
     once.enable(!going);
     planned[1].enable(Boolean(plan()));
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer.isConnected !== ui.get("more")) ui.get("more") ? ui.stage.prepend(drawer) : drawer.remove();
+    const { asked } = picture;
     const [line, other] = ui.get("trained") ? [word.el, asked] : [asked, word.el];
     if (other.isConnected) other.replaceWith(line);
-    const answer = written(TASKS[run.settings.task](read(now.word)));
+    const raced = rival?.run && { run: rival.run, now: at(rival.run, now === last(run()) ? updates : now.step), name: machines[rival.run.settings.machine] };
+    picture.draw({ run: run(), now, former, raced, row: ui.get("focus"), gradients: ui.get("more"), ghost: former && named(former.settings) });
+    retext(outcome, verdict());
+    const done = tried();
+    ticks.forEach((option, i) => i && (option.textContent = done.has(i - 1) ? told(WORDS.done, { title: titles[i - 1] }) : titles[i - 1]));
+    ui.say(...sentences(now, raced));
+  }
+
+  /* What was expected of an experiment, and what has happened. */
+  function verdict() {
+    if (!plan()) return "";
+    const guess = WORDS.outcomes[ui.get("guess")];
+    if (!ui.get("trained") || !fits() || last(run()).step < updates) return told(guess ? WORDS.guessed : WORDS.planned, { guess, train: WORDS.train });
+    const found = WORDS.outcomes[BOUNDS.filter((bound) => last(run()).exact < bound).length];
+    if (guess) tried(ui.get("experiment"));
+    return `${told(!guess ? WORDS.found : guess === found ? WORDS.as : WORDS.other, { guess, found })} ${plan().why}`;
+  }
+
+  function sentences(now, raced) {
+    const right = (moment) => String(Math.round(COUNT * (moment.exact ?? 0)));
+    const said = told(WORDS.at, { step: h("b", {}, String(now.step)), all: updates, exact: h("b", {}, right(now)), count: COUNT });
+    const pace = course?.going && course.pace;
+    const more = [now.loss != null && told(WORDS.lost, { loss: two(now.loss) }), now.rate && told(WORDS.rated, { rate: now.rate.toPrecision(2) }), pace && told(WORDS.pace, { pace: Math.round(pace) })].filter(Boolean);
+    return [
+      h("div", {}, said),
+      ...(raced ? [h("div", { class: "tfm-two" }, told(WORDS.raced, { machine: raced.name, exact: right(raced.now), count: COUNT, step: raced.now.step }))] : []),
+      h("div", {}, more.join(" · ")),
+      ...(run().broken ? [h("div", { class: "tfm-bad" }, told(WORDS.broken, { step: run().broken }))] : []),
+      ...(trouble() ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble() }))] : fits() || plan() ? [] : [h("div", {}, indexed(told(WORDS.rests, { train: WORDS.train, run: named(settings()) })))]),
+    ];
+  }
+
+  const csv = () => [["update", "loss", "exact"], ...run().moments.filter(({ loss: x }) => x != null).map(({ step, loss: x, exact: share }) => [step, x, share])];
+  return ui.start(draw, { csv });
+}
+
+/* What it writes, where it looks, and how it learns. */
+function pictureOf(ui, { number, update, learnt, updates, shown }) {
+  const [asked, answered, against] = ["", "", ""].map(() => h("b", { style: SPELLED }));
+  const opponent = h("span", { class: "tfm-two" });
+  const second = h("div", { style: SAID }, told(WORDS.rivals, { machine: opponent, answered: against }));
+  const maps = range(Math.max(...HEADS)).map((head) => {
+    const names = told(WORDS.map, { head: head + 1 });
+    const weight = (i, j) => two(shown().weights[head][i][j]);
+    const letter = (i) => shown().written[i] ?? WORDS.end;
+    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { letter: letter(i), source: shown().word[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
+    return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
+  });
+  const axis = { label: update, domain: [0, updates] };
+  const figure = (label, domain, words, log) => plot(ui, { x: axis, y: { label, domain, log }, height: 210, label: words });
+  const learning = figure(learnt, [0, 100], WORDS.learning);
+  const falling = figure(WORDS.loss, [0, 3], WORDS.falling);
+  const slopes = figure(WORDS.gradient, [1e-4, 10], WORDS.gradients, true);
+  const [exact, loss] = [learning, falling].map((each) => ({
+    before: each.line({ colour: "soft", dash: "5 4" }),
+    other: each.line({ colour: "two" }),
+    line: each.line({ colour: "one" }),
+    there: each.dot({ colour: "two", r: 5 }),
+    here: each.dot({ colour: "one", r: 6 }),
+  }));
+  const layers = ["encoder", "decoder"].flatMap((side) => [0, 1].map((i) => ({ path: `${side}.${i}`, line: slopes.line({ colour: side, dash: i ? "5 4" : undefined }) })));
+  const looks = h("div", { style: "display:flex;flex-wrap:wrap;gap:0 16px" });
+  const scale = legend({ max: 1 });
+  const where = h("p", { class: "tfm-caption" });
+  const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
+  const key = h("p", { class: "tfm-caption", hidden: true }, told(WORDS.layers_key, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { class: `tfm-${side}` }, side)]))));
+  const plots = h("div", { class: "tfm-columns" }, learning.el, falling.el);
+  const el = h("div", {}, h("div", { style: SAID }, told(WORDS.spelled, { asked, answered })), second, where, looks, scale, plots, note, key, slopes.el);
+  const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
+  const point = (moment, name, scale) => (moment?.[name] == null ? null : [moment.step, scale(moment[name])]);
+
+  function draw({ run, now, former, raced, row, gradients, ghost }) {
+    const answer = (moment) => written(TASKS[run.settings.task](read(moment.word)));
     spell(asked, now.word, now.word);
-    spell(answered, now.written, answer);
+    spell(answered, now.written, answer(now));
+    second.style.display = raced ? "flex" : "none"; // its own style would win over the attribute hidden
+    if (raced) {
+      retext(opponent, raced.name);
+      spell(against, raced.now.written, answer(raced.now));
+    }
     const places = (text) => [...text, WORDS.end];
     const { machine, n_heads } = run.settings;
     const heads = machine === TRANSFORMER ? n_heads : machine === "gru" ? 0 : 1;
@@ -256,40 +335,33 @@ function render({ model, el }) {
     maps.slice(0, heads).forEach(({ update }, head) => {
       if (!now.weights[head]) return;
       const [values, rows] = [now.weights[head], places(now.written)]; // what comes after the end counts for nothing
-      update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), row: Math.min(ui.get("focus"), values.length - 1), max: 1 });
+      update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), row: Math.min(row, values.length - 1), max: 1 });
     });
-    for (const [{ before, line, here }, name, scale] of [[exact, "exact", percent], [loss, "loss", (x) => clamp(x, 0, 3)]]) {
+    for (const [{ before, other, line, there, here }, name, scale] of [[exact, "exact", percent], [loss, "loss", (x) => clamp(x, 0, 3)]]) {
       before(former ? curve(former, name, scale) : []);
+      other(raced ? curve(raced.run, name, scale) : []);
       line(curve(run, name, scale));
-      here(now[name] == null ? null : [now.step, scale(now[name])], "");
+      there(point(raced?.now, name, scale), "");
+      here(point(now, name, scale), "");
     }
-    note.replaceChildren(...(former ? indexed(told(WORDS.ghost, { run: named(former.settings) })) : []));
-    retext(outcome, verdict());
-    ui.say(...sentences(now));
+    note.replaceChildren(...(ghost ? indexed(told(WORDS.ghost, { run: ghost })) : []));
+    slopes.el.hidden = key.hidden = !gradients;
+    for (const { path, line } of layers) line(gradients ? run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)]) : []);
   }
+  return { el, plots, asked, draw };
+}
 
-  /* What was expected of an experiment, and what has happened. */
-  function verdict() {
-    if (!plan()) return "";
-    const guess = WORDS.outcomes[ui.get("guess")];
-    if (!ui.get("trained") || !fits() || last().step < updates) return told(guess ? WORDS.guessed : WORDS.planned, { guess, train: WORDS.train });
-    const found = WORDS.outcomes[BOUNDS.filter((bound) => last().exact < bound).length];
-    return `${told(!guess ? WORDS.found : guess === found ? WORDS.as : WORDS.other, { guess, found })} ${plan().why}`;
+const row = (controls) => h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:8px 22px;padding:6px 0 12px" }, controls.map(({ el }) => el));
+
+/* The experiments for which a guess was kept and judged, with one more; nothing where the browser keeps nothing. */
+function tried(more) {
+  try {
+    const done = new Set(JSON.parse(localStorage.getItem(TRIED)) ?? []);
+    if (more !== undefined && !done.has(more)) localStorage.setItem(TRIED, JSON.stringify([...done.add(more)]));
+    return done;
+  } catch {
+    return new Set();
   }
-
-  function sentences(now) {
-    const said = told(WORDS.at, { step: h("b", {}, String(now.step)), all: updates, exact: h("b", {}, String(Math.round(COUNT * (now.exact ?? 0)))), count: COUNT });
-    const more = [now.loss != null && told(WORDS.lost, { loss: two(now.loss) }), now.rate && told(WORDS.rated, { rate: now.rate.toPrecision(2) }), going && pace && told(WORDS.pace, { pace: Math.round(pace) })].filter(Boolean);
-    return [
-      h("div", {}, said),
-      h("div", {}, more.join(" · ")),
-      ...(run.broken ? [h("div", { class: "tfm-bad" }, told(WORDS.broken, { step: run.broken }))] : []),
-      ...(trouble ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble }))] : fits() || plan() ? [] : [h("div", {}, indexed(told(WORDS.rests, { train: WORDS.train, run: named(settings()) })))]),
-    ];
-  }
-
-  const csv = () => [["update", "loss", "exact"], ...run.moments.filter(({ loss: x }) => x != null).map(({ step, loss: x, exact: share }) => [step, x, share])];
-  return ui.start(draw, { csv });
 }
 
 /* Letters side by side; those that differ from the right ones are marked. */

@@ -3,6 +3,7 @@
    const run = new Training(space, settings)   `settings` are SETTINGS, or others of the same names
      .step()              one update; returns its loss
      .steps, .rate()      updates made so far, and the rate of the next
+     .norms               of the gradient of each layer at the last update, { "encoder.0": … }
      .exactness()         a generator, so that others may run between its steps; it returns the share of unseen words of which
                           the model writes every letter
      .write(ids)          what it writes by itself for a word, and where it looked: { ids, weights: { path: rows of each head } } */
@@ -51,6 +52,7 @@ export class Training {
     const loss = tape.crossEntropy(model.forward(given), given.out, { smoothing: settings.smoothing, skip: PAD });
     tape.back(loss);
     const told = loss.data[0];
+    this.norms = norms(model.parameters);
     this.adam.step(this.rate());
     this.steps++;
     tape.clear();
@@ -121,6 +123,19 @@ export class Training {
 
 /* The machine that a config names. */
 export const made = (tape, config, weights) => new (config.machine && config.machine !== "transformer" ? Seq2Seq : Transformer)(tape, config, weights);
+
+/* The length of the gradient of each layer; a GRU is one. */
+export function norms(parameters) {
+  const squares = {};
+  for (const [name, { grad }] of Object.entries(parameters)) {
+    const [, side, layer = 0] = name.match(/^(encoder|decoder)(?:\.(\d))?\./) ?? [];
+    if (!side) continue;
+    let sum = squares[`${side}.${layer}`] ?? 0;
+    for (let i = 0; i < grad.length; i++) sum += grad[i] * grad[i];
+    squares[`${side}.${layer}`] = sum;
+  }
+  return Object.fromEntries(Object.entries(squares).map(([layer, sum]) => [layer, Math.sqrt(sum)]));
+}
 
 const range = (n) => [...Array(n).keys()];
 const until = (ids, end) => (ids.includes(end) ? ids.slice(0, ids.indexOf(end)) : ids);

@@ -4,8 +4,9 @@
    { go: true or false }      go on, or rest; { once: true } makes a single update
    { ids }                    look at another word
 
-   What it answers: { step, loss, rate, pace, look, exact?, rests } after each slice of time; `loss` is the mean since the last
-   of the KEPT updates, `look` is as Training.write gives it, `exact` comes with each of those, `rests` when nothing runs any more.
+   What it answers: { step, loss, rate, pace, word, look, exact?, norms?, rests } after each slice of time; `loss` is the mean
+   since the last of the KEPT updates, `look` is as Training.write gives it for `word`, `exact` and `norms` come with each of
+   those, `rests` when nothing runs any more.
    { failed } where the machine does not start.                                                                             */
 
 import { pause } from "../../twin/pause.js";
@@ -36,12 +37,12 @@ async function turn(once) {
       const judging = run.exactness();
       let next;
       while (!(next = judging.next()).done && mine === run) await pause();
-      told.exact = next.value;
+      Object.assign(told, { exact: next.value, norms: run.norms });
     }
     await pause();
     if (mine !== run) continue; // another run has begun meanwhile
     going &&= Number.isFinite(told.loss) && run.steps < run.settings.updates;
-    post({ ...told, look: run.write(ids), rests: !going });
+    post({ ...told, word: ids, look: run.write(ids), rests: !going });
     await pause();
   } while (going);
   turning = false;
@@ -52,7 +53,7 @@ globalThis.onmessage = ({ data }) => {
     if (data.ids) ids = data.ids;
     if (data.train) [run, serial] = [new Training(space, data.train), data.serial];
     if ("go" in data) going = data.go;
-    if (data.train || !turning) post({ step: run.steps, look: run.write(ids), rests: !going });
+    if (data.train || !turning) post({ step: run.steps, word: ids, look: run.write(ids), rests: !going });
     if (data.once || going) turn(data.once).catch(fail);
   } catch (error) {
     fail(error);
