@@ -145,7 +145,6 @@ def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
     assert "GRU with attention writes" in " ".join(widget.box.locator("[data-stage]").inner_text().split())
     widget.reset()
     until(lambda: "GRU" not in widget.readout())
-    widget.box.locator('[data-control="more"]').check()
     until(lambda: widget.look() == before)
 
 

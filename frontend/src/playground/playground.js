@@ -285,6 +285,7 @@ function render({ model, el }) {
 /* What it writes, where it looks, and how it learns. */
 function pictureOf(ui, { number, update, learnt, updates, shown }) {
   const [asked, answered, against] = ["", "", ""].map(() => h("b", { style: SPELLED }));
+  const first = h("div", { style: SAID }, told(WORDS.spelled, { asked, answered }));
   const opponent = h("span", { class: "tfm-two" });
   const second = h("div", { style: SAID }, told(WORDS.rivals, { machine: opponent, answered: against }));
   const maps = range(Math.max(...HEADS)).map((head) => {
@@ -313,7 +314,7 @@ function pictureOf(ui, { number, update, learnt, updates, shown }) {
   const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
   const key = h("p", { class: "tfm-caption", hidden: true }, told(WORDS.layers_key, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { class: `tfm-${side}` }, side)]))));
   const plots = h("div", { class: "tfm-columns" }, learning.el, falling.el);
-  const el = h("div", {}, h("div", { style: SAID }, told(WORDS.spelled, { asked, answered })), second, where, looks, scale, plots, note, key, slopes.el);
+  const el = h("div", {}, first, where, looks, scale, plots, note, key, slopes.el);
   const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
   const point = (moment, name, scale) => (moment?.[name] == null ? null : [moment.step, scale(moment[name])]);
 
@@ -321,8 +322,9 @@ function pictureOf(ui, { number, update, learnt, updates, shown }) {
     const answer = (moment) => written(TASKS[run.settings.task](read(moment.word)));
     spell(asked, now.word, now.word);
     spell(answered, now.written, answer(now));
-    second.style.display = raced ? "flex" : "none"; // its own style would win over the attribute hidden
-    if (raced) {
+    if (!raced) second.remove();
+    else {
+      if (!second.isConnected) first.after(second);
       retext(opponent, raced.name);
       spell(against, raced.now.written, answer(raced.now));
     }
