@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from tiers import params
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from experiments.playground import WORD, ran
 from tfm_lib.alignment import AttentiveSeq2Seq
-from tfm_lib.corpora.words import ANSWERS
+from tfm_lib.corpora.words import ANSWERS, unseen
+from tfm_lib.engine.trained import NoModel
+from tfm_lib.engine.translator import Translator
 from tfm_lib.recurrence import Seq2Seq
 from tfm_lib.training import label_smoothed_loss
 from tfm_lib.transformer import Transformer, TransformerConfig
@@ -275,6 +278,27 @@ def test_without_a_mask_it_is_judged_by_what_it_writes(tmp_path):
     after = told["moments"][-1]
     assert after["exact"] == told["spelled"] < 0.2
     assert after["loss"] < 2
+
+
+def test_a_model_of_the_page_is_read_by_the_library(tmp_path):
+    """It writes the same letters, right or wrong, with the library's Transformer; letters that it lacks are unknown."""
+    words = unseen()[:60]
+    for settings in ({"norm": "pre", "n_layers": 2, "task": "sort"}, {"d_model": 16, "d_ff": 32, "n_heads": 4}):
+        saved = tmp_path / "page.safetensors"
+        job = {"train": {**settings, "updates": 150}, "every": 150, "look": "red", "save": str(saved), "spell": words}
+        [run] = ran([job], tmp_path)
+        translator = Translator.load(saved)
+        most = 1 + max(map(len, words))  # letters that the page writes before it stops
+        assert [text[:most] for text in translator.translate(words, beam=1)] == run["spelt"]
+        assert translator.model.config.norm == settings.get("norm", "post")
+        assert translator.about["task"] == settings.get("task", "reverse")
+        assert translator.tokenizer.unknown("zebra") == ["z", "b"]
+    saved.write_bytes(saved.read_bytes()[:400])
+    with pytest.raises(NoModel, match="cannot be read"):
+        Translator.load(saved)
+    save_file({"a": torch.ones(2)}, saved)
+    with pytest.raises(NoModel, match="is no model of the playground"):
+        Translator.load(saved)
 
 
 def test_answers():

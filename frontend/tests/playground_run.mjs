@@ -5,7 +5,8 @@
    `plain`. The result has the loss of each batch, with an update of Adam after each, the gradients of the first, and the weights
    in the end.
 
-   A job { train, every, look } is a whole run by these settings: what it looks at every so many updates, the word `look` among it. */
+   A job { train, every, look } is a whole run by these settings: what it looks at every so many updates, the word `look` among it.
+   With { save, spell } its weights are written to the file `save`, and what it writes for the words `spell` is told as `spelt`. */
 
 import { build } from "esbuild";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -20,7 +21,7 @@ const [, , from, to] = process.argv;
 const folder = await mkdtemp(join(tmpdir(), "playground-"));
 const outfile = join(folder, "playground.mjs");
 await build({ entryPoints: [join(here, "../src/playground/engine/index.js")], bundle: true, format: "esm", target: "es2022", outfile, plugins: [assembled], logLevel: "warning" });
-const { Adam, Doubles, kernel, made, SETTINGS, Space, Tape, tasks, Training } = await import(pathToFileURL(outfile));
+const { Adam, bytesOf, Doubles, kernel, made, SETTINGS, Space, Tape, tasks, Training } = await import(pathToFileURL(outfile));
 await rm(folder, { recursive: true });
 
 const numbers = (parameters, of) => Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, [...value[of]]]));
@@ -43,7 +44,7 @@ function run({ config, weights, batches, doubles, plain, smoothing, rate }) {
   return { ...result, weights: numbers(model.parameters, "data") };
 }
 
-function trained({ train, every, look }) {
+async function trained({ train, every, look, save, spell = [] }) {
   const settings = { ...SETTINGS, ...train };
   const run = new Training(space, settings);
   const moments = [];
@@ -69,9 +70,13 @@ function trained({ train, every, look }) {
     seen(sum / count);
     [sum, count] = [0, 0];
   }
-  return { settings, moments, seconds, spelled: run.spelled(run.unseen) / run.unseen.length };
+  if (save) await writeFile(save, Buffer.from(await bytesOf(run.model.parameters, settings).arrayBuffer()));
+  const spelt = spell.length ? run.greedy(spell.map(tasks.read)).map(tasks.written) : [];
+  return { settings, moments, seconds, spelt, spelled: run.spelled(run.unseen) / run.unseen.length };
 }
 
 const space = new Space(kernel);
 const jobs = JSON.parse(await readFile(from, "utf8"));
-await writeFile(to, JSON.stringify(jobs.map((job) => (job.train ? trained : run)(job))));
+const told = [];
+for (const job of jobs) told.push(await (job.train ? trained : run)(job));
+await writeFile(to, JSON.stringify(told));

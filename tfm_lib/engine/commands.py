@@ -179,7 +179,9 @@ def translate(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="A folder that `tfm train` wrote; the shipped English–French translator if none."),
+        typer.Option(
+            help="A folder that `tfm train` wrote, or a file that the book's playground saved; the shipped English–French translator if none."
+        ),
     ] = None,
     beam: Annotated[int, typer.Option(help="Width of the beam; 1 is greedy, and fastest.", min=1)] = 4,
     alpha: Annotated[float, typer.Option(help="Exponent of the length penalty.", min=0)] = 0.6,

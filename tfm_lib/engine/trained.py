@@ -11,14 +11,14 @@ import torch
 from tfm_lib._extras import absent
 
 try:
-    from safetensors import SafetensorError
+    from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file, save_file
 except ModuleNotFoundError as error:
     raise absent(error, "train") from None
 from torch import Tensor
 
 from tfm_lib._errors import bad_input, require_path
-from tfm_lib.data import Tokenizer
+from tfm_lib.data import Tokenizer, Vocabulary
 from tfm_lib.transformer import Transformer, TransformerConfig
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
@@ -45,9 +45,14 @@ def save_trained(folder: Path, model: Transformer, tokenizer: Tokenizer, about: 
 
 
 def load_trained(folder: Path | str) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
-    """Return the model in float32, its tokenizer and the content of config.json; raises `NoModel` if there is none."""
+    """Return the model in float32, its tokenizer and the content of config.json; raises `NoModel` if there is none.
+
+    A file, instead of a folder, is what the book's playground saved.
+    """
     require_path("folder", folder)
     folder = Path(folder)
+    if folder.is_file():
+        return _load_saved_by_the_page(folder)
     missing = [name for name in (WEIGHTS, CONFIG, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise NoModel(f"There is no trained model in {folder} (no {missing[0]}). Train one: tfm train --to {folder}")
@@ -59,6 +64,34 @@ def load_trained(folder: Path | str) -> tuple[Transformer, Tokenizer, dict[str, 
     except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise NoModel(f"The model in {folder} cannot be read: {str(error).splitlines()[0]}") from error
     return model.eval(), tokenizer, about
+
+
+def _load_saved_by_the_page(path: Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
+    """Return a model that a page trained (frontend/src/playground/engine/file.js); its letters are its vocabulary."""
+    try:
+        with safe_open(path, "pt") as file:
+            about = file.metadata() or {}
+        model = Transformer(TransformerConfig(**json.loads(about["model"]), dropout=0.0))
+        model.load_state_dict(load_file(path))
+        tokenizer = _letters(about["letters"])
+    except KeyError:
+        raise NoModel(f"{path} is no model of the playground, and `tfm train` writes folders.") from None
+    except (SafetensorError, ValueError, TypeError, RuntimeError) as error:
+        raise NoModel(f"The model in {path} cannot be read: {str(error).splitlines()[0]}") from error
+    return model.eval(), tokenizer, about
+
+
+def _letters(letters: str) -> Tokenizer:
+    """Return a tokenizer for which each letter is a token."""
+    from tokenizers import Regex, models, normalizers, pre_tokenizers
+    from tokenizers import Tokenizer as Backend
+
+    special = Vocabulary.special
+    pieces = {piece: i for i, piece in enumerate([*special, *letters])}
+    backend = Backend(models.WordLevel(pieces, unk_token=special[Vocabulary.unk_id]))
+    backend.normalizer = normalizers.Sequence([normalizers.Strip(), normalizers.Lowercase()])
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    return Tokenizer(backend)
 
 
 def stored(weights: dict[str, Tensor], bits: int) -> dict[str, Tensor]:

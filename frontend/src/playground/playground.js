@@ -39,6 +39,8 @@ const WORDS = {
   longest: "longest word",
   rival: "race against",
   nobody: "nobody",
+  save: "Save the weights",
+  saved: "Saved. In a terminal: {command}",
   rivals: "{machine} writes {answered}",
   raced: "{machine}: {exact} of {count} after update {step}",
   gradient: "length of the gradient",
@@ -129,6 +131,15 @@ function render({ model, el }) {
     ui.slider("n_layers", { label: WORDS.layers, min: 1, max: 2, format: String }),
   ];
   its.push(...drawn);
+  const saved = h("code", { role: "status" });
+  const save = ui.button("weights", {
+    label: WORDS.save,
+    onclick() {
+      const file = `${ui.get("task")}.safetensors`;
+      course.save(file);
+      saved.textContent = told(WORDS.saved, { command: `tfm translate --model ${file} ${ui.get("value")}` });
+    },
+  });
   const drawer = row([
     ...drawn,
     ui.select("d_model", { label: indexed(WORDS.size), options: SIZES }),
@@ -138,7 +149,9 @@ function render({ model, el }) {
     ui.slider("smoothing", { label: WORDS.smoothing, values: SMOOTHINGS, format: String }),
     ui.slider("seed", { label: WORDS.seed, min: 0, max: 9, format: String }),
     ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] }),
+    save,
   ]);
+  drawer.append(saved);
   const titles = experiments.map(({ title }, i) => told(WORDS.numbered, { number: i + 1, title }));
   const planned = [
     ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...titles.map((title, i) => [i, title])] }),
@@ -239,6 +252,8 @@ function render({ model, el }) {
     const [now, going] = [shown(), course?.going];
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last(run()).step < updates && !run().broken ? WORDS.on : WORDS.again;
     once.enable(!going);
+    save.enable(Boolean(course?.canSave));
+    if (!course?.canSave) saved.textContent = "";
     planned[1].enable(Boolean(plan()));
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));

@@ -5,10 +5,12 @@
                                               update after which the loss was no longer a number
      .going, .pace, .trouble                  whether it trains; updates a second; why it doesn't
      .tell({ go, once, ids }, settings?)      to the worker; with `settings`, a new run begins
+     .save(name)                              downloads the weights, where .canSave
      .rest()                                  it stops, and the run is given up
      .close()                                 the worker ends
    A moment is { step, loss, rate, exact, norms, word, written, weights }.                                              */
 
+import { bytesOf, isLibrarys } from "./file.js";
 import { written } from "./tasks.js";
 import { SETTINGS } from "./training.js";
 
@@ -26,15 +28,25 @@ export class Course {
     this.trouble = undefined;
     if ("go" in message || message.once) this.going = Boolean(message.go);
     if (settings) {
-      this.run = { settings, moments: [{ step: 0, exact: 0, word: written(message.ids), written: "", weights: [] }] };
-      message = { ...message, serial: ++this.#serial, train: { ...SETTINGS, ...settings, d_ff: 2 * settings.d_model } };
+      this.run = { settings: { ...settings, d_ff: 2 * settings.d_model }, moments: [{ step: 0, exact: 0, word: written(message.ids), written: "", weights: [] }] };
+      message = { ...message, serial: ++this.#serial, train: { ...SETTINGS, ...this.run.settings } };
     }
     this.worker.postMessage(message);
   }
 
-  #hear({ failed, serial, step, word, look, rests, ...told }) {
+  get canSave() {
+    return Boolean(this.run && !this.going && !this.run.broken && isLibrarys(this.run.settings));
+  }
+
+  save(name) {
+    this.name = name;
+    this.worker.postMessage({ save: true });
+  }
+
+  #hear({ failed, weights: kept, serial, step, word, look, rests, ...told }) {
     const { run } = this;
     if (!failed && (!run || serial !== this.#serial)) return; // of a run that has ended
+    if (kept) return download(this.name, bytesOf(kept, run.settings));
     if (failed) [this.trouble, this.going] = [failed, false];
     else if (Number.isNaN(told.loss)) [run.broken, run.now, this.going] = [step, undefined, false];
     else {
@@ -55,4 +67,10 @@ export class Course {
   close() {
     this.worker.terminate();
   }
+}
+
+function download(name, blob) {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -3,6 +3,7 @@
    { train: settings, serial, ids }   begin a run, whose answers bear that number, and look at the word `ids` on the way
    { go: true or false }      go on, or rest; { once: true } makes a single update
    { ids }                    look at another word
+   { save: true }             answer with { weights }, as bytesOf in file.js takes them
 
    What it answers: { step, loss, rate, pace, word, look, exact?, norms?, rests } after each slice of time; `loss` is the mean
    since the last of the KEPT updates, `look` is as Training.write gives it for `word`, `exact` and `norms` come with each of
@@ -50,6 +51,7 @@ async function turn(once) {
 
 globalThis.onmessage = ({ data }) => {
   try {
+    if (data.save) return post({ weights: Object.fromEntries(Object.entries(run.model.parameters).map(([name, { shape, data: numbers }]) => [name, { shape, data: numbers.slice() }])) });
     if (data.ids) ids = data.ids;
     if (data.train) [run, serial] = [new Training(space, data.train), data.serial];
     if ("go" in data) going = data.go;
