@@ -67,25 +67,41 @@ def test_the_page_learns_what_node_learned_stops_at_once_and_goes_on(stand: Benc
 
 
 def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench):
-    (widget,) = stand.show(Playground(positions="none"))
-    assert "Press “Train” for: reverse, positions none" in widget.readout()
-    press(widget, "train")
-    until(lambda: button(widget) == "Pause" and update(widget) > 50)
+    (widget,) = stand.show(Playground(positions="none", updates=400, step=400))
     said = widget.box.locator("[data-stage]").inner_text
-    assert said().endswith("the run before, reverse")
+    assert "This was: reverse. Press “Train” for: reverse, positions none." in said()
+    press(widget, "train")
+    until(lambda: button(widget) == "Pause" and update(widget) > 100)
+    assert "the run before, reverse\n" in f"{said()}\n" and "Your run: reverse, positions none" in said()
     widget.box.locator('[data-control="task"]').select_option("sort")
     until(lambda: 0 < update(widget) < 50)
-    assert said().endswith("the run before, reverse, positions none") and button(widget) == "Pause"
-    until(lambda: update(widget) > 50)
+    assert "the run before, reverse, positions none" in said() and button(widget) == "Pause"
+    until(lambda: update(widget) > 20)
     widget.box.locator('[data-control="causal"]').uncheck()
-    until(lambda: said().endswith("the run before, sort, positions none"))
+    until(lambda: 0 < update(widget) < 20)
+    assert "the run before, reverse, positions none" in said(), "what was soon given up is no run to compare with"
     widget.box.locator('[data-control="value"]').fill("a Map!")
     until(lambda: len(widget.cells("head 1")) == 5 * 5)  # amap, and its end
+    assert "it doesn't know !" in said() or "it doesn't know   !" in said()
     until(lambda: update(widget) > 50)
     widget.box.locator('[data-control="step"]').fill("30")
     until(lambda: update(widget) == 25)  # the moment that was kept, while the training goes on
+    assert not widget.box.locator('[data-control="value"]').count(), "a kept moment has a word of its own"
     time.sleep(0.3)
-    assert update(widget) == 25 and button(widget) == "Pause"
+    assert update(widget) == 25 and button(widget) == "Pause" and "it has come to update" in said()
+    press(widget, "train")
+    until(lambda: button(widget) == "Go on")
+    widget.box.locator('[data-control="residuals"]').uncheck()
+    time.sleep(0.3)
+    assert button(widget) == "Train" and update(widget) == 25, "a run that rests waits"
+    assert "Press “Train” for: sort, positions none, no residual connections, no causal mask" in said()
+    widget.box.locator('[data-control="residuals"]').check()
+    until(lambda: button(widget) == "Go on")
+    press(widget, "once")
+    until(lambda: update(widget) > 50)  # back at the newest moment, one further
+    press(widget, "train")
+    until(lambda: update(widget) == 400 and button(widget) == "Train again")
+    assert widget.box.locator('[data-control="once"]').is_disabled(), "one update more would give up the run"
 
 
 def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
@@ -103,20 +119,28 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     until(lambda: update(widget) == 75 and button(widget) == "Train again")
     assert outcome.inner_text().startswith("As you expected, it writes hardly any word. In training, it copies")
     option = widget.box.locator(choose.format("experiment")).locator("option").nth(3)
-    until(lambda: option.inner_text() == "✓ 3. no causal mask")
-    guess.select_option("almost every word")
-    assert outcome.inner_text().startswith("You expected almost every word, but it writes hardly any word.")
+    until(lambda: option.inner_text() == "3. no causal mask (tried)")
+    assert guess.is_disabled(), "who has seen the end may guess"
     widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions")
     time.sleep(0.3)
     assert button(widget) == "Train", "an experiment waits for the guess"
-    widget.box.locator(choose.format("task")).select_option("sort")  # a hand ends the experiment, and trains at once
-    until(lambda: button(widget) == "Pause" and not outcome.inner_text())
+    guess.select_option("almost every word")
+    press(widget, "train")
+    until(lambda: outcome.inner_text() == "You expect that it will write almost every word.")
+    until(lambda: update(widget) == 75 and button(widget) == "Train again")
+    assert outcome.inner_text().startswith("You expected almost every word, but it writes hardly any word.")
+    widget.box.locator(choose.format("experiment")).select_option("none, play freely")
+    until(lambda: widget.box.locator(choose.format("positions")).input_value() == "sinusoidal")
+    widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions (tried)")
+    widget.box.locator(choose.format("task")).select_option("sort")  # a hand ends the experiment
+    until(lambda: button(widget) == "Train" and not outcome.inner_text())
     assert widget.box.locator(choose.format("experiment")).input_value() == "none, play freely"
     (again,) = stand.show(Playground())
     kept = again.box.locator(choose.format("experiment")).locator("option").all_inner_texts()
-    assert [words for words in kept if "✓" in words] == ["✓ 3. no causal mask"], (
-        "it isn't there when the reader comes back"
-    )
+    assert [words for words in kept if "tried" in words] == [
+        "1. reverse without positions (tried)",
+        "3. no causal mask (tried)",
+    ]
 
 
 def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):

@@ -16,7 +16,7 @@ EXPERIMENTS = [
     {
         "title": "reverse without positions",
         "change": {"positions": "none"},
-        "why": "Without positions, the encoder can't tell a word from the same word backwards.",
+        "why": "Without positions, a word is only a bag of letters. Type tide, edit and diet: it can't tell them apart.",
     },
     {
         "title": "sort without positions",
@@ -45,8 +45,8 @@ EXPERIMENTS = [
     },
     {
         "title": "two layers, no residual connections",
-        "change": {"n_layers": 2, "residuals": False},
-        "why": "Each sub-layer passes on only what it computes itself. Little of the word survives, and little of the gradient comes back.",
+        "change": {"n_layers": 2, "residuals": False, "more": True},
+        "why": "Each sub-layer passes on only what it computes itself. Little of the word survives, and little of the gradient comes back: see the third plot.",
     },
     {
         "title": "one head, scores not divided",

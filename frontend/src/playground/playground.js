@@ -22,16 +22,17 @@ const WORDS = {
   unsure: "…",
   outcomes: ["almost every word", "some of the words", "hardly any word"],
   planned: "Choose what you expect, then press “{train}”.",
-  guessed: "You expect that it will write {guess}. Press “{train}”.",
+  guessed: "{expected} Press “{train}”.",
+  expected: "You expect that it will write {guess}.",
   as: "As you expected, it writes {found}.",
-  other: "You expected {guess}, but it writes {found}.",
+  against: "You expected {guess}, but it writes {found}.",
   found: "It writes {found}.",
   more: "more switches",
   scale: "divide by √d_k",
   forward: "feed-forward",
   norm: "norm",
   layers: "layers on each side",
-  rate: "highest rate",
+  rate: "highest learning rate",
   warmup: "warm-up",
   smoothing: "smoothing",
   seed: "seed",
@@ -45,13 +46,14 @@ const WORDS = {
   raced: "{machine}: {exact} of {count} after update {step}",
   gradient: "length of the gradient",
   gradients: "Length of the gradient of each layer against the updates",
-  done: "✓ {title}",
-  layers_key: "{encoder} and {decoder}; dashed: the second layer",
-  word: "your word",
+  done: "{title} (tried)",
+  sides: "{encoder} and {decoder}",
+  second: ", dashed: the second layer",
+  word: "your word ({letters})",
   learning: "Unseen words written exactly against the updates",
   loss: "loss in nats per letter",
   falling: "Training loss against the updates",
-  where: "Where it looks · rows: letters written, columns: letters read",
+  where: "Where it looks, in the cross-attention of its last layer · rows: letters written, columns: letters read",
   nowhere: "It looks at nothing: one vector is all that its decoder gets of the word.",
   map: "Cross-attention of head {head}: letters that are written down, letters of the word across",
   cell: "writing {letter}, looking at {source}: {weight}",
@@ -62,9 +64,15 @@ const WORDS = {
   not: "no {name}",
   at: "Update {step} of {all}: {exact} of {count} unseen words are written exactly",
   lost: "loss {loss} nats",
-  rated: "rate {rate}",
+  rated: "learning rate {rate}",
   pace: "{pace} updates a second",
-  rests: "Press “{train}” for: {run}.",
+  resting: "A recorded run. “{train}” begins one of your own.",
+  other: "This was: {run}. Press “{train}” for: {next}.",
+  yours: "Your run: {run}",
+  newest: "it has come to update {step}",
+  lacks: "it doesn't know {letters}",
+  cut: "it reads {count} letters at most",
+  nothing: "nothing",
   broken: "After update {step} the loss is no longer a number. The picture shows the last update that was kept.",
   failed: "The training stopped: {error}",
   damaged: "engine.js is not the file that this book was built with.",
@@ -83,6 +91,7 @@ const TRIED = "tfm-experiments"; // where a browser keeps them
 const SAID = "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px;min-height:48px";
 const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
 const BOUNDS = [0.97, 0.2]; // of the outcomes: shares of exact words
+const CEILINGS = [3.5, 10, 30, 100]; // of the loss
 const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
 
@@ -105,15 +114,16 @@ function render({ model, el }) {
   const fits = () => same(run().settings, settings());
   const trouble = () => failure ?? course?.trouble;
 
-  const picture = pictureOf(ui, { number, update, learnt, updates, shown });
-  ui.stage.append(picture.el);
+  const status = h("p", { class: "tfm-caption", style: "min-height:1lh;margin:0" });
+  const picture = pictureOf(ui, { number, update, learnt, updates });
+  ui.stage.append(status, picture.el);
 
   const train = ui.button("train", { label: WORDS.train, onclick: () => begun({ go: !course?.going }) });
   const readout = ui.stage.nextElementSibling;
-  train.el.style = "font-weight:700;font-size:17px;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
+  train.el.style = "font-weight:700;font-size:17px;min-width:8.5rem;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
   [train, once].forEach(({ el: button }) => set(button, { "data-process": "" })); // what follows takes its time
-  ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String });
+  ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String }).el.style.flex = "1 1 270px";
   ui.select("machine", { label: WORDS.machine, options: Object.entries(machines) });
   ui.select("task", { label: WORDS.task, options: Object.entries(tasks) });
   /* Parts that only a Transformer has. */
@@ -161,9 +171,9 @@ function render({ model, el }) {
   const outcome = h("p", { class: "tfm-outcome", role: "status", style: "margin:0;font-size:15px" });
   const plans = row(planned);
   plans.append(outcome);
-  picture.plots.before(plans);
-  const word = ui.text("value", { label: WORDS.word, most: LONG });
-  word.el.style = "flex:0 1 20rem;min-width:0";
+  picture.columns.before(plans);
+  const word = ui.text("value", { label: told(WORDS.word, { letters: LETTERS.join("") }), most: LONG });
+  word.el.style = "flex:0 1 28rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
 
   async function open() {
@@ -180,9 +190,9 @@ function render({ model, el }) {
       if (!course) await (opening ??= open());
       const fresh = anew || !ui.get("trained") || !fits() || last(run()).step >= updates || run().broken;
       if (fresh) {
-        if (run().moments.length > 1) former = run();
+        if (!former || last(run()).step >= updates / 4) former = run().moments.length > 1 ? run() : former; // not what was soon given up
         newest = 0;
-      }
+      } else if (message.go || message.once) ui.set({ step: newest });
       course.tell({ ...message, ids: ids() }, fresh ? { ...settings(), updates } : undefined);
       ui.set({ trained: true });
       race(message, fresh);
@@ -218,21 +228,26 @@ function render({ model, el }) {
   });
   ui.on("rival", () => {
     rival?.rest();
-    if (ui.get("trained") && ui.get("rival")) begun({ go: true }, true);
+    if (ui.get("rival") && again()) begun({ go: true }, true);
   });
 
   /* What an experiment changes waits for the guess and the button; what a hand changes is trained at once. */
   const plan = () => experiments[ui.get("experiment")];
   const asPlanned = () => same({ ...recorded.settings, ...plan().change, seed: ui.get("seed") }, settings());
+  const again = () => ui.get("trained") && (course.going || last(run()).step >= updates); // a run that rests, waits
+  let byHand = false;
   ui.on("experiment", () => {
-    if (!plan()) return;
-    ui.set({ ...recorded.settings, ...plan().change, guess: -1 });
-    if (course?.going) begun({ go: false });
+    ui.set({ ...(!byHand && { ...recorded.settings, ...plan()?.change, rival: "" }), guess: -1 });
+    if (plan() && course?.going) begun({ go: false });
   });
   const changed = () => {
     changing = false;
-    if (plan() && !asPlanned()) ui.set({ experiment: -1 });
-    if (!plan() && ui.get("trained") && !fits()) begun({ go: true }, true);
+    if (plan() && !asPlanned()) {
+      byHand = true; // the switches stay as they are
+      ui.set({ experiment: -1 });
+      byHand = false;
+    }
+    if (!plan() && !fits() && again()) begun({ go: true }, true);
   };
   for (const name of SWITCHES) ui.on(name, () => changing || queueMicrotask(changed, (changing = true)));
   ui.on("value", () => ui.get("trained") && ids().length && [course, rival].forEach((each) => each?.run && each.tell({ ids: ids() })));
@@ -251,32 +266,46 @@ function render({ model, el }) {
   function draw() {
     const [now, going] = [shown(), course?.going];
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last(run()).step < updates && !run().broken ? WORDS.on : WORDS.again;
-    once.enable(!going);
+    once.enable(!going && !(ui.get("trained") && fits() && last(run()).step >= updates));
     save.enable(Boolean(course?.canSave));
     if (!course?.canSave) saved.textContent = "";
-    planned[1].enable(Boolean(plan()));
+    const begins = !ui.get("trained") || !fits();
+    planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
+    for (const part of [picture.first, picture.columns]) part.style.filter = fits() ? "" : "grayscale(1) blur(1.5px)"; // another run's
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
-    if (drawer.isConnected !== ui.get("more")) ui.get("more") ? ui.stage.prepend(drawer) : drawer.remove();
+    if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.before(drawer) : drawer.remove();
     const { asked } = picture;
-    const [line, other] = ui.get("trained") ? [word.el, asked] : [asked, word.el];
+    const [line, other] = ui.get("trained") && now === last(run()) ? [word.el, asked] : [asked, word.el]; // a kept moment is of its own word
     if (other.isConnected) other.replaceWith(line);
     const raced = rival?.run && { run: rival.run, now: at(rival.run, now === last(run()) ? updates : now.step), name: machines[rival.run.settings.machine] };
     picture.draw({ run: run(), now, former, raced, row: ui.get("focus"), gradients: ui.get("more"), ghost: former && named(former.settings) });
+    status.replaceChildren(...indexed(state()));
     retext(outcome, verdict());
     const done = tried();
     ticks.forEach((option, i) => i && (option.textContent = done.has(i - 1) ? told(WORDS.done, { title: titles[i - 1] }) : titles[i - 1]));
     ui.say(...sentences(now, raced));
   }
 
+  /* Which run is shown, and what becomes of the word. */
+  function state() {
+    if (!fits()) return told(WORDS.other, { run: named(run().settings), train: WORDS.train, next: named(settings()) });
+    if (!ui.get("trained")) return told(WORDS.resting, { train: WORDS.train });
+    const typed = [...new Set(ui.get("value").toLowerCase())].filter((letter) => !LETTERS.includes(letter));
+    const doubts = [shown() !== last(run()) && told(WORDS.newest, { step: last(run()).step }), typed.length && told(WORDS.lacks, { letters: typed.join(" ") }), read(ui.get("value")).length > ui.get("longest") && told(WORDS.cut, { count: ui.get("longest") })];
+    return [told(WORDS.yours, { run: named(run().settings) }), ...doubts.filter(Boolean)].join("; ");
+  }
+
   /* What was expected of an experiment, and what has happened. */
   function verdict() {
     if (!plan()) return "";
     const guess = WORDS.outcomes[ui.get("guess")];
-    if (!ui.get("trained") || !fits() || last(run()).step < updates) return told(guess ? WORDS.guessed : WORDS.planned, { guess, train: WORDS.train });
+    const expected = guess && told(WORDS.expected, { guess });
+    if (!ui.get("trained") || !fits()) return told(guess ? WORDS.guessed : WORDS.planned, { expected, train: WORDS.train });
+    if (last(run()).step < updates) return expected ?? "";
     const found = WORDS.outcomes[BOUNDS.filter((bound) => last(run()).exact < bound).length];
     if (guess) tried(ui.get("experiment"));
-    return `${told(!guess ? WORDS.found : guess === found ? WORDS.as : WORDS.other, { guess, found })} ${plan().why}`;
+    return `${told(!guess ? WORDS.found : guess === found ? WORDS.as : WORDS.against, { guess, found })} ${plan().why}`;
   }
 
   function sentences(now, raced) {
@@ -289,7 +318,7 @@ function render({ model, el }) {
       ...(raced ? [h("div", { class: "tfm-two" }, told(WORDS.raced, { machine: raced.name, exact: right(raced.now), count: COUNT, step: raced.now.step }))] : []),
       h("div", {}, more.join(" · ")),
       ...(run().broken ? [h("div", { class: "tfm-bad" }, told(WORDS.broken, { step: run().broken }))] : []),
-      ...(trouble() ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble() }))] : fits() || plan() ? [] : [h("div", {}, indexed(told(WORDS.rests, { train: WORDS.train, run: named(settings()) })))]),
+      ...(trouble() ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble() }))] : []),
     ];
   }
 
@@ -298,22 +327,24 @@ function render({ model, el }) {
 }
 
 /* What it writes, where it looks, and how it learns. */
-function pictureOf(ui, { number, update, learnt, updates, shown }) {
+function pictureOf(ui, { number, update, learnt, updates }) {
+  let seen; // the moment whose weights the maps show
   const [asked, answered, against] = ["", "", ""].map(() => h("b", { style: SPELLED }));
   const first = h("div", { style: SAID }, told(WORDS.spelled, { asked, answered }));
   const opponent = h("span", { class: "tfm-two" });
   const second = h("div", { style: SAID }, told(WORDS.rivals, { machine: opponent, answered: against }));
   const maps = range(Math.max(...HEADS)).map((head) => {
     const names = told(WORDS.map, { head: head + 1 });
-    const weight = (i, j) => two(shown().weights[head][i][j]);
-    const letter = (i) => shown().written[i] ?? WORDS.end;
-    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { letter: letter(i), source: shown().word[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
+    const weight = (i, j) => two(seen.weights[head]?.[i]?.[j] ?? 0);
+    const letter = (i) => seen.written[i] ?? WORDS.end;
+    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { letter: letter(i), source: seen.word[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
     return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
   });
   const axis = { label: update, domain: [0, updates] };
-  const figure = (label, domain, words, log) => plot(ui, { x: axis, y: { label, domain, log }, height: 210, label: words });
+  const figure = (label, domain, words, log) => plot(ui, { x: axis, y: { label, domain, log }, height: 170, label: words });
   const learning = figure(learnt, [0, 100], WORDS.learning);
-  const falling = figure(WORDS.loss, [0, 3], WORDS.falling);
+  const falling = figure(WORDS.loss, [0, CEILINGS[0]], WORDS.falling);
+  let ceiling = CEILINGS[0];
   const slopes = figure(WORDS.gradient, [1e-4, 10], WORDS.gradients, true);
   const [exact, loss] = [learning, falling].map((each) => ({
     before: each.line({ colour: "soft", dash: "5 4" }),
@@ -327,9 +358,10 @@ function pictureOf(ui, { number, update, learnt, updates, shown }) {
   const scale = legend({ max: 1 });
   const where = h("p", { class: "tfm-caption" });
   const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
-  const key = h("p", { class: "tfm-caption", hidden: true }, told(WORDS.layers_key, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { class: `tfm-${side}` }, side)]))));
-  const plots = h("div", { class: "tfm-columns" }, learning.el, falling.el);
-  const el = h("div", {}, first, where, looks, scale, plots, note, key, slopes.el);
+  const second_layer = h("span", {}, WORDS.second);
+  const key = h("p", { class: "tfm-caption", hidden: true, style: "margin:0" }, told(WORDS.sides, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { class: `tfm-${side}` }, side)]))), second_layer);
+  const columns = h("div", { class: "tfm-columns" }, h("div", {}, where, looks, scale), h("div", {}, learning.el, falling.el, note, slopes.el, key));
+  const el = h("div", {}, first, columns);
   const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
   const point = (moment, name, scale) => (moment?.[name] == null ? null : [moment.step, scale(moment[name])]);
 
@@ -343,6 +375,7 @@ function pictureOf(ui, { number, update, learnt, updates, shown }) {
       retext(opponent, raced.name);
       spell(against, raced.now.written, answer(raced.now));
     }
+    if (now.weights.length || !seen) seen = now;
     const places = (text) => [...text, WORDS.end];
     const { machine, n_heads } = run.settings;
     const heads = machine === TRANSFORMER ? n_heads : machine === "gru" ? 0 : 1;
@@ -351,10 +384,14 @@ function pictureOf(ui, { number, update, learnt, updates, shown }) {
     if (looks.children.length !== heads) looks.replaceChildren(...maps.slice(0, heads).map(({ box }) => box));
     maps.slice(0, heads).forEach(({ update }, head) => {
       if (!now.weights[head]) return;
+      maps[head].box.style.flexBasis = `${Math.min(300, 14 * now.word.length + 44)}px`; // so that its letters can be read
       const [values, rows] = [now.weights[head], places(now.written)]; // what comes after the end counts for nothing
       update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), row: Math.min(row, values.length - 1), max: 1 });
     });
-    for (const [{ before, other, line, there, here }, name, scale] of [[exact, "exact", percent], [loss, "loss", (x) => clamp(x, 0, 3)]]) {
+    const most = Math.max(...[run, former, raced?.run].flatMap((each) => each?.moments.map(({ loss: x }) => x ?? 0) ?? []), now.loss ?? 0);
+    const fitting = CEILINGS.find((ceiling) => most <= ceiling) ?? CEILINGS.at(-1);
+    if (fitting !== ceiling) falling.domain({ y: [0, (ceiling = fitting)] });
+    for (const [{ before, other, line, there, here }, name, scale] of [[exact, "exact", percent], [loss, "loss", Number]]) {
       before(former ? curve(former, name, scale) : []);
       other(raced ? curve(raced.run, name, scale) : []);
       line(curve(run, name, scale));
@@ -363,9 +400,10 @@ function pictureOf(ui, { number, update, learnt, updates, shown }) {
     }
     note.replaceChildren(...(ghost ? indexed(told(WORDS.ghost, { run: ghost })) : []));
     slopes.el.hidden = key.hidden = !gradients;
+    second_layer.hidden = run.settings.n_layers < 2;
     for (const { path, line } of layers) line(gradients ? run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)]) : []);
   }
-  return { el, plots, asked, draw };
+  return { el, first, columns, asked, draw };
 }
 
 const row = (controls) => h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:8px 22px;padding:6px 0 12px" }, controls.map(({ el }) => el));
@@ -383,8 +421,8 @@ function tried(more) {
 
 /* Letters side by side; those that differ from the right ones are marked. */
 function spell(line, text, right) {
-  const marks = [...text].map((letter, i) => h("span", letter === right[i] ? {} : { class: "tfm-bad" }, letter));
-  line.replaceChildren(...marks);
+  const marks = [...text.padEnd(right.length, WORDS.end)].map((letter, i) => h("span", letter === right[i] ? {} : { class: "tfm-bad" }, letter));
+  line.replaceChildren(...(text ? marks : [h("span", { class: "tfm-soft" }, WORDS.nothing)]));
 }
 
 /* In Jupyter the kernel sends the engine once. */
