@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--name", default="playground", help="of the result; another one for a trial")
     chosen = parser.parse_args()
     what = (
-        f"The playground's engine, run in node as in the page: words of 2 to 8 letters out of 12, batches of 32, {UPDATES:,} updates. shown: "
+        f"The playground's engine, run in node as in the page: words of 2 to 8 letters out of 12 where the name says no other, batches of 32, {UPDATES:,} updates. shown: "
         f'one run, with its cross-attention for "{WORD}". switches: for each change of the default the share of {COUNT} unseen '
         f"words that are exact at the end, the first update (looked at every {EVERY}) from which 99 % are, and the mean training loss of the last {EVERY}, for each seed."
     )

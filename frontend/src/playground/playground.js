@@ -99,7 +99,8 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "rival", "value", "step", "more", "focus"], fits: { focus: below(LONG + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
   const { machines, tasks, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
   const updates = ui.get("updates");
-  const settings = () => Object.fromEntries(SWITCHES.map((name) => [name, ui.get(name)]));
+  const switches = (of) => Object.fromEntries(SWITCHES.map((name) => [name, of(name)]));
+  const settings = () => switches((name) => ui.get(name));
   const same = (a, b) => SWITCHES.every((name) => a[name] === b[name]);
   const ids = () => read(ui.get("value")).slice(0, ui.get("longest"));
 
@@ -218,7 +219,7 @@ function render({ model, el }) {
     delete ui.stage.dataset.busy;
     const follows = ui.get("step") >= newest; // otherwise a hand went back to a kept moment
     if (now) newest = last(now).step;
-    if (now && !trouble) ui.set({ ...(follows && { step: newest }), ...(!going && { moments: now.moments, ran: now.settings }) });
+    if (now && !trouble) ui.set({ ...(follows && { step: newest }), ...(!going && { moments: now.moments, ran: switches((name) => now.settings[name]) }) });
     if (!follows || !going) draw(); // otherwise it is drawn already
   }
   ui.on("trained", () => {
