@@ -160,7 +160,7 @@ class Playground(Widget):
         }
         if 0 <= kwargs.get("experiment", -1) < len(EXPERIMENTS):
             plan = EXPERIMENTS[kwargs["experiment"]]
-            few = [*moments[:-1:4], moments[-1]]  # a chapter has other widgets beside it
+            few = [{**moment, "norms": {}} for moment in (*moments[:-1:6], moments[-1])]  # other widgets are beside it
             about |= {**plan["change"], "question": self.words.asked.format(**plan), "moments": few}
         super().__init__(**{**about, **kwargs})
 

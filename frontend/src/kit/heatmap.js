@@ -26,6 +26,8 @@ const SLANTED = 16; // pixels from one slanted label to the next: of narrower co
 const [LEAN, RISE] = [Math.cos((TILT * Math.PI) / 180), Math.sin((TILT * Math.PI) / 180)];
 const AXIS = 18; // height of the line that names the axes
 
+const isNew = (of, name, now) => of[name] !== now && ((of[name] = now), true);
+
 export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPaint, describe, text, slides, most = 52, letters: whole = 10 }) {
   const [hatch, cross] = [uid("hatch"), uid("cross")];
   const field = s("g", {});
@@ -133,18 +135,14 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
           const lies = look.endsWith("masked");
           set(each.slip, { x: left + (lies ? j : cols.length) * size - (lies ? 0 : gap), width: lies ? size - gap : 0 });
         }
-        if (each.look !== look) set(each.rect, { class: (each.look = look) });
-        if (each.t !== t) {
-          ramp(each.node, t);
-          each.t = t;
-        }
+        if (isNew(each, "look", look)) set(each.rect, { class: look });
+        if (isNew(each, "t", t)) ramp(each.node, t);
         const words = describe(i, j);
-        if (each.said !== words) set(each.node, { "aria-label": (each.said = words) });
+        if (isNew(each, "said", words)) set(each.node, { "aria-label": words });
         if (!each.words) return;
         const inside = String(text(i, j) ?? "");
-        if (each.inside !== inside) each.words.textContent = each.inside = inside;
-        const fits = size >= Math.max(25, 5 + 7.25 * inside.length); // at 12 px a sign is 7.2 wide
-        if (each.fits !== fits) set(each.words, { display: (each.fits = fits) ? null : "none" });
+        if (isNew(each, "inside", inside)) each.words.textContent = inside;
+        set(each.words, { display: size >= Math.max(25, 5 + 7.25 * inside.length) ? null : "none" }); // at 12 px a sign is 7.2 wide
       }),
     );
     heads.forEach((head, i) => {

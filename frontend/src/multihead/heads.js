@@ -151,11 +151,14 @@ function squares(headName, onChoose) {
     el,
     build(layers, max) {
       across = layers[0].length;
-      if (!drawn.has(layers)) drawn.set(layers, layers.map((heads) => heads.map((head, k) => h("div", { class: "tfm-head" }, square(shrink(head, FINEST), max), h("small", {}, String(k + 1))))));
-      const items = drawn.get(layers);
-      const name = (l) => layers.length > 1 && h("span", { class: "tfm-caption" }, told(WORDS.row, { layer: l + 1 }));
-      const grid = `grid-template-columns:${layers.length > 1 ? "auto " : ""}repeat(${across},minmax(0,66px))`;
-      el.replaceChildren(h("div", { class: "tfm-heads-grid", style: grid }, items.flatMap((row, l) => [name(l), ...row])));
+      if (!drawn.has(layers)) {
+        const items = layers.map((heads) => heads.map((head, k) => h("div", { class: "tfm-head" }, square(shrink(head, FINEST), max), h("small", {}, String(k + 1)))));
+        const name = (l) => layers.length > 1 && h("span", { class: "tfm-caption" }, told(WORDS.row, { layer: l + 1 }));
+        const style = `grid-template-columns:${layers.length > 1 ? "auto " : ""}repeat(${across},minmax(0,66px))`;
+        drawn.set(layers, { items, grid: h("div", { class: "tfm-heads-grid", style }, items.flatMap((row, l) => [name(l), ...row])) });
+      }
+      const { items, grid } = drawn.get(layers);
+      el.replaceChildren(grid);
       const label = (l, k) => told(layers.length > 1 ? WORDS.place : headName, { layer: l + 1, head: k + 1 });
       group.adopt(items.flat(), layers.flatMap((heads, l) => heads.map((_, k) => label(l, k))), across);
     },

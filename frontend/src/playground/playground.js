@@ -9,12 +9,24 @@ const WORDS = {
   on: "Go on",
   again: "Train again",
   once: "One update",
-  machine: "machine",
-  task: "task",
-  positions: "positions",
-  heads: "heads",
-  residuals: "residual connections",
-  causal: "causal mask",
+  switches: {
+    machine: "machine",
+    task: "task",
+    positions: "positions",
+    n_heads: "heads",
+    residuals: "residual connections",
+    causal: "causal mask",
+    norm: "norm",
+    scale: "division by √d_k",
+    feed_forward: "feed-forward",
+    n_layers: "layers on each side",
+    d_model: "d_model",
+    longest: "longest word",
+    rate: "highest learning rate",
+    warmup: "warm-up",
+    smoothing: "smoothing",
+    seed: "seed",
+  },
   experiment: "experiment",
   free: "none, play freely",
   numbered: "{number}. {title}",
@@ -28,16 +40,6 @@ const WORDS = {
   against: "You expected {guess}, but it writes {found}.",
   found: "It writes {found}.",
   more: "more switches",
-  scale: "divide by √d_k",
-  forward: "feed-forward",
-  norm: "norm",
-  layers: "layers on each side",
-  rate: "highest learning rate",
-  warmup: "warm-up",
-  smoothing: "smoothing",
-  seed: "seed",
-  size: "d_model",
-  longest: "longest word",
   rival: "race against",
   nobody: "nobody",
   save: "Save the weights",
@@ -78,7 +80,8 @@ const WORDS = {
   damaged: "engine.js is not the file that this book was built with.",
 };
 
-const SWITCHES = ["machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward", "n_layers", "d_model", "longest", "rate", "warmup", "smoothing", "seed"];
+const NAMES = WORDS.switches;
+const SWITCHES = Object.keys(NAMES);
 const HEADS = [1, 2, 4];
 const SIZES = [8, 16, 32, 64];
 const RATES = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064];
@@ -125,21 +128,21 @@ function render({ model, el }) {
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
   [train, once].forEach(({ el: button }) => set(button, { "data-process": "" })); // what follows takes its time
   ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String }).el.style.flex = "1 1 270px";
-  ui.select("machine", { label: WORDS.machine, options: Object.entries(machines) });
-  ui.select("task", { label: WORDS.task, options: Object.entries(tasks) });
+  ui.select("machine", { label: NAMES.machine, options: Object.entries(machines) });
+  ui.select("task", { label: NAMES.task, options: Object.entries(tasks) });
   /* Parts that only a Transformer has. */
   const its = [
-    ui.select("positions", { label: WORDS.positions, options: Object.entries(positions) }),
-    ui.select("n_heads", { label: WORDS.heads, options: HEADS }),
-    ui.toggle("residuals", { label: WORDS.residuals }),
-    ui.toggle("causal", { label: WORDS.causal }),
+    ui.select("positions", { label: NAMES.positions, options: Object.entries(positions) }),
+    ui.select("n_heads", { label: NAMES.n_heads, options: HEADS }),
+    ui.toggle("residuals", { label: NAMES.residuals }),
+    ui.toggle("causal", { label: NAMES.causal }),
   ];
   ui.toggle("more", { label: WORDS.more });
   const drawn = [
-    ui.select("norm", { label: WORDS.norm, options: Object.entries(norms) }),
-    ui.toggle("scale", { label: indexed(WORDS.scale) }),
-    ui.toggle("feed_forward", { label: WORDS.forward }),
-    ui.slider("n_layers", { label: WORDS.layers, min: 1, max: 2, format: String }),
+    ui.select("norm", { label: NAMES.norm, options: Object.entries(norms) }),
+    ui.toggle("scale", { label: indexed(NAMES.scale) }),
+    ui.toggle("feed_forward", { label: NAMES.feed_forward }),
+    ui.slider("n_layers", { label: NAMES.n_layers, min: 1, max: 2, format: String }),
   ];
   its.push(...drawn);
   const saved = h("code", { role: "status" });
@@ -153,12 +156,12 @@ function render({ model, el }) {
   });
   const drawer = row([
     ...drawn,
-    ui.select("d_model", { label: indexed(WORDS.size), options: SIZES }),
-    ui.slider("longest", { label: WORDS.longest, min: SHORT, max: LONG, format: String }),
-    ui.slider("rate", { label: WORDS.rate, values: RATES, format: String }),
-    ui.slider("warmup", { label: WORDS.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
-    ui.slider("smoothing", { label: WORDS.smoothing, values: SMOOTHINGS, format: String }),
-    ui.slider("seed", { label: WORDS.seed, min: 0, max: 9, format: String }),
+    ui.select("d_model", { label: indexed(NAMES.d_model), options: SIZES }),
+    ui.slider("longest", { label: NAMES.longest, min: SHORT, max: LONG, format: String }),
+    ui.slider("rate", { label: NAMES.rate, values: RATES, format: String }),
+    ui.slider("warmup", { label: NAMES.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
+    ui.slider("smoothing", { label: NAMES.smoothing, values: SMOOTHINGS, format: String }),
+    ui.slider("seed", { label: NAMES.seed, min: 0, max: 9, format: String }),
     ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] }),
     save,
   ]);
@@ -257,9 +260,8 @@ function render({ model, el }) {
   ui.until(() => (document.removeEventListener("visibilitychange", hidden), [course, rival].forEach((each) => each?.close())));
 
   /* A run by what differs from the recorded one. */
-  const NAMES = { machine: WORDS.machine, positions: WORDS.positions, n_heads: WORDS.heads, residuals: WORDS.residuals, causal: WORDS.causal, norm: WORDS.norm, scale: "√d_k", feed_forward: WORDS.forward, n_layers: WORDS.layers, d_model: WORDS.size, longest: WORDS.longest, rate: WORDS.rate, warmup: WORDS.warmup, smoothing: WORDS.smoothing, seed: WORDS.seed };
   const named = (of) => {
-    const changed = Object.entries(NAMES).filter(([trait]) => of[trait] !== recorded.settings[trait]);
+    const changed = Object.entries(NAMES).filter(([trait]) => trait !== "task" && of[trait] !== recorded.settings[trait]);
     const parts = changed.map(([trait, name]) => told(of[trait] === false ? WORDS.not : WORDS.with, { name, value: machines[of[trait]] ?? positions[of[trait]] ?? norms[of[trait]] ?? String(of[trait]) }));
     return [tasks[of.task], ...parts].join(", ");
   };
@@ -272,7 +274,7 @@ function render({ model, el }) {
     if (!course?.canSave) saved.textContent = "";
     const begins = !ui.get("trained") || !fits();
     planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
-    for (const part of [picture.first, picture.columns]) part.style.filter = fits() ? "" : "grayscale(1) blur(1.5px)"; // another run's
+    for (const part of [picture.first, picture.columns]) part.classList.toggle("tfm-others", !fits());
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.before(drawer) : drawer.remove();
@@ -404,6 +406,7 @@ function pictureOf(ui, { number, update, learnt, updates }) {
     second_layer.hidden = run.settings.n_layers < 2;
     for (const { path, line } of layers) line(gradients ? run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)]) : []);
   }
+  el.append(h("style", {}, "@media screen { .tfm-others { filter: grayscale(1) blur(1.5px) } }")); // on paper it can be read
   return { el, first, columns, asked, draw };
 }
 
