@@ -94,6 +94,8 @@ const TRIED = "tfm-experiments"; // where a browser keeps them
 const SAID = "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px;min-height:48px";
 const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
 const BOUNDS = [0.97, 0.2]; // of the outcomes: shares of exact words
+/* On paper another run's picture can be read; a narrow card keeps room for a long sentence, so that nothing below it moves. */
+const STYLE = "@media screen{.tfm-others{filter:grayscale(1) blur(1.5px)}}.tfm-whose{min-height:1lh}@media(max-width:600px){.tfm-whose{min-height:3lh}}";
 const CEILINGS = [3.5, 10, 30, 100]; // of the loss
 const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
@@ -118,7 +120,7 @@ function render({ model, el }) {
   const fits = () => same(run().settings, settings());
   const trouble = () => failure ?? course?.trouble;
 
-  const status = h("p", { class: "tfm-caption", style: "min-height:1lh;margin:0" });
+  const status = h("p", { class: "tfm-caption tfm-whose", style: "margin:0" });
   const picture = pictureOf(ui, { number, update, learnt, updates });
   ui.stage.append(status, picture.el);
 
@@ -277,7 +279,7 @@ function render({ model, el }) {
     for (const part of [picture.first, picture.columns]) part.classList.toggle("tfm-others", !fits());
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
-    if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.before(drawer) : drawer.remove();
+    if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.after(drawer) : drawer.remove();
     const { asked } = picture;
     const [line, other] = ui.get("trained") && now === last(run()) ? [word.el, asked] : [asked, word.el]; // a kept moment is of its own word
     if (other.isConnected) other.replaceWith(line);
@@ -406,7 +408,7 @@ function pictureOf(ui, { number, update, learnt, updates }) {
     second_layer.hidden = run.settings.n_layers < 2;
     for (const { path, line } of layers) line(gradients ? run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)]) : []);
   }
-  el.append(h("style", {}, "@media screen { .tfm-others { filter: grayscale(1) blur(1.5px) } }")); // on paper it can be read
+  el.append(h("style", {}, STYLE));
   return { el, first, columns, asked, draw };
 }
 
