@@ -308,12 +308,11 @@ def test_what_a_cell_may_take_is_time_of_the_processor(tmp_path: Path, monkeypat
     assert endless.failure is not None and "used 1 seconds of the processor" in endless.failure.message
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
 def test_kernels_are_forked_with_torch_and_end_with_the_build(tmp_path: Path) -> None:
     """Each is a process of its own, whose parent has run no chapter; none is left, nor is the one that forked them."""
     import psutil
 
-    if sys.platform != "linux":
-        pytest.skip("kernels are forked on Linux only")
     tell = "import os, sys; print(os.getpid(), os.getppid(), 'to' + 'rch' in sys.modules, any('tfm' in name for name in sys.modules))"
     told = [
         _printed(run).split()
@@ -327,11 +326,10 @@ def test_kernels_are_forked_with_torch_and_end_with_the_build(tmp_path: Path) ->
     assert not any(psutil.pid_exists(int(pid)) for pid in {number for one in told for number in one[:2]})
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
 def test_without_the_process_that_forks_them_no_kernel_starts(tmp_path: Path, monkeypatch) -> None:
     from tfm_book.site import nursery
 
-    if sys.platform != "linux":
-        pytest.skip("kernels are forked on Linux only")
     monkeypatch.setattr(nursery, "__file__", str(tmp_path / "no-such-file.py"))
     (run,) = runner.run_notebooks([_job("none", tmp_path, "1")], runner.Lines(1))
     assert run.failure is not None and run.failure.cell == 0 and "has ended" in run.failure.message

@@ -132,6 +132,8 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     widget.box.locator(choose.format("experiment")).select_option("none, play freely")
     until(lambda: widget.box.locator(choose.format("positions")).input_value() == "sinusoidal")
     widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions (tried)")
+    until(lambda: button(widget) == "Train")  # it stopped the run that went on, and began none
+    assert guess.is_enabled() and outcome.inner_text().startswith("Choose what you expect")
     widget.box.locator(choose.format("task")).select_option("sort")  # a hand ends the experiment
     until(lambda: button(widget) == "Train" and not outcome.inner_text())
     assert widget.box.locator(choose.format("experiment")).input_value() == "none, play freely"

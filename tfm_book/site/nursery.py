@@ -25,13 +25,14 @@ class Nursery:
         from jupyter_client import AsyncKernelManager
 
         self.manager: type[AsyncKernelManager] = AsyncKernelManager
-        self._environment = {**environment, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+        self.environment = environment
 
     def __enter__(self) -> Self:
         if sys.platform == "linux":
             self._process = subprocess.Popen(
                 [sys.executable, "-P", __file__],  # as a file, so that nothing of ours is imported
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self._environment,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env={**self.environment, "MPLBACKEND": "module://matplotlib_inline.backend_inline"},  # as kernels set it
                 start_new_session=True,  # Ctrl-C is for the build, which then ends the kernels
             )  # fmt: skip
             self.manager = forking_manager(self)

@@ -88,13 +88,13 @@ def run_notebooks(
         return []
     workers = min(workers or cores(), len(jobs), 4)  # each kernel loads torch: memory runs out before cores do
 
-    async def work(folder: Path, environment: dict[str, str], nursery: Nursery) -> list[Run]:
+    async def work(folder: Path, nursery: Nursery) -> list[Run]:
         turn = asyncio.Semaphore(workers)
         stopping = asyncio.Event()
 
         async def one(number: int, job: Job) -> Run:
             async with turn:
-                run = await _execute(job, watcher, environment, folder / str(number), timeout, stopping, nursery)
+                run = await _execute(job, watcher, nursery, folder / str(number), timeout, stopping)
             done(run)
             return run
 
@@ -104,10 +104,8 @@ def run_notebooks(
                 raise KeyboardInterrupt if stopping.is_set() else run
         return runs
 
-    with tempfile.TemporaryDirectory(prefix="tfm-") as folder:
-        environment = kernel_environment(Path(folder))
-        with Nursery(environment) as nursery:
-            return asyncio.run(work(Path(folder), environment, nursery))
+    with tempfile.TemporaryDirectory(prefix="tfm-") as folder, Nursery(kernel_environment(Path(folder))) as nursery:
+        return asyncio.run(work(Path(folder), nursery))
 
 
 def kernel_environment(profile: Path) -> dict[str, str]:
@@ -128,13 +126,7 @@ def kernel_environment(profile: Path) -> dict[str, str]:
 
 
 async def _execute(
-    job: Job,
-    watcher: Watcher,
-    environment: dict[str, str],
-    socket: Path,
-    timeout: float,
-    stopping: asyncio.Event,
-    nursery: Nursery,
+    job: Job, watcher: Watcher, nursery: Nursery, socket: Path, timeout: float, stopping: asyncio.Event
 ) -> Run:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -172,7 +164,7 @@ async def _execute(
     began, failure = time.monotonic(), None
     try:
         with socket.with_suffix(".log").open("wb") as log:  # keep a kernel's shutdown messages from the reader
-            work = asyncio.ensure_future(client.async_execute(env=environment, stderr=log))
+            work = asyncio.ensure_future(client.async_execute(env=nursery.environment, stderr=log))
             try:
                 while not (await asyncio.wait([work], timeout=SLICE))[0]:
                     _hear_of_interrupts(stopping)

@@ -124,7 +124,7 @@ function render({ model, el }) {
   const picture = pictureOf(ui, { number, update, learnt, updates });
   ui.stage.append(status, picture.el);
 
-  const train = ui.button("train", { label: WORDS.train, onclick: () => begun({ go: !course?.going }) });
+  const train = ui.button("train", { label: WORDS.train, onclick: () => (course?.going ? stop() : begun({ go: true })) });
   const readout = ui.stage.nextElementSibling;
   train.el.style = "font-weight:700;font-size:17px;min-width:8.5rem;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
@@ -153,7 +153,7 @@ function render({ model, el }) {
     onclick() {
       const file = `${ui.get("task")}.safetensors`;
       course.save(file);
-      saved.textContent = told(WORDS.saved, { command: `tfm translate --model ${file} ${ui.get("value")}` });
+      saved.textContent = told(WORDS.saved, { command: `tfm translate --model ${file} ${written(ids())}` });
     },
   });
   const drawer = row([
@@ -173,6 +173,7 @@ function render({ model, el }) {
     ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...titles.map((title, i) => [i, title])] }),
     ui.select("guess", { label: WORDS.guess, options: [[-1, WORDS.unsure], ...WORDS.outcomes.map((words, i) => [i, words])] }),
   ];
+  let done = tried();
   const ticks = planned[0].el.querySelectorAll("option");
   const outcome = h("p", { class: "tfm-outcome", role: "status", style: "margin:0;font-size:15px" });
   const plans = row(planned);
@@ -198,7 +199,7 @@ function render({ model, el }) {
       if (fresh) {
         if (!former || last(run()).step >= updates / 4) former = run().moments.length > 1 ? run() : former; // not what was soon given up
         newest = 0;
-      } else if (message.go || message.once) ui.set({ step: newest });
+      } else ui.set({ step: newest });
       course.tell({ ...message, ids: ids() }, fresh ? { ...settings(), updates } : undefined);
       ui.set({ trained: true });
       race(message, fresh);
@@ -208,6 +209,8 @@ function render({ model, el }) {
     }
     draw();
   }
+
+  const stop = () => [course, rival].forEach((each) => each?.going && each.tell({ go: false }));
 
   /* The same task for another machine, whose parts are all there. */
   function race(message, fresh) {
@@ -243,8 +246,8 @@ function render({ model, el }) {
   const again = () => ui.get("trained") && (course.going || last(run()).step >= updates); // a run that rests, waits
   let byHand = false;
   ui.on("experiment", () => {
+    if (plan()) stop();
     ui.set({ ...(!byHand && { ...recorded.settings, ...plan()?.change, rival: "" }), guess: -1 });
-    if (plan() && course?.going) begun({ go: false });
   });
   const changed = () => {
     changing = false;
@@ -257,7 +260,7 @@ function render({ model, el }) {
   };
   for (const name of SWITCHES) ui.on(name, () => changing || queueMicrotask(changed, (changing = true)));
   ui.on("value", () => ui.get("trained") && ids().length && [course, rival].forEach((each) => each?.run && each.tell({ ids: ids() })));
-  const hidden = () => document.hidden && course?.going && begun({ go: false });
+  const hidden = () => document.hidden && stop();
   document.addEventListener("visibilitychange", hidden);
   ui.until(() => (document.removeEventListener("visibilitychange", hidden), [course, rival].forEach((each) => each?.close())));
 
@@ -287,8 +290,7 @@ function render({ model, el }) {
     picture.draw({ run: run(), now, former, raced, row: ui.get("focus"), gradients: ui.get("more"), ghost: former && named(former.settings) });
     status.replaceChildren(...indexed(state()));
     retext(outcome, verdict());
-    const done = tried();
-    ticks.forEach((option, i) => i && (option.textContent = done.has(i - 1) ? told(WORDS.done, { title: titles[i - 1] }) : titles[i - 1]));
+    ticks.forEach((option, i) => i && retext(option, done.has(i - 1) ? told(WORDS.done, { title: titles[i - 1] }) : titles[i - 1]));
     ui.say(...sentences(now, raced));
   }
 
@@ -309,7 +311,7 @@ function render({ model, el }) {
     if (!ui.get("trained") || !fits()) return told(guess ? WORDS.guessed : WORDS.planned, { expected, train: WORDS.train });
     if (last(run()).step < updates) return expected ?? "";
     const found = WORDS.outcomes[BOUNDS.filter((bound) => last(run()).exact < bound).length];
-    if (guess) tried(ui.get("experiment"));
+    if (guess && !done.has(ui.get("experiment"))) done = tried(ui.get("experiment"));
     return `${told(!guess ? WORDS.found : guess === found ? WORDS.as : WORDS.against, { guess, found })} ${plan().why}`;
   }
 
@@ -418,7 +420,7 @@ const row = (controls) => h("div", { style: "display:flex;flex-wrap:wrap;align-i
 function tried(more) {
   try {
     const done = new Set(JSON.parse(localStorage.getItem(TRIED)) ?? []);
-    if (more !== undefined && !done.has(more)) localStorage.setItem(TRIED, JSON.stringify([...done.add(more)]));
+    if (more !== undefined) localStorage.setItem(TRIED, JSON.stringify([...done.add(more)]));
     return done;
   } catch {
     return new Set();
