@@ -52,7 +52,7 @@ const WORDS = {
   sides: "{encoder} and {decoder}",
   second: ", dashed: the second layer",
   word: "your word ({letters})",
-  learning: "Unseen words written exactly against the updates",
+  learning: "Exact unseen words against the updates",
   loss: "loss in nats per letter",
   falling: "Training loss against the updates",
   where: "Where it looks, in the cross-attention of its last layer · rows: letters written, columns: letters read",
@@ -75,7 +75,7 @@ const WORDS = {
   lacks: "it doesn't know {letters}",
   cut: "it reads {count} letters at most",
   nothing: "nothing",
-  broken: "After update {step} the loss is no longer a number. The picture shows the last update that was kept.",
+  broken: "After update {step} the loss is no longer a number. The picture shows the last kept update.",
   failed: "The training stopped: {error}",
   damaged: "engine.js is not the file that this book was built with.",
 };
