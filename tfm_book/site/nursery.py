@@ -1,6 +1,6 @@
 """Start kernels by forking a process that has already imported what nearly every chapter needs.
 
-A kernel of its own takes two seconds to import IPython and torch, and the first cell another to import matplotlib. A
+A kernel of its own takes two seconds to import IPython and torch, and its first cells three more for what they use. A
 fork takes none, and each chapter still gets an interpreter in which no line of a chapter has run. Where a process that
 uses torch can't be forked safely (macOS, Windows), kernels are started in the usual way.
 """
@@ -15,7 +15,10 @@ import subprocess
 import sys
 from typing import Any, ClassVar, NoReturn, Self
 
-NEEDED = ("ipykernel.ipkernel", "ipykernel.kernelapp", "torch", "numpy", "matplotlib.pyplot", "anywidget")
+NEEDED = (
+    "ipykernel.ipkernel", "ipykernel.kernelapp", "torch", "torch.testing", "numpy", "matplotlib.pyplot", "anywidget",
+    "jaxtyping", "sqlite3",
+)  # fmt: skip
 
 
 class Nursery:
@@ -110,6 +113,7 @@ def main() -> None:
     """Fork a kernel for each line of the input, and write its process id."""
     for name in NEEDED:
         importlib.import_module(name)
+    use_torch_once()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended kernels leave nothing behind
     for line in sys.stdin:
         request = json.loads(line)
@@ -117,6 +121,15 @@ def main() -> None:
         if pid == 0:
             become_kernel(**request)
         print(pid, flush=True)
+
+
+def use_torch_once() -> None:
+    """Call what nearly every chapter calls, since torch imports 700 modules only then, which takes more than a second."""
+    import torch
+
+    number = torch.zeros(1, requires_grad=True)
+    torch.testing.assert_close(number, number)
+    torch.optim.Adam([number])
 
 
 def become_kernel(arguments: list[str], environment: dict[str, str], folder: str, log: str) -> NoReturn:
