@@ -21,7 +21,7 @@ const [, , from, to] = process.argv;
 const folder = await mkdtemp(join(tmpdir(), "playground-"));
 const outfile = join(folder, "playground.mjs");
 await build({ entryPoints: [join(here, "../src/playground/engine/index.js")], bundle: true, format: "esm", target: "es2022", outfile, plugins: [assembled], logLevel: "warning" });
-const { Adam, bytesOf, Doubles, kernel, made, SETTINGS, Space, Tape, tasks, Training } = await import(pathToFileURL(outfile));
+const { Adam, bytesOf, Doubles, kernel, made, SETTINGS, Space, Tape, Training } = await import(pathToFileURL(outfile));
 await rm(folder, { recursive: true });
 
 const numbers = (parameters, of) => Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, [...value[of]]]));
@@ -56,8 +56,8 @@ async function trained({ train, every, look, save, spell = [] }) {
     }
   };
   const seen = (loss) => {
-    const { ids, weights } = run.write(tasks.read(look));
-    moments.push({ step: run.steps, loss, exact: judged(), written: tasks.written(ids), weights, norms: run.norms });
+    const { ids, weights } = run.write(run.task.read(look));
+    moments.push({ step: run.steps, loss, exact: judged(), written: run.task.written(ids), weights, norms: run.norms });
   };
   let [sum, count, seconds] = [0, 0, 0];
   seen(null);
@@ -71,7 +71,7 @@ async function trained({ train, every, look, save, spell = [] }) {
     [sum, count] = [0, 0];
   }
   if (save) await writeFile(save, Buffer.from(await bytesOf(run.model.parameters, settings).arrayBuffer()));
-  const spelt = spell.length ? run.greedy(spell.map(tasks.read)).map(tasks.written) : [];
+  const spelt = spell.length ? run.greedy(spell.map(run.task.read)).map(run.task.written) : [];
   return { settings, moments, seconds, spelt, spelled: run.spelled(run.unseen) / run.unseen.length };
 }
 

@@ -1,6 +1,10 @@
-"""Draw the words of the playground, letter by letter as its page does (frontend/src/playground/engine/tasks.js)."""
+"""Draw the words, numbers and dates of the playground as its page does (frontend/src/playground/engine/tasks.js)."""
 
+import datetime
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 LETTERS = "adeilmnoprst"
 SHORTEST, LONGEST = 2, 8  # letters of a word
@@ -11,7 +15,10 @@ ANSWERS: dict[str, Callable[[str], str]] = {
     "reverse": lambda word: word[::-1],
     "sort": lambda word: "".join(sorted(word)),
     "copy": lambda word: word,
+    "before": lambda word: word[-1:] + word[:-1],  # the letter before each letter; before the first stands the last
 }
+LOCALES = ("en_US", "en_GB", "de")  # of the dates
+FIRST_DAY, DAYS = datetime.date(1950, 1, 1), 36_525  # a hundred years of them
 
 
 def uniform(seed: int) -> Callable[[], float]:
@@ -34,9 +41,42 @@ def word(draw: Callable[[], float], shortest: int = SHORTEST, longest: int = LON
     return "".join(LETTERS[int(draw() * len(LETTERS))] for _ in range(length))
 
 
+def number(draw: Callable[[], float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Draw a number of one to four digits: its English words and its digits."""
+    from tfm_lib.corpora.numbers import words_of
+
+    least = 10 ** int(draw() * 4)
+    drawn = least + int(draw() * 9 * least)
+    return words_of(drawn, "en"), tuple(str(drawn))
+
+
+def date(draw: Callable[[], float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Draw a day of the hundred years from 1950: as one of LOCALES writes it, and as YYYY - MM - DD."""
+    from tfm_lib.corpora.dates import iso, written
+
+    locale = LOCALES[int(draw() * len(LOCALES))]
+    day = FIRST_DAY + datetime.timedelta(int(draw() * DAYS))
+    return tuple(token for token, _ in written(day, locale)), tuple(token for token, _ in iso(day))
+
+
 def unseen(shortest: int = SHORTEST, longest: int = LONGEST) -> list[str]:
     """Return the different words that no run trains on, the same for every run."""
-    draw, found = uniform(HELD_OUT), dict[str, None]()
+    return _different(lambda draw: word(draw, shortest, longest))
+
+
+PHRASES: dict[str, Callable[[Callable[[], float]], tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "numbers": number,
+    "dates": date,
+}
+
+
+def unseen_phrases(task: str) -> list[tuple[str, ...]]:
+    """Return the different numbers or dates that no run trains on, in words."""
+    return _different(lambda draw: PHRASES[task](draw)[0])
+
+
+def _different(drawn: Callable[[Callable[[], float]], T]) -> list[T]:
+    draw, found = uniform(HELD_OUT), dict[T, None]()
     while len(found) < COUNT:
-        found[word(draw, shortest, longest)] = None
+        found[drawn(draw)] = None
     return list(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,13 @@ def load_trained(folder: Path | str) -> tuple[Transformer, Tokenizer, dict[str, 
 
 
 def _load_saved_by_the_page(path: Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
-    """Return a model that a page trained (frontend/src/playground/engine/file.js); its letters are its vocabulary."""
+    """Return a model that a page trained (frontend/src/playground/engine/file.js); its letters or words are its vocabulary."""
     try:
         with safe_open(path, "pt") as file:
             about = file.metadata() or {}
         model = Transformer(TransformerConfig(**json.loads(about["model"]), dropout=0.0))
         model.load_state_dict(load_file(path))
-        tokenizer = _letters(about["letters"])
+        tokenizer = _words(json.loads(about["words"])) if "words" in about else _letters(about["letters"])
     except KeyError:
         raise NoModel(f"{path} is no model of the playground, and `tfm train` writes folders.") from None
     except (SafetensorError, ValueError, TypeError, RuntimeError) as error:
@@ -83,14 +84,27 @@ def _load_saved_by_the_page(path: Path) -> tuple[Transformer, Tokenizer, dict[st
 
 def _letters(letters: str) -> Tokenizer:
     """Return a tokenizer for which each letter is a token."""
-    from tokenizers import Regex, models, normalizers, pre_tokenizers
+    from tokenizers import Regex, normalizers, pre_tokenizers
+
+    split = pre_tokenizers.Split(Regex("."), "isolated")
+    return _of_tokens(letters, normalizers.Sequence([normalizers.Strip(), normalizers.Lowercase()]), split)
+
+
+def _words(words: list[str]) -> Tokenizer:
+    """Return a tokenizer for which each of `words` is a token; they are written with their case."""
+    from tokenizers import normalizers, pre_tokenizers
+
+    return _of_tokens(words, normalizers.Strip(), pre_tokenizers.Whitespace())
+
+
+def _of_tokens(tokens: Iterable[str], normalizer: Any, split: Any) -> Tokenizer:
     from tokenizers import Tokenizer as Backend
+    from tokenizers import models
 
     special = Vocabulary.special
-    pieces = {piece: i for i, piece in enumerate([*special, *letters])}
+    pieces = {piece: i for i, piece in enumerate([*special, *tokens])}
     backend = Backend(models.WordLevel(pieces, unk_token=special[Vocabulary.unk_id]))
-    backend.normalizer = normalizers.Sequence([normalizers.Strip(), normalizers.Lowercase()])
-    backend.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    backend.normalizer, backend.pre_tokenizer = normalizer, split
     return Tokenizer(backend)
 
 

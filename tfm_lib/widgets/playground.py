@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,26 @@ WORDS = Words(
     question="Take the positions away: can it still learn to reverse a word? And to sort one?",
     shared={
         "machines": {"transformer": "Transformer", "gru attention": "GRU with attention", "gru": "GRU"},
-        "tasks": {"reverse": "reverse", "sort": "sort", "copy": "copy"},
+        "tasks": {
+            "reverse": "reverse",
+            "sort": "sort",
+            "copy": "copy",
+            "before": "the letter before",
+            "numbers": "numbers",
+            "dates": "dates",
+        },
+        "asks": {
+            "reverse": f"your word ({LETTERS})",
+            "numbers": "your number (1 to 9999)",
+            "dates": "your date (1950 to 2049)",
+        },
+        "nouns": {"reverse": "words", "numbers": "numbers", "dates": "dates"},
+        "examples": {
+            "reverse": "stressed",
+            "numbers": "three hundred and forty seven",
+            "dates": "March 5, 2031",
+        },
+        "count": COUNT,
         "positions": {"sinusoidal": "sinusoidal", "learned": "learned", "rotary": "rotary", "none": "none"},
         "norms": {"post": "after (post)", "pre": "before (pre)", "none": "none"},
         "update": "update",
@@ -96,6 +115,7 @@ WORDS = Words(
 HEADS = (1, 2, 4)
 SIZES = (8, 16, 32, 64)
 SHORT, LONG = 4, 16  # the longest words that can be asked for
+TYPED = 48  # characters of a number or a date in words
 SEEDS = 10
 SWITCHES = (
     *("machine", "task", "positions", "n_heads", "residuals", "causal", "norm", "scale", "feed_forward"),
@@ -150,7 +170,8 @@ class Playground(Widget):
 
         record = recorded("playground")
         word, updates = record["word"], record["settings"]["updates"]
-        moments = [_moment(moment, word) for moment in record["moments"]]
+        right = ANSWERS[record["settings"]["task"]](word)
+        moments = [_moment(moment, word, right) for moment in record["moments"]]
         about = {
             "value": word,
             "updates": updates,
@@ -166,11 +187,11 @@ class Playground(Widget):
 
     @traitlets.validate("value")
     def _valid_value(self, proposal):
-        word = proposal["value"]
-        if strange := sorted(set(word) - set(LETTERS)):
+        text = proposal["value"]
+        if self.task in ANSWERS and (strange := sorted(set(text) - set(LETTERS))):
             raise ValueError(f"value must be made of the letters {LETTERS}; it has {', '.join(strange)}")
-        within("value", len(word), 1, LONG, "a word of a length ")
-        return word
+        within("value", len(text), 1, LONG if self.task in ANSWERS else TYPED, "a text of a length ")
+        return text
 
     @traitlets.validate("experiment")
     def _valid_experiment(self, proposal):
@@ -186,7 +207,7 @@ class Playground(Widget):
 
     @traitlets.validate("task")
     def _valid_task(self, proposal):
-        return one_of("task", proposal["value"], ANSWERS)
+        return one_of("task", proposal["value"], self.words.shared["tasks"])
 
     @traitlets.validate("positions")
     def _valid_positions(self, proposal):
@@ -255,7 +276,7 @@ class Playground(Widget):
         now = self.moment
         task = self.words.shared["tasks"][self.ran["task"]]
         exact = round(COUNT * now["exact"])
-        shown = {name: now[name] for name in ("step", "word", "written")}
+        shown = {"step": now["step"], **_said(now)}
         return self.words.alt.format(task=task, exact=exact, count=COUNT, **shown)
 
     def figure(self):
@@ -267,7 +288,7 @@ class Playground(Widget):
         exact = [100 * moment["exact"] for moment in self.moments]
         plane.line([moment["step"] for moment in self.moments], exact, "one")
         plane.rule(x=now["step"])
-        axes[0].set(ylim=(0, 105), title=say.heading.format(**now))
+        axes[0].set(ylim=(0, 105), title=say.heading.format(**_said(now)))
         for head, (ax, weights) in enumerate(zip(axes[1:], heads, strict=True)):
             rows = _rows(now["written"], len(weights))
             draw.heatmap(
@@ -281,11 +302,23 @@ class Playground(Widget):
         return fig
 
 
-def _rows(written: str, count: int) -> list[str]:
+def _said(moment: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is read and written as text: letters side by side, words apart."""
+    return {
+        name: moment[name] if isinstance(moment[name], str) else " ".join(moment[name]) for name in ("word", "written")
+    }
+
+
+def _rows(written: Sequence[str], count: int) -> list[str]:
     """Return the labels of the rows: the letters that were written, and where they end."""
     return [*written, "·", *[" "] * count][:count]
 
 
-def _moment(moment: Mapping[str, Any], word: str) -> dict[str, Any]:
+def _moment(moment: Mapping[str, Any], word: str, right: str) -> dict[str, Any]:
     weights = [[[int(share) / 100 for share in row.split()] for row in head] for head in moment["weights"]]
-    return {**moment, "word": word, "weights": to_list("weights", weights, ("heads", "rows", len(word) + 1), 2)}
+    return {
+        **moment,
+        "word": word,
+        "right": right,
+        "weights": to_list("weights", weights, ("heads", "rows", len(word) + 1), 2),
+    }

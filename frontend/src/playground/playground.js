@@ -1,7 +1,6 @@
 /* Playground widget: a Transformer is trained in the page; its attention, what it writes and how often it is right, while it learns. */
 
 import { below, card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, retext, set, told, WORDS as KIT } from "../kit/index.js";
-import { COUNT, LETTERS, TASKS, read, written } from "./engine/tasks.js";
 
 const WORDS = {
   train: "Train",
@@ -51,20 +50,19 @@ const WORDS = {
   done: "{title} (tried)",
   sides: "{encoder} and {decoder}",
   second: ", dashed: the second layer",
-  word: "your word ({letters})",
   learning: "Exact unseen words against the updates",
-  loss: "loss in nats per letter",
+  loss: "loss in nats per token",
   falling: "Training loss against the updates",
-  where: "Where it looks, in the cross-attention of its last layer · rows: letters written, columns: letters read",
+  where: "Where it looks, in the cross-attention of its last layer · rows: what is written, columns: what is read",
   nowhere: "It looks at nothing: one vector is all that its decoder gets of the word.",
-  map: "Cross-attention of head {head}: letters that are written down, letters of the word across",
+  map: "Cross-attention of head {head}: what is written down, what is read across",
   cell: "writing {letter}, looking at {source}: {weight}",
   end: "·",
   spelled: "It reads {asked} and writes {answered}",
   ghost: "dashed: the run before, {run}",
   with: "{name} {value}",
   not: "no {name}",
-  at: "Update {step} of {all}: {exact} of {count} unseen words are written exactly",
+  at: "Update {step} of {all}: {exact} of {count} unseen {nouns} are written exactly",
   lost: "loss {loss} nats",
   rated: "learning rate {rate}",
   pace: "{pace} updates a second",
@@ -73,7 +71,8 @@ const WORDS = {
   yours: "Your run: {run}",
   newest: "it has come to update {step}",
   lacks: "it doesn't know {letters}",
-  cut: "it reads {count} letters at most",
+  cut: "it reads {count} at most",
+  empty: "there is nothing that it can read, so the last answer stays",
   nothing: "nothing",
   broken: "After update {step} the loss is no longer a number. The picture shows the last kept update.",
   failed: "The training stopped: {error}",
@@ -88,6 +87,7 @@ const RATES = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064];
 const WARMUPS = [1, 10, 25, 50, 100, 200, 400];
 const SMOOTHINGS = [0, 0.05, 0.1, 0.2, 0.3];
 const [SHORT, LONG] = [4, 16]; // the longest words that can be asked for
+const TYPED = 48; // characters
 const PATIENCE = 20_000; // milliseconds to wait for a kernel
 const TRANSFORMER = "transformer";
 const TRIED = "tfm-experiments"; // where a browser keeps them
@@ -102,12 +102,12 @@ const percent = (share) => Math.round(100 * share);
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "rival", "value", "step", "more", "focus"], fits: { focus: below(LONG + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
-  const { machines, tasks, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
+  const { machines, tasks, asks, nouns, examples, count: COUNT, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
   const updates = ui.get("updates");
   const switches = (of) => Object.fromEntries(SWITCHES.map((name) => [name, of(name)]));
   const settings = () => switches((name) => ui.get(name));
   const same = (a, b) => SWITCHES.every((name) => a[name] === b[name]);
-  const ids = () => read(ui.get("value")).slice(0, ui.get("longest"));
+  const text = () => ui.get("value");
 
   /* A run is { settings, moments, now?, broken? }, as the engine's course.js keeps it. */
   const recorded = { settings: ui.get("ran"), moments: ui.get("moments") };
@@ -153,7 +153,7 @@ function render({ model, el }) {
     onclick() {
       const file = `${ui.get("task")}.safetensors`;
       course.save(file);
-      saved.textContent = told(WORDS.saved, { command: `tfm translate --model ${file} ${written(ids())}` });
+      saved.textContent = told(WORDS.saved, { command: `tfm translate --model ${file} "${text()}"` });
     },
   });
   const drawer = row([
@@ -179,7 +179,7 @@ function render({ model, el }) {
   const plans = row(planned);
   plans.append(outcome);
   picture.columns.before(plans);
-  const word = ui.text("value", { label: told(WORDS.word, { letters: LETTERS.join("") }), most: LONG });
+  const word = ui.text("value", { label: asks.reverse, most: TYPED });
   word.el.style = "flex:0 1 28rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
 
@@ -200,7 +200,7 @@ function render({ model, el }) {
         if (!former || last(run()).step >= updates / 4) former = run().moments.length > 1 ? run() : former; // not what was soon given up
         newest = 0;
       } else ui.set({ step: newest });
-      course.tell({ ...message, ids: ids() }, fresh ? { ...settings(), updates } : undefined);
+      course.tell({ ...message, text: text() }, fresh ? { ...settings(), updates } : undefined);
       ui.set({ trained: true });
       race(message, fresh);
     } catch (error) {
@@ -220,7 +220,7 @@ function render({ model, el }) {
     const begins = fresh || !rival.run;
     if (!begins && last(rival.run).step >= updates) return;
     const { task, d_model, longest, seed } = settings();
-    rival.tell({ ...message, ids: ids() }, begins ? { ...recorded.settings, machine, task, d_model, longest, seed, updates } : undefined);
+    rival.tell({ ...message, text: text() }, begins ? { ...recorded.settings, machine, task, d_model, longest, seed, updates } : undefined);
   }
 
   function heard({ run: now, going, trouble }) {
@@ -259,7 +259,8 @@ function render({ model, el }) {
     if (!plan() && !fits() && again()) begun({ go: true }, true);
   };
   for (const name of SWITCHES) ui.on(name, () => changing || queueMicrotask(changed, (changing = true)));
-  ui.on("value", () => ui.get("trained") && ids().length && [course, rival].forEach((each) => each?.run && each.tell({ ids: ids() })));
+  ui.on("value", () => ui.get("trained") && [course, rival].forEach((each) => each?.run && each.tell({ text: text() })));
+  ui.on("task", () => ui.set({ value: examples[ui.get("task")] ?? examples.reverse }));
   const hidden = () => document.hidden && stop();
   document.addEventListener("visibilitychange", hidden);
   ui.until(() => (document.removeEventListener("visibilitychange", hidden), [course, rival].forEach((each) => each?.close())));
@@ -284,6 +285,7 @@ function render({ model, el }) {
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.after(drawer) : drawer.remove();
     const { asked } = picture;
+    retext(word.el.firstChild, asks[ui.get("task")] ?? asks.reverse);
     const [line, other] = ui.get("trained") && now === last(run()) ? [word.el, asked] : [asked, word.el]; // a kept moment is of its own word
     if (other.isConnected) other.replaceWith(line);
     const raced = rival?.run && { run: rival.run, now: at(rival.run, now === last(run()) ? updates : now.step), name: machines[rival.run.settings.machine] };
@@ -298,8 +300,8 @@ function render({ model, el }) {
   function state() {
     if (!fits()) return told(WORDS.other, { run: named(run().settings), train: WORDS.train, next: named(settings()) });
     if (!ui.get("trained")) return told(WORDS.resting, { train: WORDS.train });
-    const typed = [...new Set(ui.get("value").toLowerCase())].filter((letter) => !LETTERS.includes(letter));
-    const doubts = [shown() !== last(run()) && told(WORDS.newest, { step: last(run()).step }), typed.length && told(WORDS.lacks, { letters: typed.join(" ") }), read(ui.get("value")).length > ui.get("longest") && told(WORDS.cut, { count: ui.get("longest") })];
+    const { unknown, most, none } = course.doubts(text());
+    const doubts = [shown() !== last(run()) && told(WORDS.newest, { step: last(run()).step }), unknown.length && told(WORDS.lacks, { letters: unknown.join(" ") }), most && told(WORDS.cut, { count: most }), none && WORDS.empty];
     return [told(WORDS.yours, { run: named(run().settings) }), ...doubts.filter(Boolean)].join("; ");
   }
 
@@ -317,7 +319,7 @@ function render({ model, el }) {
 
   function sentences(now, raced) {
     const right = (moment) => String(Math.round(COUNT * (moment.exact ?? 0)));
-    const said = told(WORDS.at, { step: h("b", {}, String(now.step)), all: updates, exact: h("b", {}, right(now)), count: COUNT });
+    const said = told(WORDS.at, { step: h("b", {}, String(now.step)), all: updates, exact: h("b", {}, right(now)), count: COUNT, nouns: nouns[run().settings.task] ?? nouns.reverse });
     const pace = course?.going && course.pace;
     const more = [now.loss != null && told(WORDS.lost, { loss: two(now.loss) }), now.rate && told(WORDS.rated, { rate: now.rate.toPrecision(2) }), pace && told(WORDS.pace, { pace: Math.round(pace) })].filter(Boolean);
     return [
@@ -373,14 +375,13 @@ function pictureOf(ui, { number, update, learnt, updates }) {
   const point = (moment, name, scale) => (moment?.[name] == null ? null : [moment.step, scale(moment[name])]);
 
   function draw({ run, now, former, raced, row, gradients, ghost }) {
-    const answer = (moment) => written(TASKS[run.settings.task](read(moment.word)));
     spell(asked, now.word, now.word);
-    spell(answered, now.written, answer(now));
+    spell(answered, now.written, now.right);
     if (!raced) second.remove();
     else {
       if (!second.isConnected) first.after(second);
       retext(opponent, raced.name);
-      spell(against, raced.now.written, answer(raced.now));
+      spell(against, raced.now.written, raced.now.right);
     }
     if (now.weights.length || !seen) seen = now;
     const places = (text) => [...text, WORDS.end];
@@ -427,10 +428,11 @@ function tried(more) {
   }
 }
 
-/* Letters side by side; those that differ from the right ones are marked. */
-function spell(line, text, right) {
-  const marks = [...text.padEnd(right.length, WORDS.end)].map((letter, i) => h("span", letter === right[i] ? {} : { class: "tfm-bad" }, letter));
-  line.replaceChildren(...(text ? marks : [h("span", { class: "tfm-soft" }, WORDS.nothing)]));
+/* Letters side by side, words apart; those that differ from the right ones are marked. */
+function spell(line, tokens, right) {
+  const found = range(Math.max(tokens.length, right.length)).map((i) => h("span", tokens[i] === right[i] ? {} : { class: "tfm-bad" }, tokens[i] ?? WORDS.end));
+  if (Array.isArray(tokens)) found.forEach((each) => each.before(" "));
+  line.replaceChildren(...(tokens.length ? found : [h("span", { class: "tfm-soft" }, WORDS.nothing)]));
 }
 
 /* In Jupyter the kernel sends the engine once. */

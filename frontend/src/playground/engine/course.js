@@ -4,15 +4,19 @@
      .run                                     { settings, moments, now, broken }: what was kept, the newest moment, and the
                                               update after which the loss was no longer a number
      .going, .pace, .trouble                  whether it trains; updates a second; why it doesn't
-     .tell({ go, once, ids }, settings?)      to the worker; with `settings`, a new run begins
+     .tell({ go, once, text }, settings?)     to the worker, with what a reader typed; with `settings`, a new run begins
+     .doubts(text)                            what of it the run can't read: { unknown, most, none }: tokens, how many it reads, whether nothing is left
      .save(name)                              downloads the weights, where .canSave
      .rest()                                  it stops, and the run is given up
      .close()                                 the worker ends
-   A moment is { step, loss, rate, exact, norms, word, written, weights }.                                              */
+   A moment is { step, loss, rate, exact, norms, word, right, written, weights }; what it reads, should write and writes are words
+   where tokens are letters, otherwise arrays.                                                                           */
 
 import { bytesOf, isLibrarys } from "./file.js";
-import { written } from "./tasks.js";
+import { LETTERS, TASKS } from "./tasks.js";
 import { SETTINGS } from "./training.js";
+
+const LONGEST = 16; // tokens
 
 export class Course {
   #serial = 0;
@@ -24,14 +28,33 @@ export class Course {
     worker.onerror = ({ message }) => this.#hear({ failed: message });
   }
 
-  tell(message, settings) {
+  tell({ text, ...message }, settings) {
     this.trouble = undefined;
     if ("go" in message || message.once) this.going = Boolean(message.go);
+    if (settings) this.run = { settings: { ...settings, d_ff: 2 * settings.d_model } };
+    const typed = text == null ? [] : this.#task.read(text).slice(0, this.#longest);
+    const ids = typed.length || !settings ? typed : this.#task.unseen(SETTINGS)[0];
+    if (ids.length) message.ids = ids;
     if (settings) {
-      this.run = { settings: { ...settings, d_ff: 2 * settings.d_model }, moments: [{ step: 0, exact: 0, word: written(message.ids), written: "", weights: [] }] };
-      message = { ...message, serial: ++this.#serial, train: { ...SETTINGS, ...this.run.settings } };
+      this.run.moments = [{ step: 0, exact: 0, ...this.#read(ids), written: "", weights: [] }];
+      Object.assign(message, { serial: ++this.#serial, train: { ...SETTINGS, ...this.run.settings } });
     }
     this.worker.postMessage(message);
+  }
+
+  get #task() {
+    return TASKS[this.run.settings.task];
+  }
+
+  get #longest() {
+    return this.#task.tokens === LETTERS ? this.run.settings.longest : LONGEST;
+  }
+
+  #read = (ids) => ({ word: this.#task.written(ids), right: this.#task.written(this.#task.answer(ids)) });
+
+  doubts(text) {
+    const count = this.#task.read(text).length;
+    return { unknown: this.#task.unknown(text), most: count > this.#longest && this.#longest, none: !count };
   }
 
   get canSave() {
@@ -53,7 +76,7 @@ export class Course {
       if (rests) this.going = false;
       this.pace = told.pace ?? this.pace;
       const weights = look.weights[`decoder.${run.settings.n_layers - 1}.cross_attention`] ?? look.weights.attention ?? [];
-      run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, word: written(word), written: written(look.ids), weights };
+      run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, ...this.#read(word), written: this.#task.written(look.ids), weights };
       if (told.exact != null) run.moments = [...run.moments.filter((moment) => moment.step < step), run.now];
     }
     this.heard(this);

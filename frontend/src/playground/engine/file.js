@@ -1,16 +1,17 @@
-/* A trained model as a file that the library reads (tfm_lib.engine.trained): safetensors, with the sizes and letters in its head.
+/* A trained model as a file that the library reads (tfm_lib.engine.trained): safetensors, with the sizes and tokens in its head.
 
    isLibrarys(settings)        whether the library has such a machine
    bytesOf(weights, settings)  the file; `weights` are { name: { shape, data } }                                               */
 
-import { FIRST, LETTERS, PAD, VOCABULARY } from "./tasks.js";
+import { FIRST, LETTERS, PAD, TASKS } from "./tasks.js";
 
 export const isLibrarys = ({ machine, norm, positions, scale, residuals, feed_forward, causal }) =>
   machine === "transformer" && norm !== "none" && positions === "sinusoidal" && scale && residuals && feed_forward && causal;
 
 export function bytesOf(weights, { task, d_model, n_heads, d_ff, n_layers, norm }) {
-  const model = { vocab_size: VOCABULARY + 1, d_model, n_heads, d_ff, n_layers, norm, max_len: 64 };
-  const head = { __metadata__: { model: JSON.stringify(model), letters: LETTERS.join(""), task } };
+  const { tokens, size } = TASKS[task];
+  const model = { vocab_size: size + 1, d_model, n_heads, d_ff, n_layers, norm, max_len: 64 };
+  const head = { __metadata__: { model: JSON.stringify(model), ...(tokens === LETTERS ? { letters: tokens.join("") } : { words: JSON.stringify(tokens) }), task } };
   const parts = [];
   let end = 0;
   for (const [name, value] of Object.entries(weights)) {
@@ -23,8 +24,8 @@ export function bytesOf(weights, { task, d_model, n_heads, d_ff, n_layers, norm 
   return new Blob([new BigUint64Array([BigInt(words.length)]), words, ...parts]);
 }
 
-/* The library has an id for unknown letters before the letters; its row is that of the padding, which is never written either. */
-function withUnknown({ shape: [, d], data }) {
+/* The library has an id for unknown tokens before the tokens; its row is that of the padding, which is never written either. */
+function withUnknown({ shape: [size, d], data }) {
   const rows = [...data];
-  return { shape: [VOCABULARY + 1, d], data: [...rows.slice(0, FIRST * d), ...rows.slice(PAD * d, (PAD + 1) * d), ...rows.slice(FIRST * d)] };
+  return { shape: [size + 1, d], data: [...rows.slice(0, FIRST * d), ...rows.slice(PAD * d, (PAD + 1) * d), ...rows.slice(FIRST * d)] };
 }

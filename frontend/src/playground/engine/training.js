@@ -10,7 +10,7 @@
 
 import { random } from "../../twin/random.js";
 import { Adam } from "./adam.js";
-import { BOS, EOS, PAD, TASKS, VOCABULARY, batch, unseen, word } from "./tasks.js";
+import { BOS, EOS, PAD, TASKS, batch } from "./tasks.js";
 import { Tape } from "./tape.js";
 import { Seq2Seq } from "./recurrent.js";
 import { Transformer } from "./transformer.js";
@@ -30,12 +30,13 @@ export class Training {
   constructor(space, settings) {
     space.reset();
     this.settings = settings;
+    this.task = TASKS[settings.task];
     this.tape = new Tape(space);
-    this.model = made(this.tape, { ...settings, vocab_size: VOCABULARY });
+    this.model = made(this.tape, { ...settings, vocab_size: this.task.size });
     this.adam = new Adam(space, this.model.parameters);
     space.keep();
     this.draw = random(settings.seed + 1); // the words; the weights are drawn by another
-    this.unseen = unseen(settings);
+    this.unseen = this.task.unseen(settings);
     this.kept = new Set(this.unseen.map(String));
   }
 
@@ -48,7 +49,7 @@ export class Training {
 
   step() {
     const { tape, model, settings } = this;
-    const given = batch(this.words(settings.batch), settings.task);
+    const given = batch(this.words(settings.batch), this.task);
     const loss = tape.crossEntropy(model.forward(given), given.out, { smoothing: settings.smoothing, skip: PAD });
     tape.back(loss);
     const told = loss.data[0];
@@ -62,7 +63,7 @@ export class Training {
   words(count) {
     const found = [];
     while (found.length < count) {
-      const ids = word(this.draw, this.settings);
+      const ids = this.task.draw(this.draw, this.settings);
       if (!this.kept.has(String(ids))) found.push(ids);
     }
     return found;
@@ -79,16 +80,16 @@ export class Training {
 
   /* How many words it writes correctly, letter after letter. */
   spelled(words) {
-    const answers = words.map((ids) => String(TASKS[this.settings.task](ids)));
+    const answers = words.map((ids) => String(this.task.answer(ids)));
     return this.greedy(words).filter((ids, i) => String(ids) === answers[i]).length;
   }
 
   /* The same in one pass: behind a causal mask, a model writes a word correctly exactly if it names each next letter of the right
      answer. Without the mask this would count what it copies from there. */
   foretold(words) {
-    const given = batch(words, this.settings.task);
+    const given = batch(words, this.task);
     const { data } = this.model.forward(given);
-    const wrong = (at) => given.out[at] !== PAD && given.out[at] !== best(data, at * VOCABULARY);
+    const wrong = (at) => given.out[at] !== PAD && given.out[at] !== best(data, at, this.task.size);
     const right = words.filter((_, i) => !range(given.n).some((k) => wrong(i * given.n + k)));
     this.tape.clear();
     return right.length;
@@ -103,17 +104,17 @@ export class Training {
     return { ids: written, weights: this.seen };
   }
 
-  /* Each model's own next letter is fed back to it, until <eos> or one letter too many. */
+  /* Each model's own next token is fed back to it, until <eos> or one token too many. */
   greedy(words, look) {
     const { tape, model } = this;
-    const given = batch(words, "copy");
+    const given = batch(words, this.task);
     const memory = model.encode(given);
     const { end } = tape.space;
     let rows = words.map(() => [BOS]);
-    for (let n = 1; n <= given.m; n++) {
+    for (let n = 1; n <= given.n; n++) {
       tape.clear(end);
       const logits = model.decode({ ...given, tgt: rows.flat(), n }, memory);
-      rows = rows.map((ids, i) => [...ids, best(logits.data, (i * n + n - 1) * VOCABULARY)]);
+      rows = rows.map((ids, i) => [...ids, best(logits.data, i * n + n - 1, this.task.size)]);
     }
     if (look) this.seen = Object.fromEntries(Object.entries(model.weights).map(([path, weights]) => [path, look(path, weights)]));
     tape.clear();
@@ -140,8 +141,8 @@ export function norms(parameters) {
 const range = (n) => [...Array(n).keys()];
 const until = (ids, end) => (ids.includes(end) ? ids.slice(0, ids.indexOf(end)) : ids);
 
-function best(numbers, from) {
+function best(numbers, row, size) {
   let top = 0;
-  for (let j = 1; j < VOCABULARY; j++) if (numbers[from + j] > numbers[from + top]) top = j;
+  for (let j = 1; j < size; j++) if (numbers[row * size + j] > numbers[row * size + top]) top = j;
   return top;
 }
