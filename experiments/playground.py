@@ -62,6 +62,12 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "sort, d_model 8": {"task": "sort", "d_model": 8, "d_ff": 16},
     "d_model 64, one head": {"d_model": 64, "d_ff": 128, "n_heads": 1},
     "d_model 64, one head, no √d_k": {"d_model": 64, "d_ff": 128, "n_heads": 1, "scale": False},
+    "the letter before": {"task": "before"},
+    "the letter before, no positions": {"task": "before", "positions": "none"},
+    "numbers": {"task": "numbers"},
+    "numbers, no positions": {"task": "numbers", "positions": "none"},
+    "dates": {"task": "dates"},
+    "dates, no positions": {"task": "dates", "positions": "none"},
 }
 LOOKS = [0, 25, 50, 75, 100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 800, 900, 1000, 1200, 1500]
 

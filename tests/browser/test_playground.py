@@ -174,6 +174,28 @@ def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
     until(lambda: widget.look() == before)
 
 
+def test_numbers_and_dates_are_learned_and_asked_in_words_of_ones_own(stand: Bench):
+    (widget,) = stand.show(Playground(task="dates", updates=300, step=300))
+    said = widget.box.locator("[data-stage]").inner_text
+    own = widget.box.locator('[data-control="value"]')
+    press(widget, "train")
+    until(lambda: "1 of 200 unseen dates" in widget.readout() or update(widget) > 25)
+    assert own.input_value() == "March 5, 2031"
+    own.fill("24. Dezember 1999")
+    until(lambda: update(widget) == 300)
+    until(lambda: "1999-12-24" in said())
+    assert int(widget.readout().split(": ")[1].split()[0]) > 180
+    widget.box.locator('[data-control="task"]').select_option("numbers")
+    until(lambda: update(widget) < 200)
+    assert own.input_value() == "three hundred and forty seven" and "your number" in said()
+    own.fill("2047 dozen")
+    until(lambda: update(widget) == 300)
+    until(lambda: "it doesn't know dozen" in said() and "hundred" not in said())
+    assert "unseen numbers" in widget.readout()
+    own.fill("!")
+    until(lambda: "nothing that it can read" in said())
+
+
 @pytest.mark.long
 def test_the_page_is_exact_within_a_minute(stand: Bench):
     (widget,) = stand.show(Playground())

@@ -173,7 +173,7 @@ class Playground(Widget):
         right = ANSWERS[record["settings"]["task"]](word)
         moments = [_moment(moment, word, right) for moment in record["moments"]]
         about = {
-            "value": word,
+            "value": self.words.shared["examples"].get(kwargs.get("task"), word),
             "updates": updates,
             "step": updates,
             "moments": moments,

@@ -392,7 +392,7 @@ function pictureOf(ui, { number, update, learnt, updates }) {
     if (looks.children.length !== heads) looks.replaceChildren(...maps.slice(0, heads).map(({ box }) => box));
     maps.slice(0, heads).forEach(({ update }, head) => {
       if (!now.weights[head]) return;
-      maps[head].box.style.flexBasis = `${Math.min(300, 14 * now.word.length + 44)}px`; // so that its letters can be read
+      maps[head].box.style.flexBasis = `${Math.min(300, (Array.isArray(now.word) ? 26 : 14) * now.word.length + 44)}px`; // so that its letters can be read
       const [values, rows] = [now.weights[head], places(now.written)]; // what comes after the end counts for nothing
       update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), row: Math.min(row, values.length - 1), max: 1 });
     });
