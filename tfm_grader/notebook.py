@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import Any
 
 from tfm_grader.written_answers import Answer, Handed, found, is_python
+from tfm_lib.checks.carried import carried_in
 
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20
@@ -27,6 +29,7 @@ class Submitted:
     texts: dict[str, Answer] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     handout: str = ""  # the mark of the hand-out it came from
+    carried: dict[str, dict[str, Any]] = field(default_factory=dict)  # the weights in its outputs by name, unread
 
 
 def read_notebook(data: bytes, answers: AbstractSet[str] = frozenset(), handed: Handed | None = None) -> Submitted:
@@ -58,7 +61,7 @@ def read_notebook(data: bytes, answers: AbstractSet[str] = frozenset(), handed: 
         raise NotANotebook("its cells are empty" if cells else "it has no cells")
     if answers and not submitted.code and not (handed and handed.questions):
         raise NotANotebook("it has no code cell")
-    submitted.texts = found(words, handed or Handed())
+    submitted.texts, submitted.carried = found(words, handed or Handed()), carried_in(cells)
     if sum(map(len, submitted.code)) > MAX_CODE:
         raise NotANotebook(f"it holds more than {MAX_CODE >> 20} MB of code")
     return submitted

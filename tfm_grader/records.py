@@ -77,15 +77,17 @@ class Took(Record, frozen=True):
 
 
 class Graded(Record, frozen=True):
-    """Which part of a notebook was run for an exercise: all, up to a cell, or slices; and why not all."""
+    """Which part of a notebook was tried: all, up to a cell, or slices, and why not all; or the weights it carries."""
 
-    what: Literal["notebook", "slices"]
+    what: Literal["notebook", "slices", "weights"]
     because: Literal["", "stopped", "deadline", "lacks"] = ""
     before: int | None = None
 
     @property
     def sentence(self) -> str:
         """The explanation for the student."""
+        if self.what == "weights":
+            return "Only the weights that your notebook carries count here; none of its code was run."
         if self.what == "notebook":
             if self.before is None:
                 return "Your whole notebook was run, as Jupyter runs it."

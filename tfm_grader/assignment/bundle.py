@@ -131,7 +131,7 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
             tests = (Test(entry.id, entry.points, found.judge, hidden=False),)
         sources, forbidden = module_sources(entry.modules), tuple(entry.forbidden)
         may_change = entry.may_change_input
-        made.append(Task(entry.id, tuple(entry.answers), tests, sources, forbidden, may_change))
+        made.append(Task(entry.id, tuple(entry.answers), tests, sources, forbidden, may_change, entry.carried))
     return made
 
 

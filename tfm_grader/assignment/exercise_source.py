@@ -18,6 +18,7 @@ from tfm_book.notebooks.myst import Block, blocks, front_matter, without_front_m
 from tfm_grader.sandbox.inside.notebook_code import Cell, without_commands
 from tfm_grader.sandbox.inside.slices import Statement, needed, statements
 from tfm_lib._refusal import Refusal
+from tfm_lib.checks.carried import BadWeights, Weights, read_weights
 
 MINUTES = re.compile(r"\*(\d+) minutes · (★+)☆*\*")
 TAGS = {"visible", "hidden", "hide-input", "hide-output"}
@@ -62,6 +63,25 @@ class Written:
         if not found:
             raise BadSource(f"{self.path.name}: the solution of {self.id} has no ```python block.")
         return "\n".join(code for _, code in found)
+
+    @property
+    def carried(self) -> str:
+        """The file of the solution's weights, beside the source, for an exercise that asks for weights; else ""."""
+        return self.option("carried")
+
+    @property
+    def weights(self) -> Weights:
+        """The solution's weights; they have the file's name without its ending. Raises BadSource."""
+        file = self.path.parent / self.carried
+        if self.answers or not self.assigned or not file.stem.isidentifier():
+            raise BadSource(
+                f"{self.path.name}: {self.id} asks for weights, so it needs hidden tests, a stub without functions, and "
+                "`:carried:` with the name of a file such as reverse.safetensors."
+            )
+        try:
+            return read_weights(file.read_bytes(), file.stem)
+        except (OSError, BadWeights) as error:
+            raise BadSource(f"{self.path.name}: the solution's weights, {file}, cannot be read: {error}") from None
 
     def option(self, name: str) -> str:
         return self.statement.options.get(name, "")
@@ -187,7 +207,7 @@ def _require_whole(exercise: Written) -> None:
     if exercise.text_only:
         return
     try:
-        if not exercise.stub or not exercise.answers:
+        if not exercise.stub or not (exercise.answers or exercise.carried):
             raise BadSource(f"{name}: {exercise.id} needs a first cell with the stub of a function.")
     except SyntaxError as error:
         raise BadSource(f"{name}: the stub of {exercise.id} is not Python: {error}.") from None

@@ -20,6 +20,7 @@ from tfm_grader.assignment.manifest import Manifest
 from tfm_grader.names import counted, digest
 from tfm_grader.version import PACKAGES
 from tfm_grader.written_answers import ANSWER_HERE
+from tfm_lib.checks.carried import output
 
 HEAD = """\
 # {title}
@@ -126,7 +127,8 @@ class Handout:
             chapter=outline(self._chapter).title,
         )
         setup = setup_of(self._chapter, self.exercises)
-        checks = ["from tfm_lib.checks import check"]
+        carried = any(exercise.carried for exercise in self.exercises)
+        checks = ["from tfm_lib.checks import check, hand_in" if carried else "from tfm_lib.checks import check"]
         if any(exercise.visible for exercise in self.exercises):
             checks.append("from tfm_lib.checks.judge import Mistake, exercise")
         cells = [
@@ -156,6 +158,8 @@ class Handout:
             if cell.cell_type == "code" and cell.source == exercise.stub:
                 cell.source = exercise.solution_code.strip() if solved else exercise.stub
                 cell.metadata["tfm"] = {"exercise": exercise.id}
+                if solved and exercise.carried:
+                    cell.outputs = [nbformat.v4.new_output("display_data", data=output(exercise.weights))]
             elif cell.cell_type == "code" and "visible" in cell.metadata.get("tags", []):
                 cell.metadata = nbformat.from_dict({"jupyter": {"source_hidden": True}, "tags": ["hide-input"]})
             made.append(cell)

@@ -80,6 +80,7 @@ class Entry(Part, frozen=True):
     modules: list[str] = []  # modules of the book's library that may be imported
     forbidden: list[str] = []  # torch functions that may not be called
     may_change_input: bool = False  # if the exercise asks for it
+    carried: str = ""  # the name of the weights that it asks for, in place of functions
     rubric: list[Criterion] = []  # for a written answer
     question: str = ""  # as students see it
     answer: str = ""  # the model answer, if written
@@ -128,6 +129,7 @@ MEANT = {  # the expected value, as worded in the error message, for each field
     "modules": "a list of names",
     "forbidden": "a list of names",
     "may_change_input": "true or false",
+    "carried": "the name of the weights, a text",
     "rubric": "a list of criteria, each with a name and points",
     "question": "a text",
     "answer": "a text",

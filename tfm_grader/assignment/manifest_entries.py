@@ -36,6 +36,8 @@ def entry(root: Path, stem: str, exercise: Written, own: dict[str, Written]) -> 
         return made
     earlier = _earlier(root, stem)
     made |= {"kind": "assigned" if exercise.assigned else "practice", "answers": exercise.answers}
+    if exercise.carried:
+        made["carried"] = exercise.weights.name
     if exercise.assigned:
         hidden = bundles.hidden_tests("\n\n".join(exercise.hidden), stem).get(exercise.id, [])
         given = sum(test.points for test in hidden)

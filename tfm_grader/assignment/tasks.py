@@ -28,6 +28,7 @@ class Task:
     sources: dict[str, str] = field(default_factory=dict)  # source of the book's modules that may be imported
     forbidden: tuple[str, ...] = ()  # torch functions that may not be called
     may_change_input: bool = False  # if the exercise asks for it
+    carried: str = ""  # the name of the weights that it asks for, in place of functions
 
     @property
     def points(self) -> float:

@@ -119,7 +119,7 @@ class Judge:
             return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
         watched, done = Watched(self.sandbox, self.tell, self.grace), {}
-        with SubmissionRun(Program(notebook.code), tasks, watched, limits, seed) as hand_in:
+        with SubmissionRun(Program(notebook.code), tasks, watched, limits, seed, notebook.carried) as hand_in:
             for task in tasks:
                 watched.id = task.id
                 result = grade_exercise(task, hand_in)
@@ -146,6 +146,12 @@ class Watched:
     def __init__(self, sandbox: Sandbox, tell: Callable[[Step | Done], None], grace: float):
         self.sandbox, self.tell, self.grace, self.id = sandbox, tell, grace, ""
         self.standing: Callable[[], tuple[Any, int]] | None = None  # the exercise's result if it ends here: see Step
+
+    def without_sandbox(self, limits: Limits) -> None:
+        """Report that the student's data is used in this process next."""
+        from tfm_grader.records import Step
+
+        self.tell(Step(self.id, True, self.grace + 2 * limits.seconds))
 
     @contextmanager
     def cell(self, limits: Limits) -> Iterator[RunningSandbox]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, Self
 
 import torch
@@ -26,6 +26,7 @@ from tfm_grader.sandbox.inside.channel import OUT_OF_CPU, Closed, TimeUp
 from tfm_grader.sandbox.inside.remote_calls import Raised
 from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
+from tfm_lib.checks.carried import BadWeights, Weights, unpacked
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.watching import changed_input
 
@@ -59,6 +60,10 @@ class Sandboxes(Protocol):
         """Open a fresh sandbox, closed at the end of the block."""
         ...
 
+    def without_sandbox(self, limits: Limits) -> None:
+        """Report that the student's data is used in this process next."""
+        ...
+
 
 class SubmissionRun:
     """One submission: its notebook, the sandbox in which it is loaded, and the time it has left.
@@ -67,7 +72,16 @@ class SubmissionRun:
     that needs slices, and for each exercise if loading called something that only some of them forbid.
     """
 
-    def __init__(self, program: Program, tasks: Sequence[Task], sandbox: Sandboxes, limits: Limits, seed: int):
+    def __init__(
+        self,
+        program: Program,
+        tasks: Sequence[Task],
+        sandbox: Sandboxes,
+        limits: Limits,
+        seed: int,
+        carried: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    ):
+        self.carried = carried  # the weights in the notebook's outputs by name, unread
         self.program, self.tasks, self.sandbox, self.limits, self.seed = program, tasks, sandbox, limits, seed
         self.seconds = 2 * (len(tasks) + 1) * (limits.load_seconds + limits.seconds)
         self.until = time.monotonic() + self.seconds
@@ -111,7 +125,7 @@ class SubmissionRun:
         if self.stops > len(self.tasks):
             raise Stopped(NotTried(f"{self.stops} answers of the notebook were stopped, and no more are tried."))
         alone = self._apart or way.what == "slices"
-        tasks = [task] if alone else [each for each in self.tasks if each.sources == task.sources]
+        tasks = [task] if alone else [each for each in self.tasks if each.sources == task.sources and not each.carried]
         self._loaded = LoadedNotebook(self, tasks, way, limits)
         self._loaded.load()
         if self._loaded.found.forbidden and len({each.forbidden for each in tasks}) > 1:
@@ -168,7 +182,7 @@ class LoadedNotebook:
 def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
     """Grade `task` on a submission. If there is a second attempt, it counts."""
     began = time.monotonic()
-    made = _attempt(task, hand_in, hand_in.limits)
+    made = _attempt_on_weights(task, hand_in) if task.carried else _attempt(task, hand_in, hand_in.limits)
     cpu = made.cpu
     if made.out_of_time:
         limits = hand_in.limits
@@ -244,6 +258,30 @@ def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = F
             waiting = []
     hand_in.sandbox.standing = None
     made.cpu = hand_in.spent - spent
+    return made
+
+
+def _attempt_on_weights(task: Task, hand_in: SubmissionRun) -> Attempt:
+    """Try the weights that the notebook carries. They are only numbers, so no sandbox is needed and no code is run."""
+    made, name = Attempt(Graded(what="weights")), task.carried
+    if name not in hand_in.carried:
+        message = (
+            f"The notebook carries no weights “{name}”. Run the cell with hand_in, save the notebook, hand it in again."
+        )
+        made.rows = [_row(test, "unsolved", message=message) for test in task.tests]
+        return made
+    hand_in.sandbox.without_sandbox(hand_in.limits)
+    began = time.process_time()
+    try:
+        answers = WeightsAnswer(task, unpacked(hand_in.carried[name]))
+        made.rows = [answers.try_test(test, hand_in.seed) for test in task.tests]
+    except BadWeights as bad:
+        message = one_line(bad.message)
+        made.rows = [_row(test, "refused", message=message, mistake=bad.mistake) for test in task.tests]
+    except (BrokenTest, Stopped, MemoryError) as error:
+        made.status, made.reason = "infrastructure", one_line(str(error))
+        made.rows = [_row(test, "not judged") for test in task.tests]
+    made.cpu = time.process_time() - began
     return made
 
 
@@ -345,6 +383,15 @@ class ExerciseAnswers:
         place = self.peer.changed  # reported by the sandbox: it can only cost points
         known = type(place) is int and 0 <= place < len(args) + len(kwargs)
         return result, changed_input(name, place) if known else ""
+
+
+class WeightsAnswer(ExerciseAnswers):
+    """The weights handed in for one exercise; tests get them under their name."""
+
+    def __init__(self, task: Task, weights: Weights):
+        self.task, self.held, self.raised, self.missing, self.stubs = task, [], "", [], False
+        self.peer = SimpleNamespace(heard=True, begin_test=lambda: None)  # type: ignore[assignment]  # nobody to call
+        self.student = SimpleNamespace(**{task.carried: weights})
 
 
 class RemoteAnswer:

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, allclose, isclose
 
 import tfm_lib.checks.watching as watching  # noqa: PLR0402 (the package imports this module)
+from tfm_lib.checks.carried import Weights
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
 
 
@@ -280,8 +281,8 @@ def find(id: str) -> Exercise:
 def check(id: str, *answers: Any) -> Verdict:
     """Judge the answer to exercise `id` and say what holds, what does not, and what it looks like.
 
-    `answers` are what the exercise asks for, usually one function. Never raises: a name that no exercise has, or too
-    few answers, is refused with a sentence.
+    `answers` are what the exercise asks for, usually one function, or the weights that `hand_in` returned. Never
+    raises: a name that no exercise has, or too few answers, is refused with a sentence.
     """
     try:
         found = find(id)
@@ -297,13 +298,21 @@ def check(id: str, *answers: Any) -> Verdict:
     if any(answer is None or answer is ... for answer in answers):
         return _unsolved(id)
     for name, answer in zip(found.answers, answers):
-        if not callable(answer):
+        if isinstance(answer, str) and answer.endswith(".safetensors"):
+            message = f'This is the name of a file. Hand in the weights that it holds: {name} = hand_in("{answer}", name="{name}")'
+            return Verdict(id, "refused", message=message, mistake="a file's name in place of its weights")
+        if not callable(answer) and not isinstance(answer, Weights):
             message = (
                 f"This is {_article(type(answer).__name__)}, perhaps what {name} returned. Hand over the function itself, without "
                 f'brackets behind its name: check("{id}", {", ".join(found.answers)}). The check calls it with inputs of its own.'
             )
             return Verdict(id, "refused", message=message, mistake="a result in place of the function")
-    student = SimpleNamespace(**{name: watching.watched(name, answer) for name, answer in zip(found.answers, answers)})
+    student = SimpleNamespace(
+        **{
+            name: watching.watched(name, answer) if callable(answer) else answer
+            for name, answer in zip(found.answers, answers)
+        }
+    )
     try:
         verdict = judge_student(found, student)
     except watching.Endless as endless:
