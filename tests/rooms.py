@@ -38,8 +38,15 @@ ROOMS = {
         ),
     ),
     "checks": Room(
-        r"tfm_lib/checks/.*|tests/(banks|habits)/.*",
-        ("test_exercises.py", "test_slips.py", "test_checks.py", "test_judges_look_at_arguments.py", "test_habits.py"),
+        r"tfm_lib/(checks|mine)/.*|tests/(banks|habits)/.*",
+        (
+            "test_exercises.py",
+            "test_slips.py",
+            "test_checks.py",
+            "test_judges_look_at_arguments.py",
+            "test_habits.py",
+            "test_mine.py",
+        ),
     ),
     "chapters": Room(
         r"chapters/.*", ("test_export.py", "test_taught.py", *browser("asks", "predictions", "readable", "paper")), True

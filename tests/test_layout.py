@@ -17,7 +17,7 @@ import tfm_lib
 
 PACKAGE = ROOT / "tfm_lib"
 PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")
-BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "drawing", "families", "cli")
+BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "drawing", "families", "mine", "cli")
 FOREIGN_TO_THE_CORE = ("tfm_book", "tfm_grader", "IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
 
 

@@ -47,6 +47,7 @@ ROOMS = {
     "tfm_lib/drawing": ("notebook",),
     "tfm_lib/engine": ("train",),
     "tfm_lib/families": ("load",),
+    "tfm_lib/mine": ("command",),
     "tfm_lib/widgets": ("notebook",),
     "tfm_book": ("book", "paper"),
     "tfm_grader": ("classroom", "dask", "hub"),

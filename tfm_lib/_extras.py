@@ -19,6 +19,7 @@ EXTRA_OF = {  # first word after `tfm` → the extra with what the command needs
     "train": "train",
     "translate": "train",
     "load": "load",
+    "mine": "command",
     "assign": "classroom",
     "collect": "classroom",
     "grade": "classroom",

@@ -22,12 +22,13 @@ COMMANDS = (  # found by their names: the library imports neither the book nor t
     "tfm_book.commands",
     "tfm_lib.engine.commands",
     "tfm_lib.families.commands",
+    "tfm_lib.mine.commands",
     "tfm_grader.commands",
 )
 
 app = typer.Typer(
     help="Build the book, show it, print it, open it as notebooks, measure it; train a Transformer and translate with it; "
-    "load another's and look at its heads; "
+    "load another's and look at its heads; list the answers that you have written; "
     "assign, collect and grade exercises.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -13,9 +13,10 @@ import html
 import importlib
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
@@ -58,6 +59,7 @@ class Verdict:
     held: tuple[str, ...] = ()
     message: str = ""
     mistake: str | None = None
+    kept: str = ""  # whether the answer was kept for "Your own machine"; only in a notebook
 
     @property
     def passed(self) -> bool:
@@ -70,11 +72,12 @@ class Verdict:
         lines = [f"{_MARKS[self.status]} {self.exercise}: {_WORDS[self.status]}"]
         lines += [f"  ✓ {held}" for held in self.held]
         lines += [f"  {'→' if self.status == 'refused' else ' '} {self.message}"] if self.message else []
+        lines += [f"  {self.kept}"] if self.kept else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         held = "".join(f"<li>{html.escape(text)}</li>" for text in self.held)
-        message = f"<p>{html.escape(self.message)}</p>" if self.message else ""
+        message = "".join(f"<p>{html.escape(text)}</p>" for text in (self.message, self.kept) if text)
         return (
             f'<div class="tfm-verdict tfm-{self.status}" role="status">'
             f"<p><strong>{_MARKS[self.status]} {_WORDS[self.status]}</strong> <code>{html.escape(self.exercise)}</code></p>"
@@ -307,6 +310,14 @@ def check(id: str, *answers: Any) -> Verdict:
                 f'brackets behind its name: check("{id}", {", ".join(found.answers)}). The check calls it with inputs of its own.'
             )
             return Verdict(id, "refused", message=message, mistake="a result in place of the function")
+    verdict = judged(found, answers)
+    return replace(verdict, kept=_kept(found, answers)) if verdict.passed else verdict
+
+
+def judged(found: Exercise, answers: Sequence[Any]) -> Verdict:
+    """The verdict on functions, which are called on copies, stopped if they do not end, and searched for what the text
+    forbids; or on weights.
+    """
     student = SimpleNamespace(
         **{
             name: watching.watched(name, answer) if callable(answer) else answer
@@ -316,12 +327,22 @@ def check(id: str, *answers: Any) -> Verdict:
     try:
         verdict = judge_student(found, student)
     except watching.Endless as endless:
-        return Verdict(id, "refused", message=str(endless), mistake="no end")
+        return Verdict(found.id, "refused", message=str(endless), mistake="no end")
     if verdict.passed and (used := watching.forbidden_call(answers, found.forbids)):
-        return Verdict(id, "refused", verdict.held, used, "forbidden")
+        return Verdict(found.id, "refused", verdict.held, used, "forbidden")
     if verdict.passed and (unused := watching.unused_call(answers, found.uses)):
-        return Verdict(id, "refused", verdict.held, unused, "not used")
+        return Verdict(found.id, "refused", verdict.held, unused, "not used")
     return verdict
+
+
+def _kept(found: Exercise, answers: Sequence[Any]) -> str:
+    """In a notebook: keep the functions, and return the sentence that says so; elsewhere ""."""
+    if not all(map(callable, answers)) or getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)() is None:
+        return ""
+    try:
+        return importlib.import_module("tfm_lib.mine.keeping").keep_passed(found, answers)
+    except Exception as error:  # noqa: BLE001 (the verdict stands, whatever becomes of the answer)
+        return f"This answer is not kept: {type(error).__name__}, {error}."
 
 
 def _no_such(id: Any) -> str:

@@ -1,0 +1,499 @@
+"""Your own machine: what passes a check is kept, found by another process, and plugged into the library."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+from test_cli import tfm
+from typer.testing import CliRunner
+
+from tfm_lib import cli, decoding, evaluation, layers, masking, mine, multihead, training, transformer
+from tfm_lib._refusal import Refusal
+from tfm_lib.checks.judge import find
+from tfm_lib.engine.translator import Translator
+from tfm_lib.mine import store
+from tfm_lib.mine.keeping import access, compiled
+from tfm_lib.mine.machine import PARTS
+from tfm_lib.mine.plugging import plugged_in
+
+ROOT = Path(__file__).parents[1]
+SETUP = (
+    "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom tfm_lib.checks import check"
+)
+TRIANGLE = "def triangle(n):\n    i = torch.arange(n)\n    return i[:, None] >= i\n"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """An empty folder for the answers."""
+    monkeypatch.setenv("TFM_MINE_FOLDER", str(tmp_path / "mine"))
+    monkeypatch.delenv("TFM_MINE", raising=False)
+    monkeypatch.delenv("TFM_BOOK", raising=False)
+    return tmp_path / "mine"
+
+
+@pytest.fixture
+def shell():
+    """A notebook's kernel, without its windows: `shell(cell)` gives what the cell's last line is."""
+    InteractiveShell.clear_instance()
+    kernel = InteractiveShell.instance(history_load_length=0)
+    kernel.history_manager.enabled = False
+
+    def run(cell: str):
+        done = kernel.run_cell(cell, silent=False)
+        done.raise_error()
+        return done.result
+
+    run(SETUP)
+    yield run
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    return Translator.shipped()
+
+
+def right(id: str) -> str:
+    """A right answer, from the bank of the exercise's chapter."""
+    bank = import_module(f"banks.{id.partition('.')[0]}").RIGHT[id]
+    return next(text for style, text in bank.items() if "loop" not in style)
+
+
+def solve(shell, id: str, text: str = ""):
+    shell(text or right(id))
+    return shell(f'check("{id}", {", ".join(find(id).answers)})')
+
+
+@pytest.fixture
+def solved(shell):
+    """Every part of the machine is written."""
+    for id in dict.fromkeys(part.exercise for part in PARTS):
+        verdict = solve(shell, id)
+        assert verdict.passed and verdict.kept == f"Kept as {access(id)}."
+
+
+# keeping
+
+
+def test_what_passes_is_kept_and_a_fresh_process_finds_it(shell, place):
+    assert solve(shell, "masking.triangle", TRIANGLE).kept == "Kept as mine.causal_mask."
+    verdict = solve(shell, "masking.leak-test")
+    assert repr(verdict).endswith('\n  Kept as mine.answer("masking.leak-test").')
+    assert "Kept as mine.answer(&quot;masking.leak-test&quot;)." in verdict._repr_html_()
+    code = "from tfm_lib import mine; print(mine.causal_mask(2).tolist(), mine.answer('masking.leak-test').__name__)"
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert found.stdout == "[[True, False], [True, True]] find_leaks\n", found.stderr
+    assert sorted(json.loads((place / "mine.json").read_text())["answers"]) == ["masking.leak-test", "masking.triangle"]
+
+
+def test_a_wrong_answer_is_not_kept(shell, place):
+    assert not solve(shell, "masking.triangle", "def triangle(n):\n    return torch.ones(n, n).bool()").kept
+    assert not place.exists()
+
+
+def test_helpers_imports_and_constants_are_kept_with_it(shell):
+    shell(
+        "from torch import arange as numbers\nfrom torch.nn import Identity\nimport numpy as np\nSHIFT, NAMES, FAR = 0, ('a', (1.5,)), float('inf')"
+    )
+    shell("class Rows:\n    def __init__(self, n):\n        self.rows = numbers(n) + SHIFT\n")
+    shell("def inner(n):\n    assert len(NAMES) == 2 and n < FAR and np.pi > 3\n    return Identity()(Rows(n).rows)\n")
+    shell("def either(function):\n    return function\n")
+    verdict = solve(
+        shell, "masking.triangle", "@either\ndef triangle(n, get=inner):\n    return get(n)[:, None] >= get(n)"
+    )
+    assert verdict.kept == "Kept as mine.causal_mask."
+    source = mine.source("causal_mask")
+    assert "import numpy as np\nfrom torch import arange as numbers\nfrom torch.nn import Identity\n" in source
+    assert "NAMES = ('a', (1.5,),)\n" in source
+    assert "functional" not in source  # what the answer does without
+    assert mine.causal_mask(3).equal(masking.causal_mask(3))
+
+
+def test_a_lambda_with_a_name_is_kept(shell):
+    text = "triangle = lambda n: torch.arange(n)[:, None] >= torch.arange(n)"
+    assert solve(shell, "masking.triangle", text).kept == "Kept as mine.causal_mask."
+    assert mine.source("causal_mask").endswith(f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "said"),
+    [
+        (
+            "table = torch.arange(99)",
+            "return table[:n, None] >= table[:n]",
+            "it uses `table`, a tensor of your notebook.",
+        ),
+        ("class A: pass\na = A()", "a\n    return torch.arange(n)[:, None] >= torch.arange(n)", "it uses `a`, an a of"),
+        (
+            "import functools\nf = functools.partial(torch.arange)",
+            "return f(n)[:, None] >= f(n)",
+            "it uses `f`, a partial",
+        ),
+        (
+            "calls = [1]",
+            "calls[0]\n    return torch.arange(n)[:, None] >= torch.arange(n)",
+            "it uses `calls`, a list of",
+        ),
+    ],
+)
+def test_what_cannot_be_kept_is_named_and_nothing_is_stored(shell, place, before, text, said):
+    shell(before)
+    verdict = solve(shell, "masking.triangle", f"def triangle(n):\n    {text}")
+    assert verdict.passed and verdict.kept.startswith(f"This answer is not kept: {said}")
+    assert verdict.kept.endswith("inside the function, then check again.")
+    assert not place.exists()
+
+
+def test_answers_without_a_definition_of_their_own_are_not_kept(shell, place):
+    shell(
+        "def make():\n    at = torch.arange\n    def triangle(n):\n        return at(n)[:, None] >= at(n)\n    return triangle"
+    )
+    assert "is defined inside another function" in solve(shell, "masking.triangle", "triangle = make()").kept
+    nameless = shell('check("masking.triangle", lambda n: torch.arange(n)[:, None] >= torch.arange(n))')
+    assert nameless.kept.startswith("This answer is not kept: a lambda has no name")
+    assert not place.exists()
+
+
+def test_an_answer_that_needs_its_notebook_is_not_kept(shell, place):
+    text = "def triangle(n):\n    return triangle.at(n)[:, None] >= triangle.at(n)\n\ntriangle.at = torch.arange"
+    verdict = solve(shell, "masking.triangle", text)
+    assert verdict.passed
+    assert verdict.kept.startswith("This answer is not kept: by itself, without your notebook, it does not pass. ")
+    assert not place.exists()
+
+
+def test_a_dataclass_is_kept(shell):
+    shell("from dataclasses import dataclass")
+    shell("@dataclass\nclass Size:\n    n: int\n\n    def rows(self):\n        return torch.arange(self.n)\n")
+    text = "def triangle(n):\n    return Size(n).rows()[:, None] >= Size(n).rows()"
+    assert solve(shell, "masking.triangle", text).kept == "Kept as mine.causal_mask."
+
+
+def test_nothing_is_kept_where_the_reader_or_the_book_says_so(shell, place, monkeypatch):
+    for name, value in (("TFM_BOOK", "1"), ("TFM_MINE", "off")):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert solve(shell, "masking.triangle", TRIANGLE).kept == ""
+    with monkeypatch.context() as patch:
+        patch.delenv("TFM_MINE_FOLDER")
+        patch.setenv("XDG_DATA_HOME", str(place))
+        assert solve(shell, "masking.triangle", TRIANGLE).kept == ""
+    assert not place.exists()
+    mine.keep(False)
+    assert solve(shell, "masking.triangle", TRIANGLE).kept == "" and store.read()["answers"] == {}
+    mine.keep()
+    assert solve(shell, "masking.triangle", TRIANGLE).kept
+
+
+def test_without_a_notebook_nothing_is_kept(place):
+    InteractiveShell.clear_instance()
+    from tfm_lib.checks import check
+
+    assert check("masking.triangle", lambda n: masking.causal_mask(n)).kept == "" and not place.exists()
+
+
+def test_a_damaged_file_is_put_aside_and_said(shell, place):
+    place.mkdir()
+    (place / "mine.json").write_text('{"version": 1, "answers": {"masking')
+    with pytest.raises(store.NotKept, match="is damaged"):
+        mine.parts()
+    verdict = solve(shell, "masking.triangle", TRIANGLE)
+    assert verdict.kept.startswith("Kept as mine.causal_mask. The file of your answers was damaged.")
+    assert (place / "mine.damaged-1.json").read_text().endswith("masking")
+    assert mine.causal_mask(1).tolist() == [[True]]
+
+
+def test_a_file_of_a_newer_version_is_left_alone(shell, place):
+    place.mkdir()
+    (place / "mine.json").write_text(newer := '{"version": 2, "answers": []}')
+    verdict = solve(shell, "masking.triangle", TRIANGLE)
+    assert verdict.passed and "newer version" in verdict.kept
+    assert (place / "mine.json").read_text() == newer
+
+
+def test_a_folder_that_cannot_be_written_costs_a_sentence(shell, place):
+    place.write_text("a file")
+    verdict = solve(shell, "masking.triangle", TRIANGLE)
+    assert verdict.passed and verdict.kept.startswith("This answer is not kept: ")
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "path"),
+    [
+        ("linux", "XDG_DATA_HOME", "tfm"),
+        ("win32", "LOCALAPPDATA", "tfm"),
+        ("darwin", "HOME", "Library/Application Support/tfm"),
+    ],
+)
+def test_answers_lie_in_the_usual_place_of_the_system(tmp_path, monkeypatch, platform, variable, path):
+    monkeypatch.delenv("TFM_MINE_FOLDER")
+    monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.setattr(sys, "platform", platform)
+    assert store.folder() == tmp_path / path
+
+
+def test_two_processes_that_keep_at_once_lose_nothing(place):
+    code = (
+        "import sys; from tfm_lib.mine import store\n"
+        "for i in range(40): store.change(lambda s: s['answers'].update({f'{sys.argv[1]}.{i}': store.entry('x = 1', ['x'])}))"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", code, name], cwd=ROOT, env={**os.environ}) for name in "ab"]
+    assert [run.wait(timeout=60) for run in both] == [0, 0]
+    assert len(store.read()["answers"]) == 80
+    assert sorted(path.name for path in place.iterdir()) == ["mine.json", "mine.lock"]
+
+
+# reading
+
+
+def test_a_missing_part_names_its_exercise(shell):
+    with pytest.raises(AttributeError, match=r"The exercise layers\.layer-norm in the chapter layers writes it"):
+        mine.layer_norm  # noqa: B018
+    with pytest.raises(AttributeError, match="nothing called 'layernorm'. The parts are embed, "):
+        mine.layernorm  # noqa: B018
+    solve(shell, "masking.triangle", TRIANGLE)
+    table = mine.parts()
+    assert repr(table).startswith("You have written 1 of the 15 parts of the machine.")
+    assert "missing: exercise layers.layer-norm in the chapter layers" in table._repr_html_()
+    assert mine.forget("causal_mask") == "masking.triangle"
+    with pytest.raises(KeyError, match="No answer to 'masking.triangle' is kept"):
+        mine.source("causal_mask")
+
+
+def test_a_traceback_shows_the_line(shell):
+    solve(shell, "masking.triangle", TRIANGLE)
+    with pytest.raises(TypeError) as caught:
+        mine.causal_mask("three")
+    assert "    i = torch.arange(n)\n" in "".join(traceback.format_exception(caught.value))
+
+
+# plugging
+
+HOLDERS = [
+    (module, name)
+    for module, names in (
+        (masking, ["causal_mask"]),
+        (multihead, ["attention", "split_heads", "merge_heads"]),
+        (transformer, ["causal_mask"]),
+        (training, ["label_smoothed_loss"]),
+        (decoding, ["greedy_decode"]),
+        (import_module("tfm_lib.engine.translator"), ["greedy_decode"]),
+        (evaluation, ["bleu"]),
+        (layers.LayerNorm, ["forward"]),
+        (multihead.MultiHeadAttention, ["attend"]),
+        (transformer.Embedding, ["forward", "unembed"]),
+        (transformer.Transformer, ["decode"]),
+        (decoding.Beam, ["advance", "found"]),
+    )
+    for name in names
+]
+
+
+def held() -> list:
+    return [vars(holder)[name] for holder, name in HOLDERS]
+
+
+def test_every_part_is_called_and_the_translation_stays(solved, shipped):
+    before, sentence = held(), ["I saw a black cat."]
+    want = shipped.translate(sentence)
+    X, targets = torch.randn(2, 3, 5), torch.randint(1, 5, (2, 3))
+    loss = training.label_smoothed_loss(X, targets, 0.1)
+    bleu = evaluation.bleu(["a b c d e f"], ["a b c d e g"])
+    with mine.plugged_in() as plugged:
+        assert not any(new is old for new, old in zip(held(), before))
+        assert shipped.translate(sentence) == shipped.translate(sentence, beam=1) == want
+        with torch.no_grad():
+            shipped.model(shipped.ids("A cat."), torch.tensor([[1, 5]]))
+        assert training.label_smoothed_loss(X, targets, 0.1).allclose(loss)
+        assert evaluation.bleu(["a b c d e f"], ["a b c d e g"]).score == pytest.approx(bleu.score)
+        assert evaluation.bleu(["a b"], ["c d"]).score == 0
+    assert set(plugged.calls) == {part.name for part in PARTS} and all(plugged.calls.values())
+    assert all(new is old for new, old in zip(held(), before))
+
+
+def test_all_is_restored_after_an_error_and_within_another_block(solved):
+    before = held()
+    with mine.plugged_in():
+        inside = held()
+        with mine.plugged_in("causal_mask") as inner:
+            assert masking.causal_mask(2).tolist() == [[True, False], [True, True]] and inner.calls["causal_mask"] == 1
+        assert all(new is old for new, old in zip(held(), inside))
+    with pytest.raises(ZeroDivisionError), mine.plugged_in():
+        1 / 0  # noqa: B018
+    assert all(new is old for new, old in zip(held(), before))
+
+
+def test_a_module_imported_inside_the_block_is_restored_too():
+    code = (
+        "from tfm_lib import mine\n"
+        "from tfm_lib.masking import causal_mask\n"
+        "with mine.plugged_in(instead={'causal_mask': lambda n: 'mine'}):\n"
+        "    import tfm_lib.families.parts as late\n"
+        "    print(late.causal_mask(3))\n"
+        "print(late.causal_mask is causal_mask)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == "mine\nTrue\n", run.stderr
+
+
+def test_only_the_named_parts_are_plugged_in(shell):
+    solve(shell, "masking.triangle", TRIANGLE)
+    solve(shell, "layers.layer-norm")
+    with mine.plugged_in("layer_norm", instead={"causal_mask": lambda n: masking.causal_mask(n)}) as plugged:
+        masking.causal_mask(2)  # a function that calls the part that it replaces
+    assert plugged.calls == {"layer_norm": 0, "causal_mask": 1}
+    with pytest.raises(KeyError, match="No part is called 'norm'"), mine.plugged_in("norm"):
+        pass
+    with pytest.raises(AttributeError, match="split_heads is not written yet"), mine.plugged_in("split_heads"):
+        pass
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A small model whose weights are large enough to make it write different words."""
+    torch.manual_seed(0)
+    config = transformer.TransformerConfig(9, d_model=8, n_heads=2, d_ff=8, n_layers=1, dropout=0.0)
+    model = transformer.Transformer(config).eval()
+    for weight in model.parameters():
+        weight.data.mul_(2)
+    return model
+
+
+def computed(model) -> list:
+    """What the library computes with every part of the machine."""
+    src, tgt = torch.tensor([[3, 4, 5, 2], [6, 2, 0, 0]]), torch.tensor([[1, 5, 7], [1, 8, 0]])
+    with torch.no_grad():
+        logits = model(src, tgt)
+        found = decoding.beam_search(model, src, 1, 2, beam=3, max_len=6)
+    return [
+        logits[0],
+        logits[1, :2],
+        training.label_smoothed_loss(logits, tgt, 0.1),
+        decoding.greedy_decode(model, src, 1, 2, max_len=6).double(),
+        *(torch.tensor([best.score, *best.ids]) for best in (paths[0] for paths in found)),
+        torch.tensor(evaluation.bleu(["a b c d e f", "a a b c d"], ["a b c d e g", "a b c d"]).score),
+    ]
+
+
+@pytest.mark.parametrize("exercise", dict.fromkeys(part.exercise for part in PARTS))
+def test_right_answers_of_any_style_fit_into_the_library(small, exercise):
+    """Those of the banks, from loops to other libraries."""
+    want = computed(small)
+    parts = [part for part in PARTS if part.exercise == exercise]
+    for style, text in import_module(f"banks.{parts[0].chapter}").RIGHT[exercise].items():
+        answers = compiled(exercise, f"{SETUP}\nimport numpy as np\n{text}", find(exercise).answers)
+        with mine.plugged_in(instead={part.name: answers[part.index] for part in parts}) as plugged:
+            got = computed(small)
+        assert all(plugged.calls.values()), style
+        for ours, theirs in zip(got, want, strict=True):
+            torch.testing.assert_close(ours.double(), theirs.double(), rtol=1e-4, atol=1e-4, msg=style)
+
+
+def test_the_decoder_mask_hides_padding_of_whole_targets():
+    config = transformer.TransformerConfig(9, d_model=8, n_heads=2, d_ff=8, n_layers=1, dropout=0.0)
+    model, seen = transformer.Transformer(config).eval(), []
+
+    def decoder_mask(ids, pad_id):
+        seen.append((ids.tolist(), pad_id))
+        return masking.combine(masking.causal_mask(ids.shape[1]), masking.padding_mask(ids, pad_id))
+
+    src, tgt = torch.tensor([[3, 4]]), torch.tensor([[1, 5, 0]])
+    want = model(src, tgt)
+    with plugged_in(instead={"decoder_mask": decoder_mask}):
+        got = model(src, tgt)
+    assert seen == [([[1, 5, 0]], 0)] and got[:, :2].allclose(want[:, :2], atol=1e-5)
+
+
+# finding the part that differs
+
+
+def no_mask(scores, mask):
+    return scores.softmax(-1)
+
+
+def no_mean(X, gain, bias, eps):
+    return X / (X.var(-1, keepdim=True, correction=0) + eps).sqrt() * gain + bias
+
+
+def reversed_beam(totals, log_p, width):
+    ways = (totals[:, None] + log_p).flatten()
+    best, index = (-ways).topk(width)
+    return -best, index // log_p.shape[1], index % log_p.shape[1]
+
+
+BROKEN = {
+    "masked_softmax": (no_mask, "that of self_attention in layer 1 of the decoder", "Hidden keys get as much weight"),
+    "layer_norm": (no_mean, "norm in layer 1 of the encoder", "the mean is still there"),
+    "beam_step": (reversed_beam, "with this part alone the machine writes", "Its check, decoding.beam-step, says: "),
+    "split_heads": (lambda X, n_heads: X, "stops with ", ""),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_part_is_named(shell, shipped, name):
+    solve(shell, "masking.triangle", TRIANGLE)
+    function, place, reason = BROKEN[name]
+    found = mine.translate("I saw a black cat.", "causal_mask", instead={name: function}, translator=shipped)
+    assert not found and [cause.part for cause in found.causes] == [name]
+    assert place in found.causes[0].differs and reason in found.causes[0].reason
+    assert found.calls[name] > 0 and f"{name}: " in repr(found) and f"{name}: " in found._repr_html_()
+
+
+def test_right_parts_translate_as_the_library_does(shell, shipped):
+    solve(shell, "masking.triangle", TRIANGLE)
+    solve(shell, "layers.layer-norm")
+    found = mine.translate("I saw a black cat.", translator=shipped)
+    assert found and found.library == found.yours and found.calls["layer_norm"] > 0
+    assert "The two translations are equal" in repr(found)
+
+
+# the command
+
+
+def said(*arguments: str) -> tuple[int, str]:
+    """The exit status of `tfm mine …` and what it says; a refusal is told by `tfm` as any other."""
+    run = CliRunner().invoke(cli.app, ["mine", *arguments])
+    return run.exit_code, run.stdout + (str(run.exception) if isinstance(run.exception, Refusal) else "")
+
+
+def test_the_command_lists_shows_and_forgets(shell):
+    assert "causal_mask          hides the future; missing: exercise masking.triangle" in said()[1]
+    solve(shell, "masking.triangle", TRIANGLE)
+    assert said() == said("list") and "✓ causal_mask " in said()[1]
+    assert said("show", "causal_mask") == (0, f"import torch\n\n\n{TRIANGLE}")
+    assert said("show", "layer_norm") == (1, "No answer to 'layers.layer-norm' is kept. Kept are: masking.triangle.")
+    assert said("off")[0] == 0 and "tfm mine on" in said()[1]
+    assert said("on")[0] == 0 and "tfm mine on" not in said()[1]
+    assert said("forget", "causal_mask") == (0, "The answer to masking.triangle is forgotten.\n")
+    assert said("show")[0] == said("throw")[0] == 2
+    refused = tfm("mine", "forget", "causal_mask")
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+
+
+def test_answers_travel_and_are_checked_on_arrival(shell, place, tmp_path, monkeypatch):
+    solve(shell, "masking.triangle", TRIANGLE)
+    file, elsewhere = tmp_path / "answers.json", tmp_path / "elsewhere"
+    assert said("export", str(file)) == (0, f"{file} holds your answers to masking.triangle.\n")
+    assert "is there already" in said("export", str(file))[1]
+    travelling = json.loads(file.read_text())
+    travelling["answers"]["masking.band"] = store.entry("def no(n):\n    return n\n", ["no"])
+    travelling["answers"]["layers.layer-norm"] = store.entry("def norm(X, gain, bias, eps):\n    return X\n", ["norm"])
+    file.write_text(json.dumps(travelling))
+    monkeypatch.setenv("TFM_MINE_FOLDER", str(elsewhere))
+    status, words = said("import", str(file))
+    assert status == 1 and "masking.triangle: is new" in words and "--yes" in words and not elsewhere.exists()
+    status, words = said("import", str(file), "--yes")
+    assert status == 0 and "1 of 3 answers are taken in." in words
+    assert list(store.read()["answers"]) == ["masking.triangle"]
+    file.write_text("[]")
+    assert "does not hold answers" in said("import", str(file))[1]

@@ -1,0 +1,185 @@
+"""Translate with the library's machine and with the reader's parts, and find the part that makes a difference."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tfm_lib._trace import trace
+from tfm_lib.checks.judge import find as find_exercise, judged
+from tfm_lib.checks.watching import clip
+from tfm_lib.engine.translator import Translator
+import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
+from tfm_lib.mine.machine import PARTS, Part
+from tfm_lib.mine.plugging import plugged_in
+from tfm_lib.mine.store import NotKept
+
+TOLERANCE = 1e-4  # two right ways to compute the same thing differ by far less
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A part that makes a difference: its `part`, what `differs` with it alone, and what its check says (`reason`)."""
+
+    part: str
+    differs: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.part}: {self.differs} {self.reason}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A sentence translated twice; `calls` counts the calls of each part. Truth is in `equal`."""
+
+    sentence: str
+    library: str
+    yours: str | None
+    calls: Mapping[str, int]
+    causes: tuple[Cause, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether the sentences are the same and no sub-layer's output differs by more than 10⁻⁴."""
+        return self.library == self.yours and not self.causes
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def _sentences(self) -> list[str]:
+        used = [name for name, count in self.calls.items() if count]
+        idle = [name for name, count in self.calls.items() if not count]
+        if not self.calls:
+            return ["None of your parts is plugged in, because none is written yet. mine.parts() lists them."]
+        if self.equal:
+            said = ["The two translations are equal, and so is what every sub-layer computes (to 10⁻⁴)."]
+        elif self.library == self.yours:
+            said = ["The two translations are equal, but inside the machine something differs:"]
+        elif self.yours is None:
+            said = ["With your parts the machine stops with an error:"]
+        else:
+            said = ["The two translations differ:"]
+        said += map(str, self.causes)
+        if not self.causes and not self.equal:
+            said.append("No part makes this difference alone; two of them make it together.")
+        said += [f"Parts of yours that ran: {', '.join(used)}."] if used else []
+        return said + ([f"Parts that this sentence did not need: {', '.join(idle)}."] if idle else [])
+
+    def __repr__(self) -> str:
+        lines = [f"the library: {self.library}", f"your machine: {self.yours or '(no translation)'}"]
+        return "\n".join([*lines, *(f"  {text}" for text in self._sentences())])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(text)}</p>" for text in self._sentences())
+        rows = "".join(
+            f"<tr><th>{who}</th><td>{html.escape(text or '(no translation)')}</td></tr>"
+            for who, text in (("The library", self.library), ("Your machine", self.yours))
+        )
+        return f'<div class="tfm-comparison" role="status"><table>{rows}</table>{said}</div>'
+
+
+def translate(
+    sentence: str,
+    *names: str,
+    beam: int = 4,
+    instead: Mapping[str, Callable[..., Any]] | None = None,
+    translator: Translator | None = None,
+) -> Comparison:
+    """Translate `sentence` with the library's machine and with the reader's parts, and compare the two.
+
+    `names` and `instead` choose the parts as in `plugged_in`. The machine is the English–French translator that comes
+    with the book unless a `translator` is given; with `beam` = 1 it writes greedily. Errors of the reader's parts are
+    reported, not raised.
+    """
+    translator = translator or _shipped()
+    tokenizer = translator.tokenizer
+    (ids,) = translator.search([sentence], beam)
+    library = tokenizer.decode(ids, tokenizer.unknown(sentence))
+    src, tgt = translator.ids(sentence), torch.tensor([[tokenizer.bos_id, *ids]])
+    compute = lambda: _outputs(translator, src, tgt)  # noqa: E731 (a name for what is run several times)
+    write = lambda: translator.translate([sentence], beam)[0]  # noqa: E731
+    with plugged_in(*names, instead=instead) as plugged:
+        yours, _ = _attempted(write)
+    functions = {name: (instead or {}).get(name) or answers.part(name) for name in plugged.names}
+    calls, right = plugged.calls.copy(), compute()
+    causes = []
+    for name, function in functions.items():
+        with plugged_in(instead={name: function}) as alone:
+            outputs, error = _attempted(compute)
+        calls.update(alone.calls)
+        if differs := error or _first_difference(right, outputs):
+            causes.append(Cause(name, differs, _reason(name, functions)))
+    if yours != library and not causes:
+        for name, function in functions.items():
+            with plugged_in(instead={name: function}):
+                written, error = _attempted(write)
+            if error or written != library:
+                differs = error or f"with this part alone the machine writes “{written}”."
+                causes.append(Cause(name, differs, _reason(name, functions)))
+    return Comparison(sentence, library, yours, calls, tuple(causes))
+
+
+@cache
+def _shipped() -> Translator:
+    return Translator.shipped()
+
+
+def _attempted(work: Callable[[], Any]) -> tuple[Any, str]:
+    """What `work` returns, and "" ; or None, and the error in words."""
+    try:
+        return work(), ""
+    except Exception as error:  # noqa: BLE001 (whatever the reader's function raises is told)
+        return None, f"the machine stops with {type(error).__name__}: {clip(str(error)).rstrip('.')}."
+
+
+@torch.no_grad()
+def _outputs(translator: Translator, src: Tensor, tgt: Tensor) -> dict[str, Tensor]:
+    """The output of every sub-layer, in the order of the computation; the logits last."""
+    with trace(translator.model, "*output") as seen:
+        translator.model(src, tgt)
+        return {name: X for name, X in seen.items() if "dropout" not in name}
+
+
+def _first_difference(right: Mapping[str, Tensor], ours: Mapping[str, Tensor]) -> str:
+    """The first sub-layer whose output differs, and by how much, in words; "" if none does."""
+    for name, X in right.items():
+        if (Y := ours.get(name)) is None:
+            continue  # the reader's part does without this module
+        gap = (X - Y).abs().nan_to_num(nan=torch.inf).max().item() if X.shape == Y.shape else torch.inf
+        if gap > TOLERANCE:
+            return f"the first output that differs is that of {_in_words(name)}, by up to {gap:.2g}."
+    return ""
+
+
+def _in_words(name: str) -> str:
+    path = name.removesuffix("output").strip(".")
+    if found := re.fullmatch(r"(encoder|decoder)\.(\d+)\.?(.*)", path):
+        stack, number, inner = found.groups()
+        return f"{inner or 'the whole layer'} in layer {int(number) + 1} of the {stack}"
+    return path or "the whole model (the logits)"
+
+
+def _reason(name: str, functions: Mapping[str, Callable[..., Any]]) -> str:
+    """What the part's own check says of it now."""
+    part = next(part for part in PARTS if part.name == name)
+    exercise, siblings = find_exercise(part.exercise), _siblings(part)
+    try:
+        given = [functions.get(each.name) or answers.part(each.name) for each in siblings]
+    except (AttributeError, NotKept):
+        return ""
+    verdict = judged(exercise, given)
+    if verdict.passed:
+        return f"Its check, {part.exercise}, accepts it: the cause is an input that the check does not try."
+    return f"Its check, {part.exercise}, says: {verdict.message}"
+
+
+def _siblings(part: Part) -> list[Part]:
+    return sorted((each for each in PARTS if each.exercise == part.exercise), key=lambda each: each.index)
