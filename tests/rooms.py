@@ -70,7 +70,7 @@ ROOMS = {
         True,
     ),
     "twin": Room(
-        r"frontend/src/(playground/engine|twin)/.*|tfm_lib/engine/translator\w*\.py|tfm_lib/corpora/words\.py|experiments/playground\.py",
+        r"frontend/src/(playground/engine|twin)/.*|tfm_lib/engine/translator\w*\.py|tfm_lib/corpora/words\.py|experiments/playground\w*\.py",
         (
             "test_twin.py",
             "test_translator_behaviour.py",

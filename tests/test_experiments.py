@@ -229,6 +229,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "translator_switches": {"SENTENCES": 2, "switches": From(some_switches)},
     "translator_training": {"LONG": 5},
     "playground": {"SEEDS": [0], "UPDATES": 2, "EVERY": 1, "SWITCHES": {"sort": {"task": "sort"}}},
+    "playground_library": {"SEEDS": [0], "UPDATES": 2, "ARMS": ["two layers, no residuals", "GRU"]},
     "translator_twin": {"SENTENCES": 2},
 }
 

@@ -2,7 +2,6 @@
 
 import math
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from experiments.playground import WORD, ran
-from tfm_lib.alignment import AttentiveSeq2Seq
+from experiments.playground_library import FIRST, exactness, machine
 from tfm_lib.corpora.words import ANSWERS, PHRASES, uniform, unseen
+from tfm_lib.drawing import recorded
 from tfm_lib.engine.trained import NoModel
 from tfm_lib.engine.translator import Translator
-from tfm_lib.recurrence import Seq2Seq
 from tfm_lib.training import label_smoothed_loss
 from tfm_lib.transformer import Transformer, TransformerConfig
 
@@ -205,16 +204,18 @@ def largest(name: str, gradients: dict[str, Tensor]) -> float:
     return gradients[name].abs().max().item()
 
 
-def machines() -> dict[str, tuple[dict[str, Any], nn.Module]]:
-    """Machines of the library, each with the config that makes the same one in the page."""
-    sizes = TransformerConfig(**SIZES, dropout=0.0)
-    v, d = SIZES["vocab_size"], SIZES["d_model"]
-    return {
-        "pre": ({"norm": "pre"}, Transformer(replace(sizes, norm="pre"))),
-        "post": ({"norm": "post"}, Transformer(replace(sizes, norm="post"))),
-        "gru": ({"machine": "gru"}, Seq2Seq(v, v, d, "gru", PAD)),
-        "gru attention": ({"machine": "gru attention"}, AttentiveSeq2Seq(v, v, d, "gru", "dot", PAD)),
-    }
+#: Machines of the library: what each changes of the playground's default.
+MACHINES: dict[str, dict[str, Any]] = {
+    "pre": {"norm": "pre"},
+    "post": {},
+    "gru": {"machine": "gru"},
+    "gru attention": {"machine": "gru attention"},
+    "no positions": {"positions": "none"},
+    "no causal mask": {"causal": False},
+    "no residuals": {"residuals": False},
+    "no √d_k": {"scale": False},
+    "none of the four": {"positions": "none", "causal": False, "residuals": False, "scale": False},
+}
 
 
 def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
@@ -222,15 +223,14 @@ def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
     return label_smoothed_loss(model(src, tgt).flatten(0, -2), torch.tensor(batch["out"]), 0.1, PAD)
 
 
-@pytest.mark.parametrize("machine", params(machines(), ("post", "gru attention")))
-def test_two_hundred_updates_equal_the_librarys(tmp_path, machine):
+@pytest.mark.parametrize("kind", params(MACHINES, ("post", "gru attention", "none of the four")))
+def test_two_hundred_updates_equal_the_librarys(tmp_path, kind):
     draw = random.Random(1)
     batches = [drawn_batch(draw, size=8) for _ in range(200)]
     torch.manual_seed(0)
-    change, model = machines()[machine]
-    model = model.double()
+    config = {**recorded("playground")["settings"], **SIZES, **MACHINES[kind]}
+    model = machine(config, SIZES["vocab_size"]).double()
     weights = {name: value.detach().clone() for name, value in model.named_parameters()}
-    config = {**SIZES, **change}
     doubles, fast = ran([job(config, weights, batches, doubles=True), job(config, weights, batches)], tmp_path)
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9)
     losses, gradients = [], {}
@@ -246,7 +246,7 @@ def test_two_hundred_updates_equal_the_librarys(tmp_path, machine):
     assert fast["losses"] == pytest.approx(losses, rel=1e-2)
     for name, value in model.named_parameters():
         scale = gradients[name].abs().max().item() + 1e-3
-        for told, bound in ((doubles, 1e-7), (fast, 1e-4)):  # the library's positions are in 32 bits
+        for told, bound in ((doubles, 3e-7), (fast, 1e-4)):  # the library's positions are in 32 bits
             found = torch.tensor(told["gradients"][name], dtype=torch.float64).view_as(value)
             assert (found - gradients[name]).abs().max() <= bound * scale, name
         written = torch.tensor(doubles["weights"][name], dtype=torch.float64)
@@ -293,6 +293,12 @@ def test_a_model_of_the_page_is_read_by_the_library(tmp_path):
         assert translator.model.config.norm == settings.get("norm", "post")
         assert translator.about["task"] == settings.get("task", "reverse")
         assert translator.tokenizer.unknown("zebra") == ["z", "b"]
+        state = translator.model.state_dict()  # the page has no row for unknown letters
+        tokens = state["embedding.tokens.weight"]
+        state["embedding.tokens.weight"] = torch.cat([tokens[:FIRST], tokens[FIRST + 1 :]])
+        model = machine(run["settings"])
+        model.load_state_dict(state)
+        assert exactness(model, run["settings"]) == pytest.approx(run["spelled"])
     saved.write_bytes(saved.read_bytes()[:400])
     with pytest.raises(NoModel, match="cannot be read"):
         Translator.load(saved)
