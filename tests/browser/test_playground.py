@@ -2,12 +2,19 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
+import torch
 
 from browser.bench import Bench, bench
 from browser.driving import Widget
+from tfm_lib.data import Tokenizer
+from tfm_lib.decoding import greedy_decode
 from tfm_lib.drawing import recorded
+from tfm_lib.engine.trained import save_trained
+from tfm_lib.engine.translator import Translator
+from tfm_lib.transformer import Transformer, TransformerConfig
 from tfm_lib.widgets.playground import Playground
 
 
@@ -194,6 +201,37 @@ def test_numbers_and_dates_are_learned_and_asked_in_words_of_ones_own(stand: Ben
     assert "unseen numbers" in widget.readout()
     own.fill("!")
     until(lambda: "nothing that it can read" in said())
+
+
+def test_a_model_of_tfm_train_is_opened_and_writes_what_the_library_writes(stand: Bench, tmp_path):
+    torch.manual_seed(0)
+    sentences = ["three small cats sleep", "two dogs run home", "the cats run", "small dogs sleep"]
+    tokenizer = Tokenizer.train(sentences, 60)
+    model = Transformer(TransformerConfig(len(tokenizer), d_model=64, n_heads=4, d_ff=96, n_layers=2, dropout=0.0))
+    save_trained(tmp_path / "run", model, tokenizer, {})
+    library = Translator.load(tmp_path / "run")
+    (widget,) = stand.show(Playground(more=True))
+    said = widget.box.locator("[data-stage]").inner_text
+    chosen = widget.box.locator('input[type="file"]')
+    chosen.set_input_files(sorted((tmp_path / "run").iterdir()))
+    until(lambda: "This is the model of model.safetensors" in said())
+    assert f"{sum(p.numel() for p in model.parameters()):,}" in widget.readout()
+    own = widget.box.locator('[data-control="value"]')
+    for sentence in sentences[:2]:
+        own.fill(sentence)
+        src = library.ids(sentence)
+        ids = greedy_decode(library.model, src, Tokenizer.bos_id, Tokenizer.eos_id, 25)[0].tolist()
+        ids = ids[: ids.index(Tokenizer.eos_id)] if Tokenizer.eos_id in ids else ids
+        pieces = " ".join(map(library.tokenizer.piece, ids))
+        until(partial(lambda text: text in " ".join(said().split()), pieces), 10)
+    assert widget.box.locator('[data-control="train"]').inner_text() == "Train"
+    chosen.set_input_files(tmp_path / "run" / "config.json")
+    until(lambda: "Choose a file that the playground saved" in widget.readout())
+    (tmp_path / "broken.safetensors").write_bytes(b"{}")
+    chosen.set_input_files(tmp_path / "broken.safetensors")
+    until(lambda: "isn't a whole .safetensors file" in widget.readout())
+    press(widget, "train")
+    until(lambda: "Your run: reverse" in said() and update(widget) > 0)
 
 
 @pytest.mark.long

@@ -42,10 +42,10 @@ def word(draw: Callable[[], float], shortest: int = SHORTEST, longest: int = LON
 
 
 def number(draw: Callable[[], float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Draw a number of one to four digits: its English words and its digits."""
+    """Draw a number of two to four digits: its English words and its digits."""
     from tfm_lib.corpora.numbers import words_of
 
-    least = 10 ** int(draw() * 4)
+    least = 10 ** (1 + int(draw() * 3))
     drawn = least + int(draw() * 9 * least)
     return words_of(drawn, "en"), tuple(str(drawn))
 

@@ -89,7 +89,7 @@ WORDS = Words(
         },
         "asks": {
             "reverse": f"your word ({LETTERS})",
-            "numbers": "your number (1 to 9999)",
+            "numbers": "your number (10 to 9999)",
             "dates": "your date (1950 to 2049)",
         },
         "nouns": {"reverse": "words", "numbers": "numbers", "dates": "dates"},
@@ -182,7 +182,10 @@ class Playground(Widget):
         if 0 <= kwargs.get("experiment", -1) < len(EXPERIMENTS):
             plan = EXPERIMENTS[kwargs["experiment"]]
             few = [{**moment, "norms": {}} for moment in (*moments[:-1:6], moments[-1])]  # other widgets are beside it
-            about |= {**plan["change"], "question": self.words.asked.format(**plan), "moments": few}
+            offered = [each if each is plan else None for each in EXPERIMENTS]
+            shared = {**self.words.shared, "experiments": offered}
+            question = self.words.asked.format(**plan)
+            about |= {**plan["change"], "question": question, "moments": few, "shared": shared}
         super().__init__(**{**about, **kwargs})
 
     @traitlets.validate("value")

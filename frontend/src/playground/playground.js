@@ -42,6 +42,9 @@ const WORDS = {
   rival: "race against",
   nobody: "nobody",
   save: "Save the weights",
+  open: "Open a model",
+  read: "It has {count} parameters, and was trained elsewhere.",
+  opened: "This is the model of {name}. Press “{train}” for: {next}.",
   saved: "Saved. In a terminal: {command}",
   rivals: "{machine} writes {answered}",
   raced: "{machine}: {exact} of {count} after update {step}",
@@ -106,6 +109,7 @@ function render({ model, el }) {
   const updates = ui.get("updates");
   const switches = (of) => Object.fromEntries(SWITCHES.map((name) => [name, of(name)]));
   const settings = () => switches((name) => ui.get(name));
+  const opened = () => run().opened;
   const same = (a, b) => SWITCHES.every((name) => a[name] === b[name]);
   const text = () => ui.get("value");
 
@@ -117,7 +121,7 @@ function render({ model, el }) {
   const last = ({ now, moments }) => now ?? moments.at(-1);
   const at = (run, step) => (step >= last(run).step ? last(run) : run.moments.findLast((moment) => moment.step <= step) ?? run.moments[0]);
   const shown = () => at(run(), ui.get("step"));
-  const fits = () => same(run().settings, settings());
+  const fits = () => !opened() && same(run().settings, settings());
   const trouble = () => failure ?? course?.trouble;
 
   const status = h("p", { class: "tfm-caption tfm-whose", style: "margin:0" });
@@ -166,11 +170,13 @@ function render({ model, el }) {
     ui.slider("seed", { label: NAMES.seed, min: 0, max: 9, format: String }),
     ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] }),
     save,
+    ui.button("open", { label: WORDS.open, onclick: () => files.click() }),
   ]);
-  drawer.append(saved);
-  const titles = experiments.map(({ title }, i) => told(WORDS.numbered, { number: i + 1, title }));
+  const files = h("input", { type: "file", multiple: true, hidden: true, accept: ".safetensors,.json", onchange: () => opens(files.files) });
+  drawer.append(saved, files);
+  const titles = experiments.map((each, i) => each && told(WORDS.numbered, { number: i + 1, title: each.title })); // a chapter offers one
   const planned = [
-    ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...titles.map((title, i) => [i, title])] }),
+    ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...titles.map((title, i) => [i, title]).filter(([, title]) => title)] }),
     ui.select("guess", { label: WORDS.guess, options: [[-1, WORDS.unsure], ...WORDS.outcomes.map((words, i) => [i, words])] }),
   ];
   let done = tried();
@@ -189,26 +195,41 @@ function render({ model, el }) {
     course = globalThis.tfmPlayground.course(heard);
   }
 
-  /* The run of these settings goes on, or a new one begins, and the former stays as a ghost. */
-  async function begun(message, anew) {
+  /* What needs the engine, and if it fails, says so. */
+  async function engaged(act) {
     ui.stage.dataset.busy = "";
     failure = undefined;
     try {
       if (!course) await (opening ??= open());
+      await act();
+      ui.set({ trained: true });
+    } catch (error) {
+      opening = null; // it may be tried again
+      failure = error.message;
+      delete ui.stage.dataset.busy;
+    }
+    draw();
+  }
+
+  /* The run of these settings goes on, or a new one begins, and the former stays as a ghost. */
+  const begun = (message, anew) =>
+    engaged(() => {
       const fresh = anew || !ui.get("trained") || !fits() || last(run()).step >= updates || run().broken;
       if (fresh) {
         if (!former || last(run()).step >= updates / 4) former = run().moments.length > 1 ? run() : former; // not what was soon given up
         newest = 0;
       } else ui.set({ step: newest });
       course.tell({ ...message, text: text() }, fresh ? { ...settings(), updates } : undefined);
-      ui.set({ trained: true });
       race(message, fresh);
-    } catch (error) {
-      opening = null; // it may be tried again
-      failure = error.message;
-    }
-    draw();
-  }
+    });
+
+  /* A model that was trained elsewhere. */
+  const opens = (chosen) =>
+    engaged(async () => {
+      stop();
+      await course.open([...chosen], text());
+      ui.set({ step: (newest = 0) });
+    });
 
   const stop = () => [course, rival].forEach((each) => each?.going && each.tell({ go: false }));
 
@@ -280,7 +301,7 @@ function render({ model, el }) {
     if (!course?.canSave) saved.textContent = "";
     const begins = !ui.get("trained") || !fits();
     planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
-    for (const part of [picture.first, picture.columns]) part.classList.toggle("tfm-others", !fits());
+    for (const part of [picture.first, picture.columns]) part.classList.toggle("tfm-others", !fits() && !opened());
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.after(drawer) : drawer.remove();
@@ -292,12 +313,13 @@ function render({ model, el }) {
     picture.draw({ run: run(), now, former, raced, row: ui.get("focus"), gradients: ui.get("more"), ghost: former && named(former.settings) });
     status.replaceChildren(...indexed(state()));
     retext(outcome, verdict());
-    ticks.forEach((option, i) => i && retext(option, done.has(i - 1) ? told(WORDS.done, { title: titles[i - 1] }) : titles[i - 1]));
+    titles.filter(Boolean).forEach((title, i) => retext(ticks[i + 1], done.has(titles.indexOf(title)) ? told(WORDS.done, { title }) : title));
     ui.say(...sentences(now, raced));
   }
 
   /* Which run is shown, and what becomes of the word. */
   function state() {
+    if (ui.get("trained") && opened()) return told(WORDS.opened, { name: opened(), train: WORDS.train, next: named(settings()) });
     if (!fits()) return told(WORDS.other, { run: named(run().settings), train: WORDS.train, next: named(settings()) });
     if (!ui.get("trained")) return told(WORDS.resting, { train: WORDS.train });
     const { unknown, most, none } = course.doubts(text());
@@ -318,6 +340,7 @@ function render({ model, el }) {
   }
 
   function sentences(now, raced) {
+    if (opened() && !trouble()) return [told(WORDS.read, { count: run().count.toLocaleString("en") })];
     const right = (moment) => String(Math.round(COUNT * (moment.exact ?? 0)));
     const said = told(WORDS.at, { step: h("b", {}, String(now.step)), all: updates, exact: h("b", {}, right(now)), count: COUNT, nouns: nouns[run().settings.task] ?? nouns.reverse });
     const pace = course?.going && course.pace;

@@ -7,12 +7,14 @@
      .tell({ go, once, text }, settings?)     to the worker, with what a reader typed; with `settings`, a new run begins
      .doubts(text)                            what of it the run can't read: { unknown, most, none }: tokens, how many it reads, whether nothing is left
      .save(name)                              downloads the weights, where .canSave
+     .open(files, text)                       a model from files, see opened in file.js; the run then has its name in .opened,
+                                              and its number of parameters in .count; rejects with a sentence
      .rest()                                  it stops, and the run is given up
      .close()                                 the worker ends
    A moment is { step, loss, rate, exact, norms, word, right, written, weights }; what it reads, should write and writes are words
    where tokens are letters, otherwise arrays.                                                                           */
 
-import { bytesOf, isLibrarys } from "./file.js";
+import { bytesOf, isLibrarys, opened } from "./file.js";
 import { LETTERS, TASKS } from "./tasks.js";
 import { SETTINGS } from "./training.js";
 
@@ -43,14 +45,15 @@ export class Course {
   }
 
   get #task() {
-    return TASKS[this.run.settings.task];
+    return this.run.task ?? TASKS[this.run.settings.task];
   }
 
   get #longest() {
-    return this.#task.tokens === LETTERS ? this.run.settings.longest : LONGEST;
+    return this.#task.tokens === LETTERS ? this.run.settings.longest ?? LONGEST : LONGEST;
   }
 
-  #read = (ids) => ({ word: this.#task.written(ids), right: this.#task.written(this.#task.answer(ids)) });
+  /* What nothing is known to be right for, is right as it is written. */
+  #read = (ids, written = []) => ({ word: this.#task.written(ids), right: this.#task.answer ? this.#task.written(this.#task.answer(ids)) : this.#task.written(written) });
 
   doubts(text) {
     const count = this.#task.read(text).length;
@@ -58,7 +61,15 @@ export class Course {
   }
 
   get canSave() {
-    return Boolean(this.run && !this.going && !this.run.broken && isLibrarys(this.run.settings));
+    return Boolean(this.run && !this.run.opened && !this.going && !this.run.broken && isLibrarys(this.run.settings));
+  }
+
+  async open(files, text) {
+    const { name, task, settings, weights, count } = await opened(files);
+    this.run = { opened: name, task, settings, count };
+    const typed = task.read(text).slice(0, this.#longest);
+    this.run.moments = [{ step: 0, ...this.#read(typed), written: "", weights: [] }];
+    this.worker.postMessage({ open: weights, settings: { ...SETTINGS, ...settings, task: "", vocab_size: task.size }, serial: ++this.#serial, ids: typed });
   }
 
   save(name) {
@@ -76,7 +87,7 @@ export class Course {
       if (rests) this.going = false;
       this.pace = told.pace ?? this.pace;
       const weights = look.weights[`decoder.${run.settings.n_layers - 1}.cross_attention`] ?? look.weights.attention ?? [];
-      run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, ...this.#read(word), written: this.#task.written(look.ids), weights };
+      run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, ...this.#read(word, look.ids), written: this.#task.written(look.ids), weights };
       if (told.exact != null) run.moments = [...run.moments.filter((moment) => moment.step < step), run.now];
     }
     this.heard(this);

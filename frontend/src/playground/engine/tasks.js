@@ -55,11 +55,11 @@ function letters(random, { shortest, longest }) {
 
 const numbers = new Task([...UNITS.slice(1), ...TENS.slice(2), "hundred", "thousand", "and", ...from(0, 9).map(String)], {
   draw(random) {
-    const least = 10 ** among(random, 4); // each length is as likely
+    const least = 10 ** (1 + among(random, 3)); // each length is as likely; numbers of one digit are too few to keep some unseen
     return numberInWords(least + among(random, 9 * least));
   },
   answer: (words) => [...String(numberOf(words) || "")],
-  split: (text) => text.split(/[\s,-]+/).filter(Boolean).flatMap((word) => (/^[1-9]\d{0,3}$/.test(word) ? numberInWords(Number(word)) : [word])),
+  split: (text) => text.split(/[\s,-]+/).filter(Boolean).flatMap((word) => (/^[1-9]\d{1,3}$/.test(word) ? numberInWords(Number(word)) : [word])),
 });
 
 const [FIRST_YEAR, LAST_YEAR, DAYS] = [1950, 2049, 36_525];

@@ -1,6 +1,7 @@
 /* One training run of the playground.
 
-   const run = new Training(space, settings)   `settings` are SETTINGS, or others of the same names
+   const run = new Training(space, settings, weights?)   `settings` are SETTINGS, or others of the same names; `weights` those of a
+                                                         model trained elsewhere, which writes and is not trained
      .step()              one update; returns its loss
      .steps, .rate()      updates made so far, and the rate of the next
      .norms               of the gradient of each layer at the last update, { "encoder.0": … }
@@ -22,19 +23,21 @@ export const SETTINGS = {
   updates: 1500, batch: 32, rate: 0.004, warmup: 50, smoothing: 0, seed: 0,
 };
 const LEAST = 0.02; // of the rate, at the end
+const MOST = 24; // tokens that a model of an unknown task writes
 const AT_ONCE = 50; // words written together
 
 export class Training {
   steps = 0;
 
-  constructor(space, settings) {
+  constructor(space, settings, weights) {
     space.reset();
     this.settings = settings;
-    this.task = TASKS[settings.task];
+    this.task = TASKS[settings.task] ?? { size: settings.vocab_size, answer: () => Array(MOST).fill(PAD) };
     this.tape = new Tape(space);
-    this.model = made(this.tape, { ...settings, vocab_size: this.task.size });
+    this.model = made(this.tape, { ...settings, vocab_size: this.task.size }, weights);
     this.adam = new Adam(space, this.model.parameters);
     space.keep();
+    if (weights) return;
     this.draw = random(settings.seed + 1); // the words; the weights are drawn by another
     this.unseen = this.task.unseen(settings);
     this.kept = new Set(this.unseen.map(String));

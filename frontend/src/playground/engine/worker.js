@@ -3,6 +3,7 @@
    { train: settings, serial, ids }   begin a run, whose answers bear that number, and look at the word `ids` on the way
    { go: true or false }      go on, or rest; { once: true } makes a single update
    { ids }                    look at another word
+   { open: weights, settings, serial, ids }   look at a model that was trained elsewhere, with so many tokens: vocab_size
    { save: true }             answer with { weights }, as bytesOf in file.js takes them
 
    What it answers: { step, loss, rate, pace, word, look, exact?, norms?, rests } after each slice of time; `loss` is the mean
@@ -53,9 +54,9 @@ globalThis.onmessage = ({ data }) => {
   try {
     if (data.save) return post({ weights: Object.fromEntries(Object.entries(run.model.parameters).map(([name, { shape, data: numbers }]) => [name, { shape, data: numbers.slice() }])) });
     if (data.ids) ids = data.ids;
-    if (data.train) [run, serial] = [new Training(space, data.train), data.serial];
+    if (data.train || data.open) [run, serial, going] = [new Training(space, data.train ?? data.settings, data.open), data.serial];
     if ("go" in data) going = data.go;
-    if (data.train || !turning) post({ step: run.steps, word: ids, look: run.write(ids), rests: !going });
+    if (data.train || data.open || !turning) post({ step: run.steps, word: ids, look: run.write(ids), rests: !going });
     if (data.once || going) turn(data.once).catch(fail);
   } catch (error) {
     fail(error);
