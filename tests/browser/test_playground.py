@@ -191,6 +191,14 @@ def test_numbers_and_dates_are_learned_and_asked_in_words_of_ones_own(stand: Ben
     own.fill("24. Dezember 1999")
     until(lambda: update(widget) == 300)
     until(lambda: "1999-12-24" in said())
+    assert widget.cells("head 1")[0].startswith("writing 1999, looking at 24")
+    widget.box.locator('[data-control="more"]').check()
+    for chosen, label in (
+        ("the encoder’s own", "reading 24, looking at 24"),
+        ("the decoder’s own", "writing 1999, looking at ▸"),
+    ):
+        widget.box.locator('[data-control="map"]').select_option(chosen)
+        until(partial(lambda start: widget.cells("head 2")[0].startswith(start), label), 5)
     assert int(widget.readout().split(": ")[1].split()[0]) > 180
     widget.box.locator('[data-control="task"]').select_option("numbers")
     until(lambda: update(widget) < 200)

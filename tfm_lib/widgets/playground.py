@@ -92,6 +92,12 @@ WORDS = Words(
             "numbers": "your number (10 to 9999)",
             "dates": "your date (1950 to 2049)",
         },
+        "maps": {"cross": "cross-attention", "encoder": "the encoder’s own", "decoder": "the decoder’s own"},
+        "where": {
+            "cross": "Where it looks, in the cross-attention of its last layer · rows: what is written, columns: what is read",
+            "encoder": "Where the last layer of the encoder looks in what is read",
+            "decoder": "Where the last layer of the decoder looks in what is already written · ▸ stands before the beginning",
+        },
         "nouns": {"reverse": "words", "numbers": "numbers", "dates": "dates"},
         "examples": {
             "reverse": "stressed",
@@ -130,7 +136,7 @@ class Playground(Widget):
     what was kept of it (`step`, `loss`, `exact`, the `word`, what is `written` for it, the `weights` of each head of the
     cross-attention), `ran` its settings; `trained` says whether it is a run of the reader, and `step` is the update that
     is shown. `experiment` is one of EXPERIMENTS, or −1, and `guess` what the reader expects of it: 0 almost every word,
-    1 some, 2 hardly any, −1 nothing yet. `rival` is another machine that learns the same task beside it. `focus` is the letter written whose row is lit.
+    1 some, 2 hardly any, −1 nothing yet. `rival` is another machine that learns the same task beside it, `map` the attention that is shown of a run of the reader. `focus` is the letter written whose row is lit.
     """
 
     _module = traitlets.Unicode("playground/playground").tag(sync=True)
@@ -154,6 +160,7 @@ class Playground(Widget):
     seed = traitlets.Int(0).tag(sync=True)
     rival = traitlets.Unicode().tag(sync=True)
     more = traitlets.Bool(False).tag(sync=True)
+    map = traitlets.Unicode("cross").tag(sync=True)
     focus = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int().tag(sync=True)
     updates = traitlets.Int().tag(sync=True)
@@ -193,7 +200,7 @@ class Playground(Widget):
         text = proposal["value"]
         if self.task in ANSWERS and (strange := sorted(set(text) - set(LETTERS))):
             raise ValueError(f"value must be made of the letters {LETTERS}; it has {', '.join(strange)}")
-        within("value", len(text), 1, LONG if self.task in ANSWERS else TYPED, "a text of a length ")
+        within("value", len(text), 1, LONG if self.task in ANSWERS else TYPED, "a word of a length ")
         return text
 
     @traitlets.validate("experiment")
@@ -211,6 +218,10 @@ class Playground(Widget):
     @traitlets.validate("task")
     def _valid_task(self, proposal):
         return one_of("task", proposal["value"], self.words.shared["tasks"])
+
+    @traitlets.validate("map")
+    def _valid_map(self, proposal):
+        return one_of("map", proposal["value"], self.words.shared["maps"])
 
     @traitlets.validate("positions")
     def _valid_positions(self, proposal):

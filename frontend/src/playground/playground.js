@@ -56,10 +56,11 @@ const WORDS = {
   learning: "Exact unseen words against the updates",
   loss: "loss in nats per token",
   falling: "Training loss against the updates",
-  where: "Where it looks, in the cross-attention of its last layer · rows: what is written, columns: what is read",
   nowhere: "It looks at nothing: one vector is all that its decoder gets of the word.",
-  map: "Cross-attention of head {head}: what is written down, what is read across",
-  cell: "writing {letter}, looking at {source}: {weight}",
+  looks: "attention",
+  map: "Attention of head {head}: what asks down, what it looks at across",
+  cell: "{doing} {letter}, looking at {source}: {weight}",
+  doing: { cross: "writing", encoder: "reading", decoder: "writing" },
   end: "·",
   spelled: "It reads {asked} and writes {answered}",
   ghost: "dashed: the run before, {run}",
@@ -104,8 +105,8 @@ const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "rival", "value", "step", "more", "focus"], fits: { focus: below(LONG + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
-  const { machines, tasks, asks, nouns, examples, count: COUNT, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
+  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "rival", "value", "step", "more", "map", "focus"], fits: { focus: below(LONG + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
+  const { machines, tasks, asks, nouns, examples, maps, where, count: COUNT, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
   const updates = ui.get("updates");
   const switches = (of) => Object.fromEntries(SWITCHES.map((name) => [name, of(name)]));
   const settings = () => switches((name) => ui.get(name));
@@ -125,7 +126,7 @@ function render({ model, el }) {
   const trouble = () => failure ?? course?.trouble;
 
   const status = h("p", { class: "tfm-caption tfm-whose", style: "margin:0" });
-  const picture = pictureOf(ui, { number, update, learnt, updates });
+  const picture = pictureOf(ui, { number, update, learnt, updates, wheres: where });
   ui.stage.append(status, picture.el);
 
   const train = ui.button("train", { label: WORDS.train, onclick: () => (course?.going ? stop() : begun({ go: true })) });
@@ -151,6 +152,7 @@ function render({ model, el }) {
     ui.slider("n_layers", { label: NAMES.n_layers, min: 1, max: 2, format: String }),
   ];
   its.push(...drawn);
+  const looks = ui.select("map", { label: WORDS.looks, options: Object.entries(maps) });
   const saved = h("code", { role: "status" });
   const save = ui.button("weights", {
     label: WORDS.save,
@@ -168,6 +170,7 @@ function render({ model, el }) {
     ui.slider("warmup", { label: NAMES.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
     ui.slider("smoothing", { label: NAMES.smoothing, values: SMOOTHINGS, format: String }),
     ui.slider("seed", { label: NAMES.seed, min: 0, max: 9, format: String }),
+    looks,
     ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] }),
     save,
     ui.button("open", { label: WORDS.open, onclick: () => files.click() }),
@@ -248,7 +251,7 @@ function render({ model, el }) {
     delete ui.stage.dataset.busy;
     const follows = ui.get("step") >= newest; // otherwise a hand went back to a kept moment
     if (now) newest = last(now).step;
-    if (now && !trouble) ui.set({ ...(follows && { step: newest }), ...(!going && { moments: now.moments, ran: switches((name) => now.settings[name]) }) });
+    if (now && !trouble) ui.set({ ...(follows && { step: newest }), ...(!going && { moments: now.moments.map(({ maps, ...moment }) => moment), ran: switches((name) => now.settings[name]) }) });
     if (!follows || !going) draw(); // otherwise it is drawn already
   }
   ui.on("trained", () => {
@@ -298,6 +301,7 @@ function render({ model, el }) {
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last(run()).step < updates && !run().broken ? WORDS.on : WORDS.again;
     once.enable(!going && !(ui.get("trained") && fits() && last(run()).step >= updates));
     save.enable(Boolean(course?.canSave));
+    looks.enable(Boolean(now.maps?.encoder));
     if (!course?.canSave) saved.textContent = "";
     const begins = !ui.get("trained") || !fits();
     planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
@@ -310,7 +314,7 @@ function render({ model, el }) {
     const [line, other] = ui.get("trained") && now === last(run()) ? [word.el, asked] : [asked, word.el]; // a kept moment is of its own word
     if (other.isConnected) other.replaceWith(line);
     const raced = rival?.run && { run: rival.run, now: at(rival.run, now === last(run()) ? updates : now.step), name: machines[rival.run.settings.machine] };
-    picture.draw({ run: run(), now, former, raced, row: ui.get("focus"), gradients: ui.get("more"), ghost: former && named(former.settings) });
+    picture.draw({ run: run(), now, former, raced, row: ui.get("focus"), map: ui.get("map"), gradients: ui.get("more"), ghost: former && named(former.settings) });
     status.replaceChildren(...indexed(state()));
     retext(outcome, verdict());
     titles.filter(Boolean).forEach((title, i) => retext(ticks[i + 1], done.has(titles.indexOf(title)) ? told(WORDS.done, { title }) : title));
@@ -359,8 +363,8 @@ function render({ model, el }) {
 }
 
 /* What it writes, where it looks, and how it learns. */
-function pictureOf(ui, { number, update, learnt, updates }) {
-  let seen; // the moment whose weights the maps show
+function pictureOf(ui, { number, update, learnt, updates, wheres }) {
+  let seen; // what the maps show
   const [asked, answered, against] = ["", "", ""].map(() => h("b", { style: SPELLED }));
   const first = h("div", { style: SAID }, told(WORDS.spelled, { asked, answered }));
   const opponent = h("span", { class: "tfm-two" });
@@ -368,8 +372,7 @@ function pictureOf(ui, { number, update, learnt, updates }) {
   const maps = range(Math.max(...HEADS)).map((head) => {
     const names = told(WORDS.map, { head: head + 1 });
     const weight = (i, j) => two(seen.weights[head]?.[i]?.[j] ?? 0);
-    const letter = (i) => seen.written[i] ?? WORDS.end;
-    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { letter: letter(i), source: seen.word[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
+    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { doing: WORDS.doing[seen.map], letter: seen.rows[i] ?? WORDS.end, source: seen.cols[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
     return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
   });
   const axis = { label: update, domain: [0, updates] };
@@ -397,7 +400,7 @@ function pictureOf(ui, { number, update, learnt, updates }) {
   const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
   const point = (moment, name, scale) => (moment?.[name] == null ? null : [moment.step, scale(moment[name])]);
 
-  function draw({ run, now, former, raced, row, gradients, ghost }) {
+  function draw({ run, now, former, raced, row, map, gradients, ghost }) {
     spell(asked, now.word, now.word);
     spell(answered, now.written, now.right);
     if (!raced) second.remove();
@@ -406,18 +409,20 @@ function pictureOf(ui, { number, update, learnt, updates }) {
       retext(opponent, raced.name);
       spell(against, raced.now.written, raced.now.right);
     }
-    if (now.weights.length || !seen) seen = now;
     const places = (text) => [...text, WORDS.end];
+    const { weights, rows, cols } = now.maps?.[map] ?? { weights: now.weights, rows: places(now.written), cols: places(now.word) };
+    if (!now.maps?.[map]) map = "cross";
+    if (weights.length || !seen) seen = { weights, rows, cols, map };
     const { machine, n_heads } = run.settings;
     const heads = machine === TRANSFORMER ? n_heads : machine === "gru" ? 0 : 1;
     scale.hidden = !heads;
-    where.textContent = heads ? WORDS.where : WORDS.nowhere;
+    where.textContent = heads ? wheres[map] : WORDS.nowhere;
     if (looks.children.length !== heads) looks.replaceChildren(...maps.slice(0, heads).map(({ box }) => box));
     maps.slice(0, heads).forEach(({ update }, head) => {
-      if (!now.weights[head]) return;
-      maps[head].box.style.flexBasis = `${Math.min(300, (Array.isArray(now.word) ? 26 : 14) * now.word.length + 44)}px`; // so that its letters can be read
-      const [values, rows] = [now.weights[head], places(now.written)]; // what comes after the end counts for nothing
-      update({ rows: values.map((_, i) => rows[i] ?? " "), cols: places(now.word), values: values.map((row, i) => (i < rows.length ? row : row.map(() => 0))), row: Math.min(row, values.length - 1), max: 1 });
+      if (!weights[head]) return;
+      maps[head].box.style.flexBasis = `${Math.min(300, (Array.isArray(now.word) ? 26 : 14) * cols.length + 30)}px`; // so that its letters can be read
+      const values = weights[head].map((row, i) => cols.map((_, j) => (i < rows.length ? row[j] : 0))); // what comes after the end counts for nothing
+      update({ rows: values.map((_, i) => rows[i] ?? " "), cols, values, row: Math.min(row, values.length - 1), max: 1 });
     });
     const most = Math.max(...[run, former, raced?.run].flatMap((each) => each?.moments.map(({ loss: x }) => x ?? 0) ?? []), now.loss ?? 0);
     const fitting = CEILINGS.find((ceiling) => most <= ceiling) ?? CEILINGS.at(-1);

@@ -11,7 +11,7 @@
                                               and its number of parameters in .count; rejects with a sentence
      .rest()                                  it stops, and the run is given up
      .close()                                 the worker ends
-   A moment is { step, loss, rate, exact, norms, word, right, written, weights }; what it reads, should write and writes are words
+   A moment is { step, loss, rate, exact, norms, word, right, written, weights, maps }, where `weights` are those of maps.cross; what it reads, should write and writes are words
    where tokens are letters, otherwise arrays.                                                                           */
 
 import { bytesOf, isLibrarys, opened } from "./file.js";
@@ -60,6 +60,19 @@ export class Course {
     return { unknown: this.#task.unknown(text), most: count > this.#longest && this.#longest, none: !count };
   }
 
+  /* Each attention of the last layer: the weights of its heads, what asks (rows) and what is looked at (columns). */
+  #maps(word, { ids, weights }) {
+    const [source, target] = [word, ids].map((found) => [...this.#task.written(found)]);
+    const last = this.run.settings.n_layers - 1;
+    const [ends, begins] = [[...source, "·"], ["▸", ...target]];
+    const of = (found, rows, cols) => found && { weights: found, rows, cols };
+    return {
+      cross: of(weights[`decoder.${last}.cross_attention`] ?? weights.attention, [...target, "·"], ends),
+      encoder: of(weights[`encoder.${last}.self_attention`], ends, ends),
+      decoder: of(weights[`decoder.${last}.self_attention`], [...target, "·"], begins),
+    };
+  }
+
   get canSave() {
     return Boolean(this.run && !this.run.opened && !this.going && !this.run.broken && isLibrarys(this.run.settings));
   }
@@ -86,8 +99,8 @@ export class Course {
     else {
       if (rests) this.going = false;
       this.pace = told.pace ?? this.pace;
-      const weights = look.weights[`decoder.${run.settings.n_layers - 1}.cross_attention`] ?? look.weights.attention ?? [];
-      run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, ...this.#read(word, look.ids), written: this.#task.written(look.ids), weights };
+      const maps = this.#maps(word, look);
+      run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, ...this.#read(word, look.ids), written: this.#task.written(look.ids), weights: maps.cross?.weights ?? [], maps };
       if (told.exact != null) run.moments = [...run.moments.filter((moment) => moment.step < step), run.now];
     }
     this.heard(this);
