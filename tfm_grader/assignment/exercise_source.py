@@ -1,8 +1,9 @@
 """Read exercises from a chapter, or from an instructor's own file in the same format.
 
 An instructor's file may be parameterised: `parameters:` in its front matter lists the values for each name, and
-`{{name}}` is replaced by the chosen value. Cells tagged `visible` form the check that students see; cells tagged
-`hidden` form the hidden tests.
+`{{name}}` is replaced by the chosen value. A value may also be a mapping of texts that belong together, such as
+`{made: tril(1), used: ""}`: `{{name.made}}` is replaced by the part `made` of the chosen mapping. Cells tagged
+`visible` form the check that students see; cells tagged `hidden` form the hidden tests.
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ def written_in(path: Path, values: dict[str, Any] | None = None) -> list[Written
     """Parse the exercises in the file at `path`, with `values` for its parameters. Raises BadSource."""
     text = without_front_matter(path.read_text(encoding="utf-8"))
     for name, value in (values or {}).items():
-        text = text.replace("{{" + name + "}}", str(value))
-    if left := re.search(r"\{\{(\w+)\}\}", text) if values is not None else None:
+        parts = {f"{name}.{part}": each for part, each in value.items()} if isinstance(value, dict) else {name: value}
+        for place, part in parts.items():
+            text = text.replace("{{" + place + "}}", str(part))
+    if left := re.search(r"\{\{([\w.]+)\}\}", text) if values is not None else None:
         raise BadSource(f"{path.name}: {{{{{left[1]}}}}} is not among the parameters at the top.")
     found: list[Written] = []
     for block in blocks(text):
@@ -138,10 +141,7 @@ def chosen(path: Path, seed: str, student: str = "") -> dict[str, Any]:
 def setup_of(path: Path, exercises: list[Written]) -> str:
     """Extract the chapter code that its exercises need: imports and helpers, with their dependencies."""
     cells = code_before(path)
-    parts = [
-        part for each in exercises if not each.text_only for part in (each.stub, *each.visible, each.solution_code)
-    ]
-    wanted = set().union(USUAL, *(statement.uses for statement in _statements(parts)))
+    wanted = set().union(USUAL, *(_uses(each) for each in exercises if not each.text_only))
     lines = []
     for statement in needed(_statements(cells), wanted - {"check", "exercise", "Mistake"}, effects=False):
         text = ast.get_source_segment(cells[statement.cell - 1], statement.node) or ""
@@ -153,6 +153,12 @@ def setup_of(path: Path, exercises: list[Written]) -> str:
     imports = sorted(line for line in lines if line.startswith(("import ", "from ")))
     imports.sort(key=lambda line: "tfm_lib" in line)
     return "\n\n".join(filter(None, ["\n".join(imports), *(line for line in lines if line not in imports)]))
+
+
+def _uses(exercise: Written) -> set[str]:
+    """Return the names that the exercise's code uses, except those that its stub defines."""
+    used = set().union(*(each.uses for each in _statements([exercise.stub, *exercise.visible, exercise.solution_code])))
+    return used.difference(*(each.binds for each in _statements([exercise.stub])))
 
 
 def _statements(cells: list[str]) -> list[Statement]:
